@@ -1,0 +1,7 @@
+//! The network in motion: a network, a workload and what came of them.
+
+mod network;
+mod outcome;
+
+pub use network::{Network, NetworkError};
+pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint};

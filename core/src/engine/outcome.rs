@@ -1,0 +1,120 @@
+use crate::{
+    fabric::{Direction, NodeId},
+    router::RouterError,
+    traffic::WorkloadError,
+};
+use thiserror::Error;
+
+/// Totals of one simulation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Index of the cycle in which the last flit was ejected, plus 2; 0 if nothing was delivered.
+    /// An unhindered packet of L flits over h hops takes h + L + 1.
+    pub duration: u64,
+    /// Cycles simulated.
+    pub cycles: u64,
+    /// Packets whose tail was ejected.
+    pub packets_delivered: u64,
+    /// Flits ejected.
+    pub flits_delivered: u64,
+    /// Flits that crossed a network link, counted once per link.
+    pub flit_hops: u64,
+    /// Packets whose first flit entered the processor queue of its router.
+    pub packets_injected: u64,
+    /// Sum over delivered packets of (cycle of the tail's ejection - start cycle).
+    pub latency_sum: u64,
+    /// Order-independent fingerprint of all tail ejections (cycle and node); see [`fingerprint`].
+    pub fingerprint: u64,
+}
+
+/// The share of one tail ejection in [`Outcome::fingerprint`]; shares are added modulo 2^64.
+pub fn fingerprint(cycle: u64, node: NodeId) -> u64 {
+    let key = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(node).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    let key = (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    key ^ (key >> 32)
+}
+
+/// A virtual channel that waits in a deadlock: the buffer it is, and what its front flit wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingChannel {
+    /// Router that holds the buffer.
+    pub node: NodeId,
+    /// Direction in which the flits came into the buffer; `None` for the processor queue.
+    pub arrived_along: Option<Direction>,
+    /// Virtual channel of the buffer.
+    pub channel: u8,
+    /// Direction in which the front flit has to go on; `None` for the processor.
+    pub wants: Option<Direction>,
+    /// Virtual channel it needs there.
+    pub wants_channel: u8,
+}
+
+/// A cycle of channels each of which waits for the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlockReport {
+    /// Cycle in which it was found.
+    pub cycle: u64,
+    /// The cycle of waiting channels; the last waits for the first.
+    pub channels: Vec<WaitingChannel>,
+    /// The same, readable: `(0,3)+x vc0 -> (1,3)+x vc0 -> ...`.
+    pub text: String,
+    /// Flits that can never move again.
+    pub stuck_flits: u64,
+}
+
+/// Why a simulation has no result.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SimulationError {
+    /// The workload is for another number of nodes.
+    #[error("the workload is for {given} nodes, the network has {needed}")]
+    Nodes {
+        /// Nodes of the workload.
+        given: usize,
+        /// Nodes of the network.
+        needed: usize,
+    },
+    /// A packet needs a failed node or link.
+    #[error(
+        "{count} packets need a failed part, the first from node {source_node} to node {destination}; dimension-order routing cannot go around failures"
+    )]
+    Unreachable {
+        /// Source of the first such packet.
+        source_node: NodeId,
+        /// Its destination.
+        destination: NodeId,
+        /// Number of source-destination pairs affected.
+        count: usize,
+        /// The pairs, at most 1000 of them.
+        pairs: Vec<(NodeId, NodeId)>,
+    },
+    /// Cut-through with packets longer than a buffer.
+    #[error(
+        "virtual cut-through needs buffers of at least a whole packet: router.buffer is {buffer}, the longest packet has {length} flits"
+    )]
+    PacketTooLong {
+        /// Buffer depth.
+        buffer: u16,
+        /// Length of the longest packet.
+        length: u32,
+    },
+    /// No flit can ever move again.
+    #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}", .0.cycle, .0.stuck_flits, .0.text)]
+    Deadlock(Box<DeadlockReport>),
+    /// The limit of cycles was reached first.
+    #[error("not finished after {cycles} cycles: {delivered} packets delivered")]
+    CycleLimit {
+        /// The limit.
+        cycles: u64,
+        /// Packets delivered by then.
+        delivered: u64,
+    },
+    /// Interrupted from outside.
+    #[error("interrupted at cycle {0}")]
+    Interrupted(u64),
+    /// The workload is not valid.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The router is not valid.
+    #[error(transparent)]
+    Router(#[from] RouterError),
+}

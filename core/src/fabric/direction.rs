@@ -1,0 +1,61 @@
+use std::fmt;
+
+/// Sign of a direction along a dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sign {
+    /// Towards higher coordinates.
+    Plus,
+    /// Towards lower coordinates.
+    Minus,
+}
+
+/// One of the `2 * dimensions` directions a link can have.
+///
+/// ```
+/// use flitloom_core::fabric::{Direction, Sign};
+/// let west = Direction::new(0, Sign::Minus);
+/// assert_eq!(west.to_string(), "-x");
+/// assert_eq!(west.opposite().to_string(), "+x");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Direction(u8);
+
+impl Direction {
+    /// The direction along `dimension` with the given sign.
+    pub const fn new(dimension: usize, sign: Sign) -> Self {
+        Self((2 * dimension + matches!(sign, Sign::Minus) as usize) as u8)
+    }
+
+    /// The direction with the given [`index`](Self::index).
+    pub const fn from_index(index: usize) -> Self {
+        Self(index as u8)
+    }
+
+    /// `2 * dimension`, plus one for the minus sign.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The dimension it runs along.
+    pub const fn dimension(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    /// Its sign.
+    pub const fn sign(self) -> Sign {
+        if self.0.is_multiple_of(2) { Sign::Plus } else { Sign::Minus }
+    }
+
+    /// The other way along the same dimension.
+    pub const fn opposite(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.sign() == Sign::Plus { '+' } else { '-' };
+        let name = ['x', 'y', 'z', 'u', 'v', 'w'][self.dimension()];
+        write!(out, "{sign}{name}")
+    }
+}

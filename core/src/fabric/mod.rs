@@ -1,0 +1,50 @@
+//! What exists: shape, nodes, coordinates, directions, links and failed parts.
+
+mod direction;
+mod failures;
+mod shape;
+
+pub use direction::{Direction, Sign};
+pub use failures::Fabric;
+pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
+
+use thiserror::Error;
+
+/// Index of a node (router): `w = ... + z*Nx*Ny + y*Nx + x`, the first dimension fastest.
+pub type NodeId = u32;
+
+/// Index of a unidirectional link: `node * 2 * dimensions + direction.index()`.
+///
+/// The numbering is dense over all directions; entries of links that do not exist (the rim of a
+/// mesh) are unused.
+pub type LinkId = u32;
+
+/// What can be wrong with the description of a fabric.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum FabricError {
+    /// The number of dimensions is out of range.
+    #[error("{0} dimensions given; a torus or mesh has 1 to {MAX_DIMENSIONS}")]
+    Dimensions(usize),
+    /// A dimension is too small.
+    #[error("dimension {dimension} has size {size}; sizes start at 2")]
+    Size {
+        /// Index of the dimension.
+        dimension: usize,
+        /// The size that was given.
+        size: u32,
+    },
+    /// The product of the sizes is too large.
+    #[error("{0} routers; at most {MAX_NODES} (2^20) are supported")]
+    Nodes(u64),
+    /// A node index beyond the shape.
+    #[error("node {node} does not exist; nodes are 0 to {last}")]
+    Node {
+        /// The node that was named.
+        node: u64,
+        /// Highest valid index.
+        last: NodeId,
+    },
+    /// A link between two nodes that are not neighbours.
+    #[error("nodes {0} and {1} are not neighbours; a link joins two neighbouring nodes")]
+    NotNeighbours(NodeId, NodeId),
+}

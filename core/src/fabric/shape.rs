@@ -1,0 +1,200 @@
+use super::{Direction, FabricError, NodeId, Sign};
+
+/// Largest number of dimensions.
+pub const MAX_DIMENSIONS: usize = 6;
+/// Largest number of routers.
+pub const MAX_NODES: u64 = 1 << 20;
+
+/// Sizes of a torus or mesh and whether each dimension wraps around.
+///
+/// A dimension of size 2 is one pair of links: it never wraps, since the wrap-around link would
+/// double the direct one (`wraps` is false for it whatever was asked).
+///
+/// ```
+/// use flitloom_core::fabric::{Direction, Shape, Sign};
+/// let torus = Shape::torus(&[16, 16])?;
+/// assert_eq!(torus.nodes(), 256);
+/// assert_eq!(torus.coordinates(17), vec![1, 1]);
+/// assert_eq!(torus.neighbour(0, Direction::new(0, Sign::Minus)), Some(15));
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    sizes: Vec<u32>,
+    wraps: Vec<bool>,
+    strides: Vec<u32>,
+    nodes: u32,
+}
+
+impl Shape {
+    /// A shape from sizes and wrap flags (one per dimension).
+    ///
+    /// # Errors
+    /// The number of dimensions, a size or the number of routers is out of range.
+    pub fn new(sizes: &[u32], wraps: &[bool]) -> Result<Self, FabricError> {
+        if sizes.is_empty() || sizes.len() > MAX_DIMENSIONS || sizes.len() != wraps.len() {
+            return Err(FabricError::Dimensions(sizes.len()));
+        }
+        let mut strides = Vec::with_capacity(sizes.len());
+        let mut nodes = 1_u64;
+        for (dimension, &size) in sizes.iter().enumerate() {
+            if size < 2 {
+                return Err(FabricError::Size { dimension, size });
+            }
+            strides.push(nodes as u32);
+            nodes = nodes.saturating_mul(u64::from(size));
+            if nodes > MAX_NODES {
+                let all = sizes.iter().fold(1_u64, |product, &size| product.saturating_mul(size.into()));
+                return Err(FabricError::Nodes(all));
+            }
+        }
+        let wraps = sizes.iter().zip(wraps).map(|(&size, &wrap)| wrap && size > 2).collect();
+        Ok(Self { sizes: sizes.to_vec(), wraps, strides, nodes: nodes as u32 })
+    }
+
+    /// A torus: every dimension wraps.
+    ///
+    /// # Errors
+    /// As [`Shape::new`].
+    pub fn torus(sizes: &[u32]) -> Result<Self, FabricError> {
+        Self::new(sizes, &vec![true; sizes.len()])
+    }
+
+    /// A mesh: no dimension wraps.
+    ///
+    /// # Errors
+    /// As [`Shape::new`].
+    pub fn mesh(sizes: &[u32]) -> Result<Self, FabricError> {
+        Self::new(sizes, &vec![false; sizes.len()])
+    }
+
+    /// Number of dimensions.
+    pub fn dimensions(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Number of routers.
+    pub fn nodes(&self) -> usize {
+        self.nodes as usize
+    }
+
+    /// Number of link directions, `2 * dimensions`.
+    pub fn directions(&self) -> usize {
+        2 * self.sizes.len()
+    }
+
+    /// Sizes of all dimensions.
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Size of one dimension.
+    pub fn size(&self, dimension: usize) -> u32 {
+        self.sizes[dimension]
+    }
+
+    /// Whether a dimension has wrap-around links (never for size 2).
+    pub fn wraps(&self, dimension: usize) -> bool {
+        self.wraps[dimension]
+    }
+
+    /// Distance in node index between neighbours along a dimension.
+    pub fn stride(&self, dimension: usize) -> u32 {
+        self.strides[dimension]
+    }
+
+    /// Coordinate of a node along one dimension.
+    pub fn coordinate(&self, node: NodeId, dimension: usize) -> u32 {
+        node / self.strides[dimension] % self.sizes[dimension]
+    }
+
+    /// All coordinates of a node, first dimension first.
+    pub fn coordinates(&self, node: NodeId) -> Vec<u32> {
+        (0..self.dimensions()).map(|dimension| self.coordinate(node, dimension)).collect()
+    }
+
+    /// The node at the given coordinates (each below its size).
+    pub fn node(&self, coordinates: &[u32]) -> NodeId {
+        coordinates.iter().zip(&self.strides).map(|(&coordinate, &stride)| coordinate * stride).sum()
+    }
+
+    /// The neighbour in a direction, or `None` at the rim of a mesh dimension.
+    pub fn neighbour(&self, node: NodeId, direction: Direction) -> Option<NodeId> {
+        let dimension = direction.dimension();
+        let (size, stride) = (self.sizes[dimension], self.strides[dimension]);
+        let coordinate = self.coordinate(node, dimension);
+        match direction.sign() {
+            Sign::Plus if coordinate + 1 < size => Some(node + stride),
+            Sign::Plus if self.wraps[dimension] => Some(node - (size - 1) * stride),
+            Sign::Minus if coordinate > 0 => Some(node - stride),
+            Sign::Minus if self.wraps[dimension] => Some(node + (size - 1) * stride),
+            _ => None,
+        }
+    }
+
+    /// Links on a minimal way between two nodes.
+    pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
+        (0..self.dimensions())
+            .map(|dimension| {
+                let (a, b) = (self.coordinate(from, dimension), self.coordinate(to, dimension));
+                let direct = a.abs_diff(b);
+                if self.wraps[dimension] { direct.min(self.sizes[dimension] - direct) } else { direct }
+            })
+            .sum()
+    }
+
+    /// Human-readable coordinates of a node, as `(x,y,...)`.
+    pub fn describe(&self, node: NodeId) -> String {
+        let coordinates: Vec<String> = self.coordinates(node).iter().map(u32::to_string).collect();
+        format!("({})", coordinates.join(","))
+    }
+
+    /// Directions of all ports, in the order of input-port lists: `+last, ..., +x, -last, ..., -x`
+    /// (N, E, S, W in two dimensions).
+    pub fn port_order(&self) -> Vec<Direction> {
+        [Sign::Plus, Sign::Minus]
+            .into_iter()
+            .flat_map(|sign| {
+                (0..self.dimensions()).rev().map(move |dimension| Direction::new(dimension, sign))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_mutual_in_every_shape() {
+        for (sizes, wraps) in
+            [(vec![2], vec![true]), (vec![3, 4], vec![true, false]), (vec![2, 3, 5], vec![true; 3])]
+        {
+            let shape = Shape::new(&sizes, &wraps).unwrap();
+            for node in 0..shape.nodes() as NodeId {
+                assert_eq!(shape.node(&shape.coordinates(node)), node);
+                for direction in (0..shape.directions()).map(Direction::from_index) {
+                    if let Some(other) = shape.neighbour(node, direction) {
+                        assert_eq!(shape.neighbour(other, direction.opposite()), Some(node));
+                        assert_eq!(shape.distance(node, other), 1);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn size_two_is_one_pair_of_links() {
+        let shape = Shape::torus(&[2]).unwrap();
+        assert_eq!(shape.neighbour(0, Direction::new(0, Sign::Plus)), Some(1));
+        assert_eq!(shape.neighbour(0, Direction::new(0, Sign::Minus)), None);
+    }
+
+    #[test]
+    fn absurd_shapes_are_refused() {
+        assert_eq!(Shape::torus(&[]), Err(FabricError::Dimensions(0)));
+        assert_eq!(Shape::torus(&[4, 1]), Err(FabricError::Size { dimension: 1, size: 1 }));
+        assert!(matches!(Shape::torus(&[u32::MAX; 6]), Err(FabricError::Nodes(_))));
+        assert!(Shape::torus(&[1024, 1024]).is_ok());
+    }
+}

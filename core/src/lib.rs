@@ -1,0 +1,11 @@
+//! Exact simulation, scheduling and routing on torus and mesh interconnection networks.
+//!
+//! The rooms of the house, ground floor first; a room only knows those before it:
+//! [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
+//! [`router`] (the rules of one router in one cycle), [`engine`] (the network in motion) and
+
+pub mod engine;
+pub mod fabric;
+pub mod router;
+pub mod routing;
+pub mod traffic;

@@ -1,0 +1,232 @@
+use crate::fabric::Shape;
+use std::{fmt, str::FromStr};
+use thiserror::Error;
+
+/// How an output port chooses among its virtual channels (cup-stacking-extended-2023, Table 1).
+///
+/// ```
+/// use flitloom_core::router::ChannelScheme;
+/// let scheme: ChannelScheme = "C03".parse()?;
+/// assert_eq!(scheme.order(1, 3).collect::<Vec<_>>(), [0, 2, 1]);
+/// # Ok::<(), flitloom_core::router::ArbitrationError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum ChannelScheme {
+    /// Round robin from the channel used last, ascending.
+    #[default]
+    C00,
+    /// Round robin from the channel after the one used last, ascending.
+    C01,
+    /// Round robin from the channel used last, descending.
+    C02,
+    /// Round robin from the channel before the one used last, descending.
+    C03,
+    /// Fixed priority from channel 0, ascending.
+    C04,
+    /// Fixed priority from channel 1, ascending.
+    C05,
+    /// Fixed priority from channel 2, ascending.
+    C06,
+    /// Fixed priority from channel 0, descending.
+    C07,
+    /// Fixed priority from channel 1, descending.
+    C08,
+    /// Fixed priority from channel 2, descending.
+    C09,
+}
+
+impl ChannelScheme {
+    /// All schemes in the order of their numbers.
+    pub const ALL: [Self; 10] = [
+        Self::C00,
+        Self::C01,
+        Self::C02,
+        Self::C03,
+        Self::C04,
+        Self::C05,
+        Self::C06,
+        Self::C07,
+        Self::C08,
+        Self::C09,
+    ];
+
+    /// The channel evaluated first, given the one used last.
+    pub fn start(self, last: u8, channels: u8) -> u8 {
+        match self {
+            Self::C00 | Self::C02 => last,
+            Self::C01 => (last + 1) % channels,
+            Self::C03 => (last + channels - 1) % channels,
+            Self::C04 | Self::C07 => 0,
+            Self::C05 | Self::C08 => 1 % channels,
+            Self::C06 | Self::C09 => 2 % channels,
+        }
+    }
+
+    /// Whether channels are evaluated in ascending order.
+    pub fn ascending(self) -> bool {
+        matches!(self, Self::C00 | Self::C01 | Self::C04 | Self::C05 | Self::C06)
+    }
+
+    /// Whether the order depends on the channel used last.
+    pub fn round_robin(self) -> bool {
+        (self as u8) < 4
+    }
+
+    /// The channels in evaluation order, given the one used last.
+    pub fn order(self, last: u8, channels: u8) -> impl Iterator<Item = u8> {
+        let start = self.start(last, channels);
+        let ascending = self.ascending();
+        (0..channels).map(move |step| {
+            let step = if ascending { step } else { channels - step };
+            (start + step) % channels
+        })
+    }
+}
+
+impl fmt::Display for ChannelScheme {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "C{:02}", *self as u8)
+    }
+}
+
+impl FromStr for ChannelScheme {
+    type Err = ArbitrationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|scheme| scheme.to_string() == text)
+            .ok_or_else(|| ArbitrationError::UnknownScheme(text.to_owned()))
+    }
+}
+
+/// The input ports in the order queue selection evaluates them at first: `+last, ..., +x, -last,
+/// ..., -x, P` (N, E, S, W, P in two dimensions), as port numbers.
+pub fn default_port_list(shape: &Shape) -> Vec<u8> {
+    let links = shape.port_order().into_iter().map(|direction| direction.index() as u8);
+    links.chain([shape.directions() as u8]).collect()
+}
+
+/// The arbitration settings of all routers: a channel scheme per output port and a list of input
+/// ports per output channel, or one of each for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arbitration {
+    /// One scheme for all output ports, or one per `node * ports + port`.
+    pub schemes: Vec<ChannelScheme>,
+    /// Empty for the default list everywhere, or `ports` entries per
+    /// `(node * ports + port) * channels + channel`: a permutation of the input ports.
+    pub port_lists: Vec<u8>,
+}
+
+impl Default for Arbitration {
+    fn default() -> Self {
+        Self::uniform(ChannelScheme::C00)
+    }
+}
+
+impl Arbitration {
+    /// One scheme for all ports, the default port list everywhere.
+    pub fn uniform(scheme: ChannelScheme) -> Self {
+        Self { schemes: vec![scheme], port_lists: Vec::new() }
+    }
+
+    /// The scheme of an output port.
+    pub fn scheme(&self, node: usize, port: usize, ports: usize) -> ChannelScheme {
+        if self.schemes.len() == 1 { self.schemes[0] } else { self.schemes[node * ports + port] }
+    }
+
+    /// Checks the lengths and that every list is a permutation of the ports.
+    ///
+    /// # Errors
+    /// A vector has the wrong length, or a list is not a permutation.
+    pub fn check(&self, shape: &Shape, channels: u8) -> Result<(), ArbitrationError> {
+        let ports = shape.directions() + 1;
+        let outputs = shape.nodes() * ports;
+        if self.schemes.len() != 1 && self.schemes.len() != outputs {
+            return Err(ArbitrationError::Schemes { given: self.schemes.len(), needed: outputs });
+        }
+        let needed = outputs * channels as usize * ports;
+        if !self.port_lists.is_empty() && self.port_lists.len() != needed {
+            return Err(ArbitrationError::PortLists { given: self.port_lists.len(), needed });
+        }
+        for (index, list) in self.port_lists.chunks(ports).enumerate() {
+            let seen =
+                list.iter().fold(0_u32, |seen, &port| seen | 1_u32.checked_shl(port.into()).unwrap_or(0));
+            if seen != (1 << ports) - 1 {
+                return Err(ArbitrationError::NotAPermutation { index, ports });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What can be wrong with arbitration settings.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ArbitrationError {
+    /// No such scheme.
+    #[error("unknown channel-selection scheme {0:?}; the schemes are C00 to C09")]
+    UnknownScheme(String),
+    /// Wrong number of schemes.
+    #[error("{given} channel-selection schemes given; give one, or {needed} (nodes x ports)")]
+    Schemes {
+        /// How many were given.
+        given: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// Wrong number of list entries.
+    #[error("{given} port-list entries given; {needed} are needed (nodes x ports x channels x ports)")]
+    PortLists {
+        /// How many were given.
+        given: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// A list misses a port or names one twice.
+    #[error("port list {index} is not a permutation of the {ports} ports")]
+    NotAPermutation {
+        /// Index of the list.
+        index: usize,
+        /// Number of ports.
+        ports: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_evaluates_every_channel_once() {
+        for scheme in ChannelScheme::ALL {
+            assert_eq!(scheme.to_string().parse(), Ok(scheme));
+            for channels in 1..=8 {
+                for last in 0..channels {
+                    let mut order: Vec<u8> = scheme.order(last, channels).collect();
+                    order.sort_unstable();
+                    assert_eq!(order, (0..channels).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_orders_are_those_of_the_papers_table() {
+        let order = |text: &str| text.parse::<ChannelScheme>().unwrap().order(1, 3).collect::<Vec<_>>();
+        assert_eq!(order("C00"), [1, 2, 0]);
+        assert_eq!(order("C01"), [2, 0, 1]);
+        assert_eq!(order("C02"), [1, 0, 2]);
+        assert_eq!(order("C03"), [0, 2, 1]);
+        assert_eq!(order("C04"), [0, 1, 2]);
+        assert_eq!(order("C06"), [2, 0, 1]);
+        assert_eq!(order("C07"), [0, 2, 1]);
+        assert_eq!(order("C09"), [2, 1, 0]);
+    }
+
+    #[test]
+    fn the_default_list_is_north_east_south_west_processor() {
+        let shape = Shape::torus(&[4, 4]).unwrap();
+        assert_eq!(default_port_list(&shape), [2, 0, 3, 1, 4]);
+    }
+}

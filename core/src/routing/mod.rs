@@ -1,0 +1,3 @@
+//! Which way: the routing functions.
+
+pub mod dimension_order;

@@ -1,0 +1,137 @@
+use super::{Destinations, Packet, Purpose, WorkloadError, draw};
+use crate::fabric::NodeId;
+
+/// Entries of the table of waiting times; longer waits are drawn piecewise (they have no memory).
+const TABLE: usize = 4096;
+
+/// An open-loop load: every node generates packets at random, whatever the network does, until
+/// `cycles`; packets that find the router busy wait in an unbounded source queue.
+///
+/// In every cycle a node generates a packet with probability `rate / length`. Waiting times are
+/// drawn from integer thresholds, so the same seed gives the same packets on any machine.
+///
+/// ```
+/// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern}};
+/// let shape = Shape::torus(&[8, 8])?;
+/// let random = Pattern::Random.destinations(&shape, 1)?;
+/// let load = OpenLoad::new(random, 0.4, 8, 1000, 1)?;
+/// let first = load.packet(0, 0, 0).unwrap();
+/// assert_eq!(first.length, 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenLoad {
+    destinations: Destinations,
+    length: u32,
+    cycles: u64,
+    seed: u64,
+    /// `survival[k]` is the probability (of 2^64) that the next packet is more than `k` cycles away.
+    survival: Vec<u64>,
+}
+
+impl OpenLoad {
+    /// A load of `rate` flits per node and cycle in packets of `length` flits, generated in cycles
+    /// `0..cycles`.
+    ///
+    /// # Errors
+    /// The rate is not between 0 and 1 flit per node and cycle, or the length is out of range.
+    pub fn new(
+        destinations: Destinations,
+        rate: f64,
+        length: u32,
+        cycles: u64,
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
+        if !(rate > 0.0 && rate <= 1.0) {
+            return Err(WorkloadError::Rate(rate));
+        }
+        if length == 0 || length > super::PacketList::MAX_LENGTH {
+            return Err(WorkloadError::Payload(length));
+        }
+        if cycles > super::PacketList::MAX_START {
+            return Err(WorkloadError::Start(cycles));
+        }
+        // A division is correctly rounded everywhere; from here on only integers are used.
+        let probability = (rate / f64::from(length) * 2.0_f64.powi(64)) as u64;
+        let stay = u64::MAX - probability.min(u64::MAX - 1);
+        let survival = (0..TABLE)
+            .scan(u64::MAX, |left, _| {
+                *left = ((u128::from(*left) * u128::from(stay)) >> 64) as u64;
+                Some(*left)
+            })
+            .collect();
+        Ok(Self { destinations, length, cycles, seed, survival })
+    }
+
+    /// Cycles in which packets are generated.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Flits per packet.
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Where the packets go.
+    pub fn destinations(&self) -> &Destinations {
+        &self.destinations
+    }
+
+    /// Packet number `index` of a node, generated at the earliest in cycle `from` (the cycle after
+    /// its predecessor's); `None` when the load has ended by then.
+    pub fn packet(&self, node: NodeId, index: u64, from: u64) -> Option<Packet> {
+        let start = self.start(node, index, from)?;
+        let destination = self.destinations.of(node, index);
+        Some(Packet { destination, length: self.length, start, slice: 0 })
+    }
+
+    /// Generation cycle of packet `index`, as in [`packet`](Self::packet).
+    pub fn start(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        let mut start = from;
+        // Each piece of a long wait takes its own number; 64 pieces are beyond any run's end.
+        for piece in 0..64 {
+            if start >= self.cycles {
+                return None;
+            }
+            let drawn = draw(self.seed, node, Purpose::Gap, index * 64 + piece);
+            let wait = self.survival.partition_point(|&left| drawn < left);
+            start += wait as u64;
+            if wait < TABLE {
+                return (start < self.cycles).then_some(start);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fabric::Shape, traffic::Pattern};
+
+    #[test]
+    fn the_rate_is_met() {
+        let shape = Shape::torus(&[4, 4]).unwrap();
+        for rate in [0.01, 0.3, 1.0] {
+            let random = Pattern::Random.destinations(&shape, 5).unwrap();
+            let load = OpenLoad::new(random, rate, 4, 400_000, 9).unwrap();
+            let (mut from, mut count) = (0, 0_u64);
+            while let Some(packet) = load.packet(3, count, from) {
+                from = packet.start + 1;
+                count += 1;
+            }
+            let measured = count as f64 * 4.0 / 400_000.0;
+            assert!((measured / rate - 1.0).abs() < 0.06, "{rate}: {measured}");
+        }
+    }
+
+    #[test]
+    fn a_certain_packet_comes_every_cycle() {
+        let shape = Shape::torus(&[4, 4]).unwrap();
+        let random = Pattern::Random.destinations(&shape, 5).unwrap();
+        let load = OpenLoad::new(random, 1.0, 1, 100, 9).unwrap();
+        assert!((0..100).all(|cycle| load.start(1, cycle, cycle) == Some(cycle)));
+        assert_eq!(load.start(1, 100, 100), None);
+    }
+}
