@@ -1,0 +1,56 @@
+# make demo   build everything into .venv and run the main job
+# make test   everything CI runs
+# make build  the environment and the extension only
+# make lock   refresh the pinned requirements (needs uv)
+# make clean  remove everything that was built
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The first interpreter that is new enough.
+PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
+CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lock core/Cargo.toml bindings/Cargo.toml pyproject.toml
+# Cargo and maturin build against the same interpreter.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-rust test-python lint lock clean
+
+build: $(VENV)/extension.stamp
+
+$(VENV)/requirements.stamp: requirements/dev.lock
+	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 found; install one or say which: make PYTHON=/path/to/python"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock
+	touch $@
+
+$(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: build
+	$(BIN)/flitloom version
+
+lint: build
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check --quiet python tests
+	$(BIN)/ruff check --quiet python tests
+	$(BIN)/mypy
+
+test-rust:  $(VENV)/requirements.stamp
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	cargo test --locked --workspace --quiet
+
+test-python: build
+	$(BIN)/pytest -n auto
+
+test: lint test-rust test-python
+
+lock:
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
+	cargo update
+
+clean:
+	rm -rf $(VENV) target demo-output dist
