@@ -2,10 +2,12 @@
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
 //! [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
-//! [`router`] (the rules of one router in one cycle), [`engine`] (the network in motion) and
+//! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen) and [`engine`] (the
+//! network in motion).
 
 pub mod engine;
 pub mod fabric;
+pub mod probe;
 pub mod router;
 pub mod routing;
 pub mod traffic;

@@ -1,5 +1,6 @@
 //! The network in motion: a network, a workload and what came of them.
 
+pub mod general;
 mod network;
 mod outcome;
 

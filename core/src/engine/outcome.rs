@@ -19,7 +19,7 @@ pub struct Outcome {
     pub flits_delivered: u64,
     /// Flits that crossed a network link, counted once per link.
     pub flit_hops: u64,
-    /// Packets whose first flit entered the processor queue of its router.
+    /// Packets whose header left the processor queue of its router.
     pub packets_injected: u64,
     /// Sum over delivered packets of (cycle of the tail's ejection - start cycle).
     pub latency_sum: u64,

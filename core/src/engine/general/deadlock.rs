@@ -1,0 +1,161 @@
+//! Deadlock as a fact: queues whose flits can never move again, whatever the nodes still send.
+
+use super::{
+    layout::{Layout, NONE},
+    state::{PROCESSOR, State},
+};
+use crate::{
+    engine::{DeadlockReport, Network, SimulationError, WaitingChannel},
+    fabric::{Direction, NodeId},
+    router::RouterConfig,
+};
+
+/// Looks for queues that are stuck while the rest of the network still moves.
+///
+/// Dimension-order routing with enough channels cannot deadlock, so nothing is looked at then.
+pub(super) fn check(
+    network: &Network,
+    layout: &Layout,
+    state: &State,
+    cycle: u64,
+) -> Result<(), SimulationError> {
+    if network.router().channels >= RouterConfig::channels_needed(network.fabric().shape()) {
+        return Ok(());
+    }
+    let moving = can_move(layout, state);
+    let stuck = |queue: usize| state.queues[queue].ready > 0 && !moving[queue];
+    if (0..state.queues.len()).any(stuck) { Err(report(network, layout, state, cycle)) } else { Ok(()) }
+}
+
+/// Names the cycle of waiting channels.
+pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u64) -> SimulationError {
+    let moving = can_move(layout, state);
+    let stuck = |queue: usize| state.queues[queue].ready > 0 && !moving[queue];
+    let stuck_flits = (0..state.queues.len())
+        .filter(|&queue| stuck(queue))
+        .map(|queue| u64::from(state.queues[queue].ready));
+    let mut report = DeadlockReport {
+        cycle,
+        channels: Vec::new(),
+        text: String::new(),
+        stuck_flits: stuck_flits.sum::<u64>(),
+    };
+    // Follow the waiting from any stuck queue until it closes.
+    let mut order = vec![usize::MAX; state.queues.len()];
+    let mut trail = Vec::new();
+    let mut next = (0..state.queues.len()).find(|&queue| stuck(queue));
+    while let Some(queue) = next {
+        if order[queue] != usize::MAX {
+            trail.drain(..order[queue]);
+            break;
+        }
+        order[queue] = trail.len();
+        trail.push(queue);
+        next = waits_for(layout, state, queue);
+    }
+    report.channels = trail.iter().map(|&queue| describe(layout, state, queue)).collect();
+    let shape = network.fabric().shape();
+    let names: Vec<String> = report
+        .channels
+        .iter()
+        .chain(report.channels.first())
+        .map(|channel| {
+            let port =
+                channel.arrived_along.map_or_else(|| "P".to_owned(), |direction| direction.to_string());
+            format!("{}{port} vc{}", shape.describe(channel.node), channel.channel)
+        })
+        .collect();
+    report.text = names.join(" -> ");
+    SimulationError::Deadlock(Box::new(report))
+}
+
+/// Per queue, whether its front flit (present or still to come) will move some day. Least fixed
+/// point: start from ejection and free space, add whatever waits only for what moves.
+fn can_move(layout: &Layout, state: &State) -> Vec<bool> {
+    let mut moving = vec![false; state.queues.len()];
+    loop {
+        let mut changed = false;
+        for queue in 0..moving.len() {
+            if !moving[queue] && moves_next(layout, state, &moving, queue) {
+                moving[queue] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return moving;
+        }
+    }
+}
+
+fn moves_next(layout: &Layout, state: &State, moving: &[bool], queue: usize) -> bool {
+    let this = &state.queues[queue];
+    if this.ready == 0 {
+        // Empty: flits come as soon as its feeder moves; without an owner there is nothing to wait for.
+        return this.held > 0 || feeder(state, queue).is_none_or(|feeder| moving[feeder]);
+    }
+    if this.granted {
+        return match behind(layout, state, this.target) {
+            None => true,
+            Some(next) => fits(layout, state, queue, next) || moving[next],
+        };
+    }
+    let owner = state.owners[this.target as usize];
+    owner == NONE || moving[owner as usize]
+}
+
+fn fits(layout: &Layout, state: &State, queue: usize, next: usize) -> bool {
+    let space = u32::from(layout.buffer - state.queues[next].held);
+    let front = state.rings[queue * layout.buffer as usize + state.queues[queue].head as usize];
+    let needed = if layout.cut_through && front & super::state::HEAD != 0 {
+        state.packets[(front >> super::state::SLOT_SHIFT) as usize].length
+    } else {
+        1
+    };
+    space >= needed
+}
+
+/// The queue behind an output channel; `None` for the processor.
+fn behind(layout: &Layout, state: &State, output: u32) -> Option<usize> {
+    let port = &state.ports[(output >> layout.channel_shift) as usize];
+    let channel = output & ((1 << layout.channel_shift) - 1);
+    (port.downstream != NONE).then(|| (port.downstream + channel) as usize)
+}
+
+/// The queue whose flits come next into `queue`, if its feeding channel has an owner.
+fn feeder(state: &State, queue: usize) -> Option<usize> {
+    let upstream = state.queues[queue].upstream;
+    if upstream & PROCESSOR != 0 {
+        return None;
+    }
+    let owner = state.owners[upstream as usize];
+    (owner != NONE).then_some(owner as usize)
+}
+
+/// What a stuck queue waits for.
+fn waits_for(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
+    let this = &state.queues[queue];
+    if this.ready == 0 {
+        return feeder(state, queue);
+    }
+    if this.granted {
+        return behind(layout, state, this.target);
+    }
+    let owner = state.owners[this.target as usize];
+    (owner != NONE).then_some(owner as usize)
+}
+
+fn describe(layout: &Layout, state: &State, queue: usize) -> WaitingChannel {
+    let (node, place) = (queue / layout.queues, queue % layout.queues);
+    let directions = layout.ports - 1;
+    let port = place / layout.channels;
+    let target = state.queues[queue].target;
+    let wants = if target == NONE { NONE } else { (target >> layout.channel_shift) % layout.ports as u32 };
+    WaitingChannel {
+        node: node as NodeId,
+        // Flits come in through the port that faces where they came from.
+        arrived_along: (port < directions).then(|| Direction::from_index(port).opposite()),
+        channel: state.queues[queue].channel,
+        wants: ((wants as usize) < directions).then(|| Direction::from_index(wants as usize)),
+        wants_channel: if target == NONE { 0 } else { (target & ((1 << layout.channel_shift) - 1)) as u8 },
+    }
+}

@@ -1,0 +1,40 @@
+use super::{Flit, Probe};
+use crate::fabric::LinkId;
+
+/// First and last cycle in which flits cross each link, and how many do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkOccupation {
+    /// First cycle per link; `u64::MAX` for a link never used.
+    pub first: Vec<u64>,
+    /// Last cycle per link; 0 for a link never used.
+    pub last: Vec<u64>,
+    /// Flits per link.
+    pub flits: Vec<u64>,
+}
+
+impl LinkOccupation {
+    /// A record for `links` links.
+    pub fn new(links: usize) -> Self {
+        Self { first: vec![u64::MAX; links], last: vec![0; links], flits: vec![0; links] }
+    }
+
+    /// Occupation `O_k` of a link: cycles from the first to the last flit, both included
+    /// (cup-stacking-2022, 4.3); 0 for a link never used.
+    pub fn occupation(&self, link: usize) -> u64 {
+        if self.flits[link] == 0 { 0 } else { self.last[link] - self.first[link] + 1 }
+    }
+
+    /// Effective thickness `T_e`: the largest occupation of any link.
+    pub fn effective_thickness(&self) -> u64 {
+        (0..self.flits.len()).map(|link| self.occupation(link)).max().unwrap_or(0)
+    }
+}
+
+impl Probe for LinkOccupation {
+    fn flit_crosses(&mut self, cycle: u64, link: LinkId, _channel: u8, _flit: Flit) {
+        let link = link as usize;
+        self.first[link] = self.first[link].min(cycle);
+        self.last[link] = cycle;
+        self.flits[link] += 1;
+    }
+}

@@ -1,0 +1,53 @@
+use super::{Flit, Probe};
+use crate::fabric::LinkId;
+
+/// A link that carries nothing and has nothing to carry.
+pub const IDLE: u8 = 0;
+/// A link that carries nothing because the buffers behind it are full.
+pub const BLOCKED: u8 = 255;
+
+/// What every link did in every cycle: the record behind the link-time charts of cup-stacking-2022,
+/// Fig. 2 and cup-stacking-extended-2023, Fig. 6.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkTime {
+    links: usize,
+    cells: Vec<u8>,
+}
+
+impl LinkTime {
+    /// An empty record for `links` links.
+    pub fn new(links: usize) -> Self {
+        Self { links, cells: Vec::new() }
+    }
+
+    /// Number of links, the length of a row.
+    pub fn links(&self) -> usize {
+        self.links
+    }
+
+    /// Rows of one cycle each, cycle 0 first: [`IDLE`], [`BLOCKED`], or 1 plus the slice (slices
+    /// beyond 253 share the last number).
+    pub fn cells(&self) -> &[u8] {
+        &self.cells
+    }
+
+    fn set(&mut self, cycle: u64, link: LinkId, value: u8) {
+        let row = cycle as usize * self.links;
+        if self.cells.len() < row + self.links {
+            self.cells.resize(row + self.links, IDLE);
+        }
+        self.cells[row + link as usize] = value;
+    }
+}
+
+impl Probe for LinkTime {
+    const BLOCKED: bool = true;
+
+    fn flit_crosses(&mut self, cycle: u64, link: LinkId, _channel: u8, flit: Flit) {
+        self.set(cycle, link, 1 + flit.slice.min(253) as u8);
+    }
+
+    fn link_blocked(&mut self, cycle: u64, link: LinkId) {
+        self.set(cycle, link, BLOCKED);
+    }
+}
