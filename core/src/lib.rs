@@ -5,6 +5,8 @@
 //! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen) and [`engine`] (the
 //! network in motion).
 
+#![warn(clippy::unwrap_used)]
+
 pub mod engine;
 pub mod fabric;
 pub mod probe;
