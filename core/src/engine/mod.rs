@@ -1,8 +1,26 @@
 //! The network in motion: a network, a workload and what came of them.
 
 pub mod general;
+mod lower_bound;
 mod network;
 mod outcome;
+mod sweep;
 
+pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
 pub use network::{Network, NetworkError};
 pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint};
+pub use sweep::stack;
+
+use crate::{probe::NoProbe, traffic::Workload};
+
+/// Simulates without probes, on the fastest engine that covers the case.
+///
+/// # Errors
+/// As [`general::simulate`].
+pub fn simulate(
+    network: &Network,
+    workload: &Workload,
+    options: &general::Options,
+) -> Result<Outcome, SimulationError> {
+    general::simulate(network, workload, options, &mut NoProbe)
+}

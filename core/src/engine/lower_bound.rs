@@ -1,0 +1,119 @@
+use super::Network;
+use crate::{
+    fabric::{LinkId, NodeId},
+    routing::dimension_order,
+    traffic::PacketList,
+};
+use std::collections::HashMap;
+
+/// What a lower bound rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bottleneck {
+    /// The way of a single packet.
+    Path {
+        /// Where it starts.
+        source: NodeId,
+        /// Where it ends.
+        destination: NodeId,
+    },
+    /// Everything that must cross one network link.
+    Link(LinkId),
+    /// Everything one node sends.
+    Injection(NodeId),
+    /// Everything one node receives.
+    Ejection(NodeId),
+}
+
+/// A duration no arbitration can beat on the given routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowerBound {
+    /// The bound in cycles, comparable to [`Outcome::duration`](super::Outcome::duration).
+    pub duration: u64,
+    /// The resource it was found at; `None` without packets.
+    pub bottleneck: Option<Bottleneck>,
+}
+
+/// Bounds the duration of a fixed packet list on dimension-order routes from below.
+///
+/// For a resource that carries one flit per cycle (a link, an injection or an ejection port) and any
+/// set of packets that must use it: the first of their flits comes at the earliest after the
+/// shortest way before it, all their flits take a cycle each, and from the last one it is still the
+/// shortest way behind. The bound is the largest such sum over all resources and over the sets
+/// "everything that arrives at or after a given time".
+///
+/// ```
+/// use flitloom_core::{
+///     engine::{Network, lower_bound},
+///     fabric::{Fabric, Shape},
+///     router::RouterConfig,
+///     traffic::{Collective, Pattern},
+/// };
+/// let shape = Shape::torus(&[16, 16])?;
+/// let packets = Collective::default()
+///     .packet_list(shape.nodes(), &Pattern::Tornado.destinations(&shape, 0)?)?;
+/// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+/// assert_eq!(lower_bound(&network, &packets).duration, 67); // reached: cup-stacking-2022, Table 2
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn lower_bound(network: &Network, packets: &PacketList) -> LowerBound {
+    let fabric = network.fabric();
+    let latency = u64::from(network.router().latency);
+    let mut best = LowerBound { duration: 0, bottleneck: None };
+    let mut consider = |duration: u64, bottleneck| {
+        if duration > best.duration {
+            best = LowerBound { duration, bottleneck: Some(bottleneck) };
+        }
+    };
+    let mut links: HashMap<LinkId, Vec<Visit>> = HashMap::new();
+    let mut injections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
+    let mut ejections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
+    for (source, packet) in packets.iter() {
+        let destination = packet.destination;
+        let path: Vec<LinkId> = dimension_order::path(fabric, source, destination).collect();
+        let flits = u64::from(packet.length);
+        let way = path.len() as u64 * latency;
+        consider(packet.start + way + flits + 1, Bottleneck::Path { source, destination });
+        for (before, &link) in path.iter().enumerate() {
+            let before = before as u64 * latency;
+            let visit = Visit { arrival: packet.start + before, flits, way_behind: way - before };
+            links.entry(link).or_default().push(visit);
+        }
+        let start = packet.start;
+        injections[source as usize].push(Visit { arrival: start, flits, way_behind: way });
+        ejections[destination as usize].push(Visit { arrival: start + way, flits, way_behind: 0 });
+    }
+    for (node, visits) in injections.iter_mut().enumerate() {
+        consider(duration_through(visits), Bottleneck::Injection(node as NodeId));
+    }
+    for (node, visits) in ejections.iter_mut().enumerate() {
+        consider(duration_through(visits), Bottleneck::Ejection(node as NodeId));
+    }
+    // In the order of the links, so that the named bottleneck is always the same one.
+    let mut links: Vec<_> = links.into_iter().collect();
+    links.sort_unstable_by_key(|&(link, _)| link);
+    for (link, visits) in &mut links {
+        consider(duration_through(visits), Bottleneck::Link(*link));
+    }
+    best
+}
+
+/// A packet at a resource.
+#[derive(Clone, Copy)]
+struct Visit {
+    /// Earliest cycle its first flit can be there.
+    arrival: u64,
+    flits: u64,
+    /// Cycles from there to ejection at the least.
+    way_behind: u64,
+}
+
+fn duration_through(visits: &mut [Visit]) -> u64 {
+    visits.sort_unstable_by_key(|visit| std::cmp::Reverse(visit.arrival));
+    let (mut flits, mut way_behind, mut bound) = (0, u64::MAX, 0);
+    for visit in visits {
+        flits += visit.flits;
+        way_behind = way_behind.min(visit.way_behind);
+        bound = bound.max(visit.arrival + flits + way_behind + 1);
+    }
+    bound
+}
