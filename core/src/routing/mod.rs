@@ -1,3 +1,31 @@
-//! Which way: the routing functions.
+//! Which way: the routing functions, the rules of a router as data, the dependency graph and its
+//! deadlock certificate.
 
+mod components;
+mod dependencies;
 pub mod dimension_order;
+mod legal;
+mod route;
+mod routing_graph;
+mod rules;
+mod turns;
+
+pub use dependencies::{Channel, DependencyGraph, Verdict};
+pub use legal::{legal_routes, route_links};
+pub use route::{HeaderLayout, Hops, Route};
+pub use routing_graph::RoutingGraph;
+pub use rules::{Flow, Rules, RulesError, Violation};
+pub use turns::{TurnPolicy, TurnSet};
+
+use crate::fabric::{Direction, NodeId, Shape};
+use crate::router::{crosses_dateline, next_channel};
+
+/// The virtual channel of the link that leaves `node` in `direction`, for a packet in `channel`.
+pub fn channel_after(shape: &Shape, flow: Flow, channel: u8, node: NodeId, direction: Direction) -> u8 {
+    match flow {
+        Flow::Channels { count, datelines: true } => {
+            next_channel(channel, crosses_dateline(shape, node, direction), count)
+        }
+        _ => channel,
+    }
+}

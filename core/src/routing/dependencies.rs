@@ -1,0 +1,282 @@
+use super::components::components;
+use crate::fabric::{Direction, Fabric, LinkId, NodeId};
+use crate::router::crosses_dateline;
+use fixedbitset::FixedBitSet;
+use std::collections::VecDeque;
+
+/// One virtual channel of one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Channel {
+    /// The link.
+    pub link: LinkId,
+    /// The virtual channel on it.
+    pub channel: u8,
+}
+
+/// The channel dependency graph: which channel a packet may hold while it waits for which next
+/// (Dally and Seitz 1988).
+///
+/// ```
+/// use flitloom_core::fabric::{Fabric, Shape};
+/// use flitloom_core::routing::{DependencyGraph, Rules, TurnSet, Verdict};
+/// let fabric = Fabric::new(Shape::torus(&[4, 4])?);
+/// let rules = Rules::angara(2);
+/// let graph = DependencyGraph::of_rules(&fabric, &rules, &TurnSet::none(&fabric));
+/// assert!(matches!(graph.verdict(true), Verdict::DeadlockFree(_)));
+/// assert!(matches!(graph.verdict(false), Verdict::Deadlock(_)), "rings need the bubble rule");
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DependencyGraph {
+    fabric: Fabric,
+    channels: u32,
+    targets: Vec<LinkId>,
+    edges: FixedBitSet,
+}
+
+/// Answer of the deadlock test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A rank for every vertex: each dependency goes to a higher rank or stays, at equal rank,
+    /// within one ring of one direction that the bubble rule keeps draining.
+    DeadlockFree(Vec<u32>),
+    /// A shortest cycle of channels, each of which can wait for the next.
+    Deadlock(Vec<Channel>),
+}
+
+impl DependencyGraph {
+    /// A graph without dependencies.
+    pub fn new(fabric: &Fabric, channels: u8) -> Self {
+        let channels = u32::from(channels);
+        let directions = fabric.shape().directions();
+        let links = fabric.shape().nodes() * directions;
+        let targets = (0..links as LinkId)
+            .map(|link| {
+                let (node, direction) = fabric.link_ends(link);
+                fabric.shape().neighbour(node, direction).unwrap_or(NodeId::MAX)
+            })
+            .collect();
+        let edges = FixedBitSet::with_capacity(links * directions * (channels * channels) as usize);
+        Self { fabric: fabric.clone(), channels, targets, edges }
+    }
+
+    /// Every dependency that rules allow on the working links, extra turns included.
+    ///
+    /// Within a ring the packet goes on in its direction; between rings it follows the order of
+    /// directions or one of the turns. With several channels it follows the datelines.
+    pub fn of_rules(fabric: &Fabric, rules: &super::Rules, turns: &super::TurnSet) -> Self {
+        let mut graph = Self::new(fabric, rules.flow().channels());
+        for link in fabric.working_links() {
+            let (node, direction) = fabric.link_ends(link);
+            let Some(here) = fabric.working_neighbour(node, direction) else { continue };
+            for out in (0..fabric.shape().directions()).map(Direction::from_index) {
+                let allowed = rules.rank(direction) <= rules.rank(out) || turns.contains(link, out);
+                if out == direction.opposite() || !allowed || !fabric.link_works(here, out) {
+                    continue;
+                }
+                // A packet on the last channel meets no further dateline on the ways the rules are for.
+                let datelines = matches!(rules.flow(), super::Flow::Channels { datelines: true, .. });
+                let full = datelines && crosses_dateline(fabric.shape(), here, out);
+                for channel in 0..graph.channels as u8 - u8::from(full) {
+                    let next = super::channel_after(fabric.shape(), rules.flow(), channel, here, out);
+                    graph.insert(link, channel, out, next);
+                }
+            }
+        }
+        graph
+    }
+
+    /// Adds the dependency of a channel on the channel `next` of the link that leaves its end
+    /// in direction `out`.
+    pub fn insert(&mut self, link: LinkId, channel: u8, out: Direction, next: u8) {
+        let edge = self.edge(link, channel, out, next);
+        self.edges.insert(edge);
+    }
+
+    /// Takes a dependency out again.
+    pub fn remove(&mut self, link: LinkId, channel: u8, out: Direction, next: u8) {
+        let edge = self.edge(link, channel, out, next);
+        self.edges.set(edge, false);
+    }
+
+    /// Whether a dependency is present.
+    pub fn contains(&self, link: LinkId, channel: u8, out: Direction, next: u8) -> bool {
+        self.edges.contains(self.edge(link, channel, out, next))
+    }
+
+    /// Number of vertices, [`vertex`](Self::vertex) being below it.
+    pub fn vertices(&self) -> usize {
+        self.targets.len() * self.channels as usize
+    }
+
+    /// Index of a channel.
+    pub fn vertex(&self, channel: Channel) -> u32 {
+        channel.link * self.channels + u32::from(channel.channel)
+    }
+
+    /// Channel of an index.
+    pub fn channel(&self, vertex: u32) -> Channel {
+        Channel { link: vertex / self.channels, channel: (vertex % self.channels) as u8 }
+    }
+
+    /// The channels a channel depends on.
+    pub fn targets(&self, vertex: u32) -> impl Iterator<Item = u32> + '_ {
+        let width = self.width();
+        let here = self.targets[(vertex / self.channels) as usize];
+        let first = here.wrapping_mul(width);
+        let start = (vertex * width) as usize;
+        (0..width)
+            .filter(move |&edge| self.edges.contains(start + edge as usize))
+            .map(move |edge| first + edge)
+    }
+
+    /// Whether a channel can come, through dependencies, to wait for another one.
+    pub fn reaches(&self, from: u32, to: u32) -> bool {
+        let mut seen = FixedBitSet::with_capacity(self.vertices());
+        let mut open = vec![from];
+        while let Some(vertex) = open.pop() {
+            if vertex == to {
+                return true;
+            }
+            open.extend(self.targets(vertex).filter(|&target| !seen.put(target as usize)));
+        }
+        false
+    }
+
+    /// The exact deadlock test.
+    ///
+    /// With the bubble rule a strongly connected component of several channels is harmless exactly
+    /// when it lies inside one ring of one direction; without it every component must be a single
+    /// channel. Linear in the graph, and for a dangerous graph the search for a shortest cycle.
+    pub fn verdict(&self, bubble: bool) -> Verdict {
+        let ranks = components(self.vertices(), |vertex| self.targets(vertex));
+        let dangerous = |from: u32, to: u32| {
+            ranks[from as usize] == ranks[to as usize] && !(bubble && self.in_one_ring(from, to))
+        };
+        let suspects: Vec<(u32, u32)> = (0..self.vertices() as u32)
+            .flat_map(|from| self.targets(from).map(move |to| (from, to)))
+            .filter(|&(from, to)| dangerous(from, to))
+            .collect();
+        match self.shortest_cycle(&suspects, &ranks) {
+            None => Verdict::DeadlockFree(ranks),
+            Some(cycle) => Verdict::Deadlock(cycle),
+        }
+    }
+
+    /// A cycle of channels as text: `(0,3)+x -> (1,3)+x -> ...`, with `vc` where there are several.
+    pub fn describe(&self, cycle: &[Channel]) -> String {
+        let mut names: Vec<String> = cycle.iter().map(|&channel| self.describe_channel(channel)).collect();
+        names.extend(names.first().cloned());
+        names.join(" -> ")
+    }
+
+    /// One channel as text.
+    pub fn describe_channel(&self, channel: Channel) -> String {
+        let (node, direction) = self.fabric.link_ends(channel.link);
+        let name = format!("{}{direction}", self.fabric.shape().describe(node));
+        if self.channels > 1 { format!("{name} vc{}", channel.channel) } else { name }
+    }
+
+    /// Whether two channels lie in one ring of one direction; equal rank puts consecutive channels
+    /// of one direction into the same ring.
+    fn in_one_ring(&self, from: u32, to: u32) -> bool {
+        let directions = self.fabric.shape().directions() as u32 * self.channels;
+        from % directions == to % directions
+    }
+
+    /// A shortest cycle through one of the given dependencies.
+    fn shortest_cycle(&self, suspects: &[(u32, u32)], ranks: &[u32]) -> Option<Vec<Channel>> {
+        let mut best: Option<Vec<u32>> = None;
+        let mut parent = vec![u32::MAX; self.vertices()];
+        let mut touched = Vec::new();
+        for &(from, to) in suspects {
+            let limit = best.as_ref().map_or(usize::MAX, Vec::len);
+            if limit == 2 {
+                break;
+            }
+            let mut open = VecDeque::from([(to, 1_usize)]);
+            parent[to as usize] = to;
+            touched.push(to);
+            while let Some((vertex, length)) = open.pop_front() {
+                if vertex == from {
+                    let mut cycle = vec![from];
+                    while let Some(&last) = cycle.last()
+                        && last != to
+                    {
+                        cycle.push(parent[last as usize]);
+                    }
+                    cycle.reverse();
+                    best = Some(cycle);
+                    break;
+                }
+                if length + 1 >= limit {
+                    break;
+                }
+                for target in self.targets(vertex) {
+                    if parent[target as usize] == u32::MAX && ranks[target as usize] == ranks[from as usize] {
+                        parent[target as usize] = vertex;
+                        touched.push(target);
+                        open.push_back((target, length + 1));
+                    }
+                }
+            }
+            for vertex in touched.drain(..) {
+                parent[vertex as usize] = u32::MAX;
+            }
+        }
+        best.map(|cycle| cycle.into_iter().map(|vertex| self.channel(vertex)).collect())
+    }
+
+    fn width(&self) -> u32 {
+        self.fabric.shape().directions() as u32 * self.channels
+    }
+
+    fn edge(&self, link: LinkId, channel: u8, out: Direction, next: u8) -> usize {
+        let vertex = link * self.channels + u32::from(channel);
+        (vertex * self.width() + out.index() as u32 * self.channels + u32::from(next)) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::Shape;
+    use crate::routing::{Flow, Rules, TurnSet};
+
+    #[test]
+    fn three_rules_are_certified_and_each_needs_its_means() {
+        for sizes in [vec![2], vec![3], vec![4, 4], vec![5, 2, 3], vec![4, 2, 2, 2]] {
+            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            let none = TurnSet::none(&fabric);
+            let n = sizes.len();
+            for rules in [Rules::angara(n), Rules::dimension_order(n), Rules::dateline(n)] {
+                let graph = DependencyGraph::of_rules(&fabric, &rules, &none);
+                let bubble = rules.flow() == Flow::Bubble;
+                assert!(
+                    matches!(graph.verdict(bubble), Verdict::DeadlockFree(_)),
+                    "{sizes:?} {}",
+                    rules.name()
+                );
+            }
+            let bare = Rules::named("unrestricted", n).unwrap();
+            let graph = DependencyGraph::of_rules(&fabric, &bare, &none);
+            let rings = (0..n).any(|dimension| fabric.shape().wraps(dimension));
+            assert_eq!(matches!(graph.verdict(false), Verdict::Deadlock(_)), rings, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn the_cycle_found_is_a_shortest_one() {
+        let fabric = Fabric::new(Shape::torus(&[4, 4, 4]).unwrap());
+        let rules = Rules::angara(3);
+        let turns = TurnSet::all_same_sign(&fabric, &rules);
+        let graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
+        let Verdict::Deadlock(cycle) = graph.verdict(true) else { panic!("a cycle was planted") };
+        // No cycle of positive hops closes before one ring length is spent in each of two dimensions.
+        assert_eq!(cycle.len(), 8, "{}", graph.describe(&cycle));
+        for (index, &channel) in cycle.iter().enumerate() {
+            let next = graph.vertex(cycle[(index + 1) % cycle.len()]);
+            assert!(graph.targets(graph.vertex(channel)).any(|target| target == next));
+        }
+    }
+}

@@ -1,0 +1,338 @@
+use crate::fabric::{Direction, Sign};
+use thiserror::Error;
+
+/// How a network keeps the channels of one ring from waiting for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// One channel per link; a packet may only enter a ring that keeps a free slot afterwards (the
+    /// bubble rule), so a ring never fills and always drains.
+    Bubble,
+    /// Virtual channels with nothing else to break cycles.
+    Channels {
+        /// Virtual channels per link, at least 1.
+        count: u8,
+        /// Whether a packet moves one channel up at each dateline; otherwise it stays in channel 0.
+        datelines: bool,
+    },
+}
+
+impl Flow {
+    /// Virtual channels per link.
+    pub const fn channels(self) -> u8 {
+        match self {
+            Self::Bubble => 1,
+            Self::Channels { count, .. } => count,
+        }
+    }
+}
+
+/// What a router accepts as a route: the rules as data.
+///
+/// A legal route is an optional first step, then hops in a fixed order of directions, then an
+/// optional last step (angara-routing-2021, Section 2.1). Dimension order, the Angara router and
+/// a torus with datelines are three values of this type.
+///
+/// ```
+/// use flitloom_core::routing::Rules;
+/// let rules = Rules::angara(2);
+/// let order: Vec<String> = rules.order().iter().map(ToString::to_string).collect();
+/// assert_eq!(order, ["+x", "+y", "-x", "-y"]);
+/// assert!(rules.has_steps() && !Rules::dimension_order(2).has_steps());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    name: String,
+    order: Vec<Direction>,
+    ranks: Vec<u8>,
+    direction_bits: bool,
+    first_steps: Vec<Direction>,
+    last_steps: Vec<Direction>,
+    flow: Flow,
+}
+
+/// What can be wrong with rules.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RulesError {
+    /// The order does not name every direction once.
+    #[error("rules.order must name each of the {0} directions once")]
+    Order(usize),
+    /// A first or last step along a dimension that does not exist.
+    #[error("rules.{0} names a direction beyond the dimensions of the shape")]
+    Step(&'static str),
+    /// No virtual channel, or more than 16.
+    #[error("rules.virtual_channels is {0}; it must be 1 to 16")]
+    Channels(u8),
+    /// No such name.
+    #[error("unknown rules {0:?}; the rules are {names}", names = Rules::NAMES.join(", "))]
+    Unknown(String),
+}
+
+/// Which rule of the router a route breaks, and at which hop (from 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Violation {
+    /// A hop goes back in the order of directions.
+    #[error("direction order: hop {hop} goes {later} after {earlier}")]
+    Order {
+        /// The hop that breaks the rule.
+        hop: usize,
+        /// Direction of the hop before.
+        earlier: Direction,
+        /// Its own direction.
+        later: Direction,
+    },
+    /// Both signs of one dimension.
+    #[error("direction bits: hop {hop} goes {later} although an earlier hop went the other way")]
+    DirectionBits {
+        /// The hop that breaks the rule.
+        hop: usize,
+        /// Its direction.
+        later: Direction,
+    },
+}
+
+impl Rules {
+    /// Names accepted by [`Rules::named`].
+    pub const NAMES: [&'static str; 4] = ["angara", "dimension-order", "dateline", "unrestricted"];
+
+    /// Rules from their parts.
+    ///
+    /// # Errors
+    /// The order is not a permutation of the directions, a step does not exist, or the number of
+    /// virtual channels is out of range.
+    pub fn new(
+        name: &str,
+        order: Vec<Direction>,
+        direction_bits: bool,
+        first_steps: Vec<Direction>,
+        last_steps: Vec<Direction>,
+        flow: Flow,
+    ) -> Result<Self, RulesError> {
+        let mut ranks = vec![u8::MAX; order.len()];
+        for (rank, direction) in order.iter().enumerate() {
+            match ranks.get_mut(direction.index()) {
+                Some(entry) if *entry == u8::MAX => *entry = rank as u8,
+                _ => return Err(RulesError::Order(order.len())),
+            }
+        }
+        if order.is_empty() || !order.len().is_multiple_of(2) {
+            return Err(RulesError::Order(order.len()));
+        }
+        for (field, steps) in [("first_steps", &first_steps), ("last_steps", &last_steps)] {
+            if steps.iter().any(|step| step.index() >= ranks.len()) {
+                return Err(RulesError::Step(field));
+            }
+        }
+        if !(1..=16).contains(&flow.channels()) {
+            return Err(RulesError::Channels(flow.channels()));
+        }
+        Ok(Self { name: name.to_owned(), order, ranks, direction_bits, first_steps, last_steps, flow })
+    }
+
+    /// The Angara router: all positive directions, then all negative ones, direction bits, a
+    /// positive first and a negative last step, bubble rule (angara-routing-2021, Section 2.1).
+    pub fn angara(dimensions: usize) -> Self {
+        let along = |sign| (0..dimensions).map(move |dimension| Direction::new(dimension, sign));
+        let order: Vec<_> = along(Sign::Plus).chain(along(Sign::Minus)).collect();
+        Self::built("angara", order, along(Sign::Plus).collect(), along(Sign::Minus).collect(), Flow::Bubble)
+    }
+
+    /// Plain dimension order, x first, with the bubble rule.
+    pub fn dimension_order(dimensions: usize) -> Self {
+        let order = (0..2 * dimensions).map(Direction::from_index).collect();
+        Self::built("dimension-order", order, Vec::new(), Vec::new(), Flow::Bubble)
+    }
+
+    /// Dimension order on virtual channels, one higher at each dateline
+    /// ([`crate::router::crosses_dateline`]); `dimensions + 1` of them always suffice.
+    pub fn dateline(dimensions: usize) -> Self {
+        let flow = Flow::Channels { count: dimensions as u8 + 1, datelines: true };
+        let order = (0..2 * dimensions).map(Direction::from_index).collect();
+        Self::built("dateline", order, Vec::new(), Vec::new(), flow)
+    }
+
+    /// The rules of a name; `unrestricted` is dimension order for generators, but a check accepts
+    /// any walk and asks only for an acyclic dependency graph without the bubble rule.
+    ///
+    /// # Errors
+    /// No such name.
+    pub fn named(name: &str, dimensions: usize) -> Result<Self, RulesError> {
+        match name {
+            "angara" => Ok(Self::angara(dimensions)),
+            "dimension-order" => Ok(Self::dimension_order(dimensions)),
+            "dateline" => Ok(Self::dateline(dimensions)),
+            "unrestricted" => {
+                let order = (0..2 * dimensions).map(Direction::from_index).collect();
+                let flow = Flow::Channels { count: 1, datelines: false };
+                Ok(Self::built(name, order, Vec::new(), Vec::new(), flow))
+            }
+            _ => Err(RulesError::Unknown(name.to_owned())),
+        }
+    }
+
+    fn built(
+        name: &str,
+        order: Vec<Direction>,
+        first_steps: Vec<Direction>,
+        last_steps: Vec<Direction>,
+        flow: Flow,
+    ) -> Self {
+        let mut ranks = vec![0; order.len()];
+        for (rank, direction) in order.iter().enumerate() {
+            ranks[direction.index()] = rank as u8;
+        }
+        Self { name: name.to_owned(), order, ranks, direction_bits: true, first_steps, last_steps, flow }
+    }
+
+    /// The same rules without first and last steps.
+    pub fn without_steps(mut self) -> Self {
+        self.first_steps.clear();
+        self.last_steps.clear();
+        self
+    }
+
+    /// Name of the rules.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All directions in the order in which a route may use them.
+    pub fn order(&self) -> &[Direction] {
+        &self.order
+    }
+
+    /// Position of a direction in the order.
+    pub fn rank(&self, direction: Direction) -> u8 {
+        self.ranks[direction.index()]
+    }
+
+    /// Whether the middle of a route keeps to one sign per dimension.
+    pub fn direction_bits(&self) -> bool {
+        self.direction_bits
+    }
+
+    /// Directions a first step may take, whatever comes after it.
+    pub fn first_steps(&self) -> &[Direction] {
+        &self.first_steps
+    }
+
+    /// Directions a last step may take, whatever came before it.
+    pub fn last_steps(&self) -> &[Direction] {
+        &self.last_steps
+    }
+
+    /// Whether there are first or last steps at all.
+    pub fn has_steps(&self) -> bool {
+        !self.first_steps.is_empty() || !self.last_steps.is_empty()
+    }
+
+    /// How rings are kept from blocking.
+    pub fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    /// Whether every positive direction comes before every negative one.
+    pub fn positive_first(&self) -> bool {
+        let half = self.order.len() / 2;
+        self.order.iter().enumerate().all(|(rank, step)| (step.sign() == Sign::Plus) == (rank < half))
+    }
+
+    /// The rule that a walk breaks, if it breaks one.
+    ///
+    /// A walk is legal if it can be read as first step, middle and last step. Whether its turns are
+    /// free of deadlock is the dependency graph's business, not this function's.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Direction, routing::Rules};
+    /// let [east, north] = [0, 2].map(Direction::from_index);
+    /// assert_eq!(Rules::angara(2).violation(&[north, east, east]), None);
+    /// let message = Rules::angara(2).violation(&[north, north, east]).unwrap().to_string();
+    /// assert_eq!(message, "direction order: hop 2 goes +x after +y");
+    /// ```
+    pub fn violation(&self, hops: &[Direction]) -> Option<Violation> {
+        if self.name == "unrestricted" {
+            return None;
+        }
+        let plain = self.middle_violation(hops, 0)?;
+        let first = hops.first().is_some_and(|step| self.first_steps.contains(step));
+        let last = hops.last().is_some_and(|step| self.last_steps.contains(step));
+        let end = hops.len() - 1;
+        // The reading that gets furthest names the rule.
+        let mut found = plain;
+        for (start, end) in [(first, false), (false, last), (first, last)]
+            .into_iter()
+            .filter(|&(first, last)| first || last)
+            .map(|(first, last)| (usize::from(first), if last { end } else { end + 1 }))
+        {
+            match self.middle_violation(&hops[start..end.max(start)], start) {
+                None => return None,
+                Some(violation) => {
+                    if violation.hop() > found.hop() {
+                        found = violation;
+                    }
+                }
+            }
+        }
+        Some(found)
+    }
+
+    fn middle_violation(&self, hops: &[Direction], offset: usize) -> Option<Violation> {
+        let mut used = 0_u32;
+        for (index, &later) in hops.iter().enumerate() {
+            let hop = index + offset;
+            if self.direction_bits && used & 1 << later.opposite().index() != 0 {
+                return Some(Violation::DirectionBits { hop, later });
+            }
+            if index > 0 && self.rank(hops[index - 1]) > self.rank(later) {
+                return Some(Violation::Order { hop, earlier: hops[index - 1], later });
+            }
+            used |= 1 << later.index();
+        }
+        None
+    }
+}
+
+impl Violation {
+    /// The hop that breaks the rule.
+    pub const fn hop(&self) -> usize {
+        match self {
+            Self::Order { hop, .. } | Self::DirectionBits { hop, .. } => *hop,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk(text: &str) -> Vec<Direction> {
+        text.split(' ')
+            .map(|name| {
+                Direction::from_index(
+                    ["+x", "-x", "+y", "-y"].iter().position(|known| *known == name).unwrap(),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn steps_relax_only_the_ends() {
+        let rules = Rules::angara(2);
+        for legal in ["+x +y -x", "+y +x", "+x +x +y -y", "-x -y -x", "+y +x -y -x"] {
+            assert_eq!(rules.violation(&walk(legal)), None, "{legal}");
+        }
+        for illegal in ["+y +y +x", "-y -x +x", "+x +x -x -x", "-x +x +x", "-y -x -x"] {
+            assert!(rules.violation(&walk(illegal)).is_some(), "{illegal}");
+            assert!(rules.clone().without_steps().violation(&walk(illegal)).is_some(), "{illegal}");
+        }
+    }
+
+    #[test]
+    fn damaged_rules_are_refused() {
+        let east = Direction::new(0, Sign::Plus);
+        let make = |order, flow| Rules::new("x", order, true, vec![], vec![], flow);
+        assert_eq!(make(vec![east, east], Flow::Bubble), Err(RulesError::Order(2)));
+        let none = Flow::Channels { count: 0, datelines: false };
+        assert_eq!(make(vec![east, east.opposite()], none), Err(RulesError::Channels(0)));
+        assert!(matches!(Rules::named("best", 2), Err(RulesError::Unknown(_))));
+    }
+}

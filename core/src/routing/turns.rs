@@ -1,0 +1,254 @@
+use super::{Channel, DependencyGraph, Rules};
+use crate::fabric::{Direction, Fabric, LinkId};
+use fixedbitset::FixedBitSet;
+
+/// Turns against the order of directions that first and last steps may take.
+///
+/// A turn is a link and the direction in which a packet leaves its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnSet {
+    directions: usize,
+    turns: FixedBitSet,
+}
+
+/// Which turns against the order are permitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TurnPolicy {
+    /// None: first and last steps only where the order allows them anyway.
+    None,
+    /// The rule of used direction sets (angara-routing-2021, Theorem 2).
+    DirectionSets,
+    /// All that can never be part of a cycle: same-sign turns with at least one dimension that does
+    /// not wrap. On a healthy torus this is the exact largest set an exhaustive search finds.
+    ClosedForm,
+    /// The closed form, then every further turn that an exact reachability test admits.
+    Exact,
+}
+
+impl TurnPolicy {
+    /// All policies with their names.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("none", Self::None),
+        ("direction-sets", Self::DirectionSets),
+        ("closed-form", Self::ClosedForm),
+        ("exact", Self::Exact),
+    ];
+}
+
+impl TurnSet {
+    /// No turns.
+    pub fn none(fabric: &Fabric) -> Self {
+        let directions = fabric.shape().directions();
+        let turns = FixedBitSet::with_capacity(fabric.shape().nodes() * directions * directions);
+        Self { directions, turns }
+    }
+
+    /// The turns of a policy.
+    ///
+    /// ```
+    /// use flitloom_core::fabric::{Fabric, Shape};
+    /// use flitloom_core::routing::{Rules, TurnPolicy, TurnSet};
+    /// let rules = Rules::angara(2);
+    /// let count = |sizes: &[u32]| -> Result<usize, flitloom_core::fabric::FabricError> {
+    ///     let fabric = Fabric::new(Shape::torus(sizes)?);
+    ///     Ok(TurnSet::of(TurnPolicy::ClosedForm, &fabric, &rules).len())
+    /// };
+    /// assert_eq!(count(&[4, 4])?, 0, "two rings close a cycle");
+    /// assert_eq!(count(&[4, 2])?, 8, "at each end of the mesh dimension, from it into the ring");
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn of(policy: TurnPolicy, fabric: &Fabric, rules: &Rules) -> Self {
+        match policy {
+            TurnPolicy::None => Self::none(fabric),
+            TurnPolicy::DirectionSets => direction_sets(fabric, rules),
+            TurnPolicy::ClosedForm => closed_form(fabric, rules),
+            TurnPolicy::Exact => {
+                let mut turns = closed_form(fabric, rules);
+                let mut graph = DependencyGraph::of_rules(fabric, rules, &turns);
+                for (link, out) in candidates(fabric, rules) {
+                    if !turns.contains(link, out) {
+                        turns.try_insert(&mut graph, link, out);
+                    }
+                }
+                turns
+            }
+        }
+    }
+
+    /// Every same-sign turn against the order, deadlock or not.
+    pub fn all_same_sign(fabric: &Fabric, rules: &Rules) -> Self {
+        let mut turns = Self::none(fabric);
+        for (link, out) in candidates(fabric, rules) {
+            turns.insert(link, out);
+        }
+        turns
+    }
+
+    /// Adds a turn.
+    pub fn insert(&mut self, link: LinkId, out: Direction) {
+        self.turns.insert(link as usize * self.directions + out.index());
+    }
+
+    /// Takes a turn out.
+    pub fn remove(&mut self, link: LinkId, out: Direction) {
+        self.turns.set(link as usize * self.directions + out.index(), false);
+    }
+
+    /// Adds a turn to the set and the graph, unless it would close a cycle; says whether it is in.
+    ///
+    /// Exact: a cycle arises if and only if the channel turned into already reaches the other.
+    pub fn try_insert(&mut self, graph: &mut DependencyGraph, link: LinkId, out: Direction) -> bool {
+        let from = graph.vertex(Channel { link, channel: 0 });
+        graph.insert(link, 0, out, 0);
+        let into = graph.targets(from).find(|target| *target as usize % self.directions == out.index());
+        if into.is_some_and(|into| graph.reaches(into, from)) {
+            graph.remove(link, 0, out, 0);
+            return false;
+        }
+        self.insert(link, out);
+        true
+    }
+
+    /// Whether a turn is permitted.
+    pub fn contains(&self, link: LinkId, out: Direction) -> bool {
+        self.turns.contains(link as usize * self.directions + out.index())
+    }
+
+    /// Number of turns.
+    pub fn len(&self) -> usize {
+        self.turns.count_ones(..)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_clear()
+    }
+
+    /// All turns as (link, direction out), in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (LinkId, Direction)> + '_ {
+        self.turns
+            .ones()
+            .map(|turn| ((turn / self.directions) as LinkId, Direction::from_index(turn % self.directions)))
+    }
+}
+
+/// Same-sign turns against the order between working links that a first or last step may take; any
+/// other turn lengthens a route for nothing.
+fn candidates<'a>(fabric: &'a Fabric, rules: &'a Rules) -> impl Iterator<Item = (LinkId, Direction)> + 'a {
+    fabric.working_links().flat_map(move |link| {
+        let (node, along) = fabric.link_ends(link);
+        let here = fabric.working_neighbour(node, along);
+        rules
+            .order()
+            .iter()
+            .copied()
+            .filter(move |&out| {
+                let step = rules.first_steps().contains(&along) || rules.last_steps().contains(&out);
+                out.sign() == along.sign() && rules.rank(out) < rules.rank(along) && step
+            })
+            .filter(move |&out| here.is_some_and(|here| fabric.link_works(here, out)))
+            .map(move |out| (link, out))
+    })
+}
+
+fn closed_form(fabric: &Fabric, rules: &Rules) -> TurnSet {
+    let mut turns = TurnSet::none(fabric);
+    // The argument needs that no packet ever goes from a negative to a positive direction.
+    if rules.positive_first() {
+        for (link, out) in candidates(fabric, rules) {
+            let (_, along) = fabric.link_ends(link);
+            let wraps = |direction: Direction| fabric.shape().wraps(direction.dimension());
+            if !wraps(along) || !wraps(out) {
+                turns.insert(link, out);
+            }
+        }
+    }
+    turns
+}
+
+/// Theorem 2: a turn `(v, D_j) -> (u, D_k)` is safe if no way from `(u, D_k)` uses `D_j` again.
+/// Turns are tried in the order of channels, and the direction sets rebuilt after each.
+fn direction_sets(fabric: &Fabric, rules: &Rules) -> TurnSet {
+    let mut turns = TurnSet::none(fabric);
+    let mut graph = DependencyGraph::of_rules(fabric, rules, &turns);
+    let directions = fabric.shape().directions() as u32;
+    let mut backward: Vec<Vec<u32>> = vec![Vec::new(); graph.vertices()];
+    for from in 0..graph.vertices() as u32 {
+        for to in graph.targets(from) {
+            backward[to as usize].push(from);
+        }
+    }
+    let mut used: Vec<u32> = (0..graph.vertices() as u32).map(|vertex| 1 << (vertex % directions)).collect();
+    let mut open: Vec<u32> = (0..graph.vertices() as u32).collect();
+    spread(&mut used, &backward, &mut open);
+    for (link, out) in candidates(fabric, rules) {
+        let (node, along) = fabric.link_ends(link);
+        let Some(here) = fabric.working_neighbour(node, along) else { continue };
+        let into = fabric.link(here, out);
+        if used[into as usize] >> along.index() & 1 == 0 {
+            turns.insert(link, out);
+            graph.insert(link, 0, out, 0);
+            backward[into as usize].push(link);
+            spread(&mut used, &backward, &mut vec![into]);
+        }
+    }
+    turns
+}
+
+/// Hands the direction sets of the open channels on to all channels that reach them.
+fn spread(used: &mut [u32], backward: &[Vec<u32>], open: &mut Vec<u32>) {
+    while let Some(vertex) = open.pop() {
+        for &before in &backward[vertex as usize] {
+            let grown = used[before as usize] | used[vertex as usize];
+            if grown != used[before as usize] {
+                used[before as usize] = grown;
+                open.push(before);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::Shape;
+    use crate::routing::Verdict;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn the_closed_form_is_the_exact_set_on_healthy_tori(sizes in prop::collection::vec(2_u32..=5, 2..=3)) {
+            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            let rules = Rules::angara(sizes.len());
+            let closed = TurnSet::of(TurnPolicy::ClosedForm, &fabric, &rules);
+            // Exhaustive, from nothing.
+            let mut turns = TurnSet::none(&fabric);
+            let mut graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
+            for (link, out) in candidates(&fabric, &rules) {
+                let before = turns.len();
+                prop_assert_eq!(turns.try_insert(&mut graph, link, out), turns.len() > before);
+            }
+            prop_assert_eq!(&turns, &closed);
+            prop_assert_eq!(&turns, &TurnSet::of(TurnPolicy::Exact, &fabric, &rules));
+        }
+
+        #[test]
+        fn every_policy_is_free_of_deadlock(
+            sizes in prop::collection::vec(2_u32..=4, 2..=3),
+            failed in prop::collection::vec(0_u32..64, 0..3),
+        ) {
+            let mut fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            for node in failed {
+                fabric.fail_node(node % fabric.shape().nodes() as u32).unwrap();
+            }
+            let rules = Rules::angara(sizes.len());
+            for (name, policy) in TurnPolicy::NAMES {
+                let turns = TurnSet::of(policy, &fabric, &rules);
+                let graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
+                prop_assert!(matches!(graph.verdict(true), Verdict::DeadlockFree(_)), "{}", name);
+            }
+        }
+    }
+}
