@@ -1,7 +1,9 @@
 use super::{
-    Options, deadlock,
-    layout::{Layout, NONE},
-    state::{BufferedFlit, Feed, HEAD, PROCESSOR, PacketState, SLOT_SHIFT, State, TAIL},
+    Options,
+    channels::{BufferedFlit, EJECTION, HEAD, PROCESSOR, SLOT_SHIFT, TAIL},
+    deadlock,
+    layout::{CHOICE_BITS, Layout, NONE},
+    state::{Feed, PacketState, State},
 };
 use crate::{
     engine::{Network, Outcome, SimulationError, fingerprint},
@@ -51,8 +53,7 @@ impl<'a> Run<'a> {
             }
             self.select_channels();
             if changed || !self.state.moves.is_empty() || self.state.on_links > 0 {
-                self.take_flits(probe);
-                self.bring_flits(probe);
+                self.move_flits(probe);
                 self.cycle += 1;
             } else if let Some(&Reverse((start, _))) = self.state.wakes.peek() {
                 // Nothing can change before the next packet starts.
@@ -93,7 +94,7 @@ impl<'a> Run<'a> {
     fn top_up_node(&mut self, node: usize) -> bool {
         let queue = node * self.layout.queues + self.layout.queues - 1;
         let mut any = false;
-        while self.state.queues[queue].held < self.layout.buffer {
+        while self.state.channels.queues[queue].held() < self.layout.buffer {
             let mut feed = self.state.feeds[node];
             if feed.left == 0 {
                 match self.next_packet(node) {
@@ -111,9 +112,10 @@ impl<'a> Run<'a> {
             }
             feed.left -= 1;
             self.state.feeds[node] = feed;
-            self.state.queues[queue].held += 1;
             self.state.inside += 1;
-            self.arrive(queue, flit);
+            let mut channels = self.state.channels.as_mut(self.layout);
+            channels.reserve_feed(queue);
+            channels.arrive(queue, flit, &self.state.packets);
             any = true;
         }
         any
@@ -144,282 +146,124 @@ impl<'a> Run<'a> {
 
     /// Step 2: every requested output channel without owner gets one; true if any did.
     fn select_queues(&mut self) -> bool {
-        let mut requested = std::mem::take(&mut self.state.requested);
-        for &output in &requested {
-            self.grant(output);
+        let mut channels = self.state.channels.as_mut(self.layout);
+        let any = !channels.requested.is_empty();
+        while let Some(output) = channels.requested.pop() {
+            channels.grant(output, &self.state.packets);
         }
-        let any = !requested.is_empty();
-        requested.clear();
-        self.state.requested = requested;
         any
-    }
-
-    fn grant(&mut self, output: u32) {
-        let (layout, state) = (self.layout, &mut self.state);
-        let index = output as usize;
-        let (port, channel) = (index >> layout.channel_shift, index & ((1 << layout.channel_shift) - 1));
-        let list = layout.port_list(port, channel);
-        let requests = state.requests[index];
-        let mut place = state.rotation[index] as usize;
-        while requests >> list[place] & 1 == 0 {
-            place = if place + 1 == list.len() { 0 } else { place + 1 };
-        }
-        let granted = list[place] as usize;
-        state.rotation[index] = if place + 1 == list.len() { 0 } else { place as u8 + 1 };
-
-        // Of several channels of one input port, the lowest is granted.
-        let first = state.ports[port].node as usize * layout.queues + granted * layout.channels;
-        let last = if granted + 1 == layout.ports { first + 1 } else { first + layout.channels };
-        let mut asking = (first..last).filter(|&queue| state.queues[queue].target == output);
-        let Some(queue) = asking.next() else { return };
-        if asking.next().is_none() {
-            state.requests[index] &= !(1 << granted);
-        }
-        state.owners[index] = queue as u32;
-        state.queues[queue].granted = true;
-        if self.has_space(output, queue) {
-            self.set_sendable(output);
-        }
-    }
-
-    /// Whether the front flit of a queue finds space behind an output channel.
-    fn has_space(&self, output: u32, queue: usize) -> bool {
-        let (layout, state) = (self.layout, &self.state);
-        let port = &state.ports[(output >> layout.channel_shift) as usize];
-        if port.downstream == NONE {
-            return true;
-        }
-        let behind = port.downstream + (output & ((1 << layout.channel_shift) - 1));
-        let space = layout.buffer - state.queues[behind as usize].held;
-        if layout.cut_through {
-            let front = self.front(queue);
-            if front & HEAD != 0 {
-                return u32::from(space) >= state.packets[(front >> SLOT_SHIFT) as usize].length;
-            }
-        }
-        space > 0
-    }
-
-    fn front(&self, queue: usize) -> BufferedFlit {
-        self.state.rings[queue * self.layout.buffer as usize + self.state.queues[queue].head as usize]
-    }
-
-    fn set_sendable(&mut self, output: u32) {
-        let shift = self.layout.channel_shift;
-        let port = (output >> shift) as usize;
-        self.state.ports[port].sendable |= 1 << (output & ((1 << shift) - 1));
-        self.state.active[port / 64] |= 1 << (port % 64);
-    }
-
-    fn clear_sendable(&mut self, output: u32) {
-        let shift = self.layout.channel_shift;
-        let port = (output >> shift) as usize;
-        let sendable = &mut self.state.ports[port].sendable;
-        *sendable &= !(1 << (output & ((1 << shift) - 1)));
-        if *sendable == 0 {
-            self.state.active[port / 64] &= !(1 << (port % 64));
-        }
     }
 
     /// Step 3: every output port that can send chooses a channel.
     fn select_channels(&mut self) {
         let (layout, state) = (self.layout, &mut self.state);
+        let (rows, choices) = (&mut state.rows[..], &layout.choices[..]);
+        let (channels, shift) = (layout.channels, layout.channel_shift);
         state.moves.clear();
-        for (word, &bits) in state.active.iter().enumerate() {
-            let mut bits = bits;
-            while bits != 0 {
-                let index = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let port = &mut state.ports[index];
-                port.last = layout.choose(port.choice_base, port.last, port.sendable);
-                state.moves.push((index as u32) << layout.channel_shift | u32::from(port.last));
+        let words =
+            state.channels.ready.as_chunks::<8>().0.iter().zip(state.channels.space.as_chunks::<8>().0);
+        for (word, (ready, space)) in words.enumerate() {
+            let mut bytes = u64::from_le_bytes(*ready) & u64::from_le_bytes(*space);
+            while bytes != 0 {
+                let place = bytes.trailing_zeros() & !7;
+                let sendable = (bytes >> place) as u8;
+                bytes &= !(0xff << place);
+                let port = word * 8 + place as usize / 8;
+                let choice = choices[(usize::from(rows[port]) << channels) + usize::from(sendable)];
+                rows[port] = choice >> CHOICE_BITS;
+                let channel = u32::from(choice) & ((1 << CHOICE_BITS) - 1);
+                state.moves.push((port as u32) << shift | channel);
             }
         }
     }
 
     fn report_blocked<P: Probe>(&self, probe: &mut P) {
         let (layout, state) = (self.layout, &self.state);
-        for (index, port) in state.ports.iter().enumerate() {
-            if port.link == NONE || port.sendable != 0 {
-                continue;
-            }
-            let first = index << layout.channel_shift;
-            let waiting = state.owners[first..first + layout.channels]
-                .iter()
-                .any(|&owner| owner != NONE && state.queues[owner as usize].ready > 0);
-            if waiting {
-                probe.link_blocked(self.cycle, port.link);
+        let directions = layout.ports - 1;
+        for index in 0..state.rows.len() {
+            let (node, port) = (index / layout.ports, index % layout.ports);
+            if port < directions
+                && state.channels.ready[index] != 0
+                && state.channels.ready[index] & state.channels.space[index] == 0
+            {
+                probe.link_blocked(self.cycle, (node * directions + port) as u32);
             }
         }
     }
 
-    /// Step 4, first half: the selected flits leave their queues.
-    fn take_flits<P: Probe>(&mut self, probe: &mut P) {
+    /// Step 4: the selected flits move. Everything was decided before, and no flit arrives in a
+    /// queue that could have sent without it, so the order of the moves does not matter.
+    fn move_flits<P: Probe>(&mut self, probe: &mut P) {
+        let layout = self.layout;
         let moves = std::mem::take(&mut self.state.moves);
-        self.state.moving.clear();
+        let mut hops = 0;
+        let mut channels = self.state.channels.as_mut(layout);
         for &output in &moves {
-            let queue = self.state.owners[output as usize] as usize;
-            let flit = self.front(queue);
-            self.state.moving.push(flit);
-            let buffer = self.layout.buffer;
-            let taken = &mut self.state.queues[queue];
-            taken.head = if taken.head + 1 == buffer { 0 } else { taken.head + 1 };
-            taken.ready -= 1;
-            let was_full = taken.held == buffer;
-            taken.held -= 1;
-            let (upstream, ready) = (taken.upstream, taken.ready);
-            if flit & TAIL != 0 {
-                taken.granted = false;
-                taken.target = NONE;
-                self.free(output);
-                if ready > 0 {
-                    self.request(queue);
-                }
-            } else if ready == 0 {
-                self.clear_sendable(output);
-            }
+            let (flit, upstream) = channels.take(output, &self.state.packets);
             if upstream & PROCESSOR != 0 {
                 let node = upstream & !PROCESSOR;
                 self.state.feeding[node as usize / 64] |= 1 << (node % 64);
                 if flit & HEAD != 0 {
                     self.outcome.packets_injected += 1;
                     if P::ACTIVE {
-                        probe.packet_injected(self.cycle, self.describe(flit));
+                        probe.packet_injected(self.cycle, describe(&self.state.packets, flit));
                     }
                 }
-            } else if was_full || self.layout.cut_through {
-                self.space_behind(upstream);
             }
-        }
-        self.state.moves = moves;
-    }
-
-    /// An output channel lost its owner.
-    fn free(&mut self, output: u32) {
-        self.state.owners[output as usize] = NONE;
-        self.clear_sendable(output);
-        if self.state.requests[output as usize] != 0 {
-            self.state.requested.push(output);
-        }
-    }
-
-    /// The queue behind an output channel has more space than before.
-    fn space_behind(&mut self, output: u32) {
-        let owner = self.state.owners[output as usize];
-        if owner == NONE || self.state.queues[owner as usize].ready == 0 {
-            return;
-        }
-        if self.has_space(output, owner as usize) {
-            self.set_sendable(output);
-        }
-    }
-
-    /// Step 4, second half: the selected flits reach the next queues or the processors.
-    fn bring_flits<P: Probe>(&mut self, probe: &mut P) {
-        let layout = self.layout;
-        let moves = std::mem::take(&mut self.state.moves);
-        let moving = std::mem::take(&mut self.state.moving);
-        let slot = (self.cycle % layout.latency as u64) as usize;
-        for (&output, &flit) in moves.iter().zip(&moving) {
-            let port = self.state.ports[(output >> layout.channel_shift) as usize];
-            if port.downstream == NONE {
-                self.eject(port.node, flit, probe);
+            let behind = channels.outputs[output as usize].behind;
+            if behind & EJECTION != 0 {
+                let node = behind & !EJECTION;
+                if P::ACTIVE {
+                    probe.flit_ejected(self.cycle, node, describe(&self.state.packets, flit));
+                }
+                self.state.inside -= 1;
+                self.outcome.flits_delivered += 1;
+                self.outcome.duration = self.cycle + 2;
+                if flit & TAIL != 0 {
+                    let slot = flit >> SLOT_SHIFT;
+                    self.outcome.packets_delivered += 1;
+                    self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
+                    let share = fingerprint(self.cycle, node);
+                    self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
+                    self.state.free_slots.push(slot);
+                }
                 continue;
             }
-            let channel = output & ((1 << layout.channel_shift) - 1);
-            self.outcome.flit_hops += 1;
+            hops += 1;
             if P::ACTIVE {
-                probe.flit_crosses(self.cycle, port.link, channel as u8, self.describe(flit));
+                let (link, channel) = layout.link(output);
+                probe.flit_crosses(self.cycle, link, channel, describe(&self.state.packets, flit));
             }
-            let queue = (port.downstream + channel) as usize;
-            let behind = &mut self.state.queues[queue];
-            behind.held += 1;
-            if behind.held == layout.buffer {
-                self.clear_sendable(output);
-            }
+            channels.reserve(output, behind, &self.state.packets);
             if layout.latency == 1 {
-                self.arrive(queue, flit);
+                channels.arrive(behind as usize, flit, &self.state.packets);
             } else {
-                let due = (slot + layout.latency - 1) % layout.latency;
-                self.state.wheel[due].push((queue as u32, flit));
+                let due = (self.cycle + layout.latency as u64 - 1) % layout.latency as u64;
+                self.state.wheel[due as usize].push((behind, flit));
                 self.state.on_links += 1;
             }
         }
+        self.outcome.flit_hops += hops;
         self.state.moves = moves;
-        self.state.moving = moving;
         if layout.latency > 1 {
-            let mut due = std::mem::take(&mut self.state.wheel[slot]);
+            let mut channels = self.state.channels.as_mut(layout);
+            let due = &mut self.state.wheel[(self.cycle % layout.latency as u64) as usize];
             self.state.on_links -= due.len() as u64;
             for (queue, flit) in due.drain(..) {
-                self.arrive(queue as usize, flit);
-            }
-            self.state.wheel[slot] = due;
-        }
-    }
-
-    /// A flit enters a queue.
-    fn arrive(&mut self, queue: usize, flit: BufferedFlit) {
-        let buffer = self.layout.buffer;
-        let entered = &mut self.state.queues[queue];
-        let mut place = entered.head + entered.ready;
-        if place >= buffer {
-            place -= buffer;
-        }
-        entered.ready += 1;
-        let (first, granted, target) = (entered.ready == 1, entered.granted, entered.target);
-        self.state.rings[queue * buffer as usize + place as usize] = flit;
-        if first {
-            if target == NONE {
-                self.request(queue);
-            } else if granted && self.has_space(target, queue) {
-                self.set_sendable(target);
+                channels.arrive(queue as usize, flit, &self.state.packets);
             }
         }
     }
+}
 
-    /// The front flit of a queue is a header: it requests its output channel.
-    fn request(&mut self, queue: usize) {
-        let layout = self.layout;
-        let slot = self.front(queue) >> SLOT_SHIFT;
-        let destination = self.state.packets[slot as usize].destination as usize;
-        let node = queue / layout.queues;
-        let port_of_queue = (queue % layout.queues) / layout.channels;
-        let channel = self.state.queues[queue].channel as usize;
-        let (port, channel) = layout.route(node, channel, destination);
-        let output = (node * layout.ports + port) << layout.channel_shift | channel;
-        self.state.queues[queue].target = output as u32;
-        let requests = &mut self.state.requests[output];
-        if *requests == 0 && self.state.owners[output] == NONE {
-            self.state.requested.push(output as u32);
-        }
-        *requests |= 1 << port_of_queue;
-    }
-
-    fn eject<P: Probe>(&mut self, node: u32, flit: BufferedFlit, probe: &mut P) {
-        if P::ACTIVE {
-            probe.flit_ejected(self.cycle, node, self.describe(flit));
-        }
-        self.state.inside -= 1;
-        self.outcome.flits_delivered += 1;
-        self.outcome.duration = self.cycle + 2;
-        if flit & TAIL != 0 {
-            let slot = flit >> SLOT_SHIFT;
-            self.outcome.packets_delivered += 1;
-            self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
-            self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(fingerprint(self.cycle, node));
-            self.state.free_slots.push(slot);
-        }
-    }
-
-    fn describe(&self, flit: BufferedFlit) -> Flit {
-        let packet = &self.state.packets[(flit >> SLOT_SHIFT) as usize];
-        Flit {
-            source: packet.source,
-            number: packet.number,
-            start: packet.start,
-            slice: packet.slice,
-            head: flit & HEAD != 0,
-            tail: flit & TAIL != 0,
-        }
+fn describe(packets: &[PacketState], flit: BufferedFlit) -> Flit {
+    let packet = &packets[(flit >> SLOT_SHIFT) as usize];
+    Flit {
+        source: packet.source,
+        number: packet.number,
+        start: packet.start,
+        slice: packet.slice,
+        head: flit & HEAD != 0,
+        tail: flit & TAIL != 0,
     }
 }

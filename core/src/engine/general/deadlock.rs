@@ -1,8 +1,9 @@
 //! Deadlock as a fact: queues whose flits can never move again, whatever the nodes still send.
 
 use super::{
+    channels::{EJECTION, HEAD, PROCESSOR, SLOT_SHIFT},
     layout::{Layout, NONE},
-    state::{PROCESSOR, State},
+    state::State,
 };
 use crate::{
     engine::{DeadlockReport, Network, SimulationError, WaitingChannel},
@@ -23,17 +24,21 @@ pub(super) fn check(
         return Ok(());
     }
     let moving = can_move(layout, state);
-    let stuck = |queue: usize| state.queues[queue].ready > 0 && !moving[queue];
-    if (0..state.queues.len()).any(stuck) { Err(report(network, layout, state, cycle)) } else { Ok(()) }
+    let stuck = |queue: usize| state.channels.queues[queue].ready() > 0 && !moving[queue];
+    if (0..state.channels.queues.len()).any(stuck) {
+        Err(report(network, layout, state, cycle))
+    } else {
+        Ok(())
+    }
 }
 
 /// Names the cycle of waiting channels.
 pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u64) -> SimulationError {
     let moving = can_move(layout, state);
-    let stuck = |queue: usize| state.queues[queue].ready > 0 && !moving[queue];
-    let stuck_flits = (0..state.queues.len())
+    let stuck = |queue: usize| state.channels.queues[queue].ready() > 0 && !moving[queue];
+    let stuck_flits = (0..state.channels.queues.len())
         .filter(|&queue| stuck(queue))
-        .map(|queue| u64::from(state.queues[queue].ready));
+        .map(|queue| u64::from(state.channels.queues[queue].ready()));
     let mut report = DeadlockReport {
         cycle,
         channels: Vec::new(),
@@ -41,9 +46,9 @@ pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u
         stuck_flits: stuck_flits.sum::<u64>(),
     };
     // Follow the waiting from any stuck queue until it closes.
-    let mut order = vec![usize::MAX; state.queues.len()];
+    let mut order = vec![usize::MAX; state.channels.queues.len()];
     let mut trail = Vec::new();
-    let mut next = (0..state.queues.len()).find(|&queue| stuck(queue));
+    let mut next = (0..state.channels.queues.len()).find(|&queue| stuck(queue));
     while let Some(queue) = next {
         if order[queue] != usize::MAX {
             trail.drain(..order[queue]);
@@ -51,7 +56,7 @@ pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u
         }
         order[queue] = trail.len();
         trail.push(queue);
-        next = waits_for(layout, state, queue);
+        next = waits_for(state, queue);
     }
     report.channels = trail.iter().map(|&queue| describe(layout, state, queue)).collect();
     let shape = network.fabric().shape();
@@ -72,7 +77,7 @@ pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u
 /// Per queue, whether its front flit (present or still to come) will move some day. Least fixed
 /// point: start from ejection and free space, add whatever waits only for what moves.
 fn can_move(layout: &Layout, state: &State) -> Vec<bool> {
-    let mut moving = vec![false; state.queues.len()];
+    let mut moving = vec![false; state.channels.queues.len()];
     loop {
         let mut changed = false;
         for queue in 0..moving.len() {
@@ -88,26 +93,27 @@ fn can_move(layout: &Layout, state: &State) -> Vec<bool> {
 }
 
 fn moves_next(layout: &Layout, state: &State, moving: &[bool], queue: usize) -> bool {
-    let this = &state.queues[queue];
-    if this.ready == 0 {
+    let this = &state.channels.queues[queue];
+    if this.ready() == 0 {
         // Empty: flits come as soon as its feeder moves; without an owner there is nothing to wait for.
-        return this.held > 0 || feeder(state, queue).is_none_or(|feeder| moving[feeder]);
+        return this.held() > 0 || feeder(state, queue).is_none_or(|feeder| moving[feeder]);
     }
     if this.granted {
-        return match behind(layout, state, this.target) {
+        return match behind(state, this.target) {
             None => true,
             Some(next) => fits(layout, state, queue, next) || moving[next],
         };
     }
-    let owner = state.owners[this.target as usize];
+    let owner = state.channels.outputs[this.target as usize].owner;
     owner == NONE || moving[owner as usize]
 }
 
 fn fits(layout: &Layout, state: &State, queue: usize, next: usize) -> bool {
-    let space = u32::from(layout.buffer - state.queues[next].held);
-    let front = state.rings[queue * layout.buffer as usize + state.queues[queue].head as usize];
-    let needed = if layout.cut_through && front & super::state::HEAD != 0 {
-        state.packets[(front >> super::state::SLOT_SHIFT) as usize].length
+    let space = u32::from(layout.buffer - state.channels.queues[next].held());
+    let front =
+        state.channels.rings[queue * layout.buffer as usize + state.channels.queues[queue].head as usize];
+    let needed = if layout.cut_through && front & HEAD != 0 {
+        state.packets[(front >> SLOT_SHIFT) as usize].length
     } else {
         1
     };
@@ -115,32 +121,31 @@ fn fits(layout: &Layout, state: &State, queue: usize, next: usize) -> bool {
 }
 
 /// The queue behind an output channel; `None` for the processor.
-fn behind(layout: &Layout, state: &State, output: u32) -> Option<usize> {
-    let port = &state.ports[(output >> layout.channel_shift) as usize];
-    let channel = output & ((1 << layout.channel_shift) - 1);
-    (port.downstream != NONE).then(|| (port.downstream + channel) as usize)
+fn behind(state: &State, output: u32) -> Option<usize> {
+    let behind = state.channels.outputs[output as usize].behind;
+    (behind & EJECTION == 0).then_some(behind as usize)
 }
 
 /// The queue whose flits come next into `queue`, if its feeding channel has an owner.
 fn feeder(state: &State, queue: usize) -> Option<usize> {
-    let upstream = state.queues[queue].upstream;
+    let upstream = state.channels.queues[queue].upstream;
     if upstream & PROCESSOR != 0 {
         return None;
     }
-    let owner = state.owners[upstream as usize];
+    let owner = state.channels.outputs[upstream as usize].owner;
     (owner != NONE).then_some(owner as usize)
 }
 
 /// What a stuck queue waits for.
-fn waits_for(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
-    let this = &state.queues[queue];
-    if this.ready == 0 {
+fn waits_for(state: &State, queue: usize) -> Option<usize> {
+    let this = &state.channels.queues[queue];
+    if this.ready() == 0 {
         return feeder(state, queue);
     }
     if this.granted {
-        return behind(layout, state, this.target);
+        return behind(state, this.target);
     }
-    let owner = state.owners[this.target as usize];
+    let owner = state.channels.outputs[this.target as usize].owner;
     (owner != NONE).then_some(owner as usize)
 }
 
@@ -148,13 +153,13 @@ fn describe(layout: &Layout, state: &State, queue: usize) -> WaitingChannel {
     let (node, place) = (queue / layout.queues, queue % layout.queues);
     let directions = layout.ports - 1;
     let port = place / layout.channels;
-    let target = state.queues[queue].target;
+    let target = state.channels.queues[queue].target;
     let wants = if target == NONE { NONE } else { (target >> layout.channel_shift) % layout.ports as u32 };
     WaitingChannel {
         node: node as NodeId,
         // Flits come in through the port that faces where they came from.
         arrived_along: (port < directions).then(|| Direction::from_index(port).opposite()),
-        channel: state.queues[queue].channel,
+        channel: state.channels.queues[queue].channel,
         wants: ((wants as usize) < directions).then(|| Direction::from_index(wants as usize)),
         wants_channel: if target == NONE { 0 } else { (target & ((1 << layout.channel_shift) - 1)) as u8 },
     }

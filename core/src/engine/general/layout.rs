@@ -36,10 +36,11 @@ pub(super) struct Layout {
     /// Input ports in evaluation order: one list for all output channels, or one for each.
     port_lists: Vec<u8>,
     one_list: bool,
-    /// Channel chosen, per scheme, channel used last and mask of channels that can send.
-    choices: Vec<u8>,
-    /// Per output port: where its scheme's part of `choices` begins.
-    pub choice_base: Vec<u16>,
+    /// Per scheme and channel used last a row, per mask of channels that can send an entry: the
+    /// channel chosen, and above [`CHOICE_BITS`] the row that follows.
+    pub choices: Vec<u16>,
+    /// Per output port: its first row in `choices` (no channel used yet).
+    pub first_rows: Vec<u16>,
 }
 
 impl Layout {
@@ -67,12 +68,11 @@ impl Layout {
             port_lists: router.arbitration.port_lists.clone(),
             one_list: router.arbitration.port_lists.is_empty(),
             choices: choice_table(router.channels),
-            choice_base: Vec::with_capacity(nodes * ports),
+            first_rows: Vec::with_capacity(nodes * ports),
         };
         if layout.one_list {
             layout.port_lists = default_port_list(shape);
         }
-        let scheme_size = channels << channels;
         for node in 0..nodes {
             for direction in (0..directions).map(Direction::from_index) {
                 let Some(other) = shape.neighbour(node as NodeId, direction) else { continue };
@@ -83,11 +83,8 @@ impl Layout {
                 layout.upstream[facing] = (node * ports + direction.index()) as u32;
                 layout.crosses[link] = crosses_dateline(shape, node as NodeId, direction);
             }
-            layout
-                .choice_base
-                .extend((0..ports).map(|port| {
-                    (router.arbitration.scheme(node, port, ports) as usize * scheme_size) as u16
-                }));
+            let schemes = (0..ports).map(|port| router.arbitration.scheme(node, port, ports));
+            layout.first_rows.extend(schemes.map(|scheme| row(scheme, 0, router.channels)));
         }
         layout
     }
@@ -98,9 +95,11 @@ impl Layout {
         &self.port_lists[list * self.ports..(list + 1) * self.ports]
     }
 
-    /// The channel an output port chooses.
-    pub fn choose(&self, base: u16, last: u8, sendable: u8) -> u8 {
-        self.choices[base as usize + ((last as usize) << self.channels) + sendable as usize]
+    /// Link and channel of an output channel.
+    pub fn link(&self, output: u32) -> (u32, u8) {
+        let port = output as usize >> self.channel_shift;
+        let link = (port / self.ports) * (self.ports - 1) + port % self.ports;
+        (link as u32, (output & ((1 << self.channel_shift) - 1)) as u8)
     }
 
     /// Output port and channel at `node` for a packet in `channel` to `destination` (the rule of
@@ -121,14 +120,23 @@ impl Layout {
     }
 }
 
-fn choice_table(channels: u8) -> Vec<u8> {
+/// Bits of the chosen channel in an entry of [`Layout::choices`].
+pub(super) const CHOICE_BITS: u32 = 3;
+
+fn row(scheme: ChannelScheme, last: u8, channels: u8) -> u16 {
+    scheme as u16 * u16::from(channels) + u16::from(last)
+}
+
+fn choice_table(channels: u8) -> Vec<u16> {
     let masks = 1_usize << channels;
     ChannelScheme::ALL
         .into_iter()
         .flat_map(|scheme| (0..channels).map(move |last| (scheme, last)))
         .flat_map(|(scheme, last)| {
             (0..masks).map(move |mask| {
-                scheme.order(last, channels).find(|&channel| mask >> channel & 1 == 1).unwrap_or(0)
+                let chosen =
+                    scheme.order(last, channels).find(|&channel| mask >> channel & 1 == 1).unwrap_or(last);
+                row(scheme, chosen, channels) << CHOICE_BITS | u16::from(chosen)
             })
         })
         .collect()

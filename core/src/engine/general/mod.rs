@@ -3,6 +3,7 @@
 //! State is plain struct-of-arrays. Which output channels are requested and which output ports can
 //! send is kept up to date on change, so a cycle only touches queues whose flits move.
 
+mod channels;
 mod cycle;
 mod deadlock;
 mod layout;
