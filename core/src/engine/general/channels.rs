@@ -9,15 +9,12 @@ pub(super) const HEAD: BufferedFlit = 1;
 pub(super) const TAIL: BufferedFlit = 2;
 pub(super) const SLOT_SHIFT: u32 = 2;
 
-/// Marks a processor queue in [`Queue::upstream`]; the rest is its node.
-pub(super) const PROCESSOR: u32 = 1 << 31;
-
 /// One input queue (a virtual channel of an input port).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     /// Output channel its front packet wants or owns; [`NONE`] without a front packet.
     pub target: u32,
-    /// Output channel that feeds it, or [`PROCESSOR`] and the node.
+    /// Output channel that feeds it; of a processor queue [`Layout::feed`] of its node.
     pub upstream: u32,
     /// Flits in the queue, and from bit 16 flits in it or on their way to it. One word, since
     /// both change at once and partial stores would stall the next load.
@@ -26,8 +23,6 @@ pub(super) struct Queue {
     pub head: u16,
     /// Whether it owns its target.
     pub granted: bool,
-    /// Its virtual channel.
-    pub channel: u8,
 }
 
 const ONE_READY: u32 = 1;
@@ -63,8 +58,7 @@ pub(super) struct Output {
     pub rotation: u8,
 }
 
-const EMPTY_QUEUE: Queue =
-    Queue { target: NONE, upstream: NONE, counts: 0, head: 0, granted: false, channel: 0 };
+const EMPTY_QUEUE: Queue = Queue { target: NONE, upstream: NONE, counts: 0, head: 0, granted: false };
 
 /// All queues and output channels, and the masks that say which can send.
 #[derive(Clone, Debug)]
@@ -94,9 +88,9 @@ impl Channels {
                     NONE => NONE,
                     output => output << layout.channel_shift | channel as u32,
                 };
-                queues.push(Queue { upstream, channel: channel as u8, ..EMPTY_QUEUE });
+                queues.push(Queue { upstream, ..EMPTY_QUEUE });
             }
-            queues.push(Queue { upstream: PROCESSOR | node as u32, ..EMPTY_QUEUE });
+            queues.push(Queue { upstream: layout.feed(node), ..EMPTY_QUEUE });
             for (port, channel) in
                 (0..layout.ports).flat_map(|port| (0..1 << layout.channel_shift).map(move |c| (port, c)))
             {
@@ -115,19 +109,21 @@ impl Channels {
             queues,
             outputs,
             ready: vec![0; ports],
-            space: vec![u8::MAX; ports],
+            // The entries behind the ports take the marks of processor queues.
+            space: vec![u8::MAX; ports + (layout.nodes >> layout.channel_shift) + 1],
             requested: Vec::new(),
         }
     }
 
     /// The same as slices, which the inner loop can keep in registers.
     #[inline(always)]
-    pub fn as_mut<'a>(&'a mut self, layout: &'a Layout) -> ChannelsMut<'a> {
+    pub fn as_mut<'a, const SHIFT: u32, const BASIC: bool>(
+        &'a mut self,
+        layout: &'a Layout,
+    ) -> ChannelsMut<'a, SHIFT, BASIC> {
         ChannelsMut {
             layout,
-            shift: layout.channel_shift,
             buffer: layout.buffer,
-            cut_through: layout.cut_through,
             queues: &mut self.queues,
             rings: &mut self.rings,
             outputs: &mut self.outputs,
@@ -138,12 +134,20 @@ impl Channels {
     }
 }
 
-/// [`Channels`] at work.
-pub(super) struct ChannelsMut<'a> {
+/// A flit that left its queue.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Taken {
+    pub flit: BufferedFlit,
+    pub queue: u32,
+    /// [`Queue::upstream`] of the queue.
+    pub upstream: u32,
+}
+
+/// [`Channels`] at work, compiled for a channel shift and for wormhole flow control on links of one
+/// cycle (`BASIC`) or any.
+pub(super) struct ChannelsMut<'a, const SHIFT: u32, const BASIC: bool> {
     layout: &'a Layout,
-    shift: u32,
     buffer: u16,
-    cut_through: bool,
     pub queues: &'a mut [Queue],
     pub rings: &'a mut [BufferedFlit],
     pub outputs: &'a mut [Output],
@@ -152,11 +156,16 @@ pub(super) struct ChannelsMut<'a> {
     pub requested: &'a mut Vec<u32>,
 }
 
-impl ChannelsMut<'_> {
+impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
+    #[inline(always)]
+    fn cut_through(&self) -> bool {
+        !BASIC && self.layout.cut_through
+    }
+
     /// Gives a requested output channel without owner to the first requesting port of its list.
     pub fn grant(&mut self, output: u32, packets: &[PacketState]) {
         let layout = self.layout;
-        let (port, channel) = ((output >> self.shift) as usize, (output & ((1 << self.shift) - 1)) as usize);
+        let (port, channel) = ((output >> SHIFT) as usize, (output & ((1 << SHIFT) - 1)) as usize);
         let list = layout.port_list(port, channel);
         let wanted = &mut self.outputs[output as usize];
         let mut place = wanted.rotation as usize;
@@ -167,7 +176,8 @@ impl ChannelsMut<'_> {
         wanted.rotation = if place + 1 == list.len() { 0 } else { place as u8 + 1 };
 
         // Of several channels of one input port, the lowest is granted.
-        let first = port / layout.ports * layout.queues + granted * layout.channels;
+        let node = port as u32 / layout.ports as u32;
+        let first = node as usize * layout.queues + granted * layout.channels;
         let last = if granted + 1 == layout.ports { first + 1 } else { first + layout.channels };
         let mut asking = (first..last).filter(|&queue| self.queues[queue].target == output);
         let Some(queue) = asking.next() else { return };
@@ -176,43 +186,38 @@ impl ChannelsMut<'_> {
         }
         wanted.owner = queue as u32;
         self.queues[queue].granted = true;
-        set(self.ready, self.shift, output);
-        if self.cut_through {
+        set::<SHIFT>(self.ready, output);
+        if self.cut_through() {
             self.refresh_space(output, packets);
         }
     }
 
-    /// The front flit of the owner of an output channel leaves its queue; also returns what feeds
-    /// the queue.
+    /// The front flit of the owner of an output channel leaves its queue. What its tail frees is
+    /// left to [`free`](Self::free).
     #[inline(always)]
-    pub fn take(&mut self, output: u32, packets: &[PacketState]) -> (BufferedFlit, u32) {
-        let queue = self.outputs[output as usize].owner as usize;
-        let taken = &mut self.queues[queue];
-        let flit = self.rings[queue * self.buffer as usize + taken.head as usize];
+    pub fn take(&mut self, output: u32, packets: &[PacketState]) -> Taken {
+        let queue = self.outputs[output as usize].owner;
+        let taken = &mut self.queues[queue as usize];
+        let flit = self.rings[queue as usize * self.buffer as usize + taken.head as usize];
         taken.head = if taken.head + 1 == self.buffer { 0 } else { taken.head + 1 };
         taken.counts -= ONE_READY + ONE_HELD;
         let (upstream, empty) = (taken.upstream, taken.ready() == 0);
-        // Without branches where they could not be predicted.
-        clear_if(self.ready, self.shift, output, empty);
-        if flit & TAIL != 0 {
-            taken.granted = false;
-            taken.target = NONE;
-            self.reborrow().free(output, queue, packets);
+        clear_if::<SHIFT>(self.ready, output, empty);
+        if !self.cut_through() {
+            set::<SHIFT>(self.space, upstream);
+        } else if upstream < self.layout.feed(0) {
+            self.reborrow().refresh_space(upstream, packets);
         }
-        if upstream & PROCESSOR == 0 {
-            if self.cut_through {
-                self.reborrow().refresh_space(upstream, packets);
-            } else {
-                set(self.space, self.shift, upstream);
-            }
-        }
-        (flit, upstream)
+        Taken { flit, queue, upstream }
     }
 
     /// An output channel lost its owner, and `queue` shows its next packet, if any.
     #[inline(never)]
-    fn free(&mut self, output: u32, queue: usize, packets: &[PacketState]) {
-        clear_if(self.ready, self.shift, output, true);
+    pub fn free(&mut self, output: u32, queue: usize, packets: &[PacketState]) {
+        let left = &mut self.queues[queue];
+        left.granted = false;
+        left.target = NONE;
+        clear_if::<SHIFT>(self.ready, output, true);
         let freed = &mut self.outputs[output as usize];
         freed.owner = NONE;
         if freed.requests != 0 {
@@ -229,8 +234,8 @@ impl ChannelsMut<'_> {
         let entered = &mut self.queues[behind as usize];
         entered.counts += ONE_HELD;
         let full = entered.held() == self.buffer;
-        clear_if(self.space, self.shift, output, full);
-        if self.cut_through {
+        clear_if::<SHIFT>(self.space, output, full);
+        if self.cut_through() {
             self.reborrow().refresh_space(output, packets);
         }
     }
@@ -252,7 +257,7 @@ impl ChannelsMut<'_> {
         let (granted, target) = (entered.granted, entered.target);
         self.rings[queue * self.buffer as usize + place as usize] = flit;
         if granted {
-            set(self.ready, self.shift, target);
+            set::<SHIFT>(self.ready, target);
         } else if target == NONE {
             self.reborrow().request(queue, packets);
         }
@@ -265,10 +270,9 @@ impl ChannelsMut<'_> {
         let asking = &mut self.queues[queue];
         let slot = self.rings[queue * self.buffer as usize + asking.head as usize] >> SLOT_SHIFT;
         let destination = packets[slot as usize].destination as usize;
-        let node = queue / layout.queues;
-        let port_of_queue = (queue - node * layout.queues) / layout.channels;
-        let (port, channel) = layout.route(node, asking.channel as usize, destination);
-        let output = (node * layout.ports + port) << self.shift | channel;
+        let (node, port_of_queue, channel) = layout.place(queue);
+        let (port, channel) = layout.route(node, channel, destination);
+        let output = (node * layout.ports + port) << SHIFT | channel;
         asking.target = output as u32;
         let wanted = &mut self.outputs[output];
         if wanted.requests == 0 && wanted.owner == NONE {
@@ -295,20 +299,18 @@ impl ChannelsMut<'_> {
             }
         }
         if u32::from(space) >= needed {
-            set(self.space, self.shift, output);
+            set::<SHIFT>(self.space, output);
         } else {
-            clear_if(self.space, self.shift, output, true);
+            clear_if::<SHIFT>(self.space, output, true);
         }
     }
 
     /// A copy for rarely taken calls, so that the fields here need not live in memory.
     #[inline(always)]
-    fn reborrow(&mut self) -> ChannelsMut<'_> {
+    pub fn reborrow(&mut self) -> ChannelsMut<'_, SHIFT, BASIC> {
         ChannelsMut {
             layout: self.layout,
-            shift: self.shift,
             buffer: self.buffer,
-            cut_through: self.cut_through,
             queues: self.queues,
             rings: self.rings,
             outputs: self.outputs,
@@ -321,13 +323,13 @@ impl ChannelsMut<'_> {
 
 /// Sets the bit of an output channel in the masks of all ports.
 #[inline(always)]
-fn set(masks: &mut [u8], channel_shift: u32, output: u32) {
-    masks[(output >> channel_shift) as usize] |= 1 << (output & ((1 << channel_shift) - 1));
+fn set<const SHIFT: u32>(masks: &mut [u8], output: u32) {
+    masks[(output >> SHIFT) as usize] |= 1 << (output & ((1 << SHIFT) - 1));
 }
 
 /// Clears the bit of an output channel in the masks of all ports, if so wanted.
 #[inline(always)]
-fn clear_if(masks: &mut [u8], channel_shift: u32, output: u32, wanted: bool) {
-    let bit = u8::from(wanted) << (output & ((1 << channel_shift) - 1));
-    masks[(output >> channel_shift) as usize] &= !bit;
+fn clear_if<const SHIFT: u32>(masks: &mut [u8], output: u32, wanted: bool) {
+    let bit = u8::from(wanted) << (output & ((1 << SHIFT) - 1));
+    masks[(output >> SHIFT) as usize] &= !bit;
 }

@@ -1,6 +1,6 @@
 use super::{
     Options,
-    channels::{BufferedFlit, EJECTION, HEAD, PROCESSOR, SLOT_SHIFT, TAIL},
+    channels::{BufferedFlit, EJECTION, HEAD, SLOT_SHIFT, TAIL, Taken},
     deadlock,
     layout::{CHOICE_BITS, Layout, NONE},
     state::{Feed, PacketState, State},
@@ -15,8 +15,11 @@ use std::{cmp::Reverse, sync::atomic::Ordering};
 /// Cycles between two looks at the interrupt flag, and for local deadlocks.
 const CHECK_EVERY: u64 = 4096;
 
+/// Flits taken at once before any of them goes on: loads without branches between them overlap.
+const CHUNK: usize = 64;
+
 /// A simulation under way.
-pub(super) struct Run<'a> {
+pub(super) struct Run<'a, const SHIFT: u32, const BASIC: bool> {
     network: &'a Network,
     layout: &'a Layout,
     state: State<'a>,
@@ -24,7 +27,7 @@ pub(super) struct Run<'a> {
     outcome: Outcome,
 }
 
-impl<'a> Run<'a> {
+impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
     pub fn new(network: &'a Network, layout: &'a Layout, sources: Sources<'a>) -> Self {
         let state = State::new(layout, sources);
         Self { network, layout, state, cycle: 0, outcome: Outcome::default() }
@@ -113,7 +116,7 @@ impl<'a> Run<'a> {
             feed.left -= 1;
             self.state.feeds[node] = feed;
             self.state.inside += 1;
-            let mut channels = self.state.channels.as_mut(self.layout);
+            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout);
             channels.reserve_feed(queue);
             channels.arrive(queue, flit, &self.state.packets);
             any = true;
@@ -146,7 +149,7 @@ impl<'a> Run<'a> {
 
     /// Step 2: every requested output channel without owner gets one; true if any did.
     fn select_queues(&mut self) -> bool {
-        let mut channels = self.state.channels.as_mut(self.layout);
+        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout);
         let any = !channels.requested.is_empty();
         while let Some(output) = channels.requested.pop() {
             channels.grant(output, &self.state.packets);
@@ -158,7 +161,7 @@ impl<'a> Run<'a> {
     fn select_channels(&mut self) {
         let (layout, state) = (self.layout, &mut self.state);
         let (rows, choices) = (&mut state.rows[..], &layout.choices[..]);
-        let (channels, shift) = (layout.channels, layout.channel_shift);
+        let channels = layout.channels;
         state.moves.clear();
         let words =
             state.channels.ready.as_chunks::<8>().0.iter().zip(state.channels.space.as_chunks::<8>().0);
@@ -172,7 +175,7 @@ impl<'a> Run<'a> {
                 let choice = choices[(usize::from(rows[port]) << channels) + usize::from(sendable)];
                 rows[port] = choice >> CHOICE_BITS;
                 let channel = u32::from(choice) & ((1 << CHOICE_BITS) - 1);
-                state.moves.push((port as u32) << shift | channel);
+                state.moves.push((port as u32) << SHIFT | channel);
             }
         }
     }
@@ -197,56 +200,65 @@ impl<'a> Run<'a> {
         let layout = self.layout;
         let moves = std::mem::take(&mut self.state.moves);
         let mut hops = 0;
-        let mut channels = self.state.channels.as_mut(layout);
-        for &output in &moves {
-            let (flit, upstream) = channels.take(output, &self.state.packets);
-            if upstream & PROCESSOR != 0 {
-                let node = upstream & !PROCESSOR;
-                self.state.feeding[node as usize / 64] |= 1 << (node % 64);
-                if flit & HEAD != 0 {
-                    self.outcome.packets_injected += 1;
-                    if P::ACTIVE {
-                        probe.packet_injected(self.cycle, describe(&self.state.packets, flit));
+        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout);
+        let first_feed = layout.feed(0);
+        let mut taken = [Taken::default(); CHUNK];
+        for outputs in moves.chunks(CHUNK) {
+            for (taken, &output) in taken.iter_mut().zip(outputs) {
+                *taken = channels.take(output, &self.state.packets);
+            }
+            for (&Taken { flit, queue, upstream }, &output) in taken.iter().zip(outputs) {
+                if upstream >= first_feed {
+                    let node = upstream - first_feed;
+                    self.state.feeding[node as usize / 64] |= 1 << (node % 64);
+                    if flit & HEAD != 0 {
+                        self.outcome.packets_injected += 1;
+                        if P::ACTIVE {
+                            probe.packet_injected(self.cycle, describe(&self.state.packets, flit));
+                        }
                     }
                 }
-            }
-            let behind = channels.outputs[output as usize].behind;
-            if behind & EJECTION != 0 {
-                let node = behind & !EJECTION;
-                if P::ACTIVE {
-                    probe.flit_ejected(self.cycle, node, describe(&self.state.packets, flit));
-                }
-                self.state.inside -= 1;
-                self.outcome.flits_delivered += 1;
-                self.outcome.duration = self.cycle + 2;
                 if flit & TAIL != 0 {
-                    let slot = flit >> SLOT_SHIFT;
-                    self.outcome.packets_delivered += 1;
-                    self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
-                    let share = fingerprint(self.cycle, node);
-                    self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
-                    self.state.free_slots.push(slot);
+                    channels.reborrow().free(output, queue as usize, &self.state.packets);
                 }
-                continue;
-            }
-            hops += 1;
-            if P::ACTIVE {
-                let (link, channel) = layout.link(output);
-                probe.flit_crosses(self.cycle, link, channel, describe(&self.state.packets, flit));
-            }
-            channels.reserve(output, behind, &self.state.packets);
-            if layout.latency == 1 {
-                channels.arrive(behind as usize, flit, &self.state.packets);
-            } else {
-                let due = (self.cycle + layout.latency as u64 - 1) % layout.latency as u64;
-                self.state.wheel[due as usize].push((behind, flit));
-                self.state.on_links += 1;
+                let behind = channels.outputs[output as usize].behind;
+                if behind & EJECTION != 0 {
+                    let node = behind & !EJECTION;
+                    if P::ACTIVE {
+                        probe.flit_ejected(self.cycle, node, describe(&self.state.packets, flit));
+                    }
+                    self.state.inside -= 1;
+                    self.outcome.flits_delivered += 1;
+                    self.outcome.duration = self.cycle + 2;
+                    if flit & TAIL != 0 {
+                        let slot = flit >> SLOT_SHIFT;
+                        self.outcome.packets_delivered += 1;
+                        self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
+                        let share = fingerprint(self.cycle, node);
+                        self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
+                        self.state.free_slots.push(slot);
+                    }
+                    continue;
+                }
+                hops += 1;
+                if P::ACTIVE {
+                    let (link, channel) = layout.link(output);
+                    probe.flit_crosses(self.cycle, link, channel, describe(&self.state.packets, flit));
+                }
+                channels.reserve(output, behind, &self.state.packets);
+                if BASIC || layout.latency == 1 {
+                    channels.arrive(behind as usize, flit, &self.state.packets);
+                } else {
+                    let due = (self.cycle + layout.latency as u64 - 1) % layout.latency as u64;
+                    self.state.wheel[due as usize].push((behind, flit));
+                    self.state.on_links += 1;
+                }
             }
         }
         self.outcome.flit_hops += hops;
         self.state.moves = moves;
-        if layout.latency > 1 {
-            let mut channels = self.state.channels.as_mut(layout);
+        if !BASIC && layout.latency > 1 {
+            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout);
             let due = &mut self.state.wheel[(self.cycle % layout.latency as u64) as usize];
             self.state.on_links -= due.len() as u64;
             for (queue, flit) in due.drain(..) {

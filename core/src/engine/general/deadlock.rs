@@ -1,7 +1,7 @@
 //! Deadlock as a fact: queues whose flits can never move again, whatever the nodes still send.
 
 use super::{
-    channels::{EJECTION, HEAD, PROCESSOR, SLOT_SHIFT},
+    channels::{EJECTION, HEAD, SLOT_SHIFT},
     layout::{Layout, NONE},
     state::State,
 };
@@ -56,7 +56,7 @@ pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u
         }
         order[queue] = trail.len();
         trail.push(queue);
-        next = waits_for(state, queue);
+        next = waits_for(layout, state, queue);
     }
     report.channels = trail.iter().map(|&queue| describe(layout, state, queue)).collect();
     let shape = network.fabric().shape();
@@ -96,7 +96,7 @@ fn moves_next(layout: &Layout, state: &State, moving: &[bool], queue: usize) -> 
     let this = &state.channels.queues[queue];
     if this.ready() == 0 {
         // Empty: flits come as soon as its feeder moves; without an owner there is nothing to wait for.
-        return this.held() > 0 || feeder(state, queue).is_none_or(|feeder| moving[feeder]);
+        return this.held() > 0 || feeder(layout, state, queue).is_none_or(|feeder| moving[feeder]);
     }
     if this.granted {
         return match behind(state, this.target) {
@@ -127,9 +127,9 @@ fn behind(state: &State, output: u32) -> Option<usize> {
 }
 
 /// The queue whose flits come next into `queue`, if its feeding channel has an owner.
-fn feeder(state: &State, queue: usize) -> Option<usize> {
+fn feeder(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
     let upstream = state.channels.queues[queue].upstream;
-    if upstream & PROCESSOR != 0 {
+    if upstream >= layout.feed(0) {
         return None;
     }
     let owner = state.channels.outputs[upstream as usize].owner;
@@ -137,10 +137,10 @@ fn feeder(state: &State, queue: usize) -> Option<usize> {
 }
 
 /// What a stuck queue waits for.
-fn waits_for(state: &State, queue: usize) -> Option<usize> {
+fn waits_for(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
     let this = &state.channels.queues[queue];
     if this.ready() == 0 {
-        return feeder(state, queue);
+        return feeder(layout, state, queue);
     }
     if this.granted {
         return behind(state, this.target);
@@ -150,16 +150,15 @@ fn waits_for(state: &State, queue: usize) -> Option<usize> {
 }
 
 fn describe(layout: &Layout, state: &State, queue: usize) -> WaitingChannel {
-    let (node, place) = (queue / layout.queues, queue % layout.queues);
+    let (node, port, channel) = layout.place(queue);
     let directions = layout.ports - 1;
-    let port = place / layout.channels;
     let target = state.channels.queues[queue].target;
     let wants = if target == NONE { NONE } else { (target >> layout.channel_shift) % layout.ports as u32 };
     WaitingChannel {
         node: node as NodeId,
         // Flits come in through the port that faces where they came from.
         arrived_along: (port < directions).then(|| Direction::from_index(port).opposite()),
-        channel: state.channels.queues[queue].channel,
+        channel: channel as u8,
         wants: ((wants as usize) < directions).then(|| Direction::from_index(wants as usize)),
         wants_channel: if target == NONE { 0 } else { (target & ((1 << layout.channel_shift) - 1)) as u8 },
     }

@@ -1,7 +1,8 @@
 use crate::{
     engine::Network,
-    fabric::{Direction, NodeId},
-    router::{ChannelScheme, FlowControl, crosses_dateline, default_port_list},
+    fabric::{Direction, NodeId, Shape, Sign},
+    router::{ChannelScheme, FlowControl, crosses_dateline, default_port_list, next_channel},
+    routing::dimension_order,
 };
 
 /// No queue, no output, no link.
@@ -18,6 +19,7 @@ pub(super) struct Layout {
     pub dimensions: usize,
     pub ports: usize,
     pub channels: usize,
+    /// 2 or 3.
     pub channel_shift: u32,
     pub queues: usize,
     pub buffer: u16,
@@ -29,10 +31,12 @@ pub(super) struct Layout {
     pub upstream: Vec<u32>,
     /// Per `node * directions + direction`: whether the link crosses a dateline.
     pub crosses: Vec<bool>,
+    /// Per queue: node, port it faces and channel, packed.
+    places: Vec<u32>,
     /// Per `node * dimensions + dimension`.
-    pub coordinates: Vec<u32>,
-    pub sizes: Vec<u32>,
-    pub wraps: Vec<bool>,
+    coordinates: Vec<u32>,
+    /// Per dimension: the port from one coordinate towards another.
+    turns: Vec<Turns>,
     /// Input ports in evaluation order: one list for all output channels, or one for each.
     port_lists: Vec<u8>,
     one_list: bool,
@@ -54,7 +58,7 @@ impl Layout {
             dimensions: shape.dimensions(),
             ports,
             channels,
-            channel_shift: channels.next_power_of_two().trailing_zeros(),
+            channel_shift: if channels <= 4 { 2 } else { 3 },
             queues,
             buffer: router.buffer,
             latency: router.latency as usize,
@@ -63,8 +67,8 @@ impl Layout {
             upstream: vec![NONE; nodes * directions],
             crosses: vec![false; nodes * directions],
             coordinates: (0..nodes as NodeId).flat_map(|node| shape.coordinates(node)).collect(),
-            sizes: shape.sizes().to_vec(),
-            wraps: (0..shape.dimensions()).map(|dimension| shape.wraps(dimension)).collect(),
+            places: Vec::with_capacity(nodes * queues),
+            turns: (0..shape.dimensions()).map(|dimension| Turns::new(shape, dimension)).collect(),
             port_lists: router.arbitration.port_lists.clone(),
             one_list: router.arbitration.port_lists.is_empty(),
             choices: choice_table(router.channels),
@@ -74,6 +78,9 @@ impl Layout {
             layout.port_lists = default_port_list(shape);
         }
         for node in 0..nodes {
+            let links = (0..directions).flat_map(|port| (0..channels).map(move |channel| (port, channel)));
+            let all = links.chain([(directions, 0)]);
+            layout.places.extend(all.map(|(port, channel)| (node << 8 | port << 4 | channel) as u32));
             for direction in (0..directions).map(Direction::from_index) {
                 let Some(other) = shape.neighbour(node as NodeId, direction) else { continue };
                 let link = node * directions + direction.index();
@@ -95,6 +102,12 @@ impl Layout {
         &self.port_lists[list * self.ports..(list + 1) * self.ports]
     }
 
+    /// Stands in the place of an output channel for what feeds a processor queue.
+    #[inline(always)]
+    pub fn feed(&self, node: usize) -> u32 {
+        (((self.nodes * self.ports).next_multiple_of(8) << self.channel_shift) + node) as u32
+    }
+
     /// Link and channel of an output channel.
     pub fn link(&self, output: u32) -> (u32, u8) {
         let port = output as usize >> self.channel_shift;
@@ -102,21 +115,61 @@ impl Layout {
         (link as u32, (output & ((1 << self.channel_shift) - 1)) as u8)
     }
 
-    /// Output port and channel at `node` for a packet in `channel` to `destination` (the rule of
-    /// `routing::dimension_order`, on precomputed coordinates).
+    /// Node of a queue, port it faces and its channel.
+    #[inline(always)]
+    pub fn place(&self, queue: usize) -> (usize, usize, usize) {
+        let place = self.places[queue] as usize;
+        (place >> 8, place >> 4 & 15, place & 15)
+    }
+
+    /// Output port and channel at `node` for a packet in `channel` to `destination`.
+    #[inline(always)]
     pub fn route(&self, node: usize, channel: usize, destination: usize) -> (usize, usize) {
-        use crate::{fabric::Sign, router::next_channel, routing::dimension_order};
         let here = &self.coordinates[node * self.dimensions..(node + 1) * self.dimensions];
         let there = &self.coordinates[destination * self.dimensions..(destination + 1) * self.dimensions];
-        for dimension in 0..self.dimensions {
-            let (size, wraps) = (self.sizes[dimension], self.wraps[dimension]);
-            if let Some(sign) = dimension_order::sign(size, wraps, here[dimension], there[dimension]) {
-                let port = 2 * dimension + usize::from(sign == Sign::Minus);
-                let crosses = self.crosses[node * 2 * self.dimensions + port];
+        for ((&here, &there), turns) in here.iter().zip(there).zip(&self.turns) {
+            if here != there {
+                let port = turns.port(here, there);
+                let crosses = self.crosses[node * (self.ports - 1) + port];
                 return (port, next_channel(channel as u8, crosses, self.channels as u8) as usize);
             }
         }
         (self.ports - 1, channel)
+    }
+}
+
+/// Ports of one dimension (the rule of `routing::dimension_order`), tabulated where that is small.
+#[derive(Clone, Debug)]
+struct Turns {
+    dimension: usize,
+    size: u32,
+    wraps: bool,
+    table: Vec<u8>,
+}
+
+impl Turns {
+    /// Largest size with a table; 64 KiB.
+    const TABULATED: u32 = 256;
+
+    fn new(shape: &Shape, dimension: usize) -> Self {
+        let (size, wraps) = (shape.size(dimension), shape.wraps(dimension));
+        let mut turns = Self { dimension, size, wraps, table: Vec::new() };
+        if size <= Self::TABULATED {
+            let pairs = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
+            turns.table = pairs.map(|(from, to)| turns.compute(from, to) as u8).collect();
+        }
+        turns
+    }
+
+    #[inline(always)]
+    fn port(&self, from: u32, to: u32) -> usize {
+        let pair = from as usize * self.size as usize + to as usize;
+        self.table.get(pair).map_or_else(|| self.compute(from, to), |&port| port.into())
+    }
+
+    fn compute(&self, from: u32, to: u32) -> usize {
+        let sign = dimension_order::sign(self.size, self.wraps, from, to).unwrap_or(Sign::Plus);
+        Direction::new(self.dimension, sign).index()
     }
 }
 

@@ -85,7 +85,13 @@ impl<'a> General<'a> {
     ) -> Result<Outcome, SimulationError> {
         self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
-        Run::new(self.network, &self.layout, sources).until(options, probe)
+        let basic = !self.layout.cut_through && self.layout.latency == 1;
+        match (self.layout.channel_shift, basic) {
+            (2, true) => Run::<2, true>::new(self.network, &self.layout, sources).until(options, probe),
+            (2, false) => Run::<2, false>::new(self.network, &self.layout, sources).until(options, probe),
+            (_, true) => Run::<3, true>::new(self.network, &self.layout, sources).until(options, probe),
+            (_, false) => Run::<3, false>::new(self.network, &self.layout, sources).until(options, probe),
+        }
     }
 
     fn check(&self, workload: &Workload) -> Result<(), SimulationError> {
