@@ -100,6 +100,18 @@ pub enum SimulationError {
     /// No flit can ever move again.
     #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}", .0.cycle, .0.stuck_flits, .0.text)]
     Deadlock(Box<DeadlockReport>),
+    /// Interlocked nodes wait for packets that nobody sends.
+    #[error(
+        "slice interlocking: {count} nodes, the first of them {node}, wait from cycle {cycle} on for packets that nobody sends; it needs every node to receive as many packets as it sends"
+    )]
+    Interlocked {
+        /// Cycle from which nothing happens.
+        cycle: u64,
+        /// The first such node.
+        node: NodeId,
+        /// Number of such nodes.
+        count: usize,
+    },
     /// The limit of cycles was reached first.
     #[error("not finished after {cycles} cycles: {delivered} packets delivered")]
     CycleLimit {

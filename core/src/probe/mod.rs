@@ -1,10 +1,12 @@
 //! What was seen: probes listen to the engine's events. A probe that is off costs nothing, since
 //! engines are compiled for the probes they serve.
 
+mod arbitration;
 mod link_occupation;
 mod link_time;
 mod packet_record;
 
+pub use arbitration::{ArbitrationCounts, ArbitrationUse};
 pub use link_occupation::LinkOccupation;
 pub use link_time::{BLOCKED, IDLE, LinkTime};
 pub use packet_record::{PacketRecord, PacketRecords};
@@ -28,12 +30,25 @@ pub struct Flit {
     pub tail: bool,
 }
 
+/// One virtual channel of one output port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputChannel {
+    /// The router.
+    pub node: NodeId,
+    /// Output port: a direction's index, or the number of directions for the processor.
+    pub port: u8,
+    /// Virtual channel.
+    pub channel: u8,
+}
+
 /// Listens to the events of a simulation.
 pub trait Probe {
     /// Whether flit events are wanted.
     const ACTIVE: bool = true;
     /// Whether blocked links are wanted; finding them takes a pass over all owned channels.
     const BLOCKED: bool = false;
+    /// Whether lost arbitrations are wanted; finding them takes a look at every decision.
+    const ARBITRATION: bool = false;
 
     /// A flit crosses a network link in virtual channel `channel`.
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
@@ -48,6 +63,20 @@ pub trait Probe {
     /// A link carries nothing although an owner of one of its channels has a flit to send.
     fn link_blocked(&mut self, cycle: u64, link: LinkId) {
         let _ = (cycle, link);
+    }
+
+    /// Queue selection granted an output channel to `granted` while `blocked`, the header at the
+    /// front of another queue of the router, requested it too. Once for every such queue and cycle
+    /// in which the channel is granted; cycles in which it has an owner do not count.
+    fn queue_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        let _ = (cycle, output, granted, blocked);
+    }
+
+    /// Channel selection let `granted` leave through `output` while `blocked`, in another channel
+    /// of the port, could have left too. Once for every such channel and cycle; channels without
+    /// space behind the link do not count.
+    fn channel_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        let _ = (cycle, output, granted, blocked);
     }
 
     /// A flit leaves the network at `node`.
@@ -67,6 +96,7 @@ impl Probe for NoProbe {
 impl<A: Probe, B: Probe> Probe for (A, B) {
     const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
     const BLOCKED: bool = A::BLOCKED || B::BLOCKED;
+    const ARBITRATION: bool = A::ARBITRATION || B::ARBITRATION;
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         self.0.flit_crosses(cycle, link, channel, flit);
@@ -83,6 +113,16 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
         self.1.link_blocked(cycle, link);
     }
 
+    fn queue_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        self.0.queue_blocked(cycle, output, granted, blocked);
+        self.1.queue_blocked(cycle, output, granted, blocked);
+    }
+
+    fn channel_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        self.0.channel_blocked(cycle, output, granted, blocked);
+        self.1.channel_blocked(cycle, output, granted, blocked);
+    }
+
     fn flit_ejected(&mut self, cycle: u64, node: NodeId, flit: Flit) {
         self.0.flit_ejected(cycle, node, flit);
         self.1.flit_ejected(cycle, node, flit);
@@ -93,6 +133,7 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
 impl<P: Probe> Probe for Option<P> {
     const ACTIVE: bool = P::ACTIVE;
     const BLOCKED: bool = P::BLOCKED;
+    const ARBITRATION: bool = P::ARBITRATION;
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         if let Some(probe) = self {
@@ -109,6 +150,18 @@ impl<P: Probe> Probe for Option<P> {
     fn link_blocked(&mut self, cycle: u64, link: LinkId) {
         if let Some(probe) = self {
             probe.link_blocked(cycle, link);
+        }
+    }
+
+    fn queue_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        if let Some(probe) = self {
+            probe.queue_blocked(cycle, output, granted, blocked);
+        }
+    }
+
+    fn channel_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        if let Some(probe) = self {
+            probe.channel_blocked(cycle, output, granted, blocked);
         }
     }
 

@@ -104,6 +104,11 @@ impl<'a> Sources<'a> {
         self.next_start[node as usize]
     }
 
+    /// Packets a node has sent so far.
+    pub fn taken(&self, node: NodeId) -> u64 {
+        self.taken[node as usize]
+    }
+
     /// Takes the next packet of a node, with its number (from 0) in the node's order.
     pub fn take(&mut self, node: NodeId) -> Option<(u64, Packet)> {
         let index = node as usize;

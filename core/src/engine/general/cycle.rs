@@ -3,6 +3,7 @@ use super::{
     channels::{BufferedFlit, EJECTION, HEAD, SLOT_SHIFT, TAIL, Taken},
     deadlock,
     layout::{CHOICE_BITS, Layout, NONE},
+    observe,
     state::{Feed, PacketState, State},
 };
 use crate::{
@@ -50,18 +51,30 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                 }
                 deadlock::check(self.network, self.layout, &self.state, self.cycle)?;
             }
-            let changed = self.top_up() | self.select_queues();
+            let mut changed = self.top_up(options);
+            let asked = if P::ARBITRATION { self.state.channels.requested.clone() } else { Vec::new() };
+            changed |= self.select_queues();
             if P::BLOCKED {
                 self.report_blocked(probe);
             }
             self.select_channels();
+            if P::ARBITRATION {
+                let State { channels, packets, moves, .. } = &self.state;
+                observe::queue_selections(self.layout, channels, packets, &asked, self.cycle, probe);
+                observe::channel_selections(self.layout, channels, packets, moves, self.cycle, probe);
+            }
             if changed || !self.state.moves.is_empty() || self.state.on_links > 0 {
-                self.move_flits(probe);
+                if options.reinitialise_slices || options.interlock_slices {
+                    self.move_and_receive(options, probe);
+                } else {
+                    self.move_flits(probe);
+                }
                 self.cycle += 1;
             } else if let Some(&Reverse((start, _))) = self.state.wakes.peek() {
                 // Nothing can change before the next packet starts.
                 self.cycle = start.max(self.cycle + 1);
             } else if self.state.inside == 0 {
+                self.check_interlocked()?;
                 break;
             } else {
                 return Err(deadlock::report(self.network, self.layout, &self.state, self.cycle));
@@ -75,7 +88,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
     }
 
     /// Step 1: tops the processor queues up; true if any flit came.
-    fn top_up(&mut self) -> bool {
+    fn top_up(&mut self, options: &Options) -> bool {
         while let Some(&Reverse((start, node))) = self.state.wakes.peek() {
             if start > self.cycle {
                 break;
@@ -87,20 +100,20 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         for word in 0..self.state.feeding.len() {
             let mut bits = std::mem::take(&mut self.state.feeding[word]);
             while bits != 0 {
-                any |= self.top_up_node(word * 64 + bits.trailing_zeros() as usize);
+                any |= self.top_up_node(word * 64 + bits.trailing_zeros() as usize, options);
                 bits &= bits - 1;
             }
         }
         any
     }
 
-    fn top_up_node(&mut self, node: usize) -> bool {
+    fn top_up_node(&mut self, node: usize, options: &Options) -> bool {
         let queue = node * self.layout.queues + self.layout.queues - 1;
         let mut any = false;
         while self.state.channels.queues[queue].held() < self.layout.buffer {
             let mut feed = self.state.feeds[node];
             if feed.left == 0 {
-                match self.next_packet(node) {
+                match self.next_packet(node, options) {
                     Some(next) => feed = next,
                     None => break,
                 }
@@ -125,7 +138,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
     }
 
     /// Takes the next packet of a node if it has started; otherwise waits for its start.
-    fn next_packet(&mut self, node: usize) -> Option<Feed> {
+    fn next_packet(&mut self, node: usize, options: &Options) -> Option<Feed> {
         let start = self.state.sources.next_start(node as u32);
         if start > self.cycle {
             // No slot marks a node that already waits for its wake.
@@ -133,6 +146,10 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             if start != u64::MAX && !waits {
                 self.state.wakes.push(Reverse((start, node as u32)));
             }
+            return None;
+        }
+        // An interlocked node looks again when a packet for it arrives.
+        if options.interlock_slices && self.state.sources.taken(node as u32) > self.state.received(node) {
             return None;
         }
         let (number, packet) = self.state.sources.take(node as u32)?;
@@ -190,6 +207,41 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                 && state.channels.ready[index] & state.channels.space[index] == 0
             {
                 probe.link_blocked(self.cycle, (node * directions + port) as u32);
+            }
+        }
+    }
+
+    /// Step 4 with the rules that act when a node receives a packet.
+    fn move_and_receive<P: Probe>(&mut self, options: &Options, probe: &mut P) {
+        let mut nodes = std::mem::take(&mut self.state.receivers);
+        observe::receivers(self.layout, &self.state.channels, &self.state.moves, &mut nodes);
+        self.move_flits(probe);
+        for &node in &nodes {
+            let node = node as usize;
+            if options.reinitialise_slices {
+                let ports = node * self.layout.ports..(node + 1) * self.layout.ports;
+                self.state.rows[ports.clone()].copy_from_slice(&self.layout.first_rows[ports.clone()]);
+                let shift = self.layout.channel_shift;
+                for output in &mut self.state.channels.outputs[ports.start << shift..ports.end << shift] {
+                    output.rotation = 0;
+                }
+            }
+            if options.interlock_slices {
+                self.state.count_received(node, self.layout.nodes);
+                self.state.feeding[node / 64] |= 1 << (node % 64);
+            }
+        }
+        self.state.receivers = nodes;
+    }
+
+    /// With nothing under way, nobody may still wait for a packet to arrive.
+    fn check_interlocked(&self) -> Result<(), SimulationError> {
+        let waits = |node: &u32| self.state.sources.next_start(*node) != u64::MAX;
+        let mut waiting = (0..self.layout.nodes as u32).filter(waits);
+        match waiting.next() {
+            None => Ok(()),
+            Some(node) => {
+                Err(SimulationError::Interlocked { cycle: self.cycle, node, count: 1 + waiting.count() })
             }
         }
     }
@@ -269,13 +321,5 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
 }
 
 fn describe(packets: &[PacketState], flit: BufferedFlit) -> Flit {
-    let packet = &packets[(flit >> SLOT_SHIFT) as usize];
-    Flit {
-        source: packet.source,
-        number: packet.number,
-        start: packet.start,
-        slice: packet.slice,
-        head: flit & HEAD != 0,
-        tail: flit & TAIL != 0,
-    }
+    packets[(flit >> SLOT_SHIFT) as usize].describe(flit)
 }

@@ -1,7 +1,7 @@
 use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
-    router::{ChannelScheme, FlowControl, crosses_dateline, default_port_list, next_channel},
+    router::{Arbitration, ChannelScheme, FlowControl, crosses_dateline, default_port_list, next_channel},
     routing::dimension_order,
 };
 
@@ -69,14 +69,12 @@ impl Layout {
             coordinates: (0..nodes as NodeId).flat_map(|node| shape.coordinates(node)).collect(),
             places: Vec::with_capacity(nodes * queues),
             turns: (0..shape.dimensions()).map(|dimension| Turns::new(shape, dimension)).collect(),
-            port_lists: router.arbitration.port_lists.clone(),
-            one_list: router.arbitration.port_lists.is_empty(),
+            port_lists: Vec::new(),
+            one_list: true,
             choices: choice_table(router.channels),
             first_rows: Vec::with_capacity(nodes * ports),
         };
-        if layout.one_list {
-            layout.port_lists = default_port_list(shape);
-        }
+        layout.set_arbitration(&router.arbitration, router.channels, shape);
         for node in 0..nodes {
             let links = (0..directions).flat_map(|port| (0..channels).map(move |channel| (port, channel)));
             let all = links.chain([(directions, 0)]);
@@ -90,10 +88,39 @@ impl Layout {
                 layout.upstream[facing] = (node * ports + direction.index()) as u32;
                 layout.crosses[link] = crosses_dateline(shape, node as NodeId, direction);
             }
-            let schemes = (0..ports).map(|port| router.arbitration.scheme(node, port, ports));
-            layout.first_rows.extend(schemes.map(|scheme| row(scheme, 0, router.channels)));
         }
         layout
+    }
+
+    /// Sets the schemes of all output ports and the lists of all output channels.
+    pub fn set_arbitration(&mut self, arbitration: &Arbitration, channels: u8, shape: &Shape) {
+        self.one_list = arbitration.port_lists.is_empty();
+        self.port_lists.clear();
+        if self.one_list {
+            self.port_lists.extend(default_port_list(shape));
+        } else {
+            self.port_lists.extend_from_slice(&arbitration.port_lists);
+        }
+        let ports = self.ports;
+        let all = (0..self.nodes).flat_map(|node| (0..ports).map(move |port| (node, port)));
+        let schemes = all.map(|(node, port)| arbitration.scheme(node, port, ports));
+        self.first_rows.clear();
+        self.first_rows.extend(schemes.map(|scheme| row(scheme, 0, channels)));
+    }
+
+    /// Sets the scheme of one output port.
+    pub fn set_scheme(&mut self, port: usize, scheme: ChannelScheme) {
+        self.first_rows[port] = row(scheme, 0, self.channels as u8);
+    }
+
+    /// Sets the list of one output channel.
+    pub fn set_port_list(&mut self, port: usize, channel: usize, list: &[u8]) {
+        if self.one_list {
+            self.one_list = false;
+            self.port_lists = self.port_lists.repeat(self.nodes * self.ports * self.channels);
+        }
+        let first = (port * self.channels + channel) * self.ports;
+        self.port_lists[first..first + self.ports].copy_from_slice(list);
     }
 
     /// The list of input ports of an output channel.

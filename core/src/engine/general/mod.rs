@@ -7,11 +7,14 @@ mod channels;
 mod cycle;
 mod deadlock;
 mod layout;
+mod observe;
 mod state;
 
 use super::{Network, Outcome, SimulationError};
 use crate::{
-    probe::Probe,
+    fabric::NodeId,
+    probe::{OutputChannel, Probe},
+    router::{Arbitration, ChannelScheme, RouterError},
     routing::dimension_order,
     traffic::{Destinations, PacketList, Sources, Workload},
 };
@@ -28,6 +31,13 @@ pub struct Options<'a> {
     pub cycle_limit: Option<u64>,
     /// Fail soon after this becomes true.
     pub interrupt: Option<&'a AtomicBool>,
+    /// Slice re-initialisation: at the end of a cycle in which a node receives the last flit of a
+    /// packet, its port lists and the channels its ports used last return to their initial state
+    /// (cup-stacking-extended-2023, 7.2, T08).
+    pub reinitialise_slices: bool,
+    /// Slice interlocking: a node sends its packet number k (from 0) only after it has received k
+    /// packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2, T10).
+    pub interlock_slices: bool,
 }
 
 /// Simulates a workload until everything is delivered or `options` end it.
@@ -71,6 +81,46 @@ impl<'a> General<'a> {
     /// Prepares a network.
     pub fn new(network: &'a Network) -> Self {
         Self { network, layout: Layout::new(network) }
+    }
+
+    /// Replaces the arbitration settings of all routers; the rest of the preparation stays.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::{Network, general::General},
+    ///     fabric::{Fabric, Shape},
+    ///     router::{Arbitration, ChannelScheme, RouterConfig},
+    /// };
+    /// let network = Network::new(Fabric::new(Shape::torus(&[8, 8])?), RouterConfig::default())?;
+    /// let mut prepared = General::new(&network);
+    /// prepared.set_arbitration(&Arbitration::uniform(ChannelScheme::C05))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The settings do not fit the network.
+    pub fn set_arbitration(&mut self, arbitration: &Arbitration) -> Result<(), SimulationError> {
+        let router = self.network.router();
+        arbitration.check(self.network.fabric().shape(), router.channels).map_err(RouterError::from)?;
+        self.layout.set_arbitration(arbitration, router.channels, self.network.fabric().shape());
+        Ok(())
+    }
+
+    /// Changes the channel scheme of one output port.
+    ///
+    /// # Panics
+    /// The port does not exist.
+    pub fn set_scheme(&mut self, node: NodeId, port: usize, scheme: ChannelScheme) {
+        self.layout.set_scheme(node as usize * self.layout.ports + port, scheme);
+    }
+
+    /// Changes the port list of one output channel; `list` is a permutation of the input ports.
+    ///
+    /// # Panics
+    /// The channel does not exist, or the list is not of the right length.
+    pub fn set_port_list(&mut self, output: OutputChannel, list: &[u8]) {
+        let port = output.node as usize * self.layout.ports + usize::from(output.port);
+        self.layout.set_port_list(port, usize::from(output.channel), list);
     }
 
     /// Simulates a workload from an empty network; see [`simulate`].

@@ -1,8 +1,8 @@
 use super::{
-    channels::{BufferedFlit, Channels},
+    channels::{BufferedFlit, Channels, HEAD, TAIL},
     layout::{Layout, NONE},
 };
-use crate::traffic::Sources;
+use crate::{fabric::NodeId, probe::Flit, traffic::Sources};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// A packet somewhere in the network.
@@ -14,6 +14,20 @@ pub(super) struct PacketState {
     pub slice: u32,
     pub number: u64,
     pub start: u64,
+}
+
+impl PacketState {
+    /// A flit of the packet as probes see it.
+    pub fn describe(&self, flit: BufferedFlit) -> Flit {
+        Flit {
+            source: self.source,
+            number: self.number,
+            start: self.start,
+            slice: self.slice,
+            head: flit & HEAD != 0,
+            tail: flit & TAIL != 0,
+        }
+    }
 }
 
 /// The packet a node is feeding into its processor queue.
@@ -44,6 +58,10 @@ pub(super) struct State<'a> {
     pub inside: u64,
     /// Scratch: output channels that send in this cycle.
     pub moves: Vec<u32>,
+    /// Scratch: nodes that receive the end of a packet in this cycle.
+    pub receivers: Vec<NodeId>,
+    /// Packets received per node, if nodes wait for them; empty before the first.
+    received: Vec<u64>,
 }
 
 impl<'a> State<'a> {
@@ -62,6 +80,8 @@ impl<'a> State<'a> {
             on_links: 0,
             inside: 0,
             moves: Vec::with_capacity(ports),
+            receivers: Vec::new(),
+            received: Vec::new(),
         };
         for node in 0..layout.nodes as u32 {
             let start = state.sources.next_start(node);
@@ -70,6 +90,17 @@ impl<'a> State<'a> {
             }
         }
         state
+    }
+
+    /// Packets a node has received, as far as they were counted.
+    pub fn received(&self, node: usize) -> u64 {
+        self.received.get(node).copied().unwrap_or(0)
+    }
+
+    /// Counts a packet that `node` received.
+    pub fn count_received(&mut self, node: usize, nodes: usize) {
+        self.received.resize(nodes, 0);
+        self.received[node] += 1;
     }
 
     /// A free slot for a packet.
