@@ -33,7 +33,8 @@ pub struct LowerBound {
     pub bottleneck: Option<Bottleneck>,
 }
 
-/// Bounds the duration of a fixed packet list on dimension-order routes from below.
+/// Bounds the duration of a fixed packet list on its given routes, or those of dimension order, from
+/// below.
 ///
 /// For a resource that carries one flit per cycle (a link, an injection or an ejection port) and any
 /// set of packets that must use it: the first of their flits comes at the earliest after the
@@ -67,9 +68,19 @@ pub fn lower_bound(network: &Network, packets: &PacketList) -> LowerBound {
     let mut links: HashMap<LinkId, Vec<Visit>> = HashMap::new();
     let mut injections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
     let mut ejections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
-    for (source, packet) in packets.iter() {
+    for (index, (source, packet)) in packets.iter().enumerate() {
         let destination = packet.destination;
-        let path: Vec<LinkId> = dimension_order::path(fabric, source, destination).collect();
+        let path: Vec<LinkId> = match packets.routes() {
+            None => dimension_order::path(fabric, source, destination).collect(),
+            Some(routes) => routes
+                .directions(index)
+                .scan(source, |node, direction| {
+                    let link = fabric.link(*node, direction);
+                    *node = fabric.shape().neighbour(*node, direction)?;
+                    Some(link)
+                })
+                .collect(),
+        };
         let flits = u64::from(packet.length);
         let way = path.len() as u64 * latency;
         consider(packet.start + way + flits + 1, Bottleneck::Path { source, destination });

@@ -1,6 +1,6 @@
 use crate::{
     fabric::{Direction, NodeId},
-    router::RouterError,
+    router::{FlowControl, RouterError},
     traffic::WorkloadError,
 };
 use thiserror::Error;
@@ -25,6 +25,9 @@ pub struct Outcome {
     pub latency_sum: u64,
     /// Order-independent fingerprint of all tail ejections (cycle and node); see [`fingerprint`].
     pub fingerprint: u64,
+    /// Cycle in which the last operation of a message graph was complete; `None` for other
+    /// workloads.
+    pub makespan: Option<u64>,
 }
 
 /// The share of one tail ejection in [`Outcome::fingerprint`]; shares are added modulo 2^64.
@@ -87,15 +90,31 @@ pub enum SimulationError {
         /// The pairs, at most 1000 of them.
         pairs: Vec<(NodeId, NodeId)>,
     },
-    /// Cut-through with packets longer than a buffer.
+    /// Cut-through or bubble flow control with buffers that are too small for the packets.
     #[error(
-        "virtual cut-through needs buffers of at least a whole packet: router.buffer is {buffer}, the longest packet has {length} flits"
+        "router.buffer is {buffer} flits; {flow_control:?} flow control needs at least {needed} for packets of {length} flits"
     )]
     PacketTooLong {
         /// Buffer depth.
         buffer: u16,
+        /// How flow is controlled.
+        flow_control: FlowControl,
+        /// Buffer depth that would do.
+        needed: u64,
         /// Length of the longest packet.
         length: u32,
+    },
+    /// A given route does not lead to its destination.
+    #[error(
+        "the route of packet {number} of node {source_node} does not lead to node {destination} over existing links"
+    )]
+    Route {
+        /// Source of the packet.
+        source_node: NodeId,
+        /// Its number among the packets of its source.
+        number: u64,
+        /// Its destination.
+        destination: NodeId,
     },
     /// No flit can ever move again.
     #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}", .0.cycle, .0.stuck_flits, .0.text)]

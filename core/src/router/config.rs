@@ -17,6 +17,10 @@ pub enum FlowControl {
     Wormhole,
     /// Only when its whole packet fits.
     CutThrough,
+    /// As cut-through, and a packet that enters a ring (from the processor or another direction)
+    /// must leave room for one more packet of the longest kind: the bubble that keeps the ring
+    /// moving (Puente et al. 1999). Needs no datelines, so there are none: one channel suffices.
+    Bubble,
 }
 
 /// Parameters of every router. The default is the papers' router: three virtual channels, buffers
@@ -48,8 +52,8 @@ impl Default for RouterConfig {
 }
 
 impl RouterConfig {
-    /// Virtual channels that keep dimension-order routing free of deadlock: one per wrapping
-    /// dimension and one more, since every dimension crosses at most one dateline.
+    /// Virtual channels that keep dimension-order routing free of deadlock without bubbles: one per
+    /// wrapping dimension and one more, since every dimension crosses at most one dateline.
     pub fn channels_needed(shape: &Shape) -> u8 {
         1 + (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)).count() as u8
     }

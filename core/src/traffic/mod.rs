@@ -2,12 +2,18 @@
 
 mod collective;
 mod load;
+mod message_graph;
 mod pattern;
 mod random;
+mod routes;
+mod sources;
 mod workload;
 
 pub use collective::Collective;
 pub use load::OpenLoad;
+pub use message_graph::{GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair};
 pub use pattern::{Destinations, Pattern, PatternError};
 pub use random::{Purpose, draw, draw_below};
-pub use workload::{Packet, PacketList, Sources, Workload, WorkloadError};
+pub use routes::Routes;
+pub use sources::Sources;
+pub use workload::{Packet, PacketList, Workload, WorkloadError};

@@ -1,4 +1,4 @@
-use super::OpenLoad;
+use super::{GraphError, MessageGraph, OpenLoad, Routes};
 use crate::fabric::NodeId;
 use thiserror::Error;
 
@@ -21,6 +21,7 @@ pub struct Packet {
 pub struct PacketList {
     first: Vec<u32>,
     packets: Vec<Packet>,
+    routes: Option<Routes>,
 }
 
 impl PacketList {
@@ -36,12 +37,34 @@ impl PacketList {
     where
         I: IntoIterator<Item = Packet>,
     {
-        let mut list = Self { first: vec![0], packets: Vec::new() };
+        let mut list = Self { first: vec![0], ..Self::default() };
         for packets in nodes {
             list.packets.extend(packets);
             list.first.push(list.packets.len() as u32);
         }
         list
+    }
+
+    /// Gives every packet its own route, in the order of [`iter`](Self::iter).
+    ///
+    /// # Errors
+    /// The number of routes is not that of the packets.
+    pub fn with_routes(self, routes: Routes) -> Result<Self, WorkloadError> {
+        let (given, needed) = (routes.len(), self.packets.len());
+        if given != needed {
+            return Err(WorkloadError::Routes { given, needed });
+        }
+        Ok(Self { routes: Some(routes), ..self })
+    }
+
+    /// The routes of all packets, if they were given.
+    pub fn routes(&self) -> Option<&Routes> {
+        self.routes.as_ref()
+    }
+
+    /// Index of a packet in the order of [`iter`](Self::iter).
+    pub fn index(&self, node: NodeId, number: u64) -> usize {
+        self.first[node as usize] as usize + number as usize
     }
 
     /// Number of packets.
@@ -73,70 +96,14 @@ impl PacketList {
 
 /// Everything the nodes send.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Workload {
     /// A fixed list.
     Packets(PacketList),
     /// A random load, drawn while the simulation runs.
     Load(OpenLoad),
-}
-
-/// Hands out the packets of a workload, node by node in their order, without storing those of a
-/// load: an unbounded source queue in constant space.
-#[derive(Clone, Debug)]
-pub struct Sources<'a> {
-    workload: &'a Workload,
-    taken: Vec<u64>,
-    next_start: Vec<u64>,
-}
-
-impl<'a> Sources<'a> {
-    /// The sources at cycle 0.
-    pub fn new(workload: &'a Workload, nodes: usize) -> Self {
-        let mut sources = Self { workload, taken: vec![0; nodes], next_start: vec![0; nodes] };
-        for node in 0..nodes as NodeId {
-            sources.next_start[node as usize] = sources.start_after(node, 0, 0);
-        }
-        sources
-    }
-
-    /// The cycle from which the next packet of a node is available; `u64::MAX` if there is none.
-    pub fn next_start(&self, node: NodeId) -> u64 {
-        self.next_start[node as usize]
-    }
-
-    /// Packets a node has sent so far.
-    pub fn taken(&self, node: NodeId) -> u64 {
-        self.taken[node as usize]
-    }
-
-    /// Takes the next packet of a node, with its number (from 0) in the node's order.
-    pub fn take(&mut self, node: NodeId) -> Option<(u64, Packet)> {
-        let index = node as usize;
-        let (number, start) = (self.taken[index], self.next_start[index]);
-        if start == u64::MAX {
-            return None;
-        }
-        let packet = match self.workload {
-            Workload::Packets(list) => list.of(node)[number as usize],
-            Workload::Load(load) => Packet {
-                destination: load.destinations().of(node, number),
-                length: load.length(),
-                start,
-                slice: 0,
-            },
-        };
-        self.taken[index] = number + 1;
-        self.next_start[index] = self.start_after(node, number + 1, start + 1);
-        Some((number, packet))
-    }
-
-    fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {
-        let start = match self.workload {
-            Workload::Packets(list) => list.of(node).get(number as usize).map(|packet| packet.start),
-            Workload::Load(load) => load.start(node, number, from),
-        };
-        start.unwrap_or(u64::MAX)
-    }
+    /// Messages and computations that wait for each other.
+    Graph(MessageGraph),
 }
 
 /// What can be wrong with a workload.
@@ -170,7 +137,18 @@ pub enum WorkloadError {
     /// A start time out of range.
     #[error("a start time of {0} cycles; at most {max} are supported", max = PacketList::MAX_START)]
     Start(u64),
+    /// Routes do not fit the packets.
+    #[error("{given} routes given; one per packet ({needed}) is needed")]
+    Routes {
+        /// How many were given.
+        given: usize,
+        /// How many are needed.
+        needed: usize,
+    },
     /// A rate out of range.
     #[error("traffic.load is {0} flits/node/cycle; it must be above 0 and at most 1")]
     Rate(f64),
+    /// A message graph that cannot be run.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
 }

@@ -73,10 +73,12 @@ pub(super) struct Channels {
     pub space: Vec<u8>,
     /// Output channels without owner that are requested.
     pub requested: Vec<u32>,
+    /// Flits of the longest packet.
+    pub longest: u32,
 }
 
 impl Channels {
-    pub fn new(layout: &Layout) -> Self {
+    pub fn new(layout: &Layout, longest: u32) -> Self {
         let directions = layout.ports - 1;
         let mut queues = Vec::with_capacity(layout.nodes * layout.queues);
         let mut outputs = Vec::with_capacity((layout.nodes * layout.ports) << layout.channel_shift);
@@ -112,6 +114,7 @@ impl Channels {
             // The entries behind the ports take the marks of processor queues.
             space: vec![u8::MAX; ports + (layout.nodes >> layout.channel_shift) + 1],
             requested: Vec::new(),
+            longest,
         }
     }
 
@@ -120,9 +123,11 @@ impl Channels {
     pub fn as_mut<'a, const SHIFT: u32, const BASIC: bool>(
         &'a mut self,
         layout: &'a Layout,
+        steps: &'a [u8],
     ) -> ChannelsMut<'a, SHIFT, BASIC> {
         ChannelsMut {
             layout,
+            steps,
             buffer: layout.buffer,
             queues: &mut self.queues,
             rings: &mut self.rings,
@@ -130,6 +135,7 @@ impl Channels {
             ready: &mut self.ready,
             space: &mut self.space,
             requested: &mut self.requested,
+            longest: self.longest,
         }
     }
 }
@@ -147,6 +153,7 @@ pub(super) struct Taken {
 /// cycle (`BASIC`) or any.
 pub(super) struct ChannelsMut<'a, const SHIFT: u32, const BASIC: bool> {
     layout: &'a Layout,
+    steps: &'a [u8],
     buffer: u16,
     pub queues: &'a mut [Queue],
     pub rings: &'a mut [BufferedFlit],
@@ -154,6 +161,7 @@ pub(super) struct ChannelsMut<'a, const SHIFT: u32, const BASIC: bool> {
     pub ready: &'a mut [u8],
     pub space: &'a mut [u8],
     pub requested: &'a mut Vec<u32>,
+    longest: u32,
 }
 
 impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
@@ -162,40 +170,65 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
         !BASIC && self.layout.cut_through
     }
 
-    /// Gives a requested output channel without owner to the first requesting port of its list.
-    pub fn grant(&mut self, output: u32, packets: &[PacketState]) {
+    /// Gives a requested output channel without owner to the first requesting port of its list;
+    /// false if bubbles keep all of them out.
+    pub fn grant(&mut self, output: u32, packets: &mut [PacketState]) -> bool {
         let layout = self.layout;
         let (port, channel) = ((output >> SHIFT) as usize, (output & ((1 << SHIFT) - 1)) as usize);
-        let list = layout.port_list(port, channel);
-        let wanted = &mut self.outputs[output as usize];
-        let mut place = wanted.rotation as usize;
-        while wanted.requests >> list[place] & 1 == 0 {
-            place = if place + 1 == list.len() { 0 } else { place + 1 };
-        }
-        let granted = list[place] as usize;
-        wanted.rotation = if place + 1 == list.len() { 0 } else { place as u8 + 1 };
-
-        // Of several channels of one input port, the lowest is granted.
         let node = port as u32 / layout.ports as u32;
-        let first = node as usize * layout.queues + granted * layout.channels;
-        let last = if granted + 1 == layout.ports { first + 1 } else { first + layout.channels };
-        let mut asking = (first..last).filter(|&queue| self.queues[queue].target == output);
-        let Some(queue) = asking.next() else { return };
-        if asking.next().is_none() {
-            wanted.requests &= !(1 << granted);
+        let list = layout.port_list(port, channel);
+        let Output { requests, rotation, .. } = self.outputs[output as usize];
+        for place in (usize::from(rotation)..list.len()).chain(0..rotation.into()) {
+            let asking = usize::from(list[place]);
+            if requests >> asking & 1 == 0 {
+                continue;
+            }
+            let first = node as usize * layout.queues + asking * layout.channels;
+            let last = if asking + 1 == layout.ports { first + 1 } else { first + layout.channels };
+            // Of several channels of one input port, the lowest is granted.
+            for queue in first..last {
+                if self.queues[queue].target != output || !self.bubble_stays(output, queue, packets) {
+                    continue;
+                }
+                let others = (first..last).any(|other| other != queue && self.queues[other].target == output);
+                let wanted = &mut self.outputs[output as usize];
+                if !others {
+                    wanted.requests &= !(1 << asking);
+                }
+                wanted.rotation = if place + 1 == list.len() { 0 } else { place as u8 + 1 };
+                wanted.owner = queue as u32;
+                self.queues[queue].granted = true;
+                set::<SHIFT>(self.ready, output);
+                if self.cut_through() {
+                    self.refresh_space(output, packets);
+                }
+                return true;
+            }
         }
-        wanted.owner = queue as u32;
-        self.queues[queue].granted = true;
-        set::<SHIFT>(self.ready, output);
-        if self.cut_through() {
-            self.refresh_space(output, packets);
+        false
+    }
+
+    /// Bubble flow control: whether a packet that wants to enter a ring leaves a bubble in it. Asked
+    /// before the grant, since an owner that has to wait would stop the ring.
+    #[inline(always)]
+    fn bubble_stays(&self, output: u32, queue: usize, packets: &[PacketState]) -> bool {
+        if BASIC || !self.layout.bubble {
+            return true;
         }
+        let behind = self.outputs[output as usize].behind;
+        if behind & EJECTION != 0 || !self.layout.enters_ring(queue, output >> SHIFT) {
+            return true;
+        }
+        let head = usize::from(self.queues[queue].head);
+        let front = self.rings[queue * usize::from(self.buffer) + head];
+        let length = packets[(front >> SLOT_SHIFT) as usize].length;
+        u32::from(self.buffer - self.queues[behind as usize].held()) >= length + self.longest
     }
 
     /// The front flit of the owner of an output channel leaves its queue. What its tail frees is
     /// left to [`free`](Self::free).
     #[inline(always)]
-    pub fn take(&mut self, output: u32, packets: &[PacketState]) -> Taken {
+    pub fn take(&mut self, output: u32, packets: &mut [PacketState]) -> Taken {
         let queue = self.outputs[output as usize].owner;
         let taken = &mut self.queues[queue as usize];
         let flit = self.rings[queue as usize * self.buffer as usize + taken.head as usize];
@@ -213,7 +246,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
 
     /// An output channel lost its owner, and `queue` shows its next packet, if any.
     #[inline(never)]
-    pub fn free(&mut self, output: u32, queue: usize, packets: &[PacketState]) {
+    pub fn free(&mut self, output: u32, queue: usize, packets: &mut [PacketState]) {
         let left = &mut self.queues[queue];
         left.granted = false;
         left.target = NONE;
@@ -230,7 +263,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
 
     /// Takes a place in the queue behind an output channel.
     #[inline(always)]
-    pub fn reserve(&mut self, output: u32, behind: u32, packets: &[PacketState]) {
+    pub fn reserve(&mut self, output: u32, behind: u32, packets: &mut [PacketState]) {
         let entered = &mut self.queues[behind as usize];
         entered.counts += ONE_HELD;
         let full = entered.held() == self.buffer;
@@ -247,7 +280,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
 
     /// A flit enters a queue in which it has a place.
     #[inline(always)]
-    pub fn arrive(&mut self, queue: usize, flit: BufferedFlit, packets: &[PacketState]) {
+    pub fn arrive(&mut self, queue: usize, flit: BufferedFlit, packets: &mut [PacketState]) {
         let entered = &mut self.queues[queue];
         let mut place = entered.head + entered.ready();
         if place >= self.buffer {
@@ -265,13 +298,20 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
 
     /// The front flit of a queue is a header: it requests its output channel.
     #[inline(never)]
-    fn request(&mut self, queue: usize, packets: &[PacketState]) {
+    fn request(&mut self, queue: usize, packets: &mut [PacketState]) {
         let layout = self.layout;
         let asking = &mut self.queues[queue];
         let slot = self.rings[queue * self.buffer as usize + asking.head as usize] >> SLOT_SHIFT;
-        let destination = packets[slot as usize].destination as usize;
+        let packet = &mut packets[slot as usize];
         let (node, port_of_queue, channel) = layout.place(queue);
-        let (port, channel) = layout.route(node, channel, destination);
+        let (port, channel) = if packet.route == NONE {
+            layout.route(node, channel, packet.destination as usize)
+        } else {
+            let step = self.steps[packet.route as usize];
+            packet.route += 1;
+            let from_processor = port_of_queue + 1 == layout.ports;
+            layout.follow(node, if from_processor { packet.first_channel.into() } else { channel }, step)
+        };
         let output = (node * layout.ports + port) << SHIFT | channel;
         asking.target = output as u32;
         let wanted = &mut self.outputs[output];
@@ -284,7 +324,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
     /// Cut-through: whether the whole packet fits behind an output channel whose owner shows a
     /// header; any flit of a packet already under way fits.
     #[inline(never)]
-    fn refresh_space(&mut self, output: u32, packets: &[PacketState]) {
+    fn refresh_space(&mut self, output: u32, packets: &mut [PacketState]) {
         let Output { owner, behind, .. } = self.outputs[output as usize];
         if behind & EJECTION != 0 {
             return;
@@ -310,6 +350,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
     pub fn reborrow(&mut self) -> ChannelsMut<'_, SHIFT, BASIC> {
         ChannelsMut {
             layout: self.layout,
+            steps: self.steps,
             buffer: self.buffer,
             queues: self.queues,
             rings: self.rings,
@@ -317,6 +358,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
             ready: self.ready,
             space: self.space,
             requested: self.requested,
+            longest: self.longest,
         }
     }
 }

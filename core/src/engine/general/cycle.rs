@@ -9,7 +9,7 @@ use super::{
 use crate::{
     engine::{Network, Outcome, SimulationError, fingerprint},
     probe::{Flit, Probe},
-    traffic::Sources,
+    traffic::{Sources, WorkloadError},
 };
 use std::{cmp::Reverse, sync::atomic::Ordering};
 
@@ -29,8 +29,8 @@ pub(super) struct Run<'a, const SHIFT: u32, const BASIC: bool> {
 }
 
 impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
-    pub fn new(network: &'a Network, layout: &'a Layout, sources: Sources<'a>) -> Self {
-        let state = State::new(layout, sources);
+    pub fn new(network: &'a Network, layout: &'a Layout, sources: Sources<'a>, longest: u32) -> Self {
+        let state = State::new(layout, sources, longest);
         Self { network, layout, state, cycle: 0, outcome: Outcome::default() }
     }
 
@@ -84,6 +84,9 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             Some(stop) => stop,
             None => self.outcome.duration.saturating_sub(1),
         };
+        if options.stop_at.is_none() {
+            self.outcome.makespan = self.state.sources.makespan().map_err(WorkloadError::from)?;
+        }
         Ok(self.outcome)
     }
 
@@ -129,9 +132,9 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             feed.left -= 1;
             self.state.feeds[node] = feed;
             self.state.inside += 1;
-            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout);
+            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout, self.state.steps);
             channels.reserve_feed(queue);
-            channels.arrive(queue, flit, &self.state.packets);
+            channels.arrive(queue, flit, &mut self.state.packets);
             any = true;
         }
         any
@@ -152,7 +155,11 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         if options.interlock_slices && self.state.sources.taken(node as u32) > self.state.received(node) {
             return None;
         }
-        let (number, packet) = self.state.sources.take(node as u32)?;
+        let (number, packet) = self.state.sources.take(node as u32, self.cycle)?;
+        let (route, first_channel) = self.state.sources.route(node as u32, number).unwrap_or((NONE, 0));
+        let wakes = &mut self.state.wakes;
+        // Taking the last packet of a message may let others start.
+        self.state.sources.refresh(&mut |node, start| wakes.push(Reverse((start, node))));
         let slot = self.state.place(PacketState {
             destination: packet.destination,
             source: node as u32,
@@ -160,16 +167,26 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             slice: packet.slice,
             number,
             start: packet.start,
+            route,
+            first_channel,
         });
         Some(Feed { slot, left: packet.length })
     }
 
     /// Step 2: every requested output channel without owner gets one; true if any did.
     fn select_queues(&mut self) -> bool {
-        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout);
-        let any = !channels.requested.is_empty();
-        while let Some(output) = channels.requested.pop() {
-            channels.grant(output, &self.state.packets);
+        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout, self.state.steps);
+        let mut any = false;
+        // Bubbles may refuse everybody; such a request stays.
+        let mut refused = 0;
+        while channels.requested.len() > refused {
+            let output = channels.requested[refused];
+            if channels.grant(output, &mut self.state.packets) {
+                channels.requested.swap_remove(refused);
+                any = true;
+            } else {
+                refused += 1;
+            }
         }
         any
     }
@@ -252,12 +269,12 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         let layout = self.layout;
         let moves = std::mem::take(&mut self.state.moves);
         let mut hops = 0;
-        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout);
+        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout, self.state.steps);
         let first_feed = layout.feed(0);
         let mut taken = [Taken::default(); CHUNK];
         for outputs in moves.chunks(CHUNK) {
             for (taken, &output) in taken.iter_mut().zip(outputs) {
-                *taken = channels.take(output, &self.state.packets);
+                *taken = channels.take(output, &mut self.state.packets);
             }
             for (&Taken { flit, queue, upstream }, &output) in taken.iter().zip(outputs) {
                 if upstream >= first_feed {
@@ -271,7 +288,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                     }
                 }
                 if flit & TAIL != 0 {
-                    channels.reborrow().free(output, queue as usize, &self.state.packets);
+                    channels.reborrow().free(output, queue as usize, &mut self.state.packets);
                 }
                 let behind = channels.outputs[output as usize].behind;
                 if behind & EJECTION != 0 {
@@ -289,6 +306,13 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                         let share = fingerprint(self.cycle, node);
                         self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
                         self.state.free_slots.push(slot);
+                        if self.state.sources.listens() {
+                            let slice = self.state.packets[slot as usize].slice;
+                            let wakes = &mut self.state.wakes;
+                            let wake =
+                                |node, start: u64| wakes.push(Reverse((start.max(self.cycle + 1), node)));
+                            self.state.sources.delivered(slice, self.cycle, wake);
+                        }
                     }
                     continue;
                 }
@@ -297,9 +321,9 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                     let (link, channel) = layout.link(output);
                     probe.flit_crosses(self.cycle, link, channel, describe(&self.state.packets, flit));
                 }
-                channels.reserve(output, behind, &self.state.packets);
+                channels.reserve(output, behind, &mut self.state.packets);
                 if BASIC || layout.latency == 1 {
-                    channels.arrive(behind as usize, flit, &self.state.packets);
+                    channels.arrive(behind as usize, flit, &mut self.state.packets);
                 } else {
                     let due = (self.cycle + layout.latency as u64 - 1) % layout.latency as u64;
                     self.state.wheel[due as usize].push((behind, flit));
@@ -310,11 +334,11 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         self.outcome.flit_hops += hops;
         self.state.moves = moves;
         if !BASIC && layout.latency > 1 {
-            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout);
+            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout, self.state.steps);
             let due = &mut self.state.wheel[(self.cycle % layout.latency as u64) as usize];
             self.state.on_links -= due.len() as u64;
             for (queue, flit) in due.drain(..) {
-                channels.arrive(queue as usize, flit, &self.state.packets);
+                channels.arrive(queue as usize, flit, &mut self.state.packets);
             }
         }
     }

@@ -20,7 +20,9 @@ pub(super) fn check(
     state: &State,
     cycle: u64,
 ) -> Result<(), SimulationError> {
-    if network.router().channels >= RouterConfig::channels_needed(network.fabric().shape()) {
+    let router = network.router();
+    let enough = router.channels >= RouterConfig::channels_needed(network.fabric().shape());
+    if state.steps.is_empty() && (enough || layout.bubble) {
         return Ok(());
     }
     let moving = can_move(layout, state);
@@ -105,18 +107,29 @@ fn moves_next(layout: &Layout, state: &State, moving: &[bool], queue: usize) -> 
         };
     }
     let owner = state.channels.outputs[this.target as usize].owner;
-    owner == NONE || moving[owner as usize]
+    if owner != NONE {
+        return moving[owner as usize];
+    }
+    // An output channel without owner is only refused for the sake of a bubble.
+    match behind(state, this.target) {
+        Some(next) if layout.bubble => fits(layout, state, queue, next) || moving[next],
+        _ => true,
+    }
 }
 
 fn fits(layout: &Layout, state: &State, queue: usize, next: usize) -> bool {
     let space = u32::from(layout.buffer - state.channels.queues[next].held());
     let front =
         state.channels.rings[queue * layout.buffer as usize + state.channels.queues[queue].head as usize];
-    let needed = if layout.cut_through && front & HEAD != 0 {
-        state.packets[(front >> SLOT_SHIFT) as usize].length
-    } else {
-        1
-    };
+    let mut needed = 1;
+    if layout.cut_through && front & HEAD != 0 {
+        needed = state.packets[(front >> SLOT_SHIFT) as usize].length;
+        let output = state.channels.queues[queue].target >> layout.channel_shift;
+        let enters = !state.channels.queues[queue].granted && layout.enters_ring(queue, output);
+        if layout.bubble && enters {
+            needed += state.channels.longest;
+        }
+    }
     space >= needed
 }
 
@@ -145,8 +158,10 @@ fn waits_for(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
     if this.granted {
         return behind(state, this.target);
     }
-    let owner = state.channels.outputs[this.target as usize].owner;
-    (owner != NONE).then_some(owner as usize)
+    match state.channels.outputs[this.target as usize].owner {
+        NONE => behind(state, this.target),
+        owner => Some(owner as usize),
+    }
 }
 
 fn describe(layout: &Layout, state: &State, queue: usize) -> WaitingChannel {

@@ -3,6 +3,7 @@ use crate::{
     fabric::{Direction, NodeId, Shape, Sign},
     router::{Arbitration, ChannelScheme, FlowControl, crosses_dateline, default_port_list, next_channel},
     routing::dimension_order,
+    traffic::Routes,
 };
 
 /// No queue, no output, no link.
@@ -24,7 +25,9 @@ pub(super) struct Layout {
     pub queues: usize,
     pub buffer: u16,
     pub latency: usize,
+    /// Cut-through, with or without bubbles.
     pub cut_through: bool,
+    pub bubble: bool,
     /// Per `node * directions + direction`: first queue of the port the link leads to.
     pub downstream: Vec<u32>,
     /// Per `node * directions + port`: output port that feeds the input port.
@@ -62,7 +65,8 @@ impl Layout {
             queues,
             buffer: router.buffer,
             latency: router.latency as usize,
-            cut_through: router.flow_control == FlowControl::CutThrough,
+            cut_through: router.flow_control != FlowControl::Wormhole,
+            bubble: router.flow_control == FlowControl::Bubble,
             downstream: vec![NONE; nodes * directions],
             upstream: vec![NONE; nodes * directions],
             crosses: vec![false; nodes * directions],
@@ -86,7 +90,7 @@ impl Layout {
                 let first = other as usize * queues + direction.opposite().index() * channels;
                 layout.downstream[link] = first as u32;
                 layout.upstream[facing] = (node * ports + direction.index()) as u32;
-                layout.crosses[link] = crosses_dateline(shape, node as NodeId, direction);
+                layout.crosses[link] = !layout.bubble && crosses_dateline(shape, node as NodeId, direction);
             }
         }
         layout
@@ -147,6 +151,24 @@ impl Layout {
     pub fn place(&self, queue: usize) -> (usize, usize, usize) {
         let place = self.places[queue] as usize;
         (place >> 8, place >> 4 & 15, place & 15)
+    }
+
+    /// Output port and channel for the next step of a given route.
+    pub fn follow(&self, node: usize, channel: usize, step: u8) -> (usize, usize) {
+        if step == Routes::END {
+            return (self.ports - 1, channel);
+        }
+        let port = usize::from(step);
+        let crosses = self.crosses[node * (self.ports - 1) + port];
+        (port, next_channel(channel as u8, crosses, self.channels as u8) as usize)
+    }
+
+    /// Whether a packet goes from a queue over an output port into a ring it was not in before.
+    pub fn enters_ring(&self, queue: usize, output_port: u32) -> bool {
+        let (_, from, _) = self.place(queue);
+        let to = output_port as usize % self.ports;
+        // Straight on, a packet leaves through the port opposite to the one it came in by.
+        from + 1 == self.ports || from ^ 1 != to
     }
 
     /// Output port and channel at `node` for a packet in `channel` to `destination`.

@@ -8,15 +8,15 @@ mod cycle;
 mod deadlock;
 mod layout;
 mod observe;
+mod reach;
 mod state;
 
 use super::{Network, Outcome, SimulationError};
 use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
-    router::{Arbitration, ChannelScheme, RouterError},
-    routing::dimension_order,
-    traffic::{Destinations, PacketList, Sources, Workload},
+    router::{Arbitration, ChannelScheme, FlowControl, RouterError},
+    traffic::{Sources, Workload},
 };
 use cycle::Run;
 use layout::Layout;
@@ -133,18 +133,27 @@ impl<'a> General<'a> {
         options: &Options,
         probe: &mut P,
     ) -> Result<Outcome, SimulationError> {
-        self.check(workload)?;
+        let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
         let basic = !self.layout.cut_through && self.layout.latency == 1;
         match (self.layout.channel_shift, basic) {
-            (2, true) => Run::<2, true>::new(self.network, &self.layout, sources).until(options, probe),
-            (2, false) => Run::<2, false>::new(self.network, &self.layout, sources).until(options, probe),
-            (_, true) => Run::<3, true>::new(self.network, &self.layout, sources).until(options, probe),
-            (_, false) => Run::<3, false>::new(self.network, &self.layout, sources).until(options, probe),
+            (2, true) => {
+                Run::<2, true>::new(self.network, &self.layout, sources, longest).until(options, probe)
+            }
+            (2, false) => {
+                Run::<2, false>::new(self.network, &self.layout, sources, longest).until(options, probe)
+            }
+            (_, true) => {
+                Run::<3, true>::new(self.network, &self.layout, sources, longest).until(options, probe)
+            }
+            (_, false) => {
+                Run::<3, false>::new(self.network, &self.layout, sources, longest).until(options, probe)
+            }
         }
     }
 
-    fn check(&self, workload: &Workload) -> Result<(), SimulationError> {
+    /// Checks that the workload can run here; returns the length of its longest packet.
+    fn check(&self, workload: &Workload) -> Result<u32, SimulationError> {
         let nodes = self.layout.nodes;
         let longest = match workload {
             Workload::Packets(list) => {
@@ -154,51 +163,24 @@ impl<'a> General<'a> {
                 list.iter().map(|(_, packet)| packet.length).max().unwrap_or(1)
             }
             Workload::Load(load) => load.length(),
-        };
-        let buffer = self.layout.buffer;
-        if self.layout.cut_through && longest > u32::from(buffer) {
-            return Err(SimulationError::PacketTooLong { buffer, length: longest });
-        }
-        if self.network.fabric().is_healthy() { Ok(()) } else { self.check_reachable(workload) }
-    }
-
-    fn check_reachable(&self, workload: &Workload) -> Result<(), SimulationError> {
-        /// Pairs listed in the error.
-        const LISTED: usize = 1000;
-        let nodes = 0..self.layout.nodes as u32;
-        let needed: Box<dyn Iterator<Item = (u32, u32)> + '_> = match workload {
-            Workload::Packets(list) => Box::new(distinct_pairs(list)),
-            Workload::Load(load) => match load.destinations() {
-                Destinations::Fixed(to) => Box::new(nodes.map(|node| (node, to[node as usize]))),
-                Destinations::Random { .. } => {
-                    Box::new(nodes.clone().flat_map(move |from| nodes.clone().map(move |to| (from, to))))
+            Workload::Graph(graph) => {
+                if let Some(&node) = graph.nodes().iter().find(|&&node| node as usize >= nodes) {
+                    return Err(SimulationError::Nodes { given: node as usize + 1, needed: nodes });
                 }
-            },
-        };
-        let fabric = self.network.fabric();
-        let pairs: Vec<(u32, u32)> = needed
-            .filter(|&(from, to)| {
-                let mut path = dimension_order::path(fabric, from, to);
-                let whole = path.all(|link| {
-                    let (node, direction) = fabric.link_ends(link);
-                    fabric.link_works(node, direction)
-                });
-                !(whole && fabric.node_works(from) && fabric.node_works(to))
-            })
-            .take(LISTED)
-            .collect();
-        match pairs.first() {
-            None => Ok(()),
-            Some(&(source_node, destination)) => {
-                Err(SimulationError::Unreachable { source_node, destination, count: pairs.len(), pairs })
+                graph.longest_packet()
             }
+        };
+        let (buffer, flow_control) = (self.layout.buffer, self.network.router().flow_control);
+        let packets_held = match flow_control {
+            FlowControl::Wormhole => 0,
+            FlowControl::CutThrough => 1,
+            FlowControl::Bubble => 2,
+        };
+        let needed = packets_held * u64::from(longest);
+        if needed > u64::from(buffer) {
+            return Err(SimulationError::PacketTooLong { buffer, flow_control, needed, length: longest });
         }
+        reach::check(self.network, workload)?;
+        Ok(longest)
     }
-}
-
-fn distinct_pairs(list: &PacketList) -> impl Iterator<Item = (u32, u32)> {
-    let mut pairs: Vec<(u32, u32)> = list.iter().map(|(from, packet)| (from, packet.destination)).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs.into_iter()
 }

@@ -3,7 +3,7 @@
 
 use super::{
     channels::{BufferedFlit, Channels, EJECTION, SLOT_SHIFT, TAIL},
-    layout::Layout,
+    layout::{Layout, NONE},
     state::PacketState,
 };
 use crate::{
@@ -21,7 +21,11 @@ pub(super) fn queue_selections<P: Probe>(
     probe: &mut P,
 ) {
     for &output in asked {
-        let owner = channels.outputs[output as usize].owner as usize;
+        let owner = channels.outputs[output as usize].owner;
+        if owner == NONE {
+            continue;
+        }
+        let owner = owner as usize;
         let place = place_of(layout, output);
         let first = place.node as usize * layout.queues;
         for queue in first..first + layout.queues {

@@ -14,6 +14,10 @@ pub(super) struct PacketState {
     pub slice: u32,
     pub number: u64,
     pub start: u64,
+    /// Where the rest of its given route begins; [`NONE`] for dimension order.
+    pub route: u32,
+    /// Virtual channel of its first link, before a dateline.
+    pub first_channel: u8,
 }
 
 impl PacketState {
@@ -51,6 +55,8 @@ pub(super) struct State<'a> {
     /// Nodes that wait for the start of their next packet.
     pub wakes: BinaryHeap<Reverse<(u64, u32)>>,
     pub sources: Sources<'a>,
+    /// Direction indices of all given routes.
+    pub steps: &'a [u8],
     /// Flits on links of a latency above one, by arrival cycle modulo the latency.
     pub wheel: Vec<Vec<(u32, BufferedFlit)>>,
     pub on_links: u64,
@@ -65,16 +71,17 @@ pub(super) struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    pub fn new(layout: &Layout, sources: Sources<'a>) -> Self {
+    pub fn new(layout: &Layout, sources: Sources<'a>, longest: u32) -> Self {
         let ports = layout.nodes * layout.ports;
         let mut state = Self {
-            channels: Channels::new(layout),
+            channels: Channels::new(layout, longest),
             rows: layout.first_rows.clone(),
             packets: Vec::new(),
             free_slots: Vec::new(),
             feeds: vec![Feed { slot: NONE, left: 0 }; layout.nodes],
             feeding: vec![0; layout.nodes.div_ceil(64)],
             wakes: BinaryHeap::new(),
+            steps: sources.steps(),
             sources,
             wheel: vec![Vec::new(); layout.latency],
             on_links: 0,

@@ -1,0 +1,205 @@
+use super::{GraphError, MessageGraph, OperationKind};
+use crate::{fabric::NodeId, traffic::Packet};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+};
+
+/// Not known yet.
+const UNKNOWN: u64 = u64::MAX;
+
+/// How far the operations of a message graph have come.
+///
+/// Whatever follows from what is known is worked out at once, also for cycles still to come; only
+/// deliveries bring news.
+#[derive(Clone, Debug)]
+pub struct GraphProgress<'a> {
+    graph: &'a MessageGraph,
+    rank_of_node: Vec<u32>,
+    dependents: Vec<Vec<u32>>,
+    /// Requirements of every operation that are not complete (a receive also waits for its message).
+    left: Vec<u32>,
+    /// When the requirements known so far are complete.
+    ready: Vec<u64>,
+    complete: Vec<u64>,
+    /// Packets of every send that are not delivered.
+    packets_left: Vec<u64>,
+    /// Per rank: when its processor has finished all computations known so far.
+    busy_until: Vec<u64>,
+    /// Per rank: sends that may start, by time and index.
+    sends: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
+    /// Per rank: the send under way and its flits not yet taken.
+    current: Vec<Option<(u32, u64)>>,
+    /// Destination of the packet taken last, per rank.
+    last_destination: Vec<NodeId>,
+    touched: Vec<NodeId>,
+}
+
+impl<'a> GraphProgress<'a> {
+    /// The beginning: everything that requires nothing may start at cycle 0.
+    pub fn new(graph: &'a MessageGraph, nodes: usize) -> Self {
+        let (count, ranks) = (graph.operations.len(), graph.ranks());
+        let mut rank_of_node = vec![u32::MAX; nodes];
+        for (rank, &node) in graph.nodes.iter().enumerate() {
+            if let Some(place) = rank_of_node.get_mut(node as usize) {
+                *place = rank as u32;
+            }
+        }
+        let mut progress = Self {
+            graph,
+            rank_of_node,
+            dependents: vec![Vec::new(); count],
+            left: vec![0; count],
+            ready: vec![0; count],
+            complete: vec![UNKNOWN; count],
+            packets_left: vec![0; count],
+            busy_until: vec![0; ranks],
+            sends: vec![BinaryHeap::new(); ranks],
+            current: vec![None; ranks],
+            last_destination: vec![0; ranks],
+            touched: Vec::new(),
+        };
+        for rank in 0..ranks {
+            let first = graph.first[rank];
+            for index in first..graph.first[rank + 1] {
+                let operation = &graph.operations[index as usize];
+                let receives = matches!(operation.kind, OperationKind::Receive { .. });
+                progress.left[index as usize] = operation.requires.len() as u32 + u32::from(receives);
+                if let OperationKind::Send { flits, .. } = operation.kind {
+                    let payload = u64::from(graph.packet_payload);
+                    progress.packets_left[index as usize] = flits.div_ceil(payload).max(1);
+                }
+                for &required in &operation.requires {
+                    progress.dependents[(first + required) as usize].push(index);
+                }
+            }
+        }
+        for index in 0..count as u32 {
+            let operation = &graph.operations[index as usize];
+            let waits =
+                !operation.requires.is_empty() || matches!(operation.kind, OperationKind::Receive { .. });
+            if !waits && let Some(end) = progress.start(index) {
+                progress.finish(index, end);
+            }
+        }
+        progress.touched.clear();
+        progress
+    }
+
+    /// Start of the next packet of a node; `u64::MAX` if none is known.
+    pub fn next_start(&self, node: NodeId) -> u64 {
+        let rank = self.rank_of_node[node as usize] as usize;
+        match self.current.get(rank) {
+            None => UNKNOWN,
+            Some(Some((send, _))) => self.ready[*send as usize],
+            Some(None) => self.sends[rank].peek().map_or(UNKNOWN, |&Reverse((start, _))| start),
+        }
+    }
+
+    /// Takes the next packet of a node; its slice names the send it belongs to.
+    pub fn take(&mut self, node: NodeId, cycle: u64) -> Option<Packet> {
+        let rank = self.rank_of_node[node as usize] as usize;
+        let (send, flits) = match self.current.get(rank)? {
+            Some(current) => *current,
+            None => {
+                let Reverse((_, send)) = self.sends[rank].pop()?;
+                let OperationKind::Send { flits, .. } = self.graph.operations[send as usize].kind else {
+                    return None;
+                };
+                (send, flits)
+            }
+        };
+        let OperationKind::Send { to, .. } = self.graph.operations[send as usize].kind else { return None };
+        let payload = flits.min(self.graph.packet_payload.into());
+        self.current[rank] = (flits > payload).then_some((send, flits - payload));
+        let destination = self.graph.nodes[to as usize];
+        self.last_destination[rank] = destination;
+        if self.current[rank].is_none() {
+            self.finish(send, cycle);
+        }
+        let start = self.ready[send as usize];
+        Some(Packet { destination, length: payload as u32 + 1, start, slice: send })
+    }
+
+    /// Destination of the packet a node took last.
+    pub fn destination(&self, node: NodeId) -> Option<NodeId> {
+        self.last_destination.get(self.rank_of_node[node as usize] as usize).copied()
+    }
+
+    /// The tail of a packet of a send was ejected.
+    pub fn delivered(&mut self, send: u32, cycle: u64) {
+        let left = &mut self.packets_left[send as usize];
+        *left -= 1;
+        if *left == 0 {
+            let receive = self.graph.partner[send as usize];
+            if self.requirement_met(receive, cycle + 1)
+                && let Some(end) = self.start(receive)
+            {
+                self.finish(receive, end);
+            }
+        }
+    }
+
+    /// Nodes that got something to send since the last call.
+    pub fn touched(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// Cycle in which the last operation was complete.
+    ///
+    /// # Errors
+    /// Operations are left.
+    pub fn makespan(&self) -> Result<u64, GraphError> {
+        let incomplete = || (0..self.complete.len()).filter(|&index| self.complete[index] == UNKNOWN);
+        match incomplete().next() {
+            None => Ok(self.complete.iter().copied().max().unwrap_or(0)),
+            Some(index) => {
+                let rank = self.graph.first.partition_point(|&first| first as usize <= index) - 1;
+                let operation = index as u32 - self.graph.first[rank];
+                Err(GraphError::Stuck { left: incomplete().count(), rank: rank as u32, operation })
+            }
+        }
+    }
+
+    /// Whether the requirement that was met was the last one.
+    fn requirement_met(&mut self, operation: u32, cycle: u64) -> bool {
+        let index = operation as usize;
+        self.left[index] -= 1;
+        self.ready[index] = self.ready[index].max(cycle);
+        self.left[index] == 0
+    }
+
+    /// Starts an operation; returns when it is complete, if that is known.
+    fn start(&mut self, operation: u32) -> Option<u64> {
+        let index = operation as usize;
+        let rank = self.graph.first.partition_point(|&first| first <= operation) - 1;
+        match self.graph.operations[index].kind {
+            OperationKind::Send { .. } => {
+                self.sends[rank].push(Reverse((self.ready[index], operation)));
+                self.touched.push(self.graph.nodes[rank]);
+                None
+            }
+            OperationKind::Receive { .. } => Some(self.ready[index]),
+            OperationKind::Compute { cycles } => {
+                let end = self.ready[index].max(self.busy_until[rank]) + cycles;
+                self.busy_until[rank] = end;
+                Some(end)
+            }
+        }
+    }
+
+    /// Marks an operation as complete and starts what waited for it, and so on.
+    fn finish(&mut self, operation: u32, cycle: u64) {
+        let mut finished = VecDeque::from([(operation, cycle)]);
+        while let Some((operation, cycle)) = finished.pop_front() {
+            self.complete[operation as usize] = cycle;
+            for dependent in std::mem::take(&mut self.dependents[operation as usize]) {
+                if self.requirement_met(dependent, cycle)
+                    && let Some(end) = self.start(dependent)
+                {
+                    finished.push_back((dependent, end));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+use super::{GraphError, GraphProgress, Packet, Workload};
+use crate::fabric::NodeId;
+
+/// Hands out the packets of a workload, node by node in their order, without storing those of a
+/// load: an unbounded source queue in constant space.
+#[derive(Clone, Debug)]
+pub struct Sources<'a> {
+    workload: &'a Workload,
+    taken: Vec<u64>,
+    next_start: Vec<u64>,
+    graph: Option<GraphProgress<'a>>,
+}
+
+impl<'a> Sources<'a> {
+    /// The sources at cycle 0.
+    pub fn new(workload: &'a Workload, nodes: usize) -> Self {
+        let graph = match workload {
+            Workload::Graph(graph) => Some(GraphProgress::new(graph, nodes)),
+            _ => None,
+        };
+        let mut sources = Self { workload, taken: vec![0; nodes], next_start: vec![0; nodes], graph };
+        for node in 0..nodes as NodeId {
+            sources.next_start[node as usize] = sources.start_after(node, 0, 0);
+        }
+        sources
+    }
+
+    /// The cycle from which the next packet of a node is available; `u64::MAX` if none is known.
+    pub fn next_start(&self, node: NodeId) -> u64 {
+        self.next_start[node as usize]
+    }
+
+    /// Packets a node has sent so far.
+    pub fn taken(&self, node: NodeId) -> u64 {
+        self.taken[node as usize]
+    }
+
+    /// Takes the next packet of a node in `cycle`, with its number (from 0) in the node's order.
+    pub fn take(&mut self, node: NodeId, cycle: u64) -> Option<(u64, Packet)> {
+        let index = node as usize;
+        let (number, start) = (self.taken[index], self.next_start[index]);
+        if start == u64::MAX {
+            return None;
+        }
+        let packet = match self.workload {
+            Workload::Packets(list) => list.of(node)[number as usize],
+            Workload::Load(load) => Packet {
+                destination: load.destinations().of(node, number),
+                length: load.length(),
+                start,
+                slice: 0,
+            },
+            Workload::Graph(_) => self.graph.as_mut()?.take(node, cycle)?,
+        };
+        self.taken[index] = number + 1;
+        self.next_start[index] = self.start_after(node, number + 1, start + 1);
+        Some((number, packet))
+    }
+
+    /// Where the route of a packet begins in [`steps`](Self::steps), and its first channel; `None`
+    /// for dimension order.
+    pub fn route(&self, node: NodeId, number: u64) -> Option<(u32, u8)> {
+        match self.workload {
+            Workload::Packets(list) => list.routes().map(|routes| routes.start(list.index(node, number))),
+            Workload::Graph(graph) => graph.route(node, self.graph.as_ref()?.destination(node)?),
+            Workload::Load(_) => None,
+        }
+    }
+
+    /// Direction indices of all given routes.
+    pub fn steps(&self) -> &'a [u8] {
+        match self.workload {
+            Workload::Packets(list) => list.routes().map_or(&[], |routes| routes.steps()),
+            Workload::Graph(graph) => graph.routes().map_or(&[], |routes| routes.steps()),
+            Workload::Load(_) => &[],
+        }
+    }
+
+    /// Whether deliveries must be told, since packets may wait for them.
+    pub fn listens(&self) -> bool {
+        self.graph.is_some()
+    }
+
+    /// The tail of a packet of a message graph was ejected; calls `wake` with every node that may
+    /// have something new to send, and when.
+    pub fn delivered(&mut self, slice: u32, cycle: u64, mut wake: impl FnMut(NodeId, u64)) {
+        let Some(graph) = &mut self.graph else { return };
+        graph.delivered(slice, cycle);
+        self.refresh(&mut wake);
+    }
+
+    /// Nodes that got something new to send since the last look.
+    pub fn refresh(&mut self, wake: &mut impl FnMut(NodeId, u64)) {
+        let Some(graph) = &mut self.graph else { return };
+        for node in graph.touched() {
+            let start = graph.next_start(node);
+            self.next_start[node as usize] = start;
+            if start != u64::MAX {
+                wake(node, start);
+            }
+        }
+    }
+
+    /// Cycle in which the last operation of a message graph was complete; `None` for other
+    /// workloads.
+    ///
+    /// # Errors
+    /// Operations are left that wait for each other.
+    pub fn makespan(&self) -> Result<Option<u64>, GraphError> {
+        self.graph.as_ref().map(GraphProgress::makespan).transpose()
+    }
+
+    fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {
+        let start = match self.workload {
+            Workload::Packets(list) => list.of(node).get(number as usize).map(|packet| packet.start),
+            Workload::Load(load) => load.start(node, number, from),
+            Workload::Graph(_) => self.graph.as_ref().map(|graph| graph.next_start(node)),
+        };
+        start.unwrap_or(u64::MAX)
+    }
+}
