@@ -1,8 +1,10 @@
 //! Whole applications as message graphs: per rank sends, receives and computations that wait for
 //! each other.
 
+mod goal;
 mod progress;
 
+pub use goal::{GoalError, parse_goal};
 pub use progress::GraphProgress;
 
 use super::Routes;

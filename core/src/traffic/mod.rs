@@ -11,7 +11,9 @@ mod workload;
 
 pub use collective::Collective;
 pub use load::OpenLoad;
-pub use message_graph::{GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair};
+pub use message_graph::{
+    GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,
+};
 pub use pattern::{Destinations, Pattern, PatternError};
 pub use random::{Purpose, draw, draw_below};
 pub use routes::Routes;
