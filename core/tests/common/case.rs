@@ -1,0 +1,266 @@
+//! Random networks with random packets. A [`CaseSpace`] bounds what is drawn, so that an engine that
+//! does less than everything can be given only what it does.
+
+use flitloom_core::{
+    engine::Network,
+    fabric::{Fabric, NodeId, Shape},
+    router::{Arbitration, ChannelScheme, FlowControl, RouterConfig, default_port_list},
+    traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
+};
+use proptest::{collection::vec, prelude::*};
+use std::ops::RangeInclusive;
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub struct CaseSpace {
+    pub dimensions: RangeInclusive<usize>,
+    pub sizes: RangeInclusive<u32>,
+    /// Sizes of further dimensions are cut to 2, then dimensions dropped, to keep below this.
+    pub most_nodes: u32,
+    /// Whether dimensions that do not wrap are drawn.
+    pub meshes: bool,
+    pub channels: RangeInclusive<u8>,
+    pub buffer: RangeInclusive<u16>,
+    pub latency: RangeInclusive<u16>,
+    pub cut_through: bool,
+    /// Whether every port and output channel may have its own scheme and list.
+    pub own_arbitration: bool,
+    /// Packets per node on average, at most.
+    pub packets_per_node: usize,
+    pub lengths: RangeInclusive<u32>,
+    /// Whether the packets of a case may differ in length.
+    pub mixed_lengths: bool,
+    pub last_start: u64,
+}
+
+impl Default for CaseSpace {
+    /// Everything the reference model does, on small shapes.
+    fn default() -> Self {
+        Self {
+            dimensions: 1..=4,
+            sizes: 2..=7,
+            most_nodes: 48,
+            meshes: true,
+            channels: 1..=4,
+            buffer: 1..=6,
+            latency: 1..=3,
+            cut_through: true,
+            own_arbitration: true,
+            packets_per_node: 4,
+            lengths: 1..=12,
+            mixed_lengths: true,
+            last_start: 60,
+        }
+    }
+}
+
+/// One network with its packets.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub shape: Shape,
+    pub router: Router,
+    pub traffic: Traffic,
+}
+
+/// The router's parameters in a form that reads and shrinks well.
+#[derive(Clone, Debug)]
+pub struct Router {
+    pub channels: u8,
+    pub buffer: u16,
+    pub latency: u16,
+    pub cut_through: bool,
+    /// The scheme of all ports, unless each has its own.
+    pub scheme: ChannelScheme,
+    /// Seed of a scheme per port.
+    pub own_schemes: Option<u64>,
+    /// Seed of a list per output channel.
+    pub own_lists: Option<u64>,
+}
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub enum Traffic {
+    /// (source, packet) in the order in which a source sends.
+    Packets(Vec<(NodeId, Packet)>),
+    /// A random load of so many thousandths of a flit per node and cycle.
+    Load { thousandths: u32, length: u32, cycles: u64, seed: u64 },
+}
+
+impl Case {
+    /// The router's parameters as the core takes them.
+    pub fn config(&self) -> RouterConfig {
+        let Router { channels, buffer, latency, cut_through, scheme, own_schemes, own_lists } = self.router;
+        let flow_control = if cut_through { FlowControl::CutThrough } else { FlowControl::Wormhole };
+        let default = default_port_list(&self.shape);
+        let outputs = (self.shape.nodes() * default.len()) as u32;
+        let schemes = match own_schemes {
+            None => vec![scheme],
+            Some(seed) => {
+                let one = |port| ChannelScheme::ALL[draw_below(seed, port, Purpose::Shuffle, 0, 10) as usize];
+                (0..outputs).map(one).collect()
+            }
+        };
+        let port_lists = match own_lists {
+            None => Vec::new(),
+            Some(seed) => {
+                let lists = 0..outputs * u32::from(channels);
+                lists.flat_map(|list| shuffled(default.clone(), seed, list)).collect()
+            }
+        };
+        RouterConfig {
+            channels,
+            buffer,
+            latency,
+            flow_control,
+            arbitration: Arbitration { schemes, port_lists },
+        }
+    }
+
+    /// The network.
+    pub fn network(&self) -> Network {
+        Network::new(Fabric::new(self.shape.clone()), self.config()).expect("cases are valid")
+    }
+
+    /// What the nodes send, as the core takes it.
+    pub fn workload(&self) -> Workload {
+        match &self.traffic {
+            Traffic::Packets(_) => Workload::Packets(PacketList::from_nodes(self.packets().into_iter())),
+            &Traffic::Load { thousandths, length, cycles, seed } => {
+                let destinations = Pattern::Random.destinations(&self.shape, seed).expect("random fits all");
+                let rate = f64::from(thousandths) / 1000.0;
+                let load = OpenLoad::new(destinations, rate, length, cycles, seed);
+                Workload::Load(load.expect("loads are valid"))
+            }
+        }
+    }
+
+    /// The packets of every node, those of a load drawn in advance.
+    pub fn packets(&self) -> Vec<Vec<Packet>> {
+        let mut packets = vec![Vec::new(); self.shape.nodes()];
+        match &self.traffic {
+            Traffic::Packets(list) => {
+                for &(source, packet) in list {
+                    packets[source as usize].push(packet);
+                }
+            }
+            Traffic::Load { .. } => {
+                let Workload::Load(load) = self.workload() else { unreachable!() };
+                for (node, packets) in packets.iter_mut().enumerate() {
+                    let mut from = 0;
+                    while let Some(packet) = load.packet(node as NodeId, packets.len() as u64, from) {
+                        from = packet.start + 1;
+                        packets.push(packet);
+                    }
+                }
+            }
+        }
+        packets
+    }
+}
+
+fn shuffled(mut list: Vec<u8>, seed: u64, stream: u32) -> Vec<u8> {
+    for last in (1..list.len()).rev() {
+        let chosen = draw_below(seed, stream, Purpose::Shuffle, last as u64, last as u32 + 1);
+        list.swap(last, chosen as usize);
+    }
+    list
+}
+
+impl CaseSpace {
+    /// Cases with a fixed list of packets.
+    pub fn packet_lists(self) -> impl Strategy<Value = Case> {
+        let space = self.clone();
+        self.networks().prop_flat_map(move |(shape, router)| {
+            let packets = space.traffic(&shape, &router);
+            (Just(shape), Just(router), packets).prop_map(|(shape, router, packets)| Case {
+                shape,
+                router,
+                traffic: Traffic::Packets(packets),
+            })
+        })
+    }
+
+    /// Cases with a random load, from light to beyond saturation.
+    pub fn loads(self) -> impl Strategy<Value = Case> {
+        let lengths = self.lengths.clone();
+        let cycles = self.last_start;
+        self.networks().prop_flat_map(move |(shape, router)| {
+            let lengths = fitting(&lengths, &router);
+            let load = (20..=1000_u32, lengths, 1..=cycles, any::<u64>()).prop_map(
+                |(thousandths, length, cycles, seed)| Traffic::Load { thousandths, length, cycles, seed },
+            );
+            (Just(shape), Just(router), load).prop_map(|(shape, router, traffic)| Case {
+                shape,
+                router,
+                traffic,
+            })
+        })
+    }
+
+    fn networks(self) -> impl Strategy<Value = (Shape, Router)> {
+        let (sizes, most, meshes) = (self.sizes.clone(), self.most_nodes, self.meshes);
+        let dimensions =
+            self.dimensions.clone().prop_flat_map(move |count| vec((sizes.clone(), any::<bool>()), count));
+        let smallest = *self.sizes.start();
+        let shapes = dimensions.prop_map(move |dimensions| shape(&dimensions, smallest, most, meshes));
+        let cut_through = if self.cut_through { any::<bool>().boxed() } else { Just(false).boxed() };
+        let own = || {
+            let seed = if self.own_arbitration { 0.5 } else { 0.0 };
+            proptest::option::weighted(seed, any::<u64>())
+        };
+        let scheme = proptest::sample::select(ChannelScheme::ALL.to_vec());
+        let routers =
+            (self.channels.clone(), self.buffer.clone(), self.latency.clone(), cut_through, scheme, own(), own())
+                .prop_map(|(channels, buffer, latency, cut_through, scheme, own_schemes, own_lists)| Router {
+                    channels,
+                    buffer,
+                    latency,
+                    cut_through,
+                    scheme,
+                    own_schemes,
+                    own_lists,
+                });
+        (shapes, routers)
+    }
+
+    fn traffic(&self, shape: &Shape, router: &Router) -> impl Strategy<Value = Vec<(NodeId, Packet)>> + use<> {
+        let nodes = shape.nodes() as NodeId;
+        let lengths = fitting(&self.lengths, router);
+        let most = self.packets_per_node * shape.nodes();
+        let mixed = if self.mixed_lengths { any::<bool>().boxed() } else { Just(false).boxed() };
+        let last_start = self.last_start;
+        (mixed, lengths.clone(), 0..=last_start).prop_flat_map(move |(mixed, length, last_start)| {
+            let lengths = if mixed { lengths.clone() } else { length..=length };
+            // Some sources and destinations are hot, some packets are for their own node.
+            let node = || prop_oneof![4 => 0..nodes, 1 => 0..nodes.min(2)];
+            let destination = prop_oneof![12 => node().prop_map(Some), 1 => Just(None)];
+            let packet = (node(), destination, lengths, 0..=last_start, 0..4_u32).prop_map(
+                |(source, destination, length, start, slice)| {
+                    (source, Packet { destination: destination.unwrap_or(source), length, start, slice })
+                },
+            );
+            vec(packet, 0..=most)
+        })
+    }
+}
+
+/// The lengths that fit the router: cut-through takes no packet longer than a buffer.
+fn fitting(lengths: &RangeInclusive<u32>, router: &Router) -> RangeInclusive<u32> {
+    let most = if router.cut_through { u32::from(router.buffer) } else { u32::MAX };
+    let least = (*lengths.start()).min(most);
+    least..=(*lengths.end()).min(most)
+}
+
+fn shape(dimensions: &[(u32, bool)], smallest: u32, most: u32, meshes: bool) -> Shape {
+    let (mut sizes, mut wraps, mut nodes) = (Vec::new(), Vec::new(), 1);
+    for &(size, wrap) in dimensions {
+        let size = if nodes * size <= most { size } else { smallest };
+        if nodes * size > most && !sizes.is_empty() {
+            break;
+        }
+        nodes *= size;
+        sizes.push(size);
+        wraps.push(wrap || !meshes);
+    }
+    Shape::new(&sizes, &wraps).expect("sizes are at least 2")
+}

@@ -1,0 +1,149 @@
+//! The slow, obvious simulator: one struct per flit, plain loops over every node, port and channel
+//! in every cycle. It is written for reading, shares no rule with the engines and decides what is
+//! right when they disagree.
+//!
+//! One cycle `t`, every decision from the state at its start:
+//!
+//! 0. **Arrivals**: a flit sent in cycle `t - latency` enters its queue.
+//! 1. **Top up**: the P queue (channel 0 of the processor port, as deep as any other) is filled in
+//!    the order of the node's packets. A packet's flits enter only when its start has come and all
+//!    flits of the packets before it have entered.
+//! 2. **Queue selection**: for every output channel without owner, the candidates are the queues
+//!    that own no output and whose front flit is a header that asks for it. The first input port in
+//!    the channel's list is granted, and the list is turned so that it comes last. Of several
+//!    channels of one input port (possible only on the last channel) the lowest is granted.
+//!    Space downstream plays no part.
+//! 3. **Channel selection**: for every output port, the first channel in the scheme's order that has
+//!    an owner with a flit and - but for P - space downstream at the start of the cycle sends one
+//!    flit. Flits on the link count as occupying the downstream queue. With cut-through a header
+//!    needs space for its whole packet.
+//! 4. **Move**: all selected flits at once. A tail frees its output for step 2 of the next cycle,
+//!    and the slot a flit leaves is seen upstream at the start of the next cycle.
+//!
+//! P accepts one flit per cycle over all its channels; it has channels, owners, lists and a scheme
+//! as any other port. A self-addressed packet goes from P to P in channel 0. The channel a port used
+//! last is initially 0.
+
+mod rules;
+mod simulator;
+
+pub use simulator::simulate;
+
+use flitloom_core::fabric::{LinkId, NodeId};
+
+/// Which rules are followed. The default is right; every other setting is deliberately wrong, to
+/// see that a comparison notices.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Channel numbers rise at datelines.
+    pub datelines: bool,
+    /// A tie at half a ring takes the way that wraps around.
+    pub ties_wrap: bool,
+    /// Port lists are read from the front.
+    pub lists_from_front: bool,
+    /// A granted port goes to the end of its list.
+    pub lists_turn: bool,
+    /// A port remembers the channel it used last.
+    pub remembers_channel: bool,
+    /// Flits on a link take space in the queue they go to.
+    pub flits_in_flight_take_space: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            datelines: true,
+            ties_wrap: true,
+            lists_from_front: true,
+            lists_turn: true,
+            remembers_channel: true,
+            flits_in_flight_take_space: true,
+        }
+    }
+}
+
+/// Something seen in a cycle; sorted by cycle, then kind, then place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    pub cycle: u64,
+    pub what: What,
+}
+
+/// What was seen. A flit is named by its packet's source, the packet's number (from 0) in the
+/// source's order, and its index in the packet (0 is the header).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// A flit was sent over a link, on a channel.
+    Crosses { link: LinkId, channel: u8, source: NodeId, number: u64, index: u32 },
+    /// No flit crossed a link, although one of its output channels had an owner with a flit.
+    Blocked { link: LinkId },
+    /// A flit left the network.
+    Ejected { node: NodeId, source: NodeId, number: u64, index: u32 },
+}
+
+/// What became of one packet, in cycles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketRecord {
+    pub source: NodeId,
+    pub number: u64,
+    pub destination: NodeId,
+    pub length: u32,
+    /// When it was available to its router.
+    pub start: u64,
+    /// When its header left the P queue.
+    pub injected: u64,
+    /// When its header was ejected.
+    pub head: u64,
+    /// When its tail was ejected.
+    pub tail: u64,
+    /// Links its header crossed.
+    pub hops: u32,
+}
+
+/// Totals, as in the core's `Outcome`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub duration: u64,
+    pub cycles: u64,
+    pub packets_delivered: u64,
+    pub flits_delivered: u64,
+    pub flit_hops: u64,
+    pub packets_injected: u64,
+    pub latency_sum: u64,
+    pub fingerprint: u64,
+}
+
+/// How a simulation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every flit was delivered.
+    Delivered,
+    /// In this cycle nothing moved, nothing was granted, nothing was in flight and nothing was to
+    /// come, yet flits were left.
+    Deadlock { cycle: u64 },
+}
+
+/// Everything that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub end: End,
+    pub totals: Totals,
+    /// All events, sorted.
+    pub events: Vec<Event>,
+    /// The delivered packets, in the order of their tails' ejection, then by node.
+    pub packets: Vec<PacketRecord>,
+}
+
+impl Run {
+    /// Largest occupation time over all links: cycles from the first to the last flit, both
+    /// included.
+    pub fn effective_thickness(&self) -> u64 {
+        let mut windows = std::collections::BTreeMap::new();
+        for event in &self.events {
+            if let What::Crosses { link, .. } = event.what {
+                windows.entry(link).or_insert((event.cycle, event.cycle)).1 = event.cycle;
+            }
+        }
+        windows.values().map(|(first, last)| last - first + 1).max().unwrap_or(0)
+    }
+}

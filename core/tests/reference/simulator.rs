@@ -1,0 +1,374 @@
+//! The state of the network and its cycle.
+
+use super::rules::{self, Port};
+use super::{End, Event, PacketRecord, Rules, Run, Totals, What};
+use flitloom_core::engine::{Network, fingerprint};
+use flitloom_core::fabric::{NodeId, Shape};
+use flitloom_core::router::{FlowControl, RouterConfig};
+use flitloom_core::traffic::Packet;
+use std::collections::VecDeque;
+
+/// One flit, with all that is known about its packet.
+#[derive(Clone, Debug)]
+struct Flit {
+    source: NodeId,
+    number: u64,
+    destination: NodeId,
+    length: u32,
+    start: u64,
+    index: u32,
+    hops: u32,
+}
+
+impl Flit {
+    fn is_header(&self) -> bool {
+        self.index == 0
+    }
+
+    fn is_tail(&self) -> bool {
+        self.index + 1 == self.length
+    }
+}
+
+/// An input queue, with the flits on the link towards it.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    flits: VecDeque<Flit>,
+    in_flight: VecDeque<(u64, Flit)>,
+    owns_an_output: bool,
+}
+
+/// An output channel: the input queue (port, channel) that owns it, and its list of input ports.
+#[derive(Clone, Debug)]
+struct Output {
+    owner: Option<(Port, usize)>,
+    list: Vec<Port>,
+}
+
+#[derive(Clone, Debug)]
+struct Router {
+    /// By input port and channel.
+    queues: Vec<Vec<Queue>>,
+    /// By output port and channel.
+    outputs: Vec<Vec<Output>>,
+    /// By output port.
+    channel_used_last: Vec<usize>,
+    /// Flits that have not entered the P queue yet.
+    waiting: VecDeque<Flit>,
+}
+
+/// A flit chosen to move: from an input queue to an output channel of the same router.
+struct Send {
+    node: NodeId,
+    from: (Port, usize),
+    to: (Port, usize),
+}
+
+struct Simulator<'a> {
+    shape: &'a Shape,
+    config: &'a RouterConfig,
+    rules: &'a Rules,
+    channels: usize,
+    /// The processor port, also the number of link ports.
+    p: Port,
+    routers: Vec<Router>,
+    cycle: u64,
+    run: Run,
+    /// By node: when the header of the packet with this number left, and when it arrived.
+    injected: Vec<Vec<u64>>,
+    heads: Vec<Vec<u64>>,
+}
+
+/// Simulates until everything is delivered or nothing can move again. `packets` holds the packets of
+/// every node in the order in which it sends them.
+pub fn simulate(network: &Network, packets: &[Vec<Packet>], rules: &Rules) -> Run {
+    let mut simulator = Simulator::new(network, packets, rules);
+    loop {
+        if simulator.is_empty() {
+            simulator.run.end = End::Delivered;
+            break;
+        }
+        if !simulator.step() {
+            simulator.run.end = End::Deadlock { cycle: simulator.cycle };
+            break;
+        }
+        simulator.cycle += 1;
+    }
+    simulator.run.events.sort();
+    simulator.run
+}
+
+impl<'a> Simulator<'a> {
+    fn new(network: &'a Network, packets: &[Vec<Packet>], rules: &'a Rules) -> Self {
+        let (shape, config) = (network.fabric().shape(), network.router());
+        let channels = config.channels as usize;
+        let p = 2 * shape.dimensions();
+        let ports = p + 1;
+        let mut routers = Vec::new();
+        for (node, packets) in packets.iter().enumerate() {
+            let list_of = |port: Port, channel: usize| {
+                let lists = &config.arbitration.port_lists;
+                let first = ((node * ports + port) * channels + channel) * ports;
+                let mut list = if lists.is_empty() {
+                    rules::first_list(shape)
+                } else {
+                    lists[first..first + ports].iter().map(|&port| port as Port).collect()
+                };
+                if !rules.lists_from_front {
+                    list.reverse();
+                }
+                list
+            };
+            let outputs_of = |port: Port| {
+                (0..channels).map(|channel| Output { owner: None, list: list_of(port, channel) }).collect()
+            };
+            routers.push(Router {
+                queues: vec![vec![Queue::default(); channels]; ports],
+                outputs: (0..ports).map(outputs_of).collect(),
+                channel_used_last: vec![0; ports],
+                waiting: packets
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(number, packet)| {
+                        let source = node as NodeId;
+                        let number = number as u64;
+                        let &Packet { destination, length, start, .. } = packet;
+                        (0..length).map(move |index| Flit {
+                            source,
+                            number,
+                            destination,
+                            length,
+                            start,
+                            index,
+                            hops: 0,
+                        })
+                    })
+                    .collect(),
+            });
+        }
+        let run =
+            Run { end: End::Delivered, totals: Totals::default(), events: Vec::new(), packets: Vec::new() };
+        let injected: Vec<_> = packets.iter().map(|packets| vec![0; packets.len()]).collect();
+        let heads = injected.clone();
+        Self { shape, config, rules, channels, p, routers, cycle: 0, run, injected, heads }
+    }
+
+    fn nodes(&self) -> std::ops::Range<NodeId> {
+        0..self.routers.len() as NodeId
+    }
+
+    fn is_empty(&self) -> bool {
+        self.routers.iter().all(|router| {
+            let mut queues = router.queues.iter().flatten();
+            router.waiting.is_empty()
+                && queues.all(|queue| queue.flits.is_empty() && queue.in_flight.is_empty())
+        })
+    }
+
+    /// One cycle. Returns whether anything moved, was granted, is in flight or is still to come.
+    fn step(&mut self) -> bool {
+        self.arrivals();
+        self.top_up();
+        let granted = self.select_queues();
+        let sends = self.select_channels();
+        let moved = !sends.is_empty();
+        for send in sends {
+            self.move_flit(&send);
+        }
+        moved || granted || self.in_flight() || self.to_come()
+    }
+
+    fn in_flight(&self) -> bool {
+        self.routers.iter().any(|router| {
+            let mut queues = router.queues.iter().flatten();
+            queues.any(|queue| !queue.in_flight.is_empty())
+        })
+    }
+
+    /// Whether a P queue with space waits for the start of a packet.
+    fn to_come(&self) -> bool {
+        self.routers.iter().any(|router| {
+            let space = router.queues[self.p][0].flits.len() < self.config.buffer as usize;
+            space && router.waiting.front().is_some_and(|flit| flit.start > self.cycle)
+        })
+    }
+
+    fn arrivals(&mut self) {
+        for queue in self.routers.iter_mut().flat_map(|router| router.queues.iter_mut().flatten()) {
+            while queue.in_flight.front().is_some_and(|&(arrival, _)| arrival == self.cycle) {
+                let (_, flit) = queue.in_flight.pop_front().unwrap();
+                queue.flits.push_back(flit);
+            }
+        }
+    }
+
+    fn top_up(&mut self) {
+        for router in &mut self.routers {
+            let queue = &mut router.queues[self.p][0].flits;
+            while queue.len() < self.config.buffer as usize
+                && router.waiting.front().is_some_and(|flit| flit.start <= self.cycle)
+            {
+                queue.extend(router.waiting.pop_front());
+            }
+        }
+    }
+
+    /// What every input queue of a router asks for, by port and channel: the output (port, channel)
+    /// its front flit needs, if that is a header and the queue owns no output.
+    fn requests(&self, node: NodeId) -> Vec<Vec<Option<(Port, usize)>>> {
+        let request = |channel: usize, queue: &Queue| {
+            let front = queue.flits.front()?;
+            if queue.owns_an_output || !front.is_header() {
+                return None;
+            }
+            let out = rules::route(self.shape, node, front.destination, self.rules);
+            let crosses = out != self.p && rules::dateline(self.shape, node, out);
+            Some((out, rules::channel_after(channel, crosses, self.channels, self.rules)))
+        };
+        let queues = &self.routers[node as usize].queues;
+        let of_port = |port: &Vec<Queue>| {
+            port.iter().enumerate().map(|(channel, queue)| request(channel, queue)).collect()
+        };
+        queues.iter().map(of_port).collect()
+    }
+
+    /// Queue selection; returns whether anything was granted.
+    fn select_queues(&mut self) -> bool {
+        let mut granted = false;
+        for node in self.nodes() {
+            let requests = self.requests(node);
+            let router = &mut self.routers[node as usize];
+            for out in 0..=self.p {
+                for out_channel in 0..self.channels {
+                    let output = &mut router.outputs[out][out_channel];
+                    if output.owner.is_some() {
+                        continue;
+                    }
+                    let asks = |port: Port| {
+                        (0..self.channels)
+                            .find(|&channel| requests[port][channel] == Some((out, out_channel)))
+                    };
+                    let first = output.list.iter().find_map(|&port| Some((port, asks(port)?)));
+                    if let Some((port, channel)) = first {
+                        output.owner = Some((port, channel));
+                        router.queues[port][channel].owns_an_output = true;
+                        if self.rules.lists_turn {
+                            rules::turn(&mut output.list, port);
+                        }
+                        granted = true;
+                    }
+                }
+            }
+        }
+        granted
+    }
+
+    /// Channel selection: the flits that move in this cycle.
+    fn select_channels(&mut self) -> Vec<Send> {
+        let mut sends = Vec::new();
+        for node in self.nodes() {
+            for out in 0..=self.p {
+                let router = &self.routers[node as usize];
+                let scheme = self.config.arbitration.scheme(node as usize, out, self.p + 1);
+                let last = router.channel_used_last[out];
+                let order = rules::channel_order(scheme, last, self.channels);
+                let may_send = |channel: &usize| self.may_send(node, out, *channel);
+                let has_flit = |channel: &usize| self.front_of_owner(node, out, *channel).is_some();
+                if let Some(channel) = order.iter().copied().find(may_send) {
+                    let from = router.outputs[out][channel].owner.unwrap();
+                    sends.push(Send { node, from, to: (out, channel) });
+                    if self.rules.remembers_channel {
+                        self.routers[node as usize].channel_used_last[out] = channel;
+                    }
+                } else if out != self.p && order.iter().any(has_flit) {
+                    let link = node * self.p as u32 + out as u32;
+                    self.run.events.push(Event { cycle: self.cycle, what: What::Blocked { link } });
+                }
+            }
+        }
+        sends
+    }
+
+    /// The flit that an output channel would send next.
+    fn front_of_owner(&self, node: NodeId, out: Port, channel: usize) -> Option<&Flit> {
+        let router = &self.routers[node as usize];
+        let (port, owner_channel) = router.outputs[out][channel].owner?;
+        router.queues[port][owner_channel].flits.front()
+    }
+
+    fn may_send(&self, node: NodeId, out: Port, channel: usize) -> bool {
+        let Some(flit) = self.front_of_owner(node, out, channel) else { return false };
+        if out == self.p {
+            return true;
+        }
+        let neighbour = rules::neighbour(self.shape, node, out).unwrap();
+        let downstream = &self.routers[neighbour as usize].queues[rules::facing(out)][channel];
+        let mut occupied = downstream.flits.len();
+        if self.rules.flits_in_flight_take_space {
+            occupied += downstream.in_flight.len();
+        }
+        let whole_packet = self.config.flow_control == FlowControl::CutThrough && flit.is_header();
+        let needed = if whole_packet { flit.length as usize } else { 1 };
+        occupied + needed <= self.config.buffer as usize
+    }
+
+    fn move_flit(&mut self, send: &Send) {
+        let &Send { node, from, to } = send;
+        let router = &mut self.routers[node as usize];
+        let queue = &mut router.queues[from.0][from.1];
+        let mut flit = queue.flits.pop_front().unwrap();
+        if flit.is_tail() {
+            queue.owns_an_output = false;
+            router.outputs[to.0][to.1].owner = None;
+        }
+        if from.0 == self.p && flit.is_header() {
+            self.injected[flit.source as usize][flit.number as usize] = self.cycle;
+            self.run.totals.packets_injected += 1;
+        }
+        if to.0 == self.p {
+            self.eject(node, &flit);
+        } else {
+            let Flit { source, number, index, .. } = flit;
+            let (link, channel) = (node * self.p as u32 + to.0 as u32, to.1 as u8);
+            let what = What::Crosses { link, channel, source, number, index };
+            self.run.events.push(Event { cycle: self.cycle, what });
+            self.run.totals.flit_hops += 1;
+            flit.hops += 1;
+            let neighbour = rules::neighbour(self.shape, node, to.0).unwrap();
+            let downstream = &mut self.routers[neighbour as usize].queues[rules::facing(to.0)][to.1];
+            downstream.in_flight.push_back((self.cycle + u64::from(self.config.latency), flit));
+        }
+    }
+
+    fn eject(&mut self, node: NodeId, flit: &Flit) {
+        let &Flit { source, number, destination, length, start, index, hops } = flit;
+        let cycle = self.cycle;
+        self.run.events.push(Event { cycle, what: What::Ejected { node, source, number, index } });
+        let totals = &mut self.run.totals;
+        totals.flits_delivered += 1;
+        totals.cycles = cycle + 1;
+        totals.duration = cycle + 2;
+        if flit.is_header() {
+            self.heads[source as usize][number as usize] = cycle;
+        }
+        if flit.is_tail() {
+            totals.packets_delivered += 1;
+            totals.latency_sum += cycle - start;
+            totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
+            let injected = self.injected[source as usize][number as usize];
+            let head = self.heads[source as usize][number as usize];
+            let record = PacketRecord {
+                source,
+                number,
+                destination,
+                length,
+                start,
+                injected,
+                head,
+                tail: cycle,
+                hops,
+            };
+            self.run.packets.push(record);
+        }
+    }
+}
