@@ -209,27 +209,43 @@ impl CaseSpace {
             proptest::option::weighted(seed, any::<u64>())
         };
         let scheme = proptest::sample::select(ChannelScheme::ALL.to_vec());
-        let routers =
-            (self.channels.clone(), self.buffer.clone(), self.latency.clone(), cut_through, scheme, own(), own())
-                .prop_map(|(channels, buffer, latency, cut_through, scheme, own_schemes, own_lists)| Router {
-                    channels,
-                    buffer,
-                    latency,
-                    cut_through,
-                    scheme,
-                    own_schemes,
-                    own_lists,
-                });
+        let routers = (
+            self.channels.clone(),
+            self.buffer.clone(),
+            self.latency.clone(),
+            cut_through,
+            scheme,
+            own(),
+            own(),
+        )
+            .prop_map(|(channels, buffer, latency, cut_through, scheme, own_schemes, own_lists)| Router {
+                channels,
+                buffer,
+                latency,
+                cut_through,
+                scheme,
+                own_schemes,
+                own_lists,
+            });
         (shapes, routers)
     }
 
-    fn traffic(&self, shape: &Shape, router: &Router) -> impl Strategy<Value = Vec<(NodeId, Packet)>> + use<> {
+    fn traffic(
+        &self,
+        shape: &Shape,
+        router: &Router,
+    ) -> impl Strategy<Value = Vec<(NodeId, Packet)>> + use<> {
         let nodes = shape.nodes() as NodeId;
         let lengths = fitting(&self.lengths, router);
-        let most = self.packets_per_node * shape.nodes();
+        prop_oneof![2 => self.scattered(nodes, lengths.clone()), 1 => self.in_unison(nodes, lengths)]
+    }
+
+    /// Any packets from anywhere to anywhere at any time.
+    fn scattered(&self, nodes: NodeId, lengths: RangeInclusive<u32>) -> BoxedStrategy<Vec<(NodeId, Packet)>> {
+        let most = self.packets_per_node * nodes as usize;
         let mixed = if self.mixed_lengths { any::<bool>().boxed() } else { Just(false).boxed() };
-        let last_start = self.last_start;
-        (mixed, lengths.clone(), 0..=last_start).prop_flat_map(move |(mixed, length, last_start)| {
+        let case = (mixed, lengths.clone(), 0..=self.last_start);
+        let packets = case.prop_flat_map(move |(mixed, length, last_start)| {
             let lengths = if mixed { lengths.clone() } else { length..=length };
             // Some sources and destinations are hot, some packets are for their own node.
             let node = || prop_oneof![4 => 0..nodes, 1 => 0..nodes.min(2)];
@@ -240,7 +256,28 @@ impl CaseSpace {
                 },
             );
             vec(packet, 0..=most)
-        })
+        });
+        packets.boxed()
+    }
+
+    /// Every node sends the same number of packets to the node a fixed distance ahead, at intervals
+    /// and with a delay of its own.
+    fn in_unison(&self, nodes: NodeId, lengths: RangeInclusive<u32>) -> BoxedStrategy<Vec<(NodeId, Packet)>> {
+        let slices = 1..=self.packets_per_node as u32;
+        let delays = vec(prop_oneof![2 => Just(0), 1 => 0..=self.last_start], nodes as usize);
+        let packets = (0..nodes, slices, lengths, 0..=self.last_start, delays).prop_map(
+            move |(distance, slices, length, interval, delays)| {
+                let packet = |source: NodeId, slice: u32| Packet {
+                    destination: (source + distance) % nodes,
+                    length,
+                    start: u64::from(slice) * interval + delays[source as usize],
+                    slice,
+                };
+                let of_node = |source| (0..slices).map(move |slice| (source, packet(source, slice)));
+                (0..nodes).flat_map(of_node).collect()
+            },
+        );
+        packets.boxed()
     }
 }
 

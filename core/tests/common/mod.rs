@@ -1,5 +1,10 @@
-//! What the property tests of all engines share: random cases and the record of what an engine did.
+//! What the property tests of all engines share: random cases, the record of what an engine did, and
+//! its comparison with the reference model. A test that uses it declares `mod reference` too.
 
-pub mod case;
+mod case;
+mod compare;
+mod recorder;
 
-pub use case::{Case, CaseSpace, Traffic};
+pub use case::{Case, CaseSpace, Router, Traffic};
+pub use compare::{compare, last_move, reference, totals};
+pub use recorder::Recorder;

@@ -132,9 +132,51 @@ pub struct Run {
     pub events: Vec<Event>,
     /// The delivered packets, in the order of their tails' ejection, then by node.
     pub packets: Vec<PacketRecord>,
+    /// Cycles in which headers left a P queue.
+    pub injections: Vec<u64>,
+    /// Queues with flits at the end; none unless it is a deadlock.
+    pub stuck: Vec<Stuck>,
+}
+
+/// A queue that can never move again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    pub node: NodeId,
+    /// Input port (the side of the router) and channel.
+    pub queue: (usize, usize),
+    /// Output port and channel its front flit needs.
+    pub wants: (usize, usize),
+    /// The input queue that owns that output.
+    pub owner: Option<(usize, usize)>,
+    /// Flits in it.
+    pub flits: u64,
 }
 
 impl Run {
+    /// The totals at the start of a cycle.
+    pub fn totals_before(&self, cycle: u64) -> Totals {
+        let mut totals = Totals::default();
+        for event in self.events.iter().filter(|event| event.cycle < cycle) {
+            match event.what {
+                What::Crosses { .. } => totals.flit_hops += 1,
+                What::Blocked { .. } => {}
+                What::Ejected { .. } => {
+                    totals.flits_delivered += 1;
+                    totals.duration = event.cycle + 2;
+                }
+            }
+        }
+        for packet in self.packets.iter().filter(|packet| packet.tail < cycle) {
+            totals.packets_delivered += 1;
+            totals.latency_sum += packet.tail - packet.start;
+            let share = flitloom_core::engine::fingerprint(packet.tail, packet.destination);
+            totals.fingerprint = totals.fingerprint.wrapping_add(share);
+        }
+        totals.packets_injected = self.injections.iter().filter(|&&injected| injected < cycle).count() as u64;
+        totals.cycles = cycle;
+        totals
+    }
+
     /// Largest occupation time over all links: cycles from the first to the last flit, both
     /// included.
     pub fn effective_thickness(&self) -> u64 {

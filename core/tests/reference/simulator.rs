@@ -1,7 +1,7 @@
 //! The state of the network and its cycle.
 
 use super::rules::{self, Port};
-use super::{End, Event, PacketRecord, Rules, Run, Totals, What};
+use super::{End, Event, PacketRecord, Rules, Run, Stuck, Totals, What};
 use flitloom_core::engine::{Network, fingerprint};
 use flitloom_core::fabric::{NodeId, Shape};
 use flitloom_core::router::{FlowControl, RouterConfig};
@@ -95,6 +95,7 @@ pub fn simulate(network: &Network, packets: &[Vec<Packet>], rules: &Rules) -> Ru
         simulator.cycle += 1;
     }
     simulator.run.events.sort();
+    simulator.run.stuck = simulator.stuck();
     simulator.run
 }
 
@@ -146,8 +147,14 @@ impl<'a> Simulator<'a> {
                     .collect(),
             });
         }
-        let run =
-            Run { end: End::Delivered, totals: Totals::default(), events: Vec::new(), packets: Vec::new() };
+        let run = Run {
+            end: End::Delivered,
+            totals: Totals::default(),
+            events: Vec::new(),
+            packets: Vec::new(),
+            injections: Vec::new(),
+            stuck: Vec::new(),
+        };
         let injected: Vec<_> = packets.iter().map(|packets| vec![0; packets.len()]).collect();
         let heads = injected.clone();
         Self { shape, config, rules, channels, p, routers, cycle: 0, run, injected, heads }
@@ -213,23 +220,44 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// What every input queue of a router asks for, by port and channel: the output (port, channel)
-    /// its front flit needs, if that is a header and the queue owns no output.
+    /// The output (port, channel) a flit in an input queue of this channel needs.
+    fn needs(&self, node: NodeId, channel: usize, flit: &Flit) -> (Port, usize) {
+        let out = rules::route(self.shape, node, flit.destination, self.rules);
+        let crosses = out != self.p && rules::dateline(self.shape, node, out);
+        (out, rules::channel_after(channel, crosses, self.channels, self.rules))
+    }
+
+    /// What every input queue of a router asks for, by port and channel: the output its front flit
+    /// needs, if that is a header and the queue owns no output.
     fn requests(&self, node: NodeId) -> Vec<Vec<Option<(Port, usize)>>> {
         let request = |channel: usize, queue: &Queue| {
             let front = queue.flits.front()?;
-            if queue.owns_an_output || !front.is_header() {
-                return None;
-            }
-            let out = rules::route(self.shape, node, front.destination, self.rules);
-            let crosses = out != self.p && rules::dateline(self.shape, node, out);
-            Some((out, rules::channel_after(channel, crosses, self.channels, self.rules)))
+            let asks = front.is_header() && !queue.owns_an_output;
+            asks.then(|| self.needs(node, channel, front))
         };
         let queues = &self.routers[node as usize].queues;
         let of_port = |port: &Vec<Queue>| {
             port.iter().enumerate().map(|(channel, queue)| request(channel, queue)).collect()
         };
         queues.iter().map(of_port).collect()
+    }
+
+    fn stuck(&self) -> Vec<Stuck> {
+        let mut stuck = Vec::new();
+        for node in self.nodes() {
+            let router = &self.routers[node as usize];
+            for (port, queues) in router.queues.iter().enumerate() {
+                for (channel, queue) in queues.iter().enumerate() {
+                    if let Some(front) = queue.flits.front() {
+                        let wants = self.needs(node, channel, front);
+                        let owner = router.outputs[wants.0][wants.1].owner;
+                        let flits = queue.flits.len() as u64;
+                        stuck.push(Stuck { node, queue: (port, channel), wants, owner, flits });
+                    }
+                }
+            }
+        }
+        stuck
     }
 
     /// Queue selection; returns whether anything was granted.
@@ -324,6 +352,7 @@ impl<'a> Simulator<'a> {
         if from.0 == self.p && flit.is_header() {
             self.injected[flit.source as usize][flit.number as usize] = self.cycle;
             self.run.totals.packets_injected += 1;
+            self.run.injections.push(self.cycle);
         }
         if to.0 == self.p {
             self.eject(node, &flit);

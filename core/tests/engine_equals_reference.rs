@@ -1,0 +1,259 @@
+//! The general engine held against the reference model on random networks and loads: cycle for
+//! cycle, flit for flit.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use common::{Case, CaseSpace, Recorder, Router, Traffic, compare, last_move, totals};
+use flitloom_core::{
+    engine::{
+        Outcome, SimulationError,
+        general::{self, General, Options},
+    },
+    fabric::{NodeId, Shape},
+    probe::{NoProbe, PacketRecords},
+    router::ChannelScheme,
+    traffic::Packet,
+};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree,
+    test_runner::{FileFailurePersistence, TestRunner},
+};
+use reference::{End, PacketRecord, Rules};
+use std::collections::HashMap;
+
+fn engine(case: &Case) -> (Result<Outcome, SimulationError>, Recorder) {
+    let mut seen = Recorder::default();
+    let result = general::simulate(&case.network(), &case.workload(), &Options::default(), &mut seen);
+    (result, seen)
+}
+
+fn equal(case: &Case) -> Result<(), TestCaseError> {
+    let (result, seen) = engine(case);
+    compare(case, &common::reference(case), &result, &seen).map_err(TestCaseError::fail)
+}
+
+/// Rings with a single channel of few flits under heavy load: many of these deadlock.
+fn tight_rings() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=2,
+        sizes: 5..=7,
+        meshes: false,
+        channels: 1..=1,
+        buffer: 1..=3,
+        cut_through: false,
+        packets_per_node: 12,
+        lengths: 4..=12,
+        last_start: 3,
+        ..CaseSpace::default()
+    }
+}
+
+/// More channels, deeper buffers, longer links and more dimensions than usual.
+fn large_routers() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=6,
+        sizes: 2..=3,
+        channels: 5..=8,
+        buffer: 1..=20,
+        latency: 1..=9,
+        lengths: 1..=30,
+        ..CaseSpace::default()
+    }
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    let beside_this_file = FileFailurePersistence::WithSource("proptest-regressions");
+    ProptestConfig { cases, failure_persistence: Some(Box::new(beside_this_file)), ..Default::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn packet_lists_run_as_in_the_reference(case in CaseSpace::default().packet_lists()) {
+        equal(&case)?;
+    }
+
+    #[test]
+    fn loads_run_as_in_the_reference(case in CaseSpace::default().loads()) {
+        equal(&case)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn deadlocks_are_those_of_the_reference(case in tight_rings().packet_lists()) {
+        equal(&case)?;
+    }
+
+    #[test]
+    fn large_routers_run_as_in_the_reference(case in large_routers().packet_lists()) {
+        equal(&case)?;
+    }
+
+    #[test]
+    fn a_simulation_can_stop_at_any_cycle(case in CaseSpace::default().loads(), stop in 0..200_u64) {
+        let expected = common::reference(&case);
+        // A deadlock may be noticed before the stop.
+        let stop = if expected.end == End::Delivered { stop } else { stop.min(last_move(&expected.events)) };
+        let options = Options { stop_at: Some(stop), ..Options::default() };
+        let outcome = general::simulate(&case.network(), &case.workload(), &options, &mut NoProbe).unwrap();
+        prop_assert_eq!(totals(&outcome), expected.totals_before(stop));
+    }
+
+    /// Every flit of every packet leaves once, at its destination, in order.
+    #[test]
+    fn nothing_is_lost_and_nothing_comes_twice(case in CaseSpace::default().packet_lists()) {
+        let (result, seen) = engine(&case);
+        let packets = case.packets();
+        let mut left: HashMap<(NodeId, u64), u32> = HashMap::new();
+        for (_, node, flit) in seen.ejections {
+            let packet = packets[flit.source as usize][flit.number as usize];
+            let index = left.entry((flit.source, flit.number)).or_insert(0);
+            prop_assert_eq!(node, packet.destination);
+            prop_assert_eq!((flit.head, flit.tail), (*index == 0, *index + 1 == packet.length));
+            *index += 1;
+            prop_assert!(*index <= packet.length);
+        }
+        if result.is_ok() {
+            let delivered = packets.iter().enumerate().all(|(node, packets)| {
+                packets.iter().zip(0_u64..).all(|(packet, number)| left.get(&(node as NodeId, number)) == Some(&packet.length))
+            });
+            prop_assert!(delivered);
+        }
+    }
+
+    /// Two runs are equal: from scratch, from one preparation, from a copy, and without probes.
+    #[test]
+    fn runs_repeat(case in CaseSpace::default().loads()) {
+        let (first, seen) = engine(&case);
+        let (network, workload) = (case.network().clone(), case.workload());
+        let prepared = General::new(&network);
+        let copy = prepared.clone();
+        for engine in [&prepared, &copy, &prepared] {
+            let mut again = Recorder::default();
+            prop_assert_eq!(&engine.run(&workload, &Options::default(), &mut again), &first);
+            prop_assert_eq!(&again, &seen);
+        }
+        prop_assert_eq!(&prepared.run(&workload, &Options::default(), &mut NoProbe), &first);
+    }
+
+    #[test]
+    fn packet_records_are_those_of_the_reference(case in CaseSpace::default().packet_lists()) {
+        let expected = common::reference(&case);
+        let mut records = PacketRecords::default();
+        let result = general::simulate(&case.network(), &case.workload(), &Options::default(), &mut records);
+        prop_assume!(result.is_ok());
+        let mut expected = expected.packets;
+        expected.sort_by_key(|packet| (packet.source, packet.number));
+        let packets = case.packets();
+        let got: Vec<_> = records.into_sorted().into_iter().map(|record| {
+            let packet = packets[record.source as usize][record.number as usize];
+            assert_eq!(record.slice, packet.slice);
+            PacketRecord {
+                source: record.source,
+                number: record.number,
+                destination: record.destination,
+                length: packet.length,
+                start: record.generated,
+                injected: record.injected,
+                head: record.head_arrival,
+                tail: record.tail_arrival,
+                hops: record.hops,
+            }
+        }).collect();
+        prop_assert_eq!(got, expected);
+    }
+}
+
+/// The same cases in every test run.
+fn fixed_cases(strategy: &impl Strategy<Value = Case>, count: usize) -> Vec<Case> {
+    let mut runner = TestRunner::deterministic();
+    (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
+}
+
+/// A reference with one wrong rule does not pass: the comparison sees what it is there to see.
+#[test]
+fn wrong_rules_are_noticed() {
+    let right = Rules::default;
+    let wrong = [
+        ("no datelines", Rules { datelines: false, ..right() }),
+        ("ties the direct way", Rules { ties_wrap: false, ..right() }),
+        ("lists from the end", Rules { lists_from_front: false, ..right() }),
+        ("lists that stay", Rules { lists_turn: false, ..right() }),
+        ("ports that forget", Rules { remembers_channel: false, ..right() }),
+        ("links without flits", Rules { flits_in_flight_take_space: false, ..right() }),
+    ];
+    // Enough channels, so that the comparison is of delivered runs and not of deadlocks.
+    let space = CaseSpace { channels: 4..=4, buffer: 2..=6, dimensions: 1..=2, ..CaseSpace::default() };
+    let cases = fixed_cases(&space.packet_lists(), 40);
+    let runs: Vec<_> = cases.iter().map(engine).collect();
+    for (name, rules) in wrong {
+        let differs = cases.iter().zip(&runs).filter(|(case, (result, seen))| {
+            let expected = reference::simulate(&case.network(), &case.packets(), &rules);
+            compare(case, &expected, result, seen).is_err()
+        });
+        assert_ne!(differs.count(), 0, "{name}");
+    }
+}
+
+/// The random cases contain what they are there for.
+#[test]
+fn cases_are_of_every_kind() {
+    let cases = fixed_cases(&CaseSpace::default().packet_lists(), 300);
+    let tight = fixed_cases(&tight_rings().packet_lists(), 60);
+    let some = |what: &str, kind: &dyn Fn(&Case) -> bool| {
+        assert!(cases.iter().any(kind), "no {what}");
+        assert!(!cases.iter().all(kind), "nothing but {what}");
+    };
+    for dimensions in 1..=4 {
+        some("such dimensions", &|case| case.shape.dimensions() == dimensions);
+    }
+    some("size 2", &|case| case.shape.sizes().contains(&2));
+    some("odd ring", &|case| case.shape.size(0) % 2 == 1 && case.shape.wraps(0));
+    some("mesh of 3 and more", &|case| case.shape.size(0) > 2 && !case.shape.wraps(0));
+    some("cut-through", &|case| case.router.cut_through);
+    some("own lists", &|case| case.router.own_lists.is_some());
+    some("own schemes", &|case| case.router.own_schemes.is_some());
+    some("self-addressed packet", &|case| {
+        case.packets()
+            .iter()
+            .zip(0..)
+            .any(|(packets, node)| packets.iter().any(|packet| packet.destination == node))
+    });
+    let deadlocks =
+        |cases: &[Case]| cases.iter().filter(|case| common::reference(case).end != End::Delivered).count();
+    assert!((10..50).contains(&deadlocks(&tight)), "{}", deadlocks(&tight));
+}
+
+/// One ring is stuck; elsewhere a packet of many thousand flits goes on.
+#[test]
+fn a_deadlock_is_noticed_while_other_flits_move() {
+    let packet = |destination, length| Packet { destination, length, start: 0, slice: 0 };
+    let stuck = (0..5).map(|node| (node, packet((node + 2) % 5, 4)));
+    let case = Case {
+        shape: Shape::torus(&[5, 2]).unwrap(),
+        router: Router {
+            channels: 1,
+            buffer: 1,
+            latency: 1,
+            cut_through: false,
+            scheme: ChannelScheme::C00,
+            own_schemes: None,
+            own_lists: None,
+        },
+        traffic: Traffic::Packets(stuck.chain([(5, packet(6, 9000))]).collect()),
+    };
+    let (result, seen) = engine(&case);
+    let Err(SimulationError::Deadlock(report)) = &result else { panic!("{result:?}") };
+    assert!(report.cycle < 9000, "noticed at {}", report.cycle);
+    // Every header waits for the P queue that owns its output, and that for the header behind it.
+    assert_eq!(report.channels.len(), 10);
+    assert_eq!(compare(&case, &common::reference(&case), &result, &seen), Ok(()));
+}
