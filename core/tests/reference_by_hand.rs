@@ -121,10 +121,10 @@ fn lists_keep_their_cyclic_order() {
     let packets = [(0, 1, 1, 0), (2, 1, 1, 0), (1, 1, 1, 1), (2, 1, 1, 1), (0, 1, 1, 1), (1, 1, 1, 2)];
     // The list of P at node 1, channel 0: -x side, P, +x side.
     let (ports, channels) = (3, 3);
-    let mut arbitration = Arbitration::default();
-    arbitration.port_lists = [0, 1, 2].repeat(3 * ports * channels);
+    let mut port_lists = [0, 1, 2].repeat(3 * ports * channels);
     let entry = ((ports + 2) * channels) * ports;
-    arbitration.port_lists[entry..entry + 3].copy_from_slice(&[1, 2, 0]);
+    port_lists[entry..entry + 3].copy_from_slice(&[1, 2, 0]);
+    let arbitration = Arbitration { port_lists, ..Arbitration::default() };
     let run = run(shape, RouterConfig { arbitration, ..config() }, &packets);
     let order: Vec<_> = run.packets.iter().map(|packet| (packet.tail, packet.source)).collect();
     assert_eq!(order, [(1, 0), (2, 1), (3, 2), (4, 0), (5, 1), (6, 2)]);
