@@ -1,12 +1,28 @@
 //! The Python extension module `flitloom._core`: converts, releases the GIL and maps errors; no logic.
 
-use flitloom_core::traffic::Pattern;
+#![allow(missing_docs, reason = "the Python side documents what users see")]
+
+mod errors;
+mod network;
+mod running;
+mod simulation;
+mod stacking;
+mod traffic;
+
 use pyo3::prelude::*;
 
 /// Rust core of flitloom.
 #[pymodule]
 mod _core {
-    use super::*;
+    #[pymodule_export]
+    use super::{
+        network::Network,
+        simulation::{lower_bound, simulate},
+        stacking::stack,
+        traffic::{Destinations, Workload, pattern_names},
+    };
+    use flitloom_core::{fabric, router, traffic::PacketList};
+    use pyo3::{prelude::*, types::PyDict};
 
     /// Version of the crate, and the commit it was built from ("" if unknown).
     #[pyfunction]
@@ -14,9 +30,17 @@ mod _core {
         (env!("CARGO_PKG_VERSION"), env!("FLITLOOM_COMMIT"))
     }
 
-    /// Short names of all patterns.
-    #[pyfunction]
-    fn pattern_names() -> [&'static str; 10] {
-        Pattern::NAMES
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let limits = PyDict::new(module.py());
+        limits.set_item("dimensions", fabric::MAX_DIMENSIONS)?;
+        limits.set_item("nodes", fabric::MAX_NODES)?;
+        limits.set_item("channels", router::MAX_CHANNELS)?;
+        limits.set_item("buffer", router::MAX_BUFFER)?;
+        limits.set_item("latency", router::MAX_LATENCY)?;
+        limits.set_item("length", PacketList::MAX_LENGTH)?;
+        limits.set_item("packets", PacketList::MAX_PACKETS)?;
+        limits.set_item("start", PacketList::MAX_START)?;
+        module.add("LIMITS", limits)
     }
 }

@@ -1,0 +1,58 @@
+//! Long work beside a Python that can still be interrupted.
+
+use pyo3::prelude::*;
+use std::{
+    panic::resume_unwind,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{RecvTimeoutError, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+/// Time between two looks at Python's signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs `work` on a thread of its own without the GIL. Its argument becomes true when Python was
+/// interrupted (Ctrl-C) or `look` failed; `look` is called about 20 times a second.
+pub fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> T + Send,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    let interrupt = AtomicBool::new(false);
+    py.detach(|| {
+        thread::scope(|scope| {
+            let (finished, ended) = channel::<()>();
+            let worker = scope.spawn(|| {
+                // Dropping the sender wakes the loop below, also after a panic.
+                let _finished = finished;
+                work(&interrupt)
+            });
+            let mut failure = None;
+            while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if failure.is_none() {
+                    failure = Python::attach(|py| py.check_signals().and_then(|()| look(py))).err();
+                }
+                if failure.is_some() {
+                    interrupt.store(true, Ordering::Relaxed);
+                }
+            }
+            let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            failure.map_or(Ok(result), Err)
+        })
+    })
+}
+
+/// Runs `work` on a pool of `threads` threads, or on the common one.
+pub fn on_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    match threads {
+        None => Ok(work()),
+        Some(threads) => rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map(|pool| pool.install(work))
+            .map_err(|error| pyo3::exceptions::PyOSError::new_err(error.to_string())),
+    }
+}

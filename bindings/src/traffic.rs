@@ -1,0 +1,128 @@
+use crate::{errors::spec_error, network::Network};
+use flitloom_core::traffic::{self, Collective, OpenLoad, Packet, PacketList, Pattern, WorkloadError};
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+
+/// Short names of all patterns.
+#[pyfunction]
+pub fn pattern_names() -> [&'static str; 10] {
+    Pattern::NAMES
+}
+
+/// Where each packet of each node goes.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct Destinations {
+    pub inner: traffic::Destinations,
+}
+
+#[pymethods]
+impl Destinations {
+    /// Those of a pattern; `fraction` and `target` are for hotspots.
+    #[staticmethod]
+    fn of_pattern(
+        py: Python<'_>,
+        network: &Network,
+        name: &str,
+        fraction: f64,
+        target: Option<u32>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let shape = network.inner.fabric().shape();
+        let mut pattern =
+            Pattern::from_name(name, shape).map_err(|error| spec_error(py, "traffic.pattern", error))?;
+        if let Pattern::Hotspot { fraction: share, target: middle } = &mut pattern {
+            *share = fraction;
+            *middle = target.unwrap_or(*middle);
+        }
+        let inner =
+            pattern.destinations(shape, seed).map_err(|error| spec_error(py, "traffic.pattern", error))?;
+        Ok(Self { inner })
+    }
+
+    /// One given destination per node.
+    #[staticmethod]
+    fn given(py: Python<'_>, network: &Network, destinations: Vec<u32>) -> PyResult<Self> {
+        let inner = Pattern::Given(destinations)
+            .destinations(network.inner.fabric().shape(), 0)
+            .map_err(|error| spec_error(py, "traffic.destinations", error))?;
+        Ok(Self { inner })
+    }
+
+    /// Destination of packet number `index` of a node.
+    fn of(&self, node: u32, index: u64) -> u32 {
+        self.inner.of(node, index)
+    }
+}
+
+/// Everything the nodes send.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct Workload {
+    pub inner: traffic::Workload,
+}
+
+impl Workload {
+    fn packet_list(py: Python<'_>, list: Result<PacketList, WorkloadError>) -> PyResult<Self> {
+        let list = list.map_err(|error| spec_error(py, "traffic", error))?;
+        Ok(Self { inner: traffic::Workload::Packets(list) })
+    }
+}
+
+#[pymethods]
+impl Workload {
+    /// A collective communication.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    fn collective(
+        py: Python<'_>,
+        network: &Network,
+        destinations: &Destinations,
+        payload: u32,
+        slices: u32,
+        interval: u64,
+        delays: Vec<u64>,
+        packets: u32,
+    ) -> PyResult<Self> {
+        let collective = Collective { payload, slices, interval, delays, packets };
+        let nodes = network.inner.fabric().shape().nodes();
+        Self::packet_list(py, collective.packet_list(nodes, &destinations.inner))
+    }
+
+    /// An open-loop load.
+    #[staticmethod]
+    fn load(
+        py: Python<'_>,
+        destinations: &Destinations,
+        rate: f64,
+        length: u32,
+        cycles: u64,
+        seed: u64,
+    ) -> PyResult<Self> {
+        OpenLoad::new(destinations.inner.clone(), rate, length, cycles, seed)
+            .map(|load| Self { inner: traffic::Workload::Load(load) })
+            .map_err(|error| spec_error(py, "traffic", error))
+    }
+
+    /// Packets in rows of source, destination, length, start and slice; those of one source stay in
+    /// their order.
+    #[staticmethod]
+    fn packets(py: Python<'_>, network: &Network, table: PyReadonlyArray2<'_, i64>) -> PyResult<Self> {
+        let nodes = network.inner.fabric().shape().nodes();
+        let mut lists: Vec<Vec<Packet>> = vec![Vec::new(); nodes];
+        for (number, row) in table.as_array().rows().into_iter().enumerate() {
+            for (name, node) in [("source", row[0]), ("destination", row[1])] {
+                if node < 0 || node >= nodes as i64 {
+                    let place = format!("traffic.table[{number}]");
+                    let text = format!("{name} {node} does not exist; nodes are 0 to {}", nodes - 1);
+                    return Err(spec_error(py, &place, text));
+                }
+            }
+            lists[row[0] as usize].push(Packet {
+                destination: row[1] as u32,
+                length: row[2] as u32,
+                start: row[3] as u64,
+                slice: row[4] as u32,
+            });
+        }
+        Self::packet_list(py, Ok(PacketList::from_nodes(lists.into_iter())))
+    }
+}

@@ -1,0 +1,81 @@
+"""A network: what exists, with a router at every node."""
+
+from __future__ import annotations
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.spec import Router, Topology
+
+
+class Network:
+    """A topology with the same router at every node, checked once and never changed.
+
+    Parameters
+    ----------
+    topology : Topology
+        What exists: a `Torus`, a `Mesh` or any `Topology`.
+    router : Router, optional
+        The router at every node; by default the papers' (cup-stacking-2022, Section 5.1).
+
+    Raises
+    ------
+    SpecError
+        The parts do not fit together.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> net = fl.Network(fl.Torus(16, 16))
+    >>> net.nodes, net.channels
+    (256, 3)
+    >>> net.coordinates(17)
+    (1, 1)
+    """
+
+    def __init__(self, topology: Topology, router: Router | None = None) -> None:
+        if not isinstance(topology, Topology):
+            raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+        if router is not None and not isinstance(router, Router):
+            raise SpecError(f"router: {router!r} is no router; give fl.Router(...)")
+        self.topology = topology
+        self.router = router = router or Router()
+        self._core = _core.Network(
+            sizes=topology.sizes,
+            wraps=topology.wraps,
+            failed_nodes=topology.failed_nodes,
+            failed_links=topology.failed_links,
+            channels=router.channels,
+            buffer=router.buffer,
+            latency=router.latency,
+            cut_through=router.flow_control == "cut-through",
+            schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
+            port_lists=bytes(router.queue_order),
+        )
+
+    @property
+    def nodes(self) -> int:
+        """Number of routers."""
+        return self.topology.nodes
+
+    @property
+    def channels(self) -> int:
+        """Virtual channels per link."""
+        return self._core.channels
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Directions of links by their index: +x, -x, +y, -y, ..."""
+        return tuple(self._core.directions())
+
+    def coordinates(self, node: int) -> tuple[int, ...]:
+        """Coordinates of a node, x first."""
+        if not 0 <= node < self.nodes:
+            raise SpecError(f"node {node} does not exist; nodes are 0 to {self.nodes - 1}")
+        coordinates = []
+        for size in self.topology.sizes:
+            node, coordinate = divmod(node, size)
+            coordinates.append(coordinate)
+        return tuple(coordinates)
+
+    def __repr__(self) -> str:
+        return f"Network({self.topology}, {self.channels} channels, {self.router.buffer}-flit buffers)"

@@ -1,0 +1,83 @@
+"""Link-time charts: what every link did in every cycle, in the papers' colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
+
+from flitloom.plots.canvas import figure
+from flitloom.result import BLOCKED, IDLE
+
+if TYPE_CHECKING:
+    from flitloom.result import Result
+
+#: First to fourth slice as in cup-stacking-2022, Fig. 2; further slices go round the whole list.
+SLICE_COLOURS = ("red", "green", "blue", "cyan", "magenta", "orange", "purple", "olive")
+BLOCKED_COLOUR = "gray"
+
+
+def plot_link_time(result: Result, path: str | Path) -> None:
+    """Draw one chart; see `compare_link_time`."""
+    compare_link_time([("", result)], path)
+
+
+def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path) -> None:
+    """Draw the link-time charts of several results side by side on one time scale.
+
+    Horizontally the links, router by router, each router's in the order of its ports (N, E, S, W in two
+    dimensions; cup-stacking-2022, Fig. 2); vertically the cycles. A dot has the colour of the slice whose
+    flit crosses the link; gray means that flits wait for a busy buffer, white that there are none.
+
+    Parameters
+    ----------
+    results : sequence of (str, Result)
+        Titles and results.
+    path : path
+        The picture: PNG, PDF or SVG.
+    """
+    end = max(len(result.link_time) for _, result in results)
+    slices = max(_slices(result) for _, result in results)
+    with figure(path, 1.5 + 7 * len(results), 7) as drawing:
+        panels = drawing.subplots(1, len(results), sharey=True, squeeze=False)[0]
+        for axes, (title, result) in zip(panels, results, strict=True):
+            _draw(axes, result, end)
+            text = f"{result.network.topology}: {result.duration} cycles"
+            axes.set_title(f"{title}\n{text}" if title else text)
+        panels[0].set_ylabel("time (cycles)")
+        shown = range(min(slices, len(SLICE_COLOURS)))
+        legend = [Patch(color=_colour(number), label=f"slice {number + 1}") for number in shown]
+        legend.append(Patch(color=BLOCKED_COLOUR, label="blocked"))
+        drawing.legend(handles=legend, loc="outside lower center", ncols=len(legend), frameon=False)
+
+
+def _draw(axes: Axes, result: Result, end: int) -> None:
+    cells = result.link_time.to_numpy()
+    dimensions = cells.shape[2] // 2
+    # Ports in the routers' own order: + of the last dimension first, then all -.
+    order = [*range(2 * dimensions - 2, -1, -2), *range(2 * dimensions - 1, 0, -2)]
+    cells = cells[:, :, order].reshape(len(cells), -1)
+    palette = np.ones((256, 3))
+    for number in range(254):
+        palette[1 + number] = to_rgb(_colour(number))
+    palette[BLOCKED] = to_rgb(BLOCKED_COLOUR)
+    palette[IDLE] = 1
+    extent = (0.0, float(cells.shape[1]), 0.0, float(len(cells)))
+    axes.imshow(palette[cells], origin="lower", aspect="auto", interpolation="nearest", extent=extent)
+    axes.set_ylim(0, end)
+    ports = ", ".join(result.network.directions[index] for index in order)
+    axes.set_xlabel(f"link (router by router, ports {ports})")
+
+
+def _slices(result: Result) -> int:
+    cells = result.link_time.to_numpy()
+    return int(np.max(cells, where=cells != BLOCKED, initial=0))
+
+
+def _colour(number: int) -> str:
+    return SLICE_COLOURS[number % len(SLICE_COLOURS)]

@@ -1,0 +1,247 @@
+"""What came of a simulation: totals, labelled arrays, and where they come from."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flitloom import provenance
+from flitloom.outputs import check_output, replacing, write_text
+from flitloom.spec import DIMENSION_NAMES, Experiment, Load
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from flitloom.network import Network
+
+#: Codes of the link-time record besides 1 + slice.
+IDLE, BLOCKED = 0, 255
+
+
+class Result:
+    """What came of one simulation; `simulate` makes it.
+
+    A record that was not asked for is taken when it is first looked at, in a second run that is the same
+    to the bit.
+
+    Attributes
+    ----------
+    network : Network
+        The network it ran on.
+    spec : Experiment
+        What was simulated, the seed included.
+    version, commit : str
+        The flitloom that made it.
+    """
+
+    def __init__(
+        self, network: Network, spec: Experiment, raw: dict[str, Any], bound: tuple[int, str] | None
+    ) -> None:
+        self.network = network
+        self.spec = spec
+        self.version = provenance.version()
+        self._raw = raw
+        self._bound = bound
+
+    @property
+    def commit(self) -> str:
+        """The commit of the flitloom that made it, with ``+`` if files had changed since."""
+        return provenance.commit()
+
+    @property
+    def duration(self) -> int:
+        """Index of the cycle in which the last flit was ejected, plus 2, in cycles."""
+        return int(self._raw["duration"])
+
+    @property
+    def height(self) -> int:
+        """Height t_d of a slice, which is its duration (cup-stacking-2022, 4.3), in cycles."""
+        return self.duration
+
+    @property
+    def effective_thickness(self) -> int:
+        """Effective thickness T_e: the longest occupation of any link (cup-stacking-2022, 4.3), in cycles."""
+        return int(self._record("links")["effective_thickness"])
+
+    @property
+    def lower_bound(self) -> int | None:
+        """A duration nothing could beat on the same routes, in cycles; ``None`` for a load."""
+        return self._bound[0] if self._bound else None
+
+    @property
+    def bottleneck(self) -> str | None:
+        """What the lower bound rests on; ``None`` for a load."""
+        return self._bound[1] if self._bound else None
+
+    @property
+    def cycles(self) -> int:
+        """Cycles simulated."""
+        return int(self._raw["cycles"])
+
+    @property
+    def packets_injected(self) -> int:
+        """Packets whose header left the processor queue of its router."""
+        return int(self._raw["packets_injected"])
+
+    @property
+    def packets_delivered(self) -> int:
+        """Packets whose tail was ejected."""
+        return int(self._raw["packets_delivered"])
+
+    @property
+    def flits_delivered(self) -> int:
+        """Flits ejected."""
+        return int(self._raw["flits_delivered"])
+
+    @property
+    def flit_hops(self) -> int:
+        """Flits that crossed a network link, counted once per link."""
+        return int(self._raw["flit_hops"])
+
+    @property
+    def mean_latency(self) -> float | None:
+        """Mean time from a packet's start to its tail's ejection, in cycles; ``None`` without packets."""
+        delivered = self.packets_delivered
+        return int(self._raw["latency_sum"]) / delivered if delivered else None
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all tail ejections (cycle and node), the same for the same behaviour."""
+        return f"{self._raw['fingerprint']:016x}"
+
+    @cached_property
+    def links(self) -> xr.Dataset:
+        """Every link by the coordinates of the node it leaves and its direction.
+
+        Variables: ``first`` and ``last`` cycle in which flits cross it (-1 for none), ``flits``,
+        ``occupation`` (last - first + 1, in cycles), and whether it ``works``.
+        """
+        import xarray as xr
+
+        record = self._record("links")
+        sizes = self.network.topology.sizes
+        names = DIMENSION_NAMES[: len(sizes)]
+        shape = (*reversed(sizes), 2 * len(sizes))
+        dims = (*reversed(names), "direction")
+        first, last = record["first"].reshape(shape), record["last"].reshape(shape)
+        variables = {
+            "first": (dims, first, {"units": "cycles", "long_name": "cycle of the first flit"}),
+            "last": (dims, last, {"units": "cycles", "long_name": "cycle of the last flit"}),
+            "flits": (dims, record["flits"].reshape(shape), {"units": "flits"}),
+            "occupation": (dims, np.where(first < 0, 0, last - first + 1), {"units": "cycles"}),
+            "works": (dims, np.array(self.network._core.working_links()).reshape(shape)),
+        }
+        coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
+        return xr.Dataset(variables, {**coordinates, "direction": list(self.network.directions)})
+
+    @cached_property
+    def packets(self) -> xr.Dataset:
+        """Every delivered packet, by source and by its number there.
+
+        Variables: ``source``, ``destination``, ``number``, ``slice``; the cycles in which it was
+        ``generated`` (available to its router), ``injected`` (its header left the processor queue) and in
+        which its head and tail were ejected (``head_arrival``, ``tail_arrival``); and its ``hops``.
+        """
+        import xarray as xr
+
+        return xr.Dataset({name: ("packet", values) for name, values in self._record("packets").items()})
+
+    @cached_property
+    def link_time(self) -> xr.DataArray:
+        """What every link did in every cycle: 0 idle, 255 blocked, otherwise 1 + the slice of its flit."""
+        import xarray as xr
+
+        cells, width = self._record("link_time")
+        directions = self.network.directions
+        return xr.DataArray(
+            cells.reshape(-1, width // len(directions), len(directions)),
+            dims=("cycle", "node", "direction"),
+            coords={"direction": list(directions)},
+            name="link_time",
+            attrs={"flag_meanings": "0 idle, 255 blocked, otherwise 1 + slice"},
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The totals by name."""
+        summary: dict[str, Any] = {"duration": self.duration, "height": self.height}
+        if "links" in self._raw:
+            summary["effective_thickness"] = self.effective_thickness
+        summary |= {
+            "lower_bound": self.lower_bound,
+            "bottleneck": self.bottleneck,
+            "cycles": self.cycles,
+            "packets_injected": self.packets_injected,
+            "packets_delivered": self.packets_delivered,
+            "flits_delivered": self.flits_delivered,
+            "flit_hops": self.flit_hops,
+            "mean_latency": self.mean_latency,
+            "fingerprint": self.fingerprint,
+        }
+        if isinstance(self.spec.traffic, Load) and self.cycles:
+            summary["throughput"] = self.flits_delivered / self.cycles / self.network.nodes
+        return summary
+
+    def to_dict(self, *, records: bool = False) -> dict[str, Any]:
+        """Totals, spec and origin as plain values; with `records`, links and packets too."""
+        values = {
+            **self.summary(),
+            "seed": self.spec.seed,
+            "version": self.version,
+            "commit": self.commit,
+            "spec": self.spec.model_dump(mode="json"),
+        }
+        if records:
+            for name in ("links", "packets"):
+                if name in self._raw:
+                    values[name] = getattr(self, name).to_dict()
+        return values
+
+    def to_json(self, path: str | Path | None = None, *, records: bool = False) -> str:
+        """Write `to_dict` as JSON, to a file if one is named, and return the text."""
+        text = json.dumps(self.to_dict(records=records), indent=2, allow_nan=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def to_netcdf(self, path: str | Path) -> None:
+        """Write everything recorded to a NetCDF file with a group per record.
+
+        Totals, seed, version, commit and the spec (as JSON) are attributes of the root group.
+        """
+        import xarray as xr
+
+        check_output(path)
+        attributes = {
+            name: value if isinstance(value, int | float | str) else json.dumps(value)
+            for name, value in self.to_dict().items()
+        }
+        groups = {"/": xr.Dataset(attrs=attributes)}
+        for name in ("links", "packets", "link_time"):
+            if name in self._raw:
+                record = getattr(self, name)
+                groups[f"/{name}"] = record.to_dataset() if isinstance(record, xr.DataArray) else record
+        with replacing(path) as temporary:
+            xr.DataTree.from_dict(groups).to_netcdf(temporary, engine="h5netcdf")
+
+    def plot_link_time(self, path: str | Path) -> None:
+        """Draw what every link did in every cycle, as in cup-stacking-2022, Fig. 2."""
+        from flitloom.plots.link_time import plot_link_time
+
+        plot_link_time(self, path)
+
+    def _record(self, name: str) -> Any:
+        """A record; one that was not taken is taken now, in a second run that is the same to the bit."""
+        if name not in self._raw:
+            from flitloom.simulation import run_experiment
+
+            again = run_experiment(self.spec, **{"links": False, name: True})
+            self._raw[name] = again._raw[name]
+        return self._raw[name]
+
+    def __repr__(self) -> str:
+        bound = "" if self.lower_bound is None else f", lower bound {self.lower_bound}"
+        return f"Result(duration {self.duration} cycles{bound}, {self.packets_delivered} packets)"

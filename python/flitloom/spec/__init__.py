@@ -1,0 +1,25 @@
+"""Specs: what a user may describe, checked once, at the door."""
+
+from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
+from flitloom.spec.router import SCHEMES, Router
+from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
+from flitloom.spec.traffic import PATTERNS, PERMUTATIONS, Collective, Load, Packets, Traffic, TrafficMatrix
+
+__all__ = [
+    "DIMENSION_NAMES",
+    "PATTERNS",
+    "PERMUTATIONS",
+    "SCHEMES",
+    "Collective",
+    "Experiment",
+    "Load",
+    "Mesh",
+    "Packets",
+    "Router",
+    "Topology",
+    "Torus",
+    "Traffic",
+    "TrafficMatrix",
+    "build_experiment",
+    "read_experiment",
+]

@@ -1,0 +1,111 @@
+"""A whole experiment: what exists, who sends what, and when to stop."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pydantic
+
+from flitloom.errors import SpecError
+from flitloom.spec.base import SpecModel, explain, whole
+from flitloom.spec.router import Router
+from flitloom.spec.topology import Topology
+from flitloom.spec.traffic import Cycle, Traffic
+
+#: Largest spec file that is read, in bytes.
+LARGEST = 1 << 26
+
+
+class Experiment(SpecModel):
+    """One simulation, completely described.
+
+    Parameters
+    ----------
+    topology : Topology
+        What exists.
+    router : Router
+        The router at every node.
+    traffic : Collective, Load, Packets or TrafficMatrix
+        Who sends what.
+    seed : int
+        Seed of everything random, 0 to 2^64 - 1.
+    stop_at : int, optional
+        Look at the totals at the start of this cycle, whatever is still under way.
+    cycle_limit : int, optional
+        Fail if not everything is delivered before this cycle.
+    """
+
+    topology: Topology
+    router: Router = Router()
+    traffic: Traffic
+    seed: Annotated[int, whole(0, 2**64 - 1)] = 1
+    stop_at: Cycle | None = None
+    cycle_limit: Cycle | None = None
+
+
+def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experiment:
+    """Read an experiment from a TOML file; files it names are relative to its folder.
+
+    Parameters
+    ----------
+    file : path
+        The spec.
+    settings : sequence of str
+        Changes to it, each written ``router.buffer=8``.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, or a field is unknown, missing or out of range.
+    """
+    file = Path(file)
+    try:
+        if file.stat().st_size > LARGEST:
+            raise SpecError(f"{file}: larger than {LARGEST} bytes")
+        fields = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{file}: no valid TOML: {error}") from None
+    except (UnicodeDecodeError, RecursionError, ValueError):
+        raise SpecError(f"{file}: no valid TOML: not a text file") from None
+    for setting in settings:
+        change(fields, setting)
+    return build_experiment(fields, file.parent)
+
+
+def build_experiment(fields: dict[str, Any], folder: Path = Path()) -> Experiment:
+    """Check the fields of an experiment; files they name are relative to `folder`."""
+    try:
+        return Experiment.model_validate(fields, context={"folder": folder})
+    except pydantic.ValidationError as error:
+        raise SpecError(explain(error)) from None
+
+
+def change(fields: dict[str, Any], setting: str) -> None:
+    """Set one field of a spec, written ``router.buffer=8``.
+
+    >>> fields = {}
+    >>> change(fields, "router.buffer=8")
+    >>> change(fields, "traffic.pattern=shfl")
+    >>> fields
+    {'router': {'buffer': 8}, 'traffic': {'pattern': 'shfl'}}
+    """
+    place, equals, text = setting.partition("=")
+    names = place.strip().split(".")
+    if not equals or not all(names):
+        raise SpecError(f"--set {setting}: write the path to a field and its value, like router.buffer=8")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        # Names need no quotes.
+        value = text.strip()
+    table = fields
+    for name in names[:-1]:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise SpecError(f"--set {setting}: {name} is no table of fields")
+    table[names[-1]] = value

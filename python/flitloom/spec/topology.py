@@ -1,0 +1,169 @@
+"""What exists: the shape of the network and its failed parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from flitloom._core import LIMITS
+from flitloom.spec.base import SpecModel, one_of, problem, show, whole
+
+#: Names of the dimensions, in the order of coordinates.
+DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
+_LAST_NODE = LIMITS["nodes"] - 1
+
+Size = Annotated[int, whole(2, LIMITS["nodes"], "routers")]
+Node = Annotated[int, whole(0, _LAST_NODE)]
+
+
+def parse_sizes(value: Any) -> Any:
+    """Read ``16x16`` as sizes; leave anything else alone.
+
+    >>> parse_sizes("4x2x2")
+    (4, 2, 2)
+    """
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(r"[0-9]{1,9}(x[0-9]{1,9})*", value, re.ASCII):
+        raise problem(f"{show(value)} is no shape; write sizes like 16x16 or 4x2x2x2")
+    return tuple(int(size) for size in value.split("x"))
+
+
+def parse_cable(value: Any) -> Any:
+    """Read ``3-4`` as the cable between nodes 3 and 4; leave anything else alone."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}-[0-9]{1,9}", value, re.ASCII):
+        return tuple(int(node) for node in value.split("-"))
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise problem(f'{show(value)} is no link; name its two end nodes, as [3, 4] or "3-4"')
+    return value
+
+
+class Topology(SpecModel):
+    """A torus or mesh of 1 to 6 dimensions with its failed nodes and links.
+
+    Parameters
+    ----------
+    kind : {"torus", "mesh"}
+        Whether dimensions wrap around where `wrap` does not say otherwise.
+    sizes : sequence of int or str
+        Routers along each dimension, x first; also written ``"16x16"``. Each from 2 (one pair of links,
+        which never wraps), up to 2^20 routers in all.
+    wrap : sequence of bool, optional
+        Per dimension, whether it wraps around.
+    failed_nodes : sequence of int
+        Nodes that do not work, nor any of their links. Node ``y*Nx + x`` has the coordinates (x, y).
+    failed_links : sequence of (int, int)
+        Cables between two neighbours that do not work, in both directions.
+    """
+
+    place: ClassVar[str] = "topology"
+
+    kind: Annotated[str, one_of("torus", "mesh")] = "torus"
+    sizes: Annotated[
+        tuple[Size, ...], BeforeValidator(parse_sizes), Field(min_length=1, max_length=LIMITS["dimensions"])
+    ]
+    wrap: tuple[bool, ...] | None = None
+    failed_nodes: tuple[Node, ...] = ()
+    failed_links: tuple[Annotated[tuple[Node, Node], BeforeValidator(parse_cable)], ...] = ()
+
+    @model_validator(mode="after")
+    def _one_wrap_per_dimension(self) -> Topology:
+        if self.wrap is not None and len(self.wrap) != len(self.sizes):
+            raise problem(
+                f"wrap has {len(self.wrap)} entries; one per dimension ({len(self.sizes)}) is needed"
+            )
+        return self
+
+    @property
+    def wraps(self) -> tuple[bool, ...]:
+        """Whether each dimension wraps around (never for size 2)."""
+        wrap = self.wrap if self.wrap is not None else (self.kind == "torus",) * len(self.sizes)
+        return tuple(wraps and size > 2 for wraps, size in zip(wrap, self.sizes, strict=True))
+
+    @property
+    def nodes(self) -> int:
+        """Number of routers."""
+        product = 1
+        for size in self.sizes:
+            product *= size
+        return product
+
+    def __str__(self) -> str:
+        text = f"{'x'.join(map(str, self.sizes))} {self.kind}"
+        failed = len(self.failed_nodes) + len(self.failed_links)
+        return text + (f" with {failed} failed parts" if failed else "")
+
+
+class Torus(Topology):
+    """A torus: every dimension wraps around, unless `wrap` says otherwise.
+
+    Parameters
+    ----------
+    *sizes : int or str
+        Routers along each dimension, x first, or one text like ``"16x16"``.
+    wrap, failed_nodes, failed_links
+        As in `Topology`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> torus = fl.Torus(16, 16, failed_nodes=[3])
+    >>> torus.nodes
+    256
+    >>> print(torus)
+    16x16 torus with 1 failed parts
+    """
+
+    def __init__(
+        self,
+        *sizes: int | str,
+        wrap: Sequence[bool] | None = None,
+        failed_nodes: Iterable[int] = (),
+        failed_links: Iterable[tuple[int, int] | str] = (),
+    ) -> None:
+        _init(self, "torus", sizes, wrap, failed_nodes, failed_links)
+
+
+class Mesh(Topology):
+    """A mesh: no dimension wraps around, unless `wrap` says otherwise.
+
+    Parameters are those of `Torus`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> fl.Mesh(4, 4, wrap=[False, True]).wraps
+    (False, True)
+    """
+
+    def __init__(
+        self,
+        *sizes: int | str,
+        wrap: Sequence[bool] | None = None,
+        failed_nodes: Iterable[int] = (),
+        failed_links: Iterable[tuple[int, int] | str] = (),
+    ) -> None:
+        _init(self, "mesh", sizes, wrap, failed_nodes, failed_links)
+
+
+def _init(
+    self: Topology,
+    kind: str,
+    sizes: tuple[int | str, ...],
+    wrap: Sequence[bool] | None,
+    failed_nodes: Iterable[int],
+    failed_links: Iterable[tuple[int, int] | str],
+) -> None:
+    """Let pydantic check the fields of a topology given by position."""
+    given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], str) else sizes
+    fields: dict[str, Any] = {
+        "kind": kind,
+        "sizes": given,
+        "wrap": wrap,
+        "failed_nodes": tuple(failed_nodes),
+        "failed_links": tuple(failed_links),
+    }
+    super(Topology, self).__init__(**fields)
