@@ -12,4 +12,5 @@ pub mod fabric;
 pub mod probe;
 pub mod router;
 pub mod routing;
+pub mod tables;
 pub mod traffic;

@@ -101,6 +101,32 @@ impl Fabric {
         self.failed_nodes.ones().map(|node| node as NodeId)
     }
 
+    /// Cables that failed on their own account, as pairs of neighbours in ascending order.
+    pub fn failed_cables(&self) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        self.failed_links.ones().filter_map(|link| {
+            let (a, direction) = self.link_ends(link as LinkId);
+            self.shape.neighbour(a, direction).filter(|&b| a < b).map(|b| (a, b))
+        })
+    }
+
+    /// The same fabric with a node or a cable working again; links at other failures stay down.
+    #[must_use]
+    pub fn repaired(&self, node: Option<NodeId>, cable: Option<(NodeId, NodeId)>) -> Self {
+        let mut mended = self.clone();
+        if let Some(node) = node {
+            mended.failed_nodes.set(node as usize, false);
+        }
+        for direction in (0..self.shape.directions()).map(Direction::from_index) {
+            if let Some((a, b)) = cable
+                && self.shape.neighbour(a, direction) == Some(b)
+            {
+                mended.failed_links.set(self.link(a, direction) as usize, false);
+                mended.failed_links.set(self.link(b, direction.opposite()) as usize, false);
+            }
+        }
+        mended
+    }
+
     /// All working links in ascending order of their index.
     pub fn working_links(&self) -> impl Iterator<Item = LinkId> + '_ {
         (0..(self.shape.nodes() * self.shape.directions()) as LinkId).filter(|&link| {

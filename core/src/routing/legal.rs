@@ -41,6 +41,45 @@ pub fn legal_routes(
     source: NodeId,
     destination: NodeId,
 ) -> Vec<Route> {
+    search(fabric, rules, turns, source, destination, false)
+}
+
+/// A route and the turns against the order that it needs.
+pub type Candidate = (Route, Vec<(LinkId, Direction)>);
+
+/// All routes between two different nodes that use only the given turns against the order, of any
+/// length, shortest and with the fewest such turns first.
+pub fn candidate_routes(
+    fabric: &Fabric,
+    rules: &Rules,
+    turns: &TurnSet,
+    source: NodeId,
+    destination: NodeId,
+) -> Vec<Candidate> {
+    let mut candidates: Vec<Candidate> = search(fabric, rules, turns, source, destination, true)
+        .into_iter()
+        .map(|route| {
+            let hops: Vec<Direction> = route.directions(rules).collect();
+            let links =
+                route_links(fabric, source, hops.iter().copied()).map_or_else(Vec::new, |walk| walk.0);
+            let against = |&index: &usize| rules.rank(hops[index]) > rules.rank(hops[index + 1]);
+            let needed =
+                (0..hops.len() - 1).filter(against).map(|index| (links[index], hops[index + 1])).collect();
+            (route, needed)
+        })
+        .collect();
+    candidates.sort_by_key(|(route, needed)| (route.length(), needed.len()));
+    candidates
+}
+
+fn search(
+    fabric: &Fabric,
+    rules: &Rules,
+    turns: &TurnSet,
+    source: NodeId,
+    destination: NodeId,
+    every_length: bool,
+) -> Vec<Route> {
     if source == destination || !fabric.node_works(source) || !fabric.node_works(destination) {
         return Vec::new();
     }
@@ -48,8 +87,16 @@ pub fn legal_routes(
         std::iter::once(None).chain(steps.iter().copied().map(Some)).collect()
     };
     let (firsts, lasts) = (steps(rules.first_steps()), steps(rules.last_steps()));
-    let mut search =
-        Search { fabric, rules, turns, source, best: u32::MAX, found: Vec::new(), walks: Vec::new() };
+    let mut search = Search {
+        fabric,
+        rules,
+        turns,
+        source,
+        every_length,
+        best: u32::MAX,
+        found: Vec::new(),
+        walks: Vec::new(),
+    };
     for &first in &firsts {
         let Some(from) = step_from(fabric, source, first) else { continue };
         for &last in &lasts {
@@ -76,6 +123,7 @@ struct Search<'a> {
     rules: &'a Rules,
     turns: &'a TurnSet,
     source: NodeId,
+    every_length: bool,
     best: u32,
     found: Vec<Route>,
     walks: Vec<Vec<Direction>>,
@@ -119,7 +167,7 @@ impl Search<'_> {
         if repeats && (route.first.is_some() || route.last.is_some()) || !self.walkable(&walk) {
             return;
         }
-        if (walk.len() as u32) < self.best {
+        if !self.every_length && (walk.len() as u32) < self.best {
             self.best = walk.len() as u32;
             self.found.clear();
             self.walks.clear();

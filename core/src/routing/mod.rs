@@ -11,9 +11,9 @@ mod rules;
 mod turns;
 
 pub use dependencies::{Channel, DependencyGraph, Verdict};
-pub use legal::{legal_routes, route_links};
+pub use legal::{Candidate, candidate_routes, legal_routes, route_links};
 pub use route::{HeaderLayout, Hops, Route};
-pub use routing_graph::RoutingGraph;
+pub use routing_graph::{RoutingEdge, RoutingGraph};
 pub use rules::{Flow, Rules, RulesError, Violation};
 pub use turns::{TurnPolicy, TurnSet};
 

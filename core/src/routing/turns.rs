@@ -181,9 +181,15 @@ fn direction_sets(fabric: &Fabric, rules: &Rules) -> TurnSet {
     let mut used: Vec<u32> = (0..graph.vertices() as u32).map(|vertex| 1 << (vertex % directions)).collect();
     let mut open: Vec<u32> = (0..graph.vertices() as u32).collect();
     spread(&mut used, &backward, &mut open);
-    for (link, out) in candidates(fabric, rules) {
+    // As published, also turns from negative to positive directions, which no step can use.
+    let pairs = fabric.working_links().flat_map(|link| rules.order().iter().map(move |&out| (link, out)));
+    for (link, out) in pairs {
         let (node, along) = fabric.link_ends(link);
-        let Some(here) = fabric.working_neighbour(node, along) else { continue };
+        let here = fabric.working_neighbour(node, along).filter(|&here| fabric.link_works(here, out));
+        let Some(here) = here.filter(|_| rules.rank(out) < rules.rank(along) && out != along.opposite())
+        else {
+            continue;
+        };
         let into = fabric.link(here, out);
         if used[into as usize] >> along.index() & 1 == 0 {
             turns.insert(link, out);

@@ -15,6 +15,8 @@ pub enum Purpose {
     Shuffle = 3,
     /// Whether a packet goes to the hotspot.
     Hotspot = 4,
+    /// Order and ties in the search for routing tables.
+    Table = 5,
 }
 
 /// A uniform 64-bit number: SplitMix64's finaliser (Steele, Lea and Flood 2014), applied to a keyed

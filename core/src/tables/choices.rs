@@ -1,0 +1,240 @@
+use super::{NO_ROUTE, System, TableError};
+use crate::fabric::{Fabric, NodeId};
+use crate::routing::{Route, TurnPolicy, TurnSet, legal_routes};
+
+/// The legal shortest routes of every pair: what a generator chooses from.
+///
+/// On a healthy system all pairs with the same displacement in the rings and the same ends in the
+/// other dimensions share one list; failed systems keep what survives of it.
+pub struct Choices {
+    /// Header of each pair with a single route, [`NO_ROUTE`] for all others.
+    pub(crate) headers: Vec<u32>,
+    /// Pairs with several routes.
+    pub(crate) pairs: Vec<Pair>,
+    walks: Vec<Walk>,
+    directions: Vec<u8>,
+    lists: Vec<u32>,
+    unserved: Vec<(NodeId, NodeId)>,
+    /// Whether routes depend on displacements alone, not on where in the rings a pair lies.
+    pub(crate) uniform: bool,
+}
+
+/// A pair with several routes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub source: NodeId,
+    pub destination: NodeId,
+    start: u32,
+    pub count: u16,
+    pub chosen: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Walk {
+    start: u32,
+    length: u16,
+    header: u32,
+}
+
+const UNSET: u32 = u32::MAX;
+
+impl Choices {
+    /// Collects the routes of all pairs of working nodes.
+    pub fn new(system: &System) -> Self {
+        let mut builder = Builder::new(system);
+        let nodes = system.nodes() as NodeId;
+        for source in (0..nodes).filter(|&source| system.fabric().node_works(source)) {
+            let classes = builder.classes_from(source);
+            for destination in 0..nodes {
+                if destination != source && system.fabric().node_works(destination) {
+                    builder.add(source, destination, classes.get(destination as usize).copied());
+                }
+            }
+        }
+        builder.choices
+    }
+
+    /// Pairs without any legal route.
+    pub fn unserved(&self) -> &[(NodeId, NodeId)] {
+        &self.unserved
+    }
+
+    /// The single and multiple routes as an error if some pair has none.
+    pub(crate) fn all_served(self) -> Result<Self, TableError> {
+        if self.unserved.is_empty() { Ok(self) } else { Err(TableError::unserved(&self.unserved)) }
+    }
+
+    /// Number of pairs with exactly one route.
+    pub fn single(&self) -> usize {
+        self.headers.iter().filter(|&&header| header != NO_ROUTE).count()
+    }
+
+    /// Number of pairs with a choice.
+    pub fn multiple(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Directions of one of a pair's routes.
+    pub(crate) fn walk(&self, pair: &Pair, choice: u16) -> &[u8] {
+        let walk = self.walks[self.lists[pair.start as usize + choice as usize] as usize];
+        &self.directions[walk.start as usize..walk.start as usize + walk.length as usize]
+    }
+
+    /// Header of one of a pair's routes.
+    pub(crate) fn header(&self, pair: &Pair, choice: u16) -> u32 {
+        self.walks[self.lists[pair.start as usize + choice as usize] as usize].header
+    }
+
+    /// Which list a pair chooses from; equal for pairs that share it.
+    pub(crate) fn list(&self, pair: &Pair) -> u32 {
+        pair.start
+    }
+
+    /// The headers of all pairs with the current choices.
+    pub(crate) fn chosen_headers(&self) -> Vec<u32> {
+        let nodes = self.headers.len().isqrt();
+        let mut headers = self.headers.clone();
+        for pair in &self.pairs {
+            headers[pair.source as usize * nodes + pair.destination as usize] =
+                self.header(pair, pair.chosen);
+        }
+        headers
+    }
+}
+
+struct Builder<'a> {
+    system: &'a System,
+    /// The same system without failures, if its options survive wherever their links do.
+    ideal: Option<(Fabric, TurnSet)>,
+    /// First and last list entry of each class.
+    classes: Vec<(u32, u32)>,
+    choices: Choices,
+}
+
+impl<'a> Builder<'a> {
+    fn new(system: &'a System) -> Self {
+        let (shape, rules) = (system.fabric().shape(), system.rules());
+        let healthy = Fabric::new(shape.clone());
+        let closed = |fabric: &Fabric| TurnSet::of(TurnPolicy::ClosedForm, fabric, rules);
+        let contained =
+            || closed(system.fabric()).iter().all(|(link, out)| system.turns().contains(link, out));
+        let ideal = if system.turns().is_empty() {
+            Some(TurnSet::none(&healthy))
+        } else if contained() && (!system.fabric().is_healthy() || *system.turns() == closed(&healthy)) {
+            Some(closed(&healthy))
+        } else {
+            None
+        };
+        let classes: usize =
+            (0..shape.dimensions()).map(|dimension| span(system, dimension) as usize).product();
+        let classes = if ideal.is_some() { vec![(UNSET, 0); classes] } else { Vec::new() };
+        let choices = Choices {
+            headers: vec![NO_ROUTE; system.nodes() * system.nodes()],
+            pairs: Vec::new(),
+            walks: Vec::new(),
+            directions: Vec::new(),
+            lists: Vec::new(),
+            unserved: Vec::new(),
+            uniform: ideal.is_some() && system.fabric().is_healthy(),
+        };
+        Self { system, ideal: ideal.map(|turns| (healthy, turns)), classes, choices }
+    }
+
+    /// The class of the pair from `source` to every node, empty if there are no classes.
+    fn classes_from(&self, source: NodeId) -> Vec<u32> {
+        if self.ideal.is_none() {
+            return Vec::new();
+        }
+        let shape = self.system.fabric().shape();
+        let mut classes = vec![0_u32];
+        for dimension in (0..shape.dimensions()).rev() {
+            let (size, from, span) =
+                (shape.size(dimension), shape.coordinate(source, dimension), span(self.system, dimension));
+            let part = |to: u32| {
+                if shape.wraps(dimension) { (to + size - from) % size } else { to + size - 1 - from }
+            };
+            classes = classes
+                .iter()
+                .flat_map(|&class| (0..size).map(move |to| (class, to)))
+                .map(|(class, to)| class * span + part(to))
+                .collect();
+        }
+        classes
+    }
+
+    fn add(&mut self, source: NodeId, destination: NodeId, class: Option<u32>) {
+        let (start, end) = match class {
+            Some(class) => self.class_list(class, source, destination),
+            None => (0, 0),
+        };
+        let usable = |builder: &Self, entry: u32| {
+            let walk = builder.choices.walks[builder.choices.lists[entry as usize] as usize];
+            let hops =
+                &builder.choices.directions[walk.start as usize..walk.start as usize + walk.length as usize];
+            builder.system.walk_works(source, hops)
+        };
+        if class.is_some()
+            && (self.system.fabric().is_healthy() || (start..end).all(|entry| usable(self, entry)))
+        {
+            return self.finish(source, destination, start, end);
+        }
+        let surviving: Vec<u32> = (start..end)
+            .filter(|&entry| usable(self, entry))
+            .map(|entry| self.choices.lists[entry as usize])
+            .collect();
+        let first = self.choices.lists.len() as u32;
+        if surviving.is_empty() {
+            let system = self.system;
+            let routes = legal_routes(system.fabric(), system.rules(), system.turns(), source, destination);
+            self.push_routes(&routes);
+        } else {
+            self.choices.lists.extend(surviving);
+        }
+        self.finish(source, destination, first, self.choices.lists.len() as u32);
+    }
+
+    fn class_list(&mut self, class: u32, source: NodeId, destination: NodeId) -> (u32, u32) {
+        if self.classes[class as usize].0 == UNSET {
+            let start = self.choices.lists.len() as u32;
+            // On a failed system this only finds what a healthy one would have.
+            let routes = self.ideal.as_ref().map_or_else(Vec::new, |(fabric, turns)| {
+                legal_routes(fabric, self.system.rules(), turns, source, destination)
+            });
+            self.push_routes(&routes);
+            self.classes[class as usize] = (start, self.choices.lists.len() as u32);
+        }
+        self.classes[class as usize]
+    }
+
+    fn push_routes(&mut self, routes: &[Route]) {
+        for route in routes {
+            let start = self.choices.directions.len() as u32;
+            self.choices
+                .directions
+                .extend(route.directions(self.system.rules()).map(|hop| hop.index() as u8));
+            let length = (self.choices.directions.len() as u32 - start) as u16;
+            self.choices.lists.push(self.choices.walks.len() as u32);
+            self.choices.walks.push(Walk { start, length, header: self.system.layout().pack(route) });
+        }
+    }
+
+    fn finish(&mut self, source: NodeId, destination: NodeId, start: u32, end: u32) {
+        match end - start {
+            0 => self.choices.unserved.push((source, destination)),
+            1 => {
+                let walk = self.choices.walks[self.choices.lists[start as usize] as usize];
+                let index = source as usize * self.system.nodes() + destination as usize;
+                self.choices.headers[index] = walk.header;
+            }
+            count => {
+                self.choices.pairs.push(Pair { source, destination, start, count: count as u16, chosen: 0 })
+            }
+        }
+    }
+}
+
+/// Number of different displacements along one dimension.
+fn span(system: &System, dimension: usize) -> u32 {
+    let shape = system.fabric().shape();
+    if shape.wraps(dimension) { shape.size(dimension) } else { 2 * shape.size(dimension) - 1 }
+}

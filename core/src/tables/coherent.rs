@@ -1,0 +1,70 @@
+use super::{NO_ROUTE, System, TableError};
+use crate::fabric::{Direction, NodeId};
+use crate::routing::{Route, TurnSet, legal_routes};
+
+/// A table in which every route goes on, from each node it visits, as that node's own route does: what
+/// forwarding by destination alone (such as linear forwarding tables) needs.
+///
+/// Pairs are placed by ascending length, each on its cheapest route whose rest is already in the table,
+/// against the eighth power of the loads.
+pub(crate) fn headers(system: &System, traffic: Option<&[u64]>) -> Result<Vec<u32>, TableError> {
+    let nodes = system.nodes();
+    let works = |node: &NodeId| system.fabric().node_works(*node);
+    // Steps against the order cannot be judged by destination alone; plain routes can.
+    let rules = system.rules().clone().without_steps();
+    let none = TurnSet::none(system.fabric());
+    let mut pairs: Vec<(u32, NodeId, NodeId, Vec<Route>)> = Vec::new();
+    let mut unserved = Vec::new();
+    for source in (0..nodes as NodeId).filter(works) {
+        for destination in (0..nodes as NodeId).filter(works).filter(|&node| node != source) {
+            let routes = legal_routes(system.fabric(), &rules, &none, source, destination);
+            match routes.first().map(Route::length) {
+                Some(length) => pairs.push((length, destination, source, routes)),
+                None => unserved.push((source, destination)),
+            }
+        }
+    }
+    pairs.sort_by_key(|pair| (pair.0, pair.1, pair.2));
+    let mut headers = vec![NO_ROUTE; nodes * nodes];
+    let mut loads = vec![0_u64; nodes * system.fabric().shape().directions()];
+    for (_, destination, source, routes) in pairs {
+        let weight = traffic.map_or(1, |traffic| traffic[source as usize * nodes + destination as usize]);
+        let best = routes
+            .iter()
+            .filter(|route| continues(system, &headers, source, destination, route))
+            .map(|route| {
+                let walk: Vec<u8> = route.directions(&rules).map(|hop| hop.index() as u8).collect();
+                let links: Vec<_> = system.links(source, &walk).collect();
+                let cost: f64 = links
+                    .iter()
+                    .map(|&link| {
+                        let load = loads[link as usize] as f64;
+                        (load + weight as f64).powi(8) - load.powi(8)
+                    })
+                    .sum();
+                (cost, route, links)
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        match best {
+            None => unserved.push((source, destination)),
+            Some((_, route, links)) => {
+                headers[source as usize * nodes + destination as usize] = system.layout().pack(route);
+                links.iter().for_each(|&link| loads[link as usize] += weight);
+            }
+        }
+    }
+    if unserved.is_empty() { Ok(headers) } else { Err(TableError::unserved(&unserved)) }
+}
+
+/// Whether the rest of a route after its first hop is the route of the node it gets to.
+fn continues(system: &System, headers: &[u32], source: NodeId, destination: NodeId, route: &Route) -> bool {
+    let hops: Vec<Direction> = route.directions(system.rules()).collect();
+    let Some(next) = hops.first().and_then(|&hop| system.fabric().working_neighbour(source, hop)) else {
+        return false;
+    };
+    if next == destination {
+        return hops.len() == 1;
+    }
+    let header = headers[next as usize * system.nodes() + destination as usize];
+    header != NO_ROUTE && system.walk(header).eq(hops[1..].iter().copied())
+}

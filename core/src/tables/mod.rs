@@ -1,0 +1,82 @@
+//! Searching which way: generators of routing tables, their balance and its lower bounds.
+
+mod balanced;
+mod bfs;
+mod bound;
+mod check;
+mod choices;
+mod coherent;
+mod dimension_order;
+mod failures;
+mod genetic;
+mod loads;
+mod program;
+mod rings;
+mod route;
+mod sssp;
+mod system;
+mod table;
+
+pub use bound::Bound;
+pub use check::{CheckReport, Problem, Rejection, WalkChecker, check_table};
+pub use choices::Choices;
+pub use failures::{Advice, Regime, Repair, advise, on_demand, serves};
+pub use genetic::GeneticSettings;
+pub use loads::Quality;
+pub use program::Program;
+pub use route::{Answer, Method, Request, route};
+pub use sssp::SsspCalls;
+pub use system::System;
+pub use table::{NO_ROUTE, Table};
+
+use crate::fabric::NodeId;
+use thiserror::Error;
+
+/// Largest number of nodes for which tables are made.
+pub const MAX_TABLE_NODES: usize = 8192;
+
+/// Why there is no table.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TableError {
+    /// Too many nodes for a header of 32 bits per pair.
+    #[error("{0} nodes; routing tables are made for at most {MAX_TABLE_NODES}")]
+    TooManyNodes(usize),
+    /// A traffic matrix of the wrong size.
+    #[error("traffic has {given} entries; {needed} (nodes x nodes) are needed")]
+    TrafficSize {
+        /// Entries given.
+        given: usize,
+        /// Entries needed.
+        needed: usize,
+    },
+    /// Traffic too large to be summed exactly.
+    #[error(
+        "traffic is too large: the weights of all pairs times the longest way must stay below 2^63; scale them down"
+    )]
+    TrafficRange,
+    /// Pairs without a legal deadlock-free route.
+    #[error(
+        "{count} pairs have no legal deadlock-free route, the first from node {source_node} to node {destination}"
+    )]
+    Unserved {
+        /// Source of the first.
+        source_node: NodeId,
+        /// Its destination.
+        destination: NodeId,
+        /// How many there are.
+        count: usize,
+        /// The pairs, at most 1000 of them.
+        pairs: Vec<(NodeId, NodeId)>,
+    },
+    /// Interrupted from outside.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl TableError {
+    pub(crate) fn unserved(pairs: &[(NodeId, NodeId)]) -> Self {
+        let (source_node, destination) = pairs.first().copied().unwrap_or_default();
+        let count = pairs.len();
+        Self::Unserved { source_node, destination, count, pairs: pairs[..count.min(1000)].to_vec() }
+    }
+}

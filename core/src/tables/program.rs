@@ -1,0 +1,171 @@
+use super::{Choices, NO_ROUTE, System};
+use crate::fabric::NodeId;
+use std::collections::HashMap;
+
+/// The options of a demand: rows and how often each is crossed.
+type Options = Vec<Vec<(u32, u32)>>;
+
+/// The balancing problem as a linear program: split every demand over its routes so that the largest
+/// load is least.
+///
+/// A row is a set of links that the translations of the rings carry into each other; every solution
+/// can be averaged over these, so the bound is the same as without them. Failed or weighted systems
+/// have one row per link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Number of links each row stands for.
+    pub sizes: Vec<u64>,
+    /// Load that is on each row whatever is chosen, summed over its links.
+    pub fixed: Vec<u64>,
+    /// Weight of each demand, summed over the pairs it stands for.
+    pub weights: Vec<u64>,
+    /// First option of each demand, and the total at the end.
+    pub options: Vec<u32>,
+    /// First entry of each option, and the total at the end.
+    pub entries: Vec<u32>,
+    /// Row of each entry.
+    pub rows: Vec<u32>,
+    /// How often the option's route crosses links of that row.
+    pub hops: Vec<u32>,
+}
+
+impl Program {
+    /// The program of a system's choices.
+    pub fn new(system: &System, choices: &Choices, traffic: Option<&[u64]>) -> Self {
+        let symmetric = choices.uniform && traffic.is_none();
+        let (row_of, sizes) = rows(system, symmetric);
+        let shape = system.fabric().shape();
+        let rings: Vec<usize> = (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)).collect();
+        let translates: u64 = rings.iter().map(|&dimension| u64::from(shape.size(dimension))).product();
+        let (represents, counts) = if symmetric { (translates, true) } else { (1, false) };
+        let stands = |source: NodeId| {
+            !counts || rings.iter().all(|&dimension| shape.coordinate(source, dimension) == 0)
+        };
+        let mut program = Self { fixed: vec![0; sizes.len()], sizes, ..Self::default() };
+        let nodes = system.nodes();
+        let weight = |source: NodeId, destination: usize| {
+            traffic.map_or(1, |traffic| traffic[source as usize * nodes + destination]) * represents
+        };
+        for source in (0..nodes as NodeId).filter(|&source| stands(source)) {
+            let row = &choices.headers[source as usize * nodes..][..nodes];
+            for (destination, &header) in row.iter().enumerate().filter(|entry| *entry.1 != NO_ROUTE) {
+                let walk: Vec<u8> = system.walk(header).map(|hop| hop.index() as u8).collect();
+                for link in system.links(source, &walk) {
+                    program.fixed[row_of[link as usize] as usize] += weight(source, destination);
+                }
+            }
+        }
+        let mut merged: HashMap<Options, usize> = HashMap::new();
+        let mut demands: Vec<(Options, u64)> = Vec::new();
+        for pair in choices.pairs.iter().filter(|pair| stands(pair.source)) {
+            let weight = weight(pair.source, pair.destination as usize);
+            let mut options: Options = (0..pair.count)
+                .map(|choice| {
+                    let links = system.links(pair.source, choices.walk(pair, choice));
+                    count(links.map(|link| row_of[link as usize]).collect())
+                })
+                .collect();
+            options.sort_unstable();
+            options.dedup();
+            let number = *merged.entry(options).or_insert_with_key(|options| {
+                demands.push((options.clone(), 0));
+                demands.len() - 1
+            });
+            demands[number].1 += weight;
+        }
+        program.push(&demands);
+        program
+    }
+
+    /// Number of demands.
+    pub fn demands(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn push(&mut self, demands: &[(Options, u64)]) {
+        self.options.push(0);
+        self.entries.push(0);
+        for (options, weight) in demands {
+            if let [only] = options.as_slice() {
+                for &(row, hops) in only {
+                    self.fixed[row as usize] += weight * u64::from(hops);
+                }
+                continue;
+            }
+            for option in options {
+                self.rows.extend(option.iter().map(|entry| entry.0));
+                self.hops.extend(option.iter().map(|entry| entry.1));
+                self.entries.push(self.rows.len() as u32);
+            }
+            self.weights.push(*weight);
+            self.options.push(self.entries.len() as u32 - 1);
+        }
+    }
+
+    /// The cheapest way for every demand at the given prices per row: the total cost, and the loads
+    /// of the rows that it makes.
+    pub(crate) fn respond(&self, prices: &[u64], loads: &mut [u64]) -> u128 {
+        loads.copy_from_slice(&self.fixed);
+        let mut total: u128 =
+            self.fixed.iter().zip(prices).map(|(&load, &price)| u128::from(load) * u128::from(price)).sum();
+        for (demand, &weight) in self.weights.iter().enumerate() {
+            let options = self.options[demand]..self.options[demand + 1];
+            let cost = |option: u32| -> u64 {
+                self.entries_of(option).map(|(row, hops)| prices[row] * u64::from(hops)).sum()
+            };
+            let Some((best, option)) = options.map(|option| (cost(option), option)).min() else { continue };
+            total += u128::from(best) * u128::from(weight);
+            for (row, hops) in self.entries_of(option) {
+                loads[row] += weight * u64::from(hops);
+            }
+        }
+        total
+    }
+
+    fn entries_of(&self, option: u32) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let range = self.entries[option as usize] as usize..self.entries[option as usize + 1] as usize;
+        self.rows[range.clone()].iter().map(|&row| row as usize).zip(self.hops[range].iter().copied())
+    }
+
+    /// Sums loads of links into loads of rows.
+    pub(crate) fn row_loads(system: &System, symmetric: bool, loads: &[u64]) -> Vec<u64> {
+        let (row_of, sizes) = rows(system, symmetric);
+        let mut sums = vec![0; sizes.len()];
+        for (link, &row) in row_of.iter().enumerate().filter(|entry| *entry.1 != u32::MAX) {
+            sums[row as usize] += loads[link];
+        }
+        sums
+    }
+}
+
+/// The row of every link (`u32::MAX` for links that do not work) and the size of every row.
+fn rows(system: &System, symmetric: bool) -> (Vec<u32>, Vec<u64>) {
+    let (fabric, shape) = (system.fabric(), system.fabric().shape());
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut row_of = vec![u32::MAX; system.nodes() * shape.directions()];
+    let mut sizes = Vec::new();
+    for link in fabric.working_links() {
+        let (node, direction) = fabric.link_ends(link);
+        let key = if symmetric {
+            let corner = (0..shape.dimensions())
+                .filter(|&dimension| !shape.wraps(dimension))
+                .map(|dimension| shape.coordinate(node, dimension) * shape.stride(dimension))
+                .sum();
+            fabric.link(corner, direction)
+        } else {
+            link
+        };
+        let row = *numbers.entry(key).or_insert_with(|| {
+            sizes.push(0);
+            sizes.len() as u32 - 1
+        });
+        sizes[row as usize] += 1;
+        row_of[link as usize] = row;
+    }
+    (row_of, sizes)
+}
+
+fn count(mut rows: Vec<u32>) -> Vec<(u32, u32)> {
+    rows.sort_unstable();
+    rows.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect()
+}

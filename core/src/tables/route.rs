@@ -1,0 +1,146 @@
+use super::{
+    Bound, Choices, GeneticSettings, Program, Quality, SsspCalls, System, Table, TableError, balanced, bfs,
+    coherent, dimension_order, genetic, sssp,
+};
+
+/// How a table is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Rip-up and re-route against convex costs, until the bound is met or nothing improves.
+    Balanced,
+    /// Single-source shortest paths (angara-routing-2021, Algorithms 3 and 4).
+    Sssp,
+    /// Breadth-first search (angara-routing-2021, Algorithms 1 and 2).
+    Bfs,
+    /// Genetic search (angara-routing-2021, Section 4.2).
+    Genetic,
+    /// Ordered routes without first and last steps, ties fixed.
+    DimensionOrder,
+    /// Balanced under the condition that routes can be followed by destination alone.
+    Coherent,
+}
+
+impl Method {
+    /// All methods with their names.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("balanced", Self::Balanced),
+        ("sssp", Self::Sssp),
+        ("bfs", Self::Bfs),
+        ("genetic", Self::Genetic),
+        ("dor", Self::DimensionOrder),
+        ("coherent", Self::Coherent),
+    ];
+}
+
+/// What table is wanted.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// How it is made.
+    pub method: Method,
+    /// Weight of every ordered pair, source-major; `None` counts each pair once.
+    pub traffic: Option<Vec<u64>>,
+    /// Seed of searches that draw.
+    pub seed: u64,
+    /// Factor on the work the balanced method may spend, at least 1.
+    pub effort: u32,
+    /// Parameters of the genetic method.
+    pub genetic: GeneticSettings,
+    /// Whether the shortest-path method routes pairs without a choice first.
+    pub unique_first: bool,
+    /// Rounds spent on the dual bound of methods that do not need it themselves.
+    pub bound_rounds: u32,
+}
+
+impl Request {
+    /// A request with all defaults.
+    pub fn new(method: Method) -> Self {
+        Self {
+            method,
+            traffic: None,
+            seed: 1,
+            effort: 1,
+            genetic: GeneticSettings::default(),
+            unique_first: true,
+            bound_rounds: 400,
+        }
+    }
+}
+
+/// A table with what is known about it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The table.
+    pub table: Table,
+    /// Its balance.
+    pub quality: Quality,
+    /// A lower bound on the largest load of any table of legal shortest routes.
+    pub bound: Bound,
+    /// Calls of the single-source search, if the method makes them.
+    pub calls: Option<SsspCalls>,
+}
+
+/// Makes a table.
+///
+/// `keep_going` is told the fraction done now and then and stops the search by returning false.
+///
+/// # Errors
+/// The traffic is not valid, a pair cannot be served, or the search was interrupted.
+pub fn route(
+    system: System,
+    request: &Request,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<Answer, TableError> {
+    let traffic = request.traffic.as_deref();
+    check_traffic(&system, traffic)?;
+    let mut calls = None;
+    let mut bound = None;
+    let headers = match request.method {
+        Method::Balanced => {
+            let (headers, found) =
+                balanced::headers(&system, traffic, request.seed, request.effort, keep_going)?;
+            bound = Some(found);
+            headers
+        }
+        Method::Sssp => {
+            let (headers, count) = sssp::headers(&system, traffic, request.unique_first, keep_going)?;
+            calls = Some(count);
+            headers
+        }
+        Method::Bfs => bfs::headers(&system, traffic, keep_going)?,
+        Method::Genetic => genetic::headers(&system, traffic, request.seed, &request.genetic, keep_going)?,
+        Method::DimensionOrder => dimension_order::headers(&system)?,
+        Method::Coherent => coherent::headers(&system, traffic)?,
+    };
+    let quality = Quality::of(&system, &headers, traffic);
+    let bound = match bound {
+        Some(bound) => bound,
+        None => lower_bound(&system, traffic, &quality, request.bound_rounds),
+    };
+    Ok(Answer { table: Table::new(system, headers), quality, bound, calls })
+}
+
+/// The bound of a system, with prices that start from the loads of a table.
+fn lower_bound(system: &System, traffic: Option<&[u64]>, quality: &Quality, rounds: u32) -> Bound {
+    let choices = Choices::new(system);
+    let plain = choices.uniform && traffic.is_none();
+    let none = Bound { numerator: 0, denominator: 1, proof: "dual" };
+    let closed = if plain { Bound::closed_form(system) } else { none };
+    if closed.ceil() >= quality.max_load {
+        return closed;
+    }
+    let program = Program::new(system, &choices, traffic);
+    let row_loads = Program::row_loads(system, plain, &quality.loads);
+    closed.max(Bound::dual(&program, &row_loads, rounds, quality.max_load))
+}
+
+fn check_traffic(system: &System, traffic: Option<&[u64]>) -> Result<(), TableError> {
+    let Some(traffic) = traffic else { return Ok(()) };
+    let needed = system.nodes() * system.nodes();
+    if traffic.len() != needed {
+        return Err(TableError::TrafficSize { given: traffic.len(), needed });
+    }
+    let sum: u128 = traffic.iter().map(|&weight| u128::from(weight)).sum();
+    let longest: u32 = system.fabric().shape().sizes().iter().sum();
+    // Costs of a whole table at prices up to 2^24 must fit 128 bits, costs of a route 64.
+    if sum * u128::from(longest) >= 1 << 63 { Err(TableError::TrafficRange) } else { Ok(()) }
+}
