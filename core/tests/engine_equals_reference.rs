@@ -65,9 +65,12 @@ fn large_routers() -> CaseSpace {
     }
 }
 
-fn cases(cases: u32) -> ProptestConfig {
+/// So many cases; PROPTEST_CASES=2560 makes them ten times as many.
+fn cases(usual: u32) -> ProptestConfig {
     let beside_this_file = FileFailurePersistence::WithSource("proptest-regressions");
-    ProptestConfig { cases, failure_persistence: Some(Box::new(beside_this_file)), ..Default::default() }
+    let default = ProptestConfig::default();
+    let cases = usual * default.cases / 256;
+    ProptestConfig { cases, failure_persistence: Some(Box::new(beside_this_file)), ..default }
 }
 
 proptest! {
