@@ -22,12 +22,20 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{FileFailurePersistence, TestRunner},
 };
-use reference::{End, PacketRecord, Rules};
+use reference::{End, PacketRecord, Rules, SliceRules};
 use std::collections::HashMap;
+
+fn options(case: &Case) -> Options<'static> {
+    Options {
+        reinitialise_slices: case.slices.reinitialise,
+        interlock_slices: case.slices.interlock,
+        ..Options::default()
+    }
+}
 
 fn engine(case: &Case) -> (Result<Outcome, SimulationError>, Recorder) {
     let mut seen = Recorder::default();
-    let result = general::simulate(&case.network(), &case.workload(), &Options::default(), &mut seen);
+    let result = general::simulate(&case.network(), &case.workload(), &options(case), &mut seen);
     (result, seen)
 }
 
@@ -105,7 +113,7 @@ proptest! {
         let expected = common::reference(&case);
         // A deadlock may be noticed before the stop.
         let stop = if expected.end == End::Delivered { stop } else { stop.min(last_move(&expected.events)) };
-        let options = Options { stop_at: Some(stop), ..Options::default() };
+        let options = Options { stop_at: Some(stop), ..options(&case) };
         let outcome = general::simulate(&case.network(), &case.workload(), &options, &mut NoProbe).unwrap();
         prop_assert_eq!(totals(&outcome), expected.totals_before(stop));
     }
@@ -141,17 +149,17 @@ proptest! {
         let copy = prepared.clone();
         for engine in [&prepared, &copy, &prepared] {
             let mut again = Recorder::default();
-            prop_assert_eq!(&engine.run(&workload, &Options::default(), &mut again), &first);
+            prop_assert_eq!(&engine.run(&workload, &options(&case), &mut again), &first);
             prop_assert_eq!(&again, &seen);
         }
-        prop_assert_eq!(&prepared.run(&workload, &Options::default(), &mut NoProbe), &first);
+        prop_assert_eq!(&prepared.run(&workload, &options(&case), &mut NoProbe), &first);
     }
 
     #[test]
     fn packet_records_are_those_of_the_reference(case in CaseSpace::default().packet_lists()) {
         let expected = common::reference(&case);
         let mut records = PacketRecords::default();
-        let result = general::simulate(&case.network(), &case.workload(), &Options::default(), &mut records);
+        let result = general::simulate(&case.network(), &case.workload(), &options(&case), &mut records);
         prop_assume!(result.is_ok());
         let mut expected = expected.packets;
         expected.sort_by_key(|packet| (packet.source, packet.number));
@@ -192,9 +200,17 @@ fn wrong_rules_are_noticed() {
         ("lists that stay", Rules { lists_turn: false, ..right() }),
         ("ports that forget", Rules { remembers_channel: false, ..right() }),
         ("links without flits", Rules { flits_in_flight_take_space: false, ..right() }),
+        ("re-initialised", Rules { slices: SliceRules { reinitialise: true, interlock: false }, ..right() }),
+        ("interlocked", Rules { slices: SliceRules { reinitialise: false, interlock: true }, ..right() }),
     ];
     // Enough channels, so that the comparison is of delivered runs and not of deadlocks.
-    let space = CaseSpace { channels: 4..=4, buffer: 2..=6, dimensions: 1..=2, ..CaseSpace::default() };
+    let space = CaseSpace {
+        slice_rules: false,
+        channels: 4..=4,
+        buffer: 2..=6,
+        dimensions: 1..=2,
+        ..CaseSpace::default()
+    };
     let cases = fixed_cases(&space.packet_lists(), 40);
     let runs: Vec<_> = cases.iter().map(engine).collect();
     for (name, rules) in wrong {
@@ -223,6 +239,10 @@ fn cases_are_of_every_kind() {
     some("mesh of 3 and more", &|case| case.shape.size(0) > 2 && !case.shape.wraps(0));
     some("cut-through", &|case| case.router.cut_through);
     some("own lists", &|case| case.router.own_lists.is_some());
+    some("re-initialised slices", &|case| case.slices.reinitialise);
+    some("interlocked slices", &|case| {
+        case.slices.interlock && common::reference(case).end == End::Delivered
+    });
     some("own schemes", &|case| case.router.own_schemes.is_some());
     some("self-addressed packet", &|case| {
         case.packets()
@@ -252,6 +272,7 @@ fn a_deadlock_is_noticed_while_other_flits_move() {
             own_lists: None,
         },
         traffic: Traffic::Packets(stuck.chain([(5, packet(6, 9000))]).collect()),
+        slices: SliceRules::default(),
     };
     let (result, seen) = engine(&case);
     let Err(SimulationError::Deadlock(report)) = &result else { panic!("{result:?}") };

@@ -1,6 +1,7 @@
 //! Random networks with random packets. A [`CaseSpace`] bounds what is drawn, so that an engine that
 //! does less than everything can be given only what it does.
 
+use crate::reference::SliceRules;
 use flitloom_core::{
     engine::Network,
     fabric::{Fabric, NodeId, Shape},
@@ -25,6 +26,8 @@ pub struct CaseSpace {
     pub cut_through: bool,
     /// Whether every port and output channel may have its own scheme and list.
     pub own_arbitration: bool,
+    /// Whether slices may be re-initialised and interlocked.
+    pub slice_rules: bool,
     /// Packets per node on average, at most.
     pub packets_per_node: usize,
     pub lengths: RangeInclusive<u32>,
@@ -46,6 +49,7 @@ impl Default for CaseSpace {
             latency: 1..=3,
             cut_through: true,
             own_arbitration: true,
+            slice_rules: true,
             packets_per_node: 4,
             lengths: 1..=12,
             mixed_lengths: true,
@@ -60,6 +64,7 @@ pub struct Case {
     pub shape: Shape,
     pub router: Router,
     pub traffic: Traffic,
+    pub slices: SliceRules,
 }
 
 /// The router's parameters in a form that reads and shrinks well.
@@ -170,12 +175,11 @@ impl CaseSpace {
     /// Cases with a fixed list of packets.
     pub fn packet_lists(self) -> impl Strategy<Value = Case> {
         let space = self.clone();
-        self.networks().prop_flat_map(move |(shape, router)| {
+        self.networks().prop_flat_map(move |(shape, router, slices)| {
             let packets = space.traffic(&shape, &router);
-            (Just(shape), Just(router), packets).prop_map(|(shape, router, packets)| Case {
-                shape,
-                router,
-                traffic: Traffic::Packets(packets),
+            (Just(shape), Just(router), packets).prop_map(move |(shape, router, packets)| {
+                let traffic = Traffic::Packets(packets);
+                Case { shape, router, traffic, slices }
             })
         })
     }
@@ -184,20 +188,21 @@ impl CaseSpace {
     pub fn loads(self) -> impl Strategy<Value = Case> {
         let lengths = self.lengths.clone();
         let cycles = self.last_start;
-        self.networks().prop_flat_map(move |(shape, router)| {
+        self.networks().prop_flat_map(move |(shape, router, slices)| {
             let lengths = fitting(&lengths, &router);
             let load = (20..=1000_u32, lengths, 1..=cycles, any::<u64>()).prop_map(
                 |(thousandths, length, cycles, seed)| Traffic::Load { thousandths, length, cycles, seed },
             );
-            (Just(shape), Just(router), load).prop_map(|(shape, router, traffic)| Case {
+            (Just(shape), Just(router), load).prop_map(move |(shape, router, traffic)| Case {
                 shape,
                 router,
                 traffic,
+                slices,
             })
         })
     }
 
-    fn networks(self) -> impl Strategy<Value = (Shape, Router)> {
+    fn networks(self) -> impl Strategy<Value = (Shape, Router, SliceRules)> {
         let (sizes, most, meshes) = (self.sizes.clone(), self.most_nodes, self.meshes);
         let dimensions =
             self.dimensions.clone().prop_flat_map(move |count| vec((sizes.clone(), any::<bool>()), count));
@@ -227,7 +232,11 @@ impl CaseSpace {
                 own_schemes,
                 own_lists,
             });
-        (shapes, routers)
+        let one_in_eight = if self.slice_rules { 0.125 } else { 0.0 };
+        let rule = || proptest::bool::weighted(one_in_eight);
+        let slices =
+            (rule(), rule()).prop_map(|(reinitialise, interlock)| SliceRules { reinitialise, interlock });
+        (shapes, routers, slices)
     }
 
     fn traffic(

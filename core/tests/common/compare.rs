@@ -1,7 +1,7 @@
 //! The comparison of an engine with the reference model.
 
 use super::{Case, Recorder};
-use crate::reference::{self, End, Event, Rules, Run, Totals, What};
+use crate::reference::{self, End, Event, Rules, Run, Totals};
 use flitloom_core::{
     engine::{DeadlockReport, Outcome, SimulationError, WaitingChannel},
     fabric::Direction,
@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 
 /// What the reference model says of a case.
 pub fn reference(case: &Case) -> Run {
-    reference::simulate(&case.network(), &case.packets(), &Rules::default())
+    let rules = Rules { slices: case.slices, ..Rules::default() };
+    reference::simulate(&case.network(), &case.packets(), &rules)
 }
 
 /// Whether an engine did what the reference model did: the same end, the same totals, and the same
@@ -40,6 +41,13 @@ pub fn compare(
             }
             is_a_cycle(case, expected, report)
         }
+        (
+            End::Interlocked { first, count },
+            Err(SimulationError::Interlocked { node, count: locked, .. }),
+        ) => {
+            same_events(&expected.events, &events)?;
+            same("interlocked nodes", &(first, count), &(*node, *locked))
+        }
         (end, result) => Err(format!("expected {end:?}, got {result:?}")),
     }
 }
@@ -67,18 +75,15 @@ fn same_events(expected: &[Event], got: &[Event]) -> Result<(), String> {
     same("first different event", &expected.get(first), &got.get(first))
 }
 
-fn moves(event: &Event) -> bool {
-    !matches!(event.what, What::Blocked { .. })
-}
-
 /// The last cycle in which a flit moved.
 pub fn last_move(events: &[Event]) -> u64 {
-    events.iter().rfind(|event| moves(event)).map_or(0, |event| event.cycle)
+    events.iter().rfind(|event| event.what.is_move()).map_or(0, |event| event.cycle)
 }
 
 /// The events of cycles before `end` in which a flit moves.
 fn with_moves(events: &[Event], end: u64) -> Vec<Event> {
-    let cycles: BTreeSet<u64> = events.iter().filter(|event| moves(event)).map(|event| event.cycle).collect();
+    let cycles: BTreeSet<u64> =
+        events.iter().filter(|event| event.what.is_move()).map(|event| event.cycle).collect();
     let kept = events.iter().filter(|event| event.cycle < end && cycles.contains(&event.cycle));
     kept.cloned().collect()
 }

@@ -3,7 +3,7 @@
 use crate::reference::{Event, What};
 use flitloom_core::{
     fabric::{LinkId, NodeId},
-    probe::{Flit, Probe},
+    probe::{Flit, OutputChannel, Probe},
     traffic::Packet,
 };
 use std::collections::HashMap;
@@ -15,10 +15,13 @@ pub struct Recorder {
     pub ejections: Vec<(u64, NodeId, Flit)>,
     pub blocked: Vec<(u64, LinkId)>,
     pub injections: Vec<(u64, Flit)>,
+    pub lost_queues: Vec<(u64, OutputChannel, Flit, Flit)>,
+    pub lost_channels: Vec<(u64, OutputChannel, Flit, Flit)>,
 }
 
 impl Probe for Recorder {
     const BLOCKED: bool = true;
+    const ARBITRATION: bool = true;
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         self.crossings.push((cycle, link, channel, flit));
@@ -30,6 +33,14 @@ impl Probe for Recorder {
 
     fn link_blocked(&mut self, cycle: u64, link: LinkId) {
         self.blocked.push((cycle, link));
+    }
+
+    fn queue_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        self.lost_queues.push((cycle, output, granted, blocked));
+    }
+
+    fn channel_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
+        self.lost_channels.push((cycle, output, granted, blocked));
     }
 
     fn flit_ejected(&mut self, cycle: u64, node: NodeId, flit: Flit) {
@@ -64,9 +75,25 @@ impl Recorder {
         for &(cycle, link) in &self.blocked {
             events.push(Event { cycle, what: What::Blocked { link } });
         }
+        for &(cycle, output, granted, blocked) in &self.lost_queues {
+            let [granted, blocked] = [granted, blocked].map(packet);
+            events.push(Event { cycle, what: What::LostQueue { output: place(output), granted, blocked } });
+        }
+        for &(cycle, output, granted, blocked) in &self.lost_channels {
+            let [granted, blocked] = [granted, blocked].map(packet);
+            events.push(Event { cycle, what: What::LostChannel { output: place(output), granted, blocked } });
+        }
         events.sort();
         Ok(events)
     }
+}
+
+fn packet(flit: Flit) -> (NodeId, u64) {
+    (flit.source, flit.number)
+}
+
+fn place(output: OutputChannel) -> (NodeId, usize, usize) {
+    (output.node, output.port.into(), output.channel.into())
 }
 
 fn check(packets: &[Vec<Packet>], flit: Flit, index: u32) -> Result<(), String> {

@@ -23,6 +23,8 @@
 //! P accepts one flit per cycle over all its channels; it has channels, owners, lists and a scheme
 //! as any other port. A self-addressed packet goes from P to P in channel 0. The channel a port used
 //! last is initially 0.
+//!
+//! Two rules for slices can be added ([`SliceRules`]).
 
 mod rules;
 mod simulator;
@@ -47,6 +49,19 @@ pub struct Rules {
     pub remembers_channel: bool,
     /// Flits on a link take space in the queue they go to.
     pub flits_in_flight_take_space: bool,
+    /// Rules for slices, right or wrong as the network has them.
+    pub slices: SliceRules,
+}
+
+/// The two additions of cup-stacking-extended-2023, 7.2 (T08 and T10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SliceRules {
+    /// After step 4 of a cycle in which a node ejects a tail, its lists and the channels its ports
+    /// used last are as at the start.
+    pub reinitialise: bool,
+    /// The flits of a node's packet number k (from 0) enter the P queue only in a cycle before which
+    /// the node has ejected k tails.
+    pub interlock: bool,
 }
 
 impl Default for Rules {
@@ -58,6 +73,7 @@ impl Default for Rules {
             lists_turn: true,
             remembers_channel: true,
             flits_in_flight_take_space: true,
+            slices: SliceRules::default(),
         }
     }
 }
@@ -79,6 +95,19 @@ pub enum What {
     Blocked { link: LinkId },
     /// A flit left the network.
     Ejected { node: NodeId, source: NodeId, number: u64, index: u32 },
+    /// Queue selection granted this output channel (node, port, channel) to a packet (source,
+    /// number) while the header of another asked for it.
+    LostQueue { output: (NodeId, usize, usize), granted: (NodeId, u64), blocked: (NodeId, u64) },
+    /// Channel selection let this output channel send a flit of a packet while one of another packet
+    /// could have been sent by the same port.
+    LostChannel { output: (NodeId, usize, usize), granted: (NodeId, u64), blocked: (NodeId, u64) },
+}
+
+impl What {
+    /// Whether a flit moves.
+    pub fn is_move(&self) -> bool {
+        matches!(self, Self::Crosses { .. } | Self::Ejected { .. })
+    }
 }
 
 /// What became of one packet, in cycles.
@@ -121,6 +150,8 @@ pub enum End {
     /// In this cycle nothing moved, nothing was granted, nothing was in flight and nothing was to
     /// come, yet flits were left.
     Deadlock { cycle: u64 },
+    /// Nothing is left in the network, but interlocked nodes still have packets.
+    Interlocked { first: NodeId, count: usize },
 }
 
 /// Everything that was seen.
@@ -159,7 +190,7 @@ impl Run {
         for event in self.events.iter().filter(|event| event.cycle < cycle) {
             match event.what {
                 What::Crosses { .. } => totals.flit_hops += 1,
-                What::Blocked { .. } => {}
+                What::Blocked { .. } | What::LostQueue { .. } | What::LostChannel { .. } => {}
                 What::Ejected { .. } => {
                     totals.flits_delivered += 1;
                     totals.duration = event.cycle + 2;

@@ -55,6 +55,8 @@ struct Router {
     channel_used_last: Vec<usize>,
     /// Flits that have not entered the P queue yet.
     waiting: VecDeque<Flit>,
+    /// Tails ejected here.
+    received: u64,
 }
 
 /// A flit chosen to move: from an input queue to an output channel of the same router.
@@ -89,7 +91,7 @@ pub fn simulate(network: &Network, packets: &[Vec<Packet>], rules: &Rules) -> Ru
             break;
         }
         if !simulator.step() {
-            simulator.run.end = End::Deadlock { cycle: simulator.cycle };
+            simulator.run.end = simulator.standstill();
             break;
         }
         simulator.cycle += 1;
@@ -104,49 +106,31 @@ impl<'a> Simulator<'a> {
         let (shape, config) = (network.fabric().shape(), network.router());
         let channels = config.channels as usize;
         let p = 2 * shape.dimensions();
-        let ports = p + 1;
-        let mut routers = Vec::new();
-        for (node, packets) in packets.iter().enumerate() {
-            let list_of = |port: Port, channel: usize| {
-                let lists = &config.arbitration.port_lists;
-                let first = ((node * ports + port) * channels + channel) * ports;
-                let mut list = if lists.is_empty() {
-                    rules::first_list(shape)
-                } else {
-                    lists[first..first + ports].iter().map(|&port| port as Port).collect()
-                };
-                if !rules.lists_from_front {
-                    list.reverse();
-                }
-                list
-            };
-            let outputs_of = |port: Port| {
-                (0..channels).map(|channel| Output { owner: None, list: list_of(port, channel) }).collect()
-            };
-            routers.push(Router {
-                queues: vec![vec![Queue::default(); channels]; ports],
-                outputs: (0..ports).map(outputs_of).collect(),
-                channel_used_last: vec![0; ports],
-                waiting: packets
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(number, packet)| {
-                        let source = node as NodeId;
-                        let number = number as u64;
-                        let &Packet { destination, length, start, .. } = packet;
-                        (0..length).map(move |index| Flit {
-                            source,
-                            number,
-                            destination,
-                            length,
-                            start,
-                            index,
-                            hops: 0,
-                        })
-                    })
-                    .collect(),
-            });
-        }
+        let flits_of = |(node, packets): (usize, &Vec<Packet>)| {
+            let mut waiting = VecDeque::new();
+            for (packet, number) in packets.iter().zip(0..) {
+                let &Packet { destination, length, start, .. } = packet;
+                let source = node as NodeId;
+                waiting.extend((0..length).map(|index| Flit {
+                    source,
+                    number,
+                    destination,
+                    length,
+                    start,
+                    index,
+                    hops: 0,
+                }));
+            }
+            waiting
+        };
+        let routers = packets.iter().enumerate().map(flits_of).map(|waiting| Router {
+            queues: vec![vec![Queue::default(); channels]; p + 1],
+            outputs: vec![vec![Output { owner: None, list: Vec::new() }; channels]; p + 1],
+            channel_used_last: Vec::new(),
+            waiting,
+            received: 0,
+        });
+        let routers = routers.collect();
         let run = Run {
             end: End::Delivered,
             totals: Totals::default(),
@@ -157,7 +141,34 @@ impl<'a> Simulator<'a> {
         };
         let injected: Vec<_> = packets.iter().map(|packets| vec![0; packets.len()]).collect();
         let heads = injected.clone();
-        Self { shape, config, rules, channels, p, routers, cycle: 0, run, injected, heads }
+        let mut simulator =
+            Self { shape, config, rules, channels, p, routers, cycle: 0, run, injected, heads };
+        for node in simulator.nodes() {
+            simulator.initialise(node);
+        }
+        simulator
+    }
+
+    /// Sets the lists of a router and the channels its ports used last to what they are at first.
+    fn initialise(&mut self, node: NodeId) {
+        let ports = self.p + 1;
+        let given = &self.config.arbitration.port_lists;
+        let router = &mut self.routers[node as usize];
+        router.channel_used_last = vec![0; ports];
+        for port in 0..ports {
+            for channel in 0..self.channels {
+                let first = ((node as usize * ports + port) * self.channels + channel) * ports;
+                let mut list = if given.is_empty() {
+                    rules::first_list(self.shape)
+                } else {
+                    given[first..first + ports].iter().map(|&port| port as Port).collect()
+                };
+                if !self.rules.lists_from_front {
+                    list.reverse();
+                }
+                router.outputs[port][channel].list = list;
+            }
+        }
     }
 
     fn nodes(&self) -> std::ops::Range<NodeId> {
@@ -179,10 +190,31 @@ impl<'a> Simulator<'a> {
         let granted = self.select_queues();
         let sends = self.select_channels();
         let moved = !sends.is_empty();
+        let received_before: Vec<u64> = self.routers.iter().map(|router| router.received).collect();
         for send in sends {
             self.move_flit(&send);
         }
+        for node in self.nodes() {
+            let received = self.routers[node as usize].received != received_before[node as usize];
+            if self.rules.slices.reinitialise && received {
+                self.initialise(node);
+            }
+        }
         moved || granted || self.in_flight() || self.to_come()
+    }
+
+    /// Why nothing moves and nothing ever will.
+    fn standstill(&self) -> End {
+        if self
+            .routers
+            .iter()
+            .any(|router| router.queues.iter().flatten().any(|queue| !queue.flits.is_empty()))
+        {
+            return End::Deadlock { cycle: self.cycle };
+        }
+        let mut waiting = self.nodes().filter(|&node| !self.routers[node as usize].waiting.is_empty());
+        let first = waiting.next().unwrap();
+        End::Interlocked { first, count: 1 + waiting.count() }
     }
 
     fn in_flight(&self) -> bool {
@@ -213,7 +245,10 @@ impl<'a> Simulator<'a> {
         for router in &mut self.routers {
             let queue = &mut router.queues[self.p][0].flits;
             while queue.len() < self.config.buffer as usize
-                && router.waiting.front().is_some_and(|flit| flit.start <= self.cycle)
+                && router.waiting.front().is_some_and(|flit| {
+                    let locked = self.rules.slices.interlock && router.received < flit.number;
+                    flit.start <= self.cycle && !locked
+                })
             {
                 queue.extend(router.waiting.pop_front());
             }
@@ -278,6 +313,22 @@ impl<'a> Simulator<'a> {
                     };
                     let first = output.list.iter().find_map(|&port| Some((port, asks(port)?)));
                     if let Some((port, channel)) = first {
+                        let packet = |port: Port, channel: usize| {
+                            let front = router.queues[port][channel].flits.front().unwrap();
+                            (front.source, front.number)
+                        };
+                        for (other, asked) in requests.iter().enumerate() {
+                            for (other_channel, asked) in asked.iter().enumerate() {
+                                let lost = (other, other_channel) != (port, channel);
+                                if lost && *asked == Some((out, out_channel)) {
+                                    let granted = packet(port, channel);
+                                    let blocked = packet(other, other_channel);
+                                    let output = (node, out, out_channel);
+                                    let what = What::LostQueue { output, granted, blocked };
+                                    self.run.events.push(Event { cycle: self.cycle, what });
+                                }
+                            }
+                        }
                         output.owner = Some((port, channel));
                         router.queues[port][channel].owns_an_output = true;
                         if self.rules.lists_turn {
@@ -293,7 +344,7 @@ impl<'a> Simulator<'a> {
 
     /// Channel selection: the flits that move in this cycle.
     fn select_channels(&mut self) -> Vec<Send> {
-        let mut sends = Vec::new();
+        let (mut sends, mut lost) = (Vec::new(), Vec::new());
         for node in self.nodes() {
             for out in 0..=self.p {
                 let router = &self.routers[node as usize];
@@ -305,6 +356,15 @@ impl<'a> Simulator<'a> {
                 if let Some(channel) = order.iter().copied().find(may_send) {
                     let from = router.outputs[out][channel].owner.unwrap();
                     sends.push(Send { node, from, to: (out, channel) });
+                    let packet = |channel: usize| {
+                        let front = self.front_of_owner(node, out, channel).unwrap();
+                        (front.source, front.number)
+                    };
+                    for other in order.iter().copied().filter(|other| *other != channel && may_send(other)) {
+                        let (granted, blocked) = (packet(channel), packet(other));
+                        let what = What::LostChannel { output: (node, out, channel), granted, blocked };
+                        lost.push(Event { cycle: self.cycle, what });
+                    }
                     if self.rules.remembers_channel {
                         self.routers[node as usize].channel_used_last[out] = channel;
                     }
@@ -314,6 +374,7 @@ impl<'a> Simulator<'a> {
                 }
             }
         }
+        self.run.events.extend(lost);
         sends
     }
 
@@ -382,6 +443,7 @@ impl<'a> Simulator<'a> {
         }
         if flit.is_tail() {
             totals.packets_delivered += 1;
+            self.routers[node as usize].received += 1;
             totals.latency_sum += cycle - start;
             totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
             let injected = self.injected[source as usize][number as usize];
