@@ -1,1 +1,65 @@
-"""Published tables and figures, ours beside theirs, one file each."""
+"""Published tables and figures, ours beside theirs, one file each.
+
+Every module named in `MODULES` reproduces one table or figure through the public API. It has an
+``IDENTIFIER`` (paper/table), a ``TITLE``, and a function ``reproduce(context) -> Report``.
+
+Examples
+--------
+>>> from flitloom import papers
+>>> "cup-stacking-2022/table-2" in papers.identifiers()
+True
+>>> report = papers.reproduce("cup-stacking-extended-2023/table-2")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from flitloom.errors import SpecError
+from flitloom.papers.report import SOURCES, Cell, Context, Report
+
+__all__ = ["SOURCES", "Cell", "Context", "Report", "find", "identifiers", "reproduce"]
+
+#: Modules of this package that reproduce something, in the order they are listed to the user.
+MODULES = [
+    "cup_stacking_2022_table_2",
+    "cup_stacking_2022_figure_1",
+    "cup_stacking_2022_figure_2",
+    "cup_stacking_extended_2023_table_2",
+    "cup_stacking_extended_2023_figure_3",
+    "cup_stacking_extended_2023_figure_6a",
+]
+
+
+def identifiers() -> list[str]:
+    """Identifiers of all tables and figures, as ``paper/table``."""
+    return [_identifier(module) for module in MODULES]
+
+
+def find(identifier: str) -> ModuleType:
+    """The module that reproduces a table or figure.
+
+    Raises
+    ------
+    SpecError
+        There is none of that name.
+    """
+    for module in MODULES:
+        if _identifier(module) == identifier:
+            return import_module(f"flitloom.papers.{module}")
+    raise SpecError(f"papers: there is no {identifier!r}; there are {', '.join(identifiers())}")
+
+
+def reproduce(identifier: str, context: Context | None = None) -> Report:
+    """Compute a published table or figure anew."""
+    report = find(identifier).reproduce(context or Context())
+    assert isinstance(report, Report)
+    return report
+
+
+def _identifier(module: str) -> str:
+    """``cup_stacking_2022_table_2`` -> ``cup-stacking-2022/table-2``."""
+    words = module.split("_")
+    kind = max(index for index, word in enumerate(words) if word in {"table", "figure"})
+    return "-".join(words[:kind]) + "/" + "-".join(words[kind:])

@@ -27,7 +27,7 @@ def plot_link_time(result: Result, path: str | Path) -> None:
     compare_link_time([("", result)], path)
 
 
-def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path) -> None:
+def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path, *, share: float = 1.0) -> None:
     """Draw the link-time charts of several results side by side on one time scale.
 
     Horizontally the links, router by router, each router's in the order of its ports (N, E, S, W in two
@@ -40,13 +40,15 @@ def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path) -
         Titles and results.
     path : path
         The picture: PNG, PDF or SVG.
+    share : float
+        Share of the routers to draw, from the first on.
     """
     end = max(len(result.link_time) for _, result in results)
     slices = max(_slices(result) for _, result in results)
     with figure(path, 1.5 + 7 * len(results), 7) as drawing:
         panels = drawing.subplots(1, len(results), sharey=True, squeeze=False)[0]
         for axes, (title, result) in zip(panels, results, strict=True):
-            _draw(axes, result, end)
+            _draw(axes, result, end, share)
             text = f"{result.network.topology}: {result.duration} cycles"
             axes.set_title(f"{title}\n{text}" if title else text)
         panels[0].set_ylabel("time (cycles)")
@@ -56,12 +58,13 @@ def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path) -
         drawing.legend(handles=legend, loc="outside lower center", ncols=len(legend), frameon=False)
 
 
-def _draw(axes: Axes, result: Result, end: int) -> None:
+def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
     cells = result.link_time.to_numpy()
     dimensions = cells.shape[2] // 2
     # Ports in the routers' own order: + of the last dimension first, then all -.
     order = [*range(2 * dimensions - 2, -1, -2), *range(2 * dimensions - 1, 0, -2)]
     cells = cells[:, :, order].reshape(len(cells), -1)
+    cells = cells[:, : round(cells.shape[1] * share)]
     palette = np.ones((256, 3))
     for number in range(254):
         palette[1 + number] = to_rgb(_colour(number))

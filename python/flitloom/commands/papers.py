@@ -1,0 +1,118 @@
+"""``flitloom papers``: published tables and figures, ours beside theirs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from flitloom.errors import SpecError
+from flitloom.papers import Context, Report, find, identifiers, reproduce
+
+app = typer.Typer(
+    help="Reproduce published tables and figures, ours beside theirs.\n\n"
+    "Example: flitloom papers run cup-stacking-2022/table-2",
+    no_args_is_help=True,
+)
+
+
+@app.command("list")
+def list_(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List what can be reproduced.
+
+    Example: flitloom papers list
+    """
+    entries = [{"identifier": name, "title": find(name).TITLE} for name in identifiers()]
+    if json_:
+        typer.echo(json.dumps(entries, indent=2))
+        return
+    width = max(len(entry["identifier"]) for entry in entries)
+    for entry in entries:
+        typer.echo(f"{entry['identifier']:{width}}  {entry['title']}")
+
+
+@app.command("run")
+def run(
+    identifier: Annotated[str, typer.Argument(help="Which one, as 'flitloom papers list' names it.")],
+    json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for pictures and data [figures: .].")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
+    quick: Annotated[
+        bool | None, typer.Option("--quick/--full", help="A smaller budget, or the paper's.")
+    ] = None,
+) -> None:
+    """Compute a published table or figure anew.
+
+    Example: flitloom papers run cup-stacking-2022/table-2 --json
+    """
+    find(identifier)
+    folder = out or (Path() if "/figure" in identifier else None)
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise SpecError(f"--out: {out} is a file; name a folder")
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SpecError(f"--out: {out} cannot be made: {error.strerror}") from error
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, int] = {}
+
+        def progress(text: str, done: int, total: int) -> None:
+            if text not in tasks:
+                tasks[text] = bar.add_task(text, total=total)
+            bar.update(tasks[text], completed=done, total=total)  # type: ignore[arg-type]
+
+        report = reproduce(identifier, Context(folder, threads, seed, quick, progress))
+    if json_:
+        typer.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
+    else:
+        show(report)
+    for file in report.files:
+        typer.echo(f"wrote {file}", err=True)
+
+
+def show(report: Report) -> None:
+    """Print a report as a table: ours, and in parentheses the published value where it differs."""
+    rows = list(dict.fromkeys(cell.row for cell in report.cells))
+    columns = list(dict.fromkeys(cell.column for cell in report.cells))
+    by_place = {(cell.row, cell.column): cell for cell in report.cells}
+    table = Table()
+    table.add_column("", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        texts = []
+        for column in columns:
+            cell = by_place.get((row, column))
+            if cell is None:
+                texts.append("")
+            elif cell.status == "not reproduced":
+                texts.append(f"{text(cell.ours)} ({text(cell.paper)})")
+            else:
+                texts.append(text(cell.ours))
+        table.add_row(row, *texts)
+    typer.echo(f"{report.identifier}: {report.title}")
+    # Data is never folded to the width of a terminal.
+    Console(width=10_000).print(table)
+    published = [cell for cell in report.cells if cell.paper is not None]
+    if published:
+        reproduced = sum(cell.status == "reproduced" for cell in published)
+        typer.echo(f"{reproduced} of {len(published)} published values reproduced, others in parentheses.")
+    for remark in report.remarks:
+        typer.echo(f"Note: {remark}")
+    typer.echo(f"Source: {report.source}")
+
+
+def text(value: object) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,122 @@
+"""What a reproduction returns: cells with ours beside theirs, remarks and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+#: Citations of the papers, by the first part of an identifier.
+SOURCES = {
+    "cup-stacking-2022": (
+        "T. Yokota, K. Ootsu, S. Kojima: On a Cup-Stacking Concept in Repetitive Collective "
+        "Communication. IEICE Trans. Inf. & Syst. E105-D(7), 1325-1329, 2022. "
+        "doi:10.1587/transinf.2021EDL8098"
+    ),
+    "cup-stacking-extended-2023": (
+        "T. Yokota, K. Ootsu, S. Kojima: Enhancing Cup-Stacking Method for Collective Communication. "
+        "IEICE Trans. Inf. & Syst., 2023. doi:10.1587/transinf.2022EDP7179"
+    ),
+}
+
+Value = int | float | bool | str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published value and ours.
+
+    Attributes
+    ----------
+    row, column : str
+        Its place in the table.
+    paper : number, bool, str or None
+        The published value; ``None`` where only a picture was published.
+    ours : number, bool or str
+        What flitloom computes.
+    """
+
+    row: str
+    column: str
+    paper: Value
+    ours: Value
+
+    @property
+    def status(self) -> str:
+        """``reproduced``, ``not reproduced``, or ``no published value``."""
+        if self.paper is None:
+            return "no published value"
+        return "reproduced" if self.paper == self.ours else "not reproduced"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The cell by name."""
+        return {
+            "row": self.row,
+            "column": self.column,
+            "paper": self.paper,
+            "ours": self.ours,
+            "status": self.status,
+        }
+
+
+@dataclass
+class Report:
+    """A table or figure, computed anew.
+
+    Attributes
+    ----------
+    identifier, title : str
+        Which one.
+    cells : list of Cell
+        Ours beside theirs.
+    remarks : list of str
+        What a reader has to know to compare them.
+    files : list of Path
+        Pictures and data that were written.
+    """
+
+    identifier: str
+    title: str
+    cells: list[Cell]
+    remarks: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        """Citation of the paper."""
+        return SOURCES[self.identifier.split("/")[0]]
+
+
+@dataclass(frozen=True)
+class Context:
+    """How a reproduction runs.
+
+    Attributes
+    ----------
+    folder : Path or None
+        Where pictures and data go; without one none are written.
+    threads : int or None
+        Threads to use; by default all cores.
+    seed : int
+        Seed of everything random.
+    quick : bool or None
+        For reproductions with a choice: a smaller budget (True) or the papers' (False).
+    progress : callable or None
+        Called with a text, the steps done and the number of all.
+    """
+
+    folder: Path | None = None
+    threads: int | None = None
+    seed: int = 1
+    quick: bool | None = None
+    progress: Callable[[str, int, int], None] | None = None
+
+    def step(self, text: str) -> Callable[[int, int], None] | None:
+        """A progress callback for one step named `text`."""
+        progress = self.progress
+        return None if progress is None else lambda done, total: progress(text, done, total)
+
+    def file(self, identifier: str, ending: str) -> Path | None:
+        """Where a file of a reproduction goes, if anywhere."""
+        return self.folder / (identifier.replace("/", "-") + ending) if self.folder else None

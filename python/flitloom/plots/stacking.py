@@ -1,0 +1,48 @@
+"""Duration over the interval between slices: the papers' curves of simple stacking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from flitloom.plots.canvas import figure
+from flitloom.stacking import Stacking
+
+
+def plot_stackings(
+    panels: Mapping[str, Sequence[tuple[str, Stacking]]], path: str | Path, *, columns: int = 3
+) -> None:
+    """Draw curves of simple stacking, a panel per entry (cup-stacking-2022, Fig. 1).
+
+    Parameters
+    ----------
+    panels : mapping of str to sequence of (str, Stacking)
+        Titles, and the curves of a panel with their labels.
+    path : path
+        The picture: PNG, PDF or SVG.
+    columns : int
+        Panels side by side.
+    """
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    with figure(path, 1 + 5 * columns, 3.8 * rows + 0.5) as drawing:
+        grid = drawing.subplots(rows, columns, squeeze=False).ravel()
+        for axes, (title, curves) in zip(grid, panels.items(), strict=False):
+            _draw(axes, title, curves)
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
+
+
+def _draw(axes: Axes, title: str, curves: Sequence[tuple[str, Stacking]]) -> None:
+    for label, stacking in curves:
+        (line,) = axes.plot(stacking.intervals, stacking.durations, label=label, linewidth=1)
+        axes.plot(stacking.interval, stacking.duration, "o", color=line.get_color(), markersize=4)
+    for whole in sorted({stacking.whole for _, stacking in curves}):
+        axes.axhline(whole, color="black", linewidth=1, label=f"whole packet: {whole}")
+    axes.set_title(title)
+    axes.set_xlabel("interval between slices (cycles)")
+    axes.set_ylabel("duration (cycles)")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")

@@ -1,0 +1,85 @@
+"""The papers' tables: ours is pinned whole, and what is known to be reproduced stays so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flitloom import papers
+from flitloom.commands import run
+from flitloom.papers import Cell, Context
+
+# Ours of the letter's Table 2 and the extended paper's, as an independent prototype of the same router
+# text printed them.
+LETTER = {
+    "bcmp": [65, 45, 114, 99, 212, 174],
+    "brev": [103, 100, 194, 173, 376, 323],
+    "brot": [92, 70, 165, 148, 326, 260],
+    "shfl": [95, 68, 246, 153, 528, 269],
+    "torn": [67, 64, 123, 131, 235, 259],
+    "trns": [74, 64, 130, 138, 242, 266],
+}
+EXTENDED = {
+    "bcmp": [99, 99, 99, 99, 99, 99, 99, 99, 99, 99],
+    "brev": [173, 198, 173, 196, 171, 191, 177, 177, 191, 202],
+    "brot": [148, 162, 148, 162, 176, 146, 189, 189, 146, 147],
+    "shfl": [153, 152, 153, 152, 153, 152, 158, 158, 152, 150],
+    "torn": [131] * 10,
+    "trns": [138] * 10,
+}
+
+
+def rows(identifier: str) -> dict[str, list[object]]:
+    table: dict[str, list[object]] = {}
+    for cell in papers.reproduce(identifier).cells:
+        table.setdefault(cell.row, []).append(cell.ours)
+    return table
+
+
+def test_letter_table_2_is_ours_cell_for_cell() -> None:
+    assert rows("cup-stacking-2022/table-2") == LETTER
+
+
+def test_extended_table_2_is_ours_cell_for_cell() -> None:
+    assert rows("cup-stacking-extended-2023/table-2") == EXTENDED
+
+
+@pytest.mark.parametrize("identifier", [name for name in papers.identifiers() if "/figure" in name])
+def test_figures_come_out_as_picture_and_data(
+    identifier: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not identifier.startswith("cup-stacking"):
+        pytest.skip("pictures of other papers have their own tests")
+    assert run(["papers", "run", identifier, "--json", "--out", str(tmp_path)]) == 0
+    cells = json.loads(capsys.readouterr().out)
+    assert all({"row", "column", "paper", "ours"} <= cell.keys() for cell in cells)
+    picture, data = sorted(tmp_path.iterdir(), key=lambda file: file.suffix != ".png")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert data.stat().st_size > 1000
+
+
+def test_every_reproduction_says_what_it_is() -> None:
+    for identifier in papers.identifiers():
+        module = papers.find(identifier)
+        assert identifier == module.IDENTIFIER
+        assert module.TITLE
+        assert identifier.split("/")[0] in papers.SOURCES
+
+
+def test_a_cell_is_reproduced_only_if_equal() -> None:
+    assert Cell("", "", 3, 3).status == "reproduced"
+    assert Cell("", "", 3, 4).status == "not reproduced"
+    assert Cell("", "", None, 4).status == "no published value"
+
+
+def test_an_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["papers", "run", "cup-stacking-2022/table-9"]) == 2
+    assert "there is no 'cup-stacking-2022/table-9'; there are" in capsys.readouterr().err
+
+
+def test_steps_name_themselves() -> None:
+    seen: list[tuple[str, int, int]] = []
+    step = Context(progress=lambda *told: seen.append(told)).step("runs")
+    assert step is not None
+    step(1, 2)
+    assert seen == [("runs", 1, 2)]
