@@ -29,7 +29,7 @@ $(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
 	touch $@
 
 demo: build
-	$(BIN)/flitloom version
+	$(BIN)/flitloom demo --out demo-output
 
 lint: build
 	cargo fmt --all --check

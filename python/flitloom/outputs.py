@@ -32,6 +32,26 @@ def check_output(file: str | Path, suffixes: tuple[str, ...] = (), place: str = 
     return file
 
 
+def make_folder(folder: str | Path, place: str = "--out") -> Path:
+    """Make a folder for outputs, unless it is there.
+
+    Raises
+    ------
+    SpecError
+        It is a file, or cannot be made or written to.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise SpecError(f"{place}: {folder} is a file; name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError(f"{place}: {folder} cannot be made: {error.strerror}") from error
+    if not os.access(folder, os.W_OK):
+        raise SpecError(f"{place}: {folder} cannot be written to: permission denied")
+    return folder
+
+
 @contextmanager
 def replacing(file: str | Path) -> Iterator[Path]:
     """A temporary file beside `file` that takes its place when the block ends well."""

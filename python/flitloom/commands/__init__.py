@@ -11,7 +11,7 @@ import typer
 from flitloom.errors import FlitloomError
 
 #: Every verb is a module of this package with a function ``command`` or a Typer group ``app``.
-VERBS = ["papers", "version"]
+VERBS = ["demo", "papers", "version"]
 
 
 def build(verbs: list[str]) -> typer.Typer:

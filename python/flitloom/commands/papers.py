@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from flitloom.errors import SpecError
+from flitloom.outputs import make_folder
 from flitloom.papers import Context, Report, find, identifiers, reproduce
 
 app = typer.Typer(
@@ -54,12 +54,7 @@ def run(
     find(identifier)
     folder = out or (Path() if "/figure" in identifier else None)
     if out is not None:
-        if out.exists() and not out.is_dir():
-            raise SpecError(f"--out: {out} is a file; name a folder")
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SpecError(f"--out: {out} cannot be made: {error.strerror}") from error
+        make_folder(out)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
