@@ -4,6 +4,7 @@ pub mod general;
 mod lower_bound;
 mod network;
 mod outcome;
+pub mod planes;
 mod sweep;
 
 pub use lower_bound::{Bottleneck, LowerBound, lower_bound};

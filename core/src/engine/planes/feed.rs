@@ -1,0 +1,262 @@
+//! The nodes' packets: which are started when, and their headers' data as planes.
+//!
+//! Work is done per packet only. A node without a packet waits in a wheel of start cycles; one that
+//! has just sent a tail takes its next packet at once if that has started.
+
+use super::{
+    lanes::{Axis, Tiling},
+    vector::{Vector, words_mut},
+};
+use crate::{
+    fabric::{NodeId, Sign},
+    routing::dimension_order,
+    traffic::{PacketList, Workload},
+};
+
+/// Slots of the wheel; later starts go round again.
+const SLOTS: usize = 1024;
+const NONE: u32 = u32::MAX;
+
+/// A packet that has entered the processor queue, kept while tags are in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Loaded {
+    /// Its source, counted over all copies.
+    pub source: u32,
+    /// Where it goes.
+    pub destination: NodeId,
+    /// Its start.
+    pub start: u64,
+}
+
+/// All nodes of all copies.
+pub struct Feed<'w> {
+    workload: &'w Workload,
+    x: Axis,
+    y: Axis,
+    nodes: usize,
+    /// Bit of every node: `block * bits + lane`.
+    pub places: Vec<u32>,
+    /// Node of every bit.
+    owners: Vec<u32>,
+    /// Delay added to every start of a node's packets; empty for none.
+    delays: Vec<u64>,
+    taken: Vec<u32>,
+    next_start: Vec<u64>,
+    wheel: Vec<u32>,
+    /// Next node in the same slot of the wheel.
+    behind: Vec<u32>,
+    waiting: usize,
+    /// Packets taken, per copy.
+    pub loaded: Vec<u64>,
+    /// Sum of their starts, per copy, modulo 2^64.
+    pub start_sum: Vec<u64>,
+    /// Bits of a tag, zero for none.
+    pub tag_bits: usize,
+    /// Packets taken since tags came into use.
+    pub log: Vec<Loaded>,
+}
+
+impl<'w> Feed<'w> {
+    /// The nodes of a tiling, before [`reset`](Self::reset).
+    pub fn new(workload: &'w Workload, tiling: &Tiling, bits: usize) -> Self {
+        let (nodes, copies) = (tiling.nodes(), tiling.copies as usize);
+        let all = nodes * copies;
+        let places: Vec<u32> =
+            (0..all).map(|node| tiling.place(node / nodes, (node % nodes) as NodeId)).collect();
+        let mut owners = vec![NONE; tiling.blocks() * bits];
+        for (node, &place) in places.iter().enumerate() {
+            owners[place as usize] = node as u32;
+        }
+        Self {
+            workload,
+            x: tiling.x,
+            y: tiling.y,
+            nodes,
+            places,
+            owners,
+            delays: Vec::new(),
+            taken: vec![0; all],
+            next_start: vec![0; all],
+            wheel: vec![NONE; SLOTS],
+            behind: vec![NONE; all],
+            waiting: 0,
+            loaded: vec![0; copies],
+            start_sum: vec![0; copies],
+            tag_bits: 0,
+            log: Vec::new(),
+        }
+    }
+
+    /// Back to cycle 0.
+    pub fn reset(&mut self) {
+        self.taken.fill(0);
+        self.wheel.fill(NONE);
+        self.loaded.fill(0);
+        self.start_sum.fill(0);
+        self.tag_bits = 0;
+        self.log.clear();
+        self.waiting = 0;
+        for node in 0..self.taken.len() {
+            self.next_start[node] = self.start_after(node, 0);
+            if self.next_start[node] != u64::MAX {
+                self.wait(node as u32);
+            }
+        }
+    }
+
+    /// Delays all packets of a node, counted over all copies.
+    pub fn set_delay(&mut self, node: usize, delay: u64) {
+        if self.delays.is_empty() {
+            self.delays = vec![0; self.taken.len()];
+        }
+        self.delays[node] = delay;
+    }
+
+    /// Bytes of the state of all nodes.
+    pub fn bytes(&self) -> usize {
+        let words = self.places.len() + self.owners.len() + self.taken.len() + self.behind.len();
+        4 * (words + self.wheel.len()) + 8 * (self.next_start.len() + self.delays.len())
+    }
+
+    /// Node of a bit, counted over all copies.
+    #[inline(always)]
+    pub fn node_at(&self, place: usize) -> u32 {
+        self.owners[place]
+    }
+
+    /// Whether all packets have been taken.
+    pub fn is_exhausted(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// The earliest start of a waiting node at or after `cycle`.
+    pub fn next_event(&self, cycle: u64) -> Option<u64> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let in_slot = |slot: usize| {
+            let mut node = self.wheel[slot];
+            std::iter::from_fn(move || {
+                let here = (node != NONE).then_some(node)?;
+                node = self.behind[here as usize];
+                Some(self.next_start[here as usize])
+            })
+        };
+        let soon = (cycle..cycle + SLOTS as u64)
+            .find(|&start| in_slot(start as usize % SLOTS).any(|other| other == start));
+        soon.or_else(|| (0..SLOTS).flat_map(in_slot).min())
+    }
+
+    /// Starts the packets that are due at `cycle`.
+    #[inline(always)]
+    pub fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut [V], stride: usize) {
+        let mut node = std::mem::replace(&mut self.wheel[cycle as usize % SLOTS], NONE);
+        while node != NONE {
+            let next = self.behind[node as usize];
+            self.waiting -= 1;
+            if self.next_start[node as usize] <= cycle {
+                self.take(node, packets, stride);
+            } else {
+                self.wait(node);
+            }
+            node = next;
+        }
+    }
+
+    /// A node has sent its packet; the next one starts now or waits for its time.
+    #[inline(always)]
+    pub fn sent<V: Vector>(&mut self, node: u32, next_cycle: u64, packets: &mut [V], stride: usize) {
+        let start = self.next_start[node as usize];
+        if start <= next_cycle {
+            self.take(node, packets, stride);
+        } else if start != u64::MAX {
+            self.wait(node);
+        }
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, node: u32) {
+        let slot = &mut self.wheel[self.next_start[node as usize] as usize % SLOTS];
+        self.behind[node as usize] = std::mem::replace(slot, node);
+        self.waiting += 1;
+    }
+
+    /// Start of the packet that follows those taken.
+    #[inline(always)]
+    fn start_after(&self, all: usize, from: u64) -> u64 {
+        let (node, number) = ((all % self.nodes) as NodeId, self.taken[all]);
+        match self.workload {
+            Workload::Packets(list) => {
+                let delay = self.delays.get(all).copied().unwrap_or(0);
+                list.of(node).get(number as usize).map_or(u64::MAX, |packet| packet.start + delay)
+            }
+            Workload::Load(load) => load.start(node, number.into(), from).unwrap_or(u64::MAX),
+        }
+    }
+
+    #[inline(always)]
+    fn take<V: Vector>(&mut self, all: u32, packets: &mut [V], stride: usize) {
+        let index = all as usize;
+        let (copy, node) = (index / self.nodes, (index % self.nodes) as NodeId);
+        let (number, start) = (self.taken[index], self.next_start[index]);
+        let destination = match self.workload {
+            Workload::Packets(list) => list.of(node)[number as usize].destination,
+            Workload::Load(load) => load.destinations().of(node, number.into()),
+        };
+        self.taken[index] = number + 1;
+        self.next_start[index] = self.start_after(index, start + 1);
+        self.loaded[copy] += 1;
+        self.start_sum[copy] = self.start_sum[copy].wrapping_add(start);
+        let mut header = self.header(node, destination);
+        if self.tag_bits > 0 {
+            header |= self.tag(all) << (7 + self.x.bits() + self.y.bits());
+            self.log.push(Loaded { source: all, destination, start });
+        }
+        let place = self.places[index] as usize;
+        let (block, lane) = (place / V::BITS, place % V::BITS);
+        let planes = words_mut(&mut packets[block * stride..][..stride]);
+        let (word, bit) = (lane / 64, lane % 64);
+        for plane in planes.chunks_exact_mut(V::WORDS) {
+            plane[word] = plane[word] & !(1 << bit) | (header & 1) << bit;
+            header >>= 1;
+        }
+    }
+
+    /// The tag of a source: its number, and a bit that says that it is known.
+    pub fn tag(&self, all: u32) -> u64 {
+        u64::from(all) | 1 << (self.tag_bits - 1)
+    }
+
+    /// The planes of a packet at its source: "has flits", its output (+x, -x, +y, -y, P), the sign
+    /// of y, then x and y of the destination.
+    #[inline(always)]
+    fn header(&self, source: NodeId, destination: NodeId) -> u64 {
+        let (from_x, from_y) = (source % self.x.size, source / self.x.size);
+        let (to_x, to_y) = (destination % self.x.size, destination / self.x.size);
+        let sign = |axis: &Axis, from, to| dimension_order::sign(axis.size, axis.wraps, from, to);
+        let (x, y) = (sign(&self.x, from_x, to_x), sign(&self.y, from_y, to_y));
+        let minus = |sign: Option<Sign>| u64::from(sign == Some(Sign::Minus));
+        let output = if x.is_some() {
+            minus(x)
+        } else if y.is_some() {
+            2 + minus(y)
+        } else {
+            4
+        };
+        1 | 2 << output | minus(y) << 6 | u64::from(to_x) << 7 | u64::from(to_y) << (7 + self.x.bits())
+    }
+}
+
+/// Packet length of a workload, if it is the same for all packets.
+pub fn uniform_length(workload: &Workload) -> Option<u32> {
+    match workload {
+        Workload::Load(load) => Some(load.length()),
+        Workload::Packets(list) => uniform_list_length(list),
+    }
+}
+
+fn uniform_list_length(list: &PacketList) -> Option<u32> {
+    let mut lengths = list.iter().map(|(_, packet)| packet.length);
+    let first = lengths.next().unwrap_or(1);
+    lengths.all(|length| length == first).then_some(first)
+}

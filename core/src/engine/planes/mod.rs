@@ -1,0 +1,392 @@
+//! The plane engine: regular networks as a cellular automaton in bit planes.
+//!
+//! Every variable of a router - an owner, a precedence, a bit of an occupancy - is a plane with one
+//! bit per router, and a cycle is a fixed sequence of logic operations on vectors of 64 to 512
+//! routers. Dimension-order routing and datelines leave eleven input queues per router, so that a
+//! router takes about 40 bytes. Outcomes equal those of [`general`](super::general) bit for bit.
+//!
+//! [`supports`] says what it covers. Packets need no identity here, so it serves no probes except
+//! the occupation of links.
+
+mod arbiter;
+mod block;
+mod cycle;
+mod feed;
+mod genes;
+mod lanes;
+mod machine;
+mod occupation;
+mod tags;
+mod vector;
+
+use super::{Network, Outcome, SimulationError, general, general::Options};
+use crate::{
+    fabric::{Direction, NodeId},
+    probe::NoProbe,
+    router::{ChannelScheme, FlowControl, RouterConfig},
+    traffic::Workload,
+};
+use machine::{Engine, Failure, Machine, Plan};
+use thiserror::Error;
+use vector::Words;
+
+/// Deepest buffer in flits.
+pub const MAX_BUFFER: u16 = 16;
+/// Most headers one queue may hold.
+pub const MAX_HEADERS: u32 = 4;
+
+/// The vectors the planes are made of; the outcome does not depend on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InstructionSet {
+    /// 64 bits, any processor.
+    Word,
+    /// 256 bits as four words, any processor.
+    Words,
+    /// 256 bits, x86-64 with AVX2.
+    Avx2,
+    /// 512 bits, x86-64 with AVX-512 (F, BW, DQ, VL).
+    Avx512,
+}
+
+impl InstructionSet {
+    /// All sets.
+    pub const ALL: [Self; 4] = [Self::Word, Self::Words, Self::Avx2, Self::Avx512];
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Word | Self::Words => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => vector::Avx2::available(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => vector::Avx512::available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// Bits of a vector.
+    pub fn bits(self) -> usize {
+        match self {
+            Self::Word => 64,
+            Self::Words | Self::Avx2 => 256,
+            Self::Avx512 => 512,
+        }
+    }
+
+    /// The fastest set of this processor for `networks` copies of a network: the widest one that the
+    /// routers fill, or else the narrowest that holds them all.
+    pub fn best(network: &Network, networks: usize) -> Self {
+        let lanes =
+            |set: Self| lanes::Tiling::new(network.fabric().shape(), set.bits(), networks).lanes() as usize;
+        let wide = if Self::Avx2.is_available() { Self::Avx2 } else { Self::Words };
+        [Self::Avx512, wide]
+            .into_iter()
+            .find(|&set| set.is_available() && 2 * lanes(set) > set.bits())
+            .unwrap_or(Self::Word)
+    }
+}
+
+/// Why the planes do not cover a case.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Unsupported {
+    /// More than two dimensions.
+    #[error("planes cover one and two dimensions, not {0}")]
+    Dimensions(usize),
+    /// Something has failed.
+    #[error("planes cover healthy networks only")]
+    Failures,
+    /// Too few virtual channels to keep the datelines apart.
+    #[error("planes need {needed} virtual channels here, not {given}")]
+    Channels {
+        /// Channels of the router.
+        given: u8,
+        /// Channels that keep the network free of deadlock.
+        needed: u8,
+    },
+    /// Buffers too deep.
+    #[error("planes cover buffers up to {MAX_BUFFER} flits, not {0}")]
+    Buffer(u16),
+    /// Links too slow.
+    #[error("planes cover links of one cycle, not {0}")]
+    Latency(u16),
+    /// Virtual cut-through.
+    #[error("planes cover wormhole flow control only")]
+    FlowControl,
+    /// Packets of several lengths.
+    #[error("planes cover packets of one length only")]
+    Lengths,
+    /// Packets so short that a queue holds too many headers.
+    #[error("planes cover up to {MAX_HEADERS} headers per queue, not {0}")]
+    Headers(u32),
+    /// The workload is for another number of nodes.
+    #[error("the workload is for another number of nodes")]
+    Nodes,
+}
+
+/// Whether the planes cover a case: a healthy torus or mesh of one or two dimensions with any sizes,
+/// at least as many virtual channels as it needs to be free of deadlock, buffers up to 16 flits,
+/// latency of one cycle and wormhole flow control, with any arbitration settings; and packets of
+/// one length, of which a queue holds four at most.
+///
+/// # Errors
+/// What is not covered.
+pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupported> {
+    let (shape, router) = (network.fabric().shape(), network.router());
+    if shape.dimensions() > 2 {
+        return Err(Unsupported::Dimensions(shape.dimensions()));
+    }
+    if !network.fabric().is_healthy() {
+        return Err(Unsupported::Failures);
+    }
+    let needed = RouterConfig::channels_needed(shape);
+    if router.channels < needed {
+        return Err(Unsupported::Channels { given: router.channels, needed });
+    }
+    if router.buffer > MAX_BUFFER {
+        return Err(Unsupported::Buffer(router.buffer));
+    }
+    if router.latency != 1 {
+        return Err(Unsupported::Latency(router.latency));
+    }
+    if router.flow_control != FlowControl::Wormhole {
+        return Err(Unsupported::FlowControl);
+    }
+    let length = feed::uniform_length(workload).ok_or(Unsupported::Lengths)?;
+    let headers = u32::from(router.buffer).div_ceil(length.max(1));
+    if headers > MAX_HEADERS {
+        return Err(Unsupported::Headers(headers));
+    }
+    match workload {
+        Workload::Packets(list) if list.nodes() != shape.nodes() => Err(Unsupported::Nodes),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the planes are likely to be faster than the general engine: their lanes must be filled.
+/// Sizes with few factors of two leave most of a vector empty.
+pub fn pays(network: &Network) -> bool {
+    lanes::Tiling::new(network.fabric().shape(), 64, 1).lanes() >= 16
+}
+
+/// Simulates a workload until everything is delivered or `options` end it, as
+/// [`general::simulate`] does.
+///
+/// ```
+/// use flitloom_core::{
+///     engine::{Network, planes},
+///     fabric::{Fabric, Shape},
+///     router::RouterConfig,
+///     traffic::{Collective, Pattern, Workload},
+/// };
+/// let shape = Shape::torus(&[16, 16])?;
+/// let destinations = Pattern::Transpose.destinations(&shape, 0)?;
+/// let packets = Collective::default().packet_list(shape.nodes(), &destinations)?;
+/// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+/// let workload = Workload::Packets(packets);
+/// assert_eq!(planes::supports(&network, &workload), Ok(()));
+/// let set = planes::InstructionSet::best(&network, 1);
+/// let outcome = planes::simulate(&network, &workload, &Default::default(), set)?;
+/// assert_eq!(outcome.duration, 74); // cup-stacking-2022, Table 2
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A case that is not covered, or an instruction set this processor does not have, goes to the
+/// general engine.
+///
+/// # Errors
+/// As [`general::simulate`].
+pub fn simulate(
+    network: &Network,
+    workload: &Workload,
+    options: &Options,
+    set: InstructionSet,
+) -> Result<Outcome, SimulationError> {
+    match Planes::new(network, workload, Settings { set: Some(set), ..Settings::default() }) {
+        Ok(mut planes) => planes.run(options).map(|outcomes| outcomes[0].clone()),
+        Err(_) => general::simulate(network, workload, options, &mut NoProbe),
+    }
+}
+
+/// What a [`Planes`] is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The vectors; the best ones if none are named.
+    pub set: Option<InstructionSet>,
+    /// Networks to be simulated side by side, each with settings of its own. As many as fit in a
+    /// vector are made: [`Planes::networks`].
+    pub networks: usize,
+    /// Whether [`Outcome::fingerprint`] is computed; otherwise it is 0.
+    pub fingerprints: bool,
+    /// Whether the first and last cycle of every link are kept.
+    pub occupation: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { set: None, networks: 1, fingerprints: true, occupation: false }
+    }
+}
+
+/// A network and a workload prepared for many simulations: settings of single routers are changed in
+/// place, and runs allocate nothing.
+///
+/// ```
+/// use flitloom_core::{
+///     engine::{Network, planes::{Planes, Settings}},
+///     fabric::{Fabric, Shape},
+///     router::{ChannelScheme, RouterConfig},
+///     traffic::{Collective, Pattern, Workload},
+/// };
+/// let shape = Shape::torus(&[16, 16])?;
+/// let destinations = Pattern::Tornado.destinations(&shape, 0)?;
+/// let packets = Collective::default().packet_list(shape.nodes(), &destinations)?;
+/// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+/// let workload = Workload::Packets(packets);
+/// let mut planes = Planes::new(&network, &workload, Settings::default())?;
+/// assert_eq!(planes.run(&Default::default())?[0].duration, 67);
+/// planes.set_delay(0, 17, 3);
+/// planes.set_scheme(0, 17, 0, ChannelScheme::C05);
+/// planes.set_port_list(0, 17, 4, 0, &[0, 1, 2, 3, 4]);
+/// assert!(planes.run(&Default::default())?[0].duration >= 67);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Planes<'w> {
+    engine: Box<dyn Engine + 'w>,
+    network: &'w Network,
+    workload: &'w Workload,
+    ports: usize,
+}
+
+impl<'w> Planes<'w> {
+    /// Prepares a network for a workload; `settings.set` falls back to the best available one.
+    ///
+    /// # Errors
+    /// The case is not covered; see [`supports`].
+    pub fn new(
+        network: &'w Network,
+        workload: &'w Workload,
+        settings: Settings,
+    ) -> Result<Self, Unsupported> {
+        supports(network, workload)?;
+        let set = settings.set.filter(|set| set.is_available());
+        let set = set.unwrap_or_else(|| InstructionSet::best(network, settings.networks));
+        let plan = Plan {
+            workload,
+            // A list without packets has no length.
+            length: feed::uniform_length(workload).unwrap_or(1).max(1),
+            copies: settings.networks,
+            fingerprints: settings.fingerprints,
+            occupation: settings.occupation,
+        };
+        let engine: Box<dyn Engine + 'w> = match set {
+            InstructionSet::Word => build::<Words<1>>(network, &plan),
+            InstructionSet::Words => build::<Words<4>>(network, &plan),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => build::<vector::Avx2>(network, &plan),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => build::<vector::Avx512>(network, &plan),
+            #[cfg(not(target_arch = "x86_64"))]
+            InstructionSet::Avx2 | InstructionSet::Avx512 => build::<Words<4>>(network, &plan),
+        };
+        let ports = network.fabric().shape().directions() + 1;
+        Ok(Self { engine, network, workload, ports })
+    }
+
+    /// Networks simulated side by side.
+    pub fn networks(&self) -> usize {
+        self.engine.copies()
+    }
+
+    /// Simulates from empty networks; one outcome per network.
+    ///
+    /// # Errors
+    /// As [`general::simulate`]. A deadlock is reported by the general engine, with the network's
+    /// own arbitration settings.
+    pub fn run(&mut self, options: &Options) -> Result<&[Outcome], SimulationError> {
+        match self.engine.run(options) {
+            Ok(outcomes) => Ok(outcomes),
+            Err(Failure::Simulation(error)) => Err(error),
+            Err(Failure::Stuck | Failure::TagsTooYoung) => {
+                general::simulate(self.network, self.workload, options, &mut NoProbe)?;
+                Err(SimulationError::Interrupted(0))
+            }
+        }
+    }
+
+    /// Adds a delay in cycles to the starts of all packets of a node.
+    pub fn set_delay(&mut self, network: usize, node: NodeId, cycles: u64) {
+        self.engine.set_delay(network, node, cycles);
+    }
+
+    /// Sets the channel-selection scheme of an output port.
+    pub fn set_scheme(&mut self, network: usize, node: NodeId, port: usize, scheme: ChannelScheme) {
+        self.engine.set_scheme(network, node, port, scheme);
+    }
+
+    /// Sets the port list of an output channel: a permutation of the input ports.
+    pub fn set_port_list(&mut self, network: usize, node: NodeId, port: usize, channel: u8, list: &[u8]) {
+        debug_assert_eq!(list.len(), self.ports);
+        self.engine.set_port_list(network, node, port, channel, list);
+    }
+
+    /// First and last cycle in which a flit crossed a link in the last run, if it was used and
+    /// occupation is kept.
+    pub fn link_cycles(&self, network: usize, node: NodeId, direction: Direction) -> Option<(u64, u64)> {
+        self.engine.link_cycles(network, node, direction.index())
+    }
+
+    /// Bytes of state and settings, all networks together.
+    pub fn bytes(&self) -> usize {
+        self.engine.bytes()
+    }
+}
+
+fn build<'w, V: vector::Vector>(network: &Network, plan: &Plan<'w>) -> Box<dyn Engine + 'w> {
+    // Three planes hold the papers' buffers of four flits without an offset.
+    match network.router().buffer {
+        4 => Box::new(Machine::<V, 3>::new(network, plan)),
+        _ => Box::new(Machine::<V, 5>::new(network, plan)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::{Fabric, Shape},
+        traffic::{OpenLoad, Pattern},
+    };
+
+    #[test]
+    fn one_flipped_plane_bit_is_noticed() {
+        let shape = Shape::torus(&[8, 8]).unwrap();
+        let pattern = Pattern::Hotspot { fraction: 0.3, target: 19 };
+        let destinations = pattern.destinations(&shape, 7).unwrap();
+        let load = Workload::Load(OpenLoad::new(destinations, 0.3, 8, 200, 7).unwrap());
+        let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+        let options = Options { cycle_limit: Some(5000), ..Options::default() };
+        let expected = general::simulate(&network, &load, &options, &mut NoProbe);
+        for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+            let settings = Settings { set: Some(set), ..Settings::default() };
+            let mut planes = Planes::new(&network, &load, settings).unwrap();
+            assert_eq!(planes.run(&options).map(|outcomes| outcomes[0].clone()), expected);
+            planes.engine.corrupt(19);
+            let corrupted = planes.run(&options).map(|outcomes| outcomes[0].clone());
+            assert_ne!(corrupted, expected, "{set:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_covered_says_so() {
+        let shape = Shape::torus(&[4, 4, 4]).unwrap();
+        let random = Pattern::Random.destinations(&shape, 1).unwrap();
+        let load = Workload::Load(OpenLoad::new(random, 0.1, 8, 10, 1).unwrap());
+        let router = RouterConfig::for_shape(&shape);
+        let network = Network::new(Fabric::new(shape), router).unwrap();
+        assert_eq!(supports(&network, &load), Err(Unsupported::Dimensions(3)));
+        let set = InstructionSet::best(&network, 1);
+        let outcome = simulate(&network, &load, &Options::default(), set);
+        assert_eq!(outcome, general::simulate(&network, &load, &Options::default(), &mut NoProbe));
+    }
+}

@@ -1,0 +1,331 @@
+//! Bit vectors: plain words everywhere, 256 and 512 bits on x86-64. The only unsafe code of the core.
+
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+/// Work to be done inside the one function that is compiled for an instruction set.
+pub trait Task {
+    /// What it returns.
+    type Output;
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the
+    /// instruction set of the caller.
+    fn run(self) -> Self::Output;
+}
+
+/// A fixed number of 64-bit words, operated on at once.
+///
+/// # Safety
+/// An implementation has the size of `WORDS` times `u64`, at least its alignment, no padding, and
+/// any bits are a valid value.
+pub unsafe trait Vector:
+    Copy
+    + Send
+    + Sync
+    + 'static
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + Not<Output = Self>
+{
+    /// Number of 64-bit words.
+    const WORDS: usize;
+    /// Number of bits.
+    const BITS: usize = 64 * Self::WORDS;
+    /// An order of words, for [`permute`](Self::permute).
+    type Order: Copy + Send + Sync;
+
+    /// The same word everywhere.
+    fn splat(word: u64) -> Self;
+    /// Shifts every word left; all bits leave it at 64.
+    fn shift_left(self, count: u32) -> Self;
+    /// Shifts every word right; all bits leave it at 64.
+    fn shift_right(self, count: u32) -> Self;
+    /// The order in which word `i` comes from word `from(i)`.
+    fn order(from: impl Fn(usize) -> usize) -> Self::Order;
+    /// Reorders the words.
+    fn permute(self, order: Self::Order) -> Self;
+    /// Whether any bit is set.
+    fn any(self) -> bool;
+    /// Runs a task compiled for this instruction set.
+    fn enter<T: Task>(task: T) -> T::Output;
+
+    /// All bits clear.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(0)
+    }
+
+    /// All bits set.
+    #[inline(always)]
+    fn ones() -> Self {
+        Self::splat(u64::MAX)
+    }
+
+    /// The bits of `yes` where `self` is set, else those of `no`.
+    #[inline(always)]
+    fn select(self, yes: Self, no: Self) -> Self {
+        (self & yes) | (!self & no)
+    }
+}
+
+/// The words of vectors, in order.
+#[inline(always)]
+pub fn words<V: Vector>(vectors: &[V]) -> &[u64] {
+    // SAFETY: the contract of `Vector`: size, alignment, no padding.
+    unsafe { std::slice::from_raw_parts(vectors.as_ptr().cast(), vectors.len() * V::WORDS) }
+}
+
+/// The words of vectors, in order, to be changed.
+#[inline(always)]
+pub fn words_mut<V: Vector>(vectors: &mut [V]) -> &mut [u64] {
+    // SAFETY: the contract of `Vector`: size, alignment, no padding, any bits are valid.
+    unsafe { std::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * V::WORDS) }
+}
+
+/// Plain words, for any processor.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Words<const N: usize>([u64; N]);
+
+macro_rules! word_operator {
+    ($trait:ident, $method:ident, $operator:tt) => {
+        impl<const N: usize> $trait for Words<N> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Self(std::array::from_fn(|word| self.0[word] $operator other.0[word]))
+            }
+        }
+    };
+}
+word_operator!(BitAnd, bitand, &);
+word_operator!(BitOr, bitor, |);
+word_operator!(BitXor, bitxor, ^);
+
+impl<const N: usize> Not for Words<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(self.0.map(|word| !word))
+    }
+}
+
+// SAFETY: a transparent array of words.
+unsafe impl<const N: usize> Vector for Words<N> {
+    const WORDS: usize = N;
+    type Order = [usize; N];
+
+    #[inline(always)]
+    fn splat(word: u64) -> Self {
+        Self([word; N])
+    }
+
+    #[inline(always)]
+    fn shift_left(self, count: u32) -> Self {
+        Self(self.0.map(|word| word.checked_shl(count).unwrap_or(0)))
+    }
+
+    #[inline(always)]
+    fn shift_right(self, count: u32) -> Self {
+        Self(self.0.map(|word| word.checked_shr(count).unwrap_or(0)))
+    }
+
+    #[inline(always)]
+    fn order(from: impl Fn(usize) -> usize) -> Self::Order {
+        std::array::from_fn(from)
+    }
+
+    #[inline(always)]
+    fn permute(self, order: Self::Order) -> Self {
+        Self(order.map(|from| self.0[from]))
+    }
+
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.0.iter().fold(0, |all, word| all | word) != 0
+    }
+
+    #[inline(always)]
+    fn enter<T: Task>(task: T) -> T::Output {
+        task.run()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{Task, Vector};
+    use std::{
+        arch::x86_64::*,
+        ops::{BitAnd, BitOr, BitXor, Not},
+    };
+
+    /// 256 bits. Values are made only after [`Avx2::available`] was seen to be true.
+    #[derive(Clone, Copy, Debug)]
+    #[repr(transparent)]
+    pub struct Avx2(__m256i);
+
+    /// 512 bits. Values are made only after [`Avx512::available`] was seen to be true.
+    #[derive(Clone, Copy, Debug)]
+    #[repr(transparent)]
+    pub struct Avx512(__m512i);
+
+    impl Avx2 {
+        /// Whether this processor has the instructions.
+        pub fn available() -> bool {
+            is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+        }
+    }
+
+    impl Avx512 {
+        /// Whether this processor has the instructions.
+        pub fn available() -> bool {
+            Avx2::available()
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+        }
+    }
+
+    /// # Safety
+    /// The processor has the instructions.
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    unsafe fn enter_avx2<T: Task>(task: T) -> T::Output {
+        task.run()
+    }
+
+    /// # Safety
+    /// The processor has the instructions.
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl")]
+    unsafe fn enter_avx512<T: Task>(task: T) -> T::Output {
+        task.run()
+    }
+
+    macro_rules! operator {
+        ($vector:ident, $trait:ident, $method:ident, $intrinsic:ident) => {
+            impl $trait for $vector {
+                type Output = Self;
+                #[inline(always)]
+                fn $method(self, other: Self) -> Self {
+                    // SAFETY: values of this type exist only where the instructions do.
+                    Self(unsafe { $intrinsic(self.0, other.0) })
+                }
+            }
+        };
+    }
+    operator!(Avx2, BitAnd, bitand, _mm256_and_si256);
+    operator!(Avx2, BitOr, bitor, _mm256_or_si256);
+    operator!(Avx2, BitXor, bitxor, _mm256_xor_si256);
+    operator!(Avx512, BitAnd, bitand, _mm512_and_si512);
+    operator!(Avx512, BitOr, bitor, _mm512_or_si512);
+    operator!(Avx512, BitXor, bitxor, _mm512_xor_si512);
+
+    impl Not for Avx2 {
+        type Output = Self;
+        #[inline(always)]
+        fn not(self) -> Self {
+            self ^ Self::ones()
+        }
+    }
+
+    impl Not for Avx512 {
+        type Output = Self;
+        #[inline(always)]
+        fn not(self) -> Self {
+            self ^ Self::ones()
+        }
+    }
+
+    // SAFETY: four words; in every method, values of this type exist only where the instructions do.
+    unsafe impl Vector for Avx2 {
+        const WORDS: usize = 4;
+        type Order = Self;
+
+        #[inline(always)]
+        fn splat(word: u64) -> Self {
+            Self(unsafe { _mm256_set1_epi64x(word as i64) })
+        }
+
+        #[inline(always)]
+        fn shift_left(self, count: u32) -> Self {
+            Self(unsafe { _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(count.into())) })
+        }
+
+        #[inline(always)]
+        fn shift_right(self, count: u32) -> Self {
+            Self(unsafe { _mm256_srlv_epi64(self.0, _mm256_set1_epi64x(count.into())) })
+        }
+
+        #[inline(always)]
+        fn order(from: impl Fn(usize) -> usize) -> Self::Order {
+            // The instruction moves halves of words.
+            let half = |index: usize| (2 * from(index / 2) + index % 2) as i32;
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(half);
+            Self(unsafe { _mm256_setr_epi32(a, b, c, d, e, f, g, h) })
+        }
+
+        #[inline(always)]
+        fn permute(self, order: Self::Order) -> Self {
+            Self(unsafe { _mm256_permutevar8x32_epi32(self.0, order.0) })
+        }
+
+        #[inline(always)]
+        fn any(self) -> bool {
+            unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
+        }
+
+        #[inline(always)]
+        fn enter<T: Task>(task: T) -> T::Output {
+            debug_assert!(Self::available());
+            unsafe { enter_avx2(task) }
+        }
+    }
+
+    // SAFETY: eight words; in every method, values of this type exist only where the instructions do.
+    unsafe impl Vector for Avx512 {
+        const WORDS: usize = 8;
+        type Order = Self;
+
+        #[inline(always)]
+        fn splat(word: u64) -> Self {
+            Self(unsafe { _mm512_set1_epi64(word as i64) })
+        }
+
+        #[inline(always)]
+        fn shift_left(self, count: u32) -> Self {
+            Self(unsafe { _mm512_sllv_epi64(self.0, _mm512_set1_epi64(count.into())) })
+        }
+
+        #[inline(always)]
+        fn shift_right(self, count: u32) -> Self {
+            Self(unsafe { _mm512_srlv_epi64(self.0, _mm512_set1_epi64(count.into())) })
+        }
+
+        #[inline(always)]
+        fn order(from: impl Fn(usize) -> usize) -> Self::Order {
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(|index| from(index) as i64);
+            Self(unsafe { _mm512_setr_epi64(a, b, c, d, e, f, g, h) })
+        }
+
+        #[inline(always)]
+        fn permute(self, order: Self::Order) -> Self {
+            Self(unsafe { _mm512_permutexvar_epi64(order.0, self.0) })
+        }
+
+        #[inline(always)]
+        fn any(self) -> bool {
+            unsafe { _mm512_test_epi64_mask(self.0, self.0) != 0 }
+        }
+
+        #[inline(always)]
+        fn enter<T: Task>(task: T) -> T::Output {
+            debug_assert!(Self::available());
+            unsafe { enter_avx512(task) }
+        }
+    }
+}

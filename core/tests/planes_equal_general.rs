@@ -1,0 +1,274 @@
+//! The plane engine against the general engine, on random networks, loads and settings.
+
+use flitloom_core::{
+    engine::{
+        Network, Outcome,
+        general::{self, Options},
+        planes::{InstructionSet, Planes, Settings, simulate, supports},
+    },
+    fabric::{Fabric, NodeId, Shape},
+    probe::{LinkOccupation, NoProbe},
+    router::{Arbitration, ChannelScheme, RouterConfig},
+    traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
+};
+
+/// Random choices of one case.
+struct Dice {
+    seed: u64,
+    throws: u64,
+}
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.throws += 1;
+        draw_below(self.seed, 0, Purpose::Shuffle, self.throws, bound as u32) as usize
+    }
+
+    fn one<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())].clone()
+    }
+
+    fn shuffled(&mut self, count: usize) -> Vec<u8> {
+        let mut list: Vec<u8> = (0..count as u8).collect();
+        for last in (1..count).rev() {
+            list.swap(last, self.below(last + 1));
+        }
+        list
+    }
+}
+
+fn shape(dice: &mut Dice) -> Shape {
+    let sizes = dice.one(&[
+        vec![16, 16],
+        vec![8, 8],
+        vec![4, 4],
+        vec![16, 8],
+        vec![8, 32],
+        vec![5, 7],
+        vec![6, 12],
+        vec![3, 4],
+        vec![2, 8],
+        vec![16],
+        vec![11],
+        vec![32, 2],
+        vec![64, 4],
+        vec![4, 64],
+        vec![20, 12],
+        vec![32, 32],
+    ]);
+    match dice.below(6) {
+        0 => Shape::mesh(&sizes).unwrap(),
+        1 => {
+            let wraps: Vec<bool> = sizes.iter().map(|_| dice.below(2) == 0).collect();
+            Shape::new(&sizes, &wraps).unwrap()
+        }
+        _ => Shape::torus(&sizes).unwrap(),
+    }
+}
+
+fn arbitration(dice: &mut Dice, shape: &Shape, channels: u8) -> Arbitration {
+    let ports = shape.directions() + 1;
+    let outputs = shape.nodes() * ports;
+    let schemes = match dice.below(2) {
+        0 => vec![dice.one(&ChannelScheme::ALL)],
+        _ => (0..outputs).map(|_| dice.one(&ChannelScheme::ALL)).collect(),
+    };
+    let port_lists = match dice.below(3) {
+        0 => Vec::new(),
+        _ => (0..outputs * channels as usize).flat_map(|_| dice.shuffled(ports)).collect(),
+    };
+    Arbitration { schemes, port_lists }
+}
+
+fn packets(dice: &mut Dice, shape: &Shape) -> PacketList {
+    let nodes = shape.nodes();
+    let length = dice.one(&[8, 8, 15, 4, 5, 1, 2, 3, 29, 100]);
+    let (most, spread) = (1 + dice.below(4), dice.one(&[1, 20, 300, 3000]));
+    let permutation = dice.below(2) == 0;
+    let partner: Vec<usize> = (0..nodes).map(|_| dice.below(nodes)).collect();
+    let all: Vec<Vec<Packet>> = (0..nodes)
+        .map(|node| {
+            let mut start = 0;
+            (0..dice.below(most + 1))
+                .map(|_| {
+                    start += dice.below(spread) as u64;
+                    let destination = if permutation { partner[node] } else { dice.below(nodes) };
+                    Packet { destination: destination as NodeId, length, start, slice: 0 }
+                })
+                .collect()
+        })
+        .collect();
+    PacketList::from_nodes(all.into_iter())
+}
+
+fn load(dice: &mut Dice, shape: &Shape) -> OpenLoad {
+    let hotspot = Pattern::Hotspot { fraction: 0.2, target: dice.below(shape.nodes()) as NodeId };
+    let pattern = dice.one(&[Pattern::Random, Pattern::Random, Pattern::RandomPair, hotspot]);
+    let destinations = pattern.destinations(shape, dice.seed).unwrap();
+    let rate = dice.one(&[0.02, 0.1, 0.3, 0.6, 1.0]);
+    let length = dice.one(&[8, 8, 4, 1, 3, 16]);
+    OpenLoad::new(destinations, rate, length, 20 + dice.below(200) as u64, dice.seed).unwrap()
+}
+
+fn case(seed: u64) -> (Network, Workload) {
+    let mut dice = Dice { seed, throws: 0 };
+    let shape = shape(&mut dice);
+    let channels = RouterConfig::channels_needed(&shape).max(dice.one(&[1, 3, 3, 3, 3, 4, 6]));
+    let router = RouterConfig {
+        channels,
+        buffer: dice.one(&[4, 4, 4, 1, 2, 3, 5, 8, 15, 16]),
+        arbitration: arbitration(&mut dice, &shape, channels),
+        ..RouterConfig::default()
+    };
+    let workload = match dice.below(2) {
+        0 => Workload::Packets(packets(&mut dice, &shape)),
+        _ => Workload::Load(load(&mut dice, &shape)),
+    };
+    (Network::new(Fabric::new(shape), router).unwrap(), workload)
+}
+
+fn sets() -> impl Iterator<Item = InstructionSet> {
+    InstructionSet::ALL.into_iter().filter(|set| set.is_available())
+}
+
+fn general_outcome(network: &Network, workload: &Workload, options: &Options) -> Outcome {
+    general::simulate(network, workload, options, &mut NoProbe).unwrap()
+}
+
+#[test]
+fn outcomes_are_equal_bit_for_bit() {
+    let mut compared = 0;
+    for seed in 0..250 {
+        let (network, workload) = case(seed);
+        if supports(&network, &workload).is_err() {
+            continue;
+        }
+        let expected = general_outcome(&network, &workload, &Options::default());
+        for set in sets() {
+            let outcome = simulate(&network, &workload, &Options::default(), set).unwrap();
+            assert_eq!(outcome, expected, "case {seed}, {set:?}, {:?}", network.fabric().shape());
+        }
+        compared += 1;
+    }
+    assert!(compared > 180, "{compared}");
+}
+
+#[test]
+fn stopped_runs_are_equal_bit_for_bit() {
+    for seed in 1000..1060 {
+        let (network, workload) = case(seed);
+        if supports(&network, &workload).is_err() {
+            continue;
+        }
+        let whole = general_outcome(&network, &workload, &Options::default()).cycles;
+        for part in [3, 7] {
+            let options = Options { stop_at: Some(whole * part / 8), ..Options::default() };
+            let expected = general_outcome(&network, &workload, &options);
+            for set in sets() {
+                let outcome = simulate(&network, &workload, &options, set).unwrap();
+                assert_eq!(outcome, expected, "case {seed}, {set:?}, {:?}", network.fabric().shape());
+            }
+        }
+    }
+}
+
+#[test]
+fn links_are_occupied_in_the_same_cycles() {
+    for seed in 2000..2040 {
+        let (network, workload) = case(seed);
+        let fabric = network.fabric();
+        for set in sets() {
+            let settings = Settings { set: Some(set), occupation: true, ..Settings::default() };
+            let Ok(mut planes) = Planes::new(&network, &workload, settings) else { break };
+            let mut probe = LinkOccupation::new(fabric.shape().nodes() * fabric.shape().directions());
+            general::simulate(&network, &workload, &Options::default(), &mut probe).unwrap();
+            planes.run(&Options::default()).unwrap();
+            for link in fabric.working_links() {
+                let (node, direction) = fabric.link_ends(link);
+                let cycles = planes.link_cycles(0, node, direction);
+                let occupation = cycles.map_or(0, |(first, last)| last - first + 1);
+                assert_eq!(occupation, probe.occupation(link as usize), "case {seed}, {set:?}, link {link}");
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_changed_in_place_equal_settings_built_in() {
+    for seed in 3000..3008 {
+        let mut dice = Dice { seed, throws: 0 };
+        let shape = Shape::torus(&dice.one(&[[16, 16], [8, 8], [8, 16]])).unwrap();
+        let (nodes, ports) = (shape.nodes(), 5);
+        let list = packets(&mut dice, &shape);
+        let plain = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+        let workload = Workload::Packets(list.clone());
+        for set in sets() {
+            let settings = Settings { set: Some(set), networks: 8, ..Settings::default() };
+            let Ok(mut planes) = Planes::new(&plain, &workload, settings) else { break };
+            planes.run(&Options::default()).unwrap();
+            let mut expected = Vec::new();
+            for copy in 0..planes.networks() {
+                let arbitration = arbitration(&mut dice, &shape, 3);
+                let delays: Vec<u64> = (0..nodes).map(|_| dice.below(50) as u64).collect();
+                for (node, &delay) in delays.iter().enumerate() {
+                    planes.set_delay(copy, node as NodeId, delay);
+                    for port in 0..ports {
+                        planes.set_scheme(copy, node as NodeId, port, arbitration.scheme(node, port, ports));
+                        for channel in 0..3 {
+                            let at = ((node * ports + port) * 3 + channel) * ports;
+                            let default = [2, 0, 3, 1, 4];
+                            let list = arbitration.port_lists.get(at..at + ports).unwrap_or(&default);
+                            planes.set_port_list(copy, node as NodeId, port, channel as u8, list);
+                        }
+                    }
+                }
+                let delayed = (0..nodes as NodeId).map(|node| {
+                    let delay = delays[node as usize];
+                    list.of(node).iter().map(move |packet| Packet { start: packet.start + delay, ..*packet })
+                });
+                let delayed = Workload::Packets(PacketList::from_nodes(delayed));
+                let router = RouterConfig { arbitration, ..RouterConfig::default() };
+                let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+                expected.push(general_outcome(&network, &delayed, &Options::default()));
+            }
+            for _ in 0..2 {
+                assert_eq!(planes.run(&Options::default()).unwrap(), expected, "case {seed}, {set:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_wrong_setting_is_noticed() {
+    let shape = Shape::torus(&[16, 16]).unwrap();
+    let pattern = Pattern::Hotspot { fraction: 0.1, target: 100 };
+    let destinations = pattern.destinations(&shape, 7).unwrap();
+    let load = Workload::Load(OpenLoad::new(destinations, 0.3, 8, 200, 7).unwrap());
+    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+    let expected = general_outcome(&network, &load, &Options::default());
+    for set in sets() {
+        let settings = Settings { set: Some(set), ..Settings::default() };
+        let mut planes = Planes::new(&network, &load, settings).unwrap();
+        assert_eq!(planes.run(&Options::default()).unwrap()[0], expected);
+        planes.set_port_list(0, 100, 4, 1, &[0, 1, 2, 3, 4]);
+        assert_ne!(planes.run(&Options::default()).unwrap()[0], expected, "{set:?}: list");
+        planes.set_port_list(0, 100, 4, 1, &[2, 0, 3, 1, 4]);
+        planes.set_scheme(0, 100, 4, ChannelScheme::C09);
+        assert_ne!(planes.run(&Options::default()).unwrap()[0], expected, "{set:?}: scheme");
+        planes.set_scheme(0, 100, 4, ChannelScheme::C00);
+        assert_eq!(planes.run(&Options::default()).unwrap()[0], expected, "{set:?}: restored");
+    }
+}
+
+#[test]
+fn limits_end_a_run_alike() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let destinations = Pattern::Random.destinations(&shape, 7).unwrap();
+    let load = Workload::Load(OpenLoad::new(destinations, 0.5, 8, 400, 7).unwrap());
+    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+    let options = Options { cycle_limit: Some(300), ..Options::default() };
+    let expected = general::simulate(&network, &load, &options, &mut NoProbe).unwrap_err();
+    for set in sets() {
+        assert_eq!(simulate(&network, &load, &options, set).unwrap_err(), expected);
+    }
+}
