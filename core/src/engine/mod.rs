@@ -14,7 +14,8 @@ pub use sweep::stack;
 
 use crate::{probe::NoProbe, traffic::Workload};
 
-/// Simulates without probes, on the fastest engine that covers the case.
+/// Simulates without probes, on the fastest engine that covers the case: the planes where they can
+/// and pay, else the general engine.
 ///
 /// # Errors
 /// As [`general::simulate`].
@@ -23,5 +24,9 @@ pub fn simulate(
     workload: &Workload,
     options: &general::Options,
 ) -> Result<Outcome, SimulationError> {
+    if planes::supports(network, workload).is_ok() && planes::pays(network, workload) {
+        let set = planes::InstructionSet::best(network, 1);
+        return planes::simulate(network, workload, options, set);
+    }
     general::simulate(network, workload, options, &mut NoProbe)
 }

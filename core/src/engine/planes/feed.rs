@@ -191,6 +191,7 @@ impl<'w> Feed<'w> {
                 list.of(node).get(number as usize).map_or(u64::MAX, |packet| packet.start + delay)
             }
             Workload::Load(load) => load.start(node, number.into(), from).unwrap_or(u64::MAX),
+            Workload::Graph(_) => u64::MAX,
         }
     }
 
@@ -202,6 +203,7 @@ impl<'w> Feed<'w> {
         let destination = match self.workload {
             Workload::Packets(list) => list.of(node)[number as usize].destination,
             Workload::Load(load) => load.destinations().of(node, number.into()),
+            Workload::Graph(_) => node,
         };
         self.taken[index] = number + 1;
         self.next_start[index] = self.start_after(index, start + 1);
@@ -247,15 +249,8 @@ impl<'w> Feed<'w> {
     }
 }
 
-/// Packet length of a workload, if it is the same for all packets.
-pub fn uniform_length(workload: &Workload) -> Option<u32> {
-    match workload {
-        Workload::Load(load) => Some(load.length()),
-        Workload::Packets(list) => uniform_list_length(list),
-    }
-}
-
-fn uniform_list_length(list: &PacketList) -> Option<u32> {
+/// Packet length of a list, if it is the same for all packets; 1 without packets.
+pub fn uniform_length(list: &PacketList) -> Option<u32> {
     let mut lengths = list.iter().map(|(_, packet)| packet.length);
     let first = lengths.next().unwrap_or(1);
     lengths.all(|length| length == first).then_some(first)

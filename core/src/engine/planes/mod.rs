@@ -113,6 +113,12 @@ pub enum Unsupported {
     /// Virtual cut-through.
     #[error("planes cover wormhole flow control only")]
     FlowControl,
+    /// A message graph.
+    #[error("planes cover packet lists and loads, not message graphs")]
+    Graph,
+    /// Packets with routes of their own.
+    #[error("planes cover dimension-order routes only")]
+    Routes,
     /// Packets of several lengths.
     #[error("planes cover packets of one length only")]
     Lengths,
@@ -152,21 +158,51 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     if router.flow_control != FlowControl::Wormhole {
         return Err(Unsupported::FlowControl);
     }
-    let length = feed::uniform_length(workload).ok_or(Unsupported::Lengths)?;
+    let length = length(workload)?;
     let headers = u32::from(router.buffer).div_ceil(length.max(1));
     if headers > MAX_HEADERS {
         return Err(Unsupported::Headers(headers));
     }
     match workload {
         Workload::Packets(list) if list.nodes() != shape.nodes() => Err(Unsupported::Nodes),
+        Workload::Packets(list) if list.routes().is_some() => Err(Unsupported::Routes),
         _ => Ok(()),
     }
 }
 
-/// Whether the planes are likely to be faster than the general engine: their lanes must be filled.
-/// Sizes with few factors of two leave most of a vector empty.
-pub fn pays(network: &Network) -> bool {
-    lanes::Tiling::new(network.fabric().shape(), 64, 1).lanes() >= 16
+/// Flits of every packet.
+fn length(workload: &Workload) -> Result<u32, Unsupported> {
+    match workload {
+        Workload::Packets(list) => feed::uniform_length(list).ok_or(Unsupported::Lengths),
+        Workload::Load(load) => Ok(load.length()),
+        Workload::Graph(_) => Err(Unsupported::Graph),
+    }
+}
+
+/// Whether the planes are likely to be faster than the general engine in a case they cover.
+///
+/// Their work is the same whatever moves, so the lanes have to be filled (sizes with few factors of
+/// two leave most of a vector empty), and a fixed list has to keep some links busy.
+pub fn pays(network: &Network, workload: &Workload) -> bool {
+    /// Packets looked at.
+    const SAMPLE: usize = 1024;
+    /// Flit-hops per router and cycle at which the engines are about equally fast.
+    const BREAK_EVEN: f64 = 0.04;
+    let shape = network.fabric().shape();
+    if lanes::Tiling::new(shape, 64, 1).lanes() < 16 {
+        return false;
+    }
+    let Workload::Packets(list) = workload else { return true };
+    let sample = list.iter().step_by(list.len() / SAMPLE + 1);
+    let (mut flit_hops, mut cycles, mut looked_at) = (0, 1, 0);
+    for (source, packet) in sample {
+        let way = u64::from(shape.distance(source, packet.destination) + packet.length);
+        flit_hops += way * u64::from(packet.length);
+        cycles = cycles.max(packet.start + way);
+        looked_at += 1;
+    }
+    let share = list.len() as f64 / f64::from(looked_at.max(1));
+    flit_hops as f64 * share > BREAK_EVEN * shape.nodes() as f64 * cycles as f64
 }
 
 /// Simulates a workload until everything is delivered or `options` end it, as
@@ -273,8 +309,7 @@ impl<'w> Planes<'w> {
         let set = set.unwrap_or_else(|| InstructionSet::best(network, settings.networks));
         let plan = Plan {
             workload,
-            // A list without packets has no length.
-            length: feed::uniform_length(workload).unwrap_or(1).max(1),
+            length: length(workload)?.max(1),
             copies: settings.networks,
             fingerprints: settings.fingerprints,
             occupation: settings.occupation,
