@@ -25,7 +25,7 @@ impl Network {
         channels: Option<u8>,
         buffer: u16,
         latency: u16,
-        cut_through: bool,
+        flow_control: &str,
         schemes: Vec<String>,
         port_lists: Vec<u8>,
     ) -> PyResult<Self> {
@@ -37,6 +37,12 @@ impl Network {
         for (a, b) in failed_links {
             fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
         }
+        let flow_control = match flow_control {
+            "wormhole" => FlowControl::Wormhole,
+            "cut-through" => FlowControl::CutThrough,
+            "bubble" => FlowControl::Bubble,
+            other => return Err(spec_error(py, "router.flow_control", format!("{other} is unknown"))),
+        };
         let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
         let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
         let usual = RouterConfig::for_shape(fabric.shape());
@@ -44,7 +50,7 @@ impl Network {
             channels: channels.unwrap_or(usual.channels),
             buffer,
             latency,
-            flow_control: if cut_through { FlowControl::CutThrough } else { FlowControl::Wormhole },
+            flow_control,
             arbitration: Arbitration { schemes, port_lists },
         };
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;

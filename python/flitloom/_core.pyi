@@ -19,7 +19,7 @@ class Network:
         channels: int | None,
         buffer: int,
         latency: int,
-        cut_through: bool,
+        flow_control: str,
         schemes: Sequence[str],
         port_lists: bytes | Sequence[int],
     ) -> Network: ...

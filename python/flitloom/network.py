@@ -47,7 +47,7 @@ class Network:
             channels=router.channels,
             buffer=router.buffer,
             latency=router.latency,
-            cut_through=router.flow_control == "cut-through",
+            flow_control=router.flow_control,
             schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
             port_lists=bytes(router.queue_order),
         )

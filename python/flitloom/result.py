@@ -138,6 +138,25 @@ class Result:
         coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
         return xr.Dataset(variables, {**coordinates, "direction": list(self.network.directions)})
 
+    def link_rows(self) -> list[dict[str, Any]]:
+        """Every used link as a row: ``link`` (as ``(0,3)+x``), first, last, flits and occupation."""
+        record = self._record("links")
+        directions = self.network.directions
+        rows = []
+        for index in np.flatnonzero(record["flits"]).tolist():
+            node, direction = divmod(index, len(directions))
+            first, last = int(record["first"][index]), int(record["last"][index])
+            rows.append(
+                {
+                    "link": f"({','.join(map(str, self.network.coordinates(node)))}){directions[direction]}",
+                    "first": first,
+                    "last": last,
+                    "flits": int(record["flits"][index]),
+                    "occupation": last - first + 1,
+                }
+            )
+        return rows
+
     @cached_property
     def packets(self) -> xr.Dataset:
         """Every delivered packet, by source and by its number there.

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
 import typer
 
+from flitloom.commands.screen import ReaderLeftError
 from flitloom.errors import FlitloomError
 
+#: Exit code after Ctrl-C.
+INTERRUPTED = 130
 #: Every verb is a module of this package with a function ``command`` or a Typer group ``app``.
-VERBS = ["demo", "papers", "version"]
+VERBS = (
+    "demo",
+    "simulate",
+    "stack",
+    "papers",
+    "cite",
+    "version",
+)
 
 
-def build(verbs: list[str]) -> typer.Typer:
+def build(verbs: Sequence[str]) -> typer.Typer:
     """Assemble the command line of the given verbs."""
     app = typer.Typer(
         name="flitloom",
         help="Simulate, schedule and route traffic on torus and mesh networks - exactly.",
         no_args_is_help=True,
+        add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
 
     @app.callback()
@@ -41,20 +53,26 @@ def build(verbs: list[str]) -> typer.Typer:
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     wanted = [verb for verb in VERBS if arguments[:1] == [verb]] or VERBS
+    code: object = 0
     try:
-        build(wanted)(arguments, prog_name="flitloom")
+        try:
+            build(wanted)(arguments, prog_name="flitloom")
+        except SystemExit as leaving:
+            code = leaving.code
+        sys.stdout.flush()
     except FlitloomError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
-    except KeyboardInterrupt:
+    except (BrokenPipeError, ReaderLeftError):
+        return _reader_left()
+    if code == INTERRUPTED:
         sys.stderr.write("interrupted\n")
-        return 130
-    except BrokenPipeError:
-        # The reader has seen enough; nothing may be flushed into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except SystemExit as exit_:
-        return exit_.code if isinstance(exit_.code, int) else 0
+    return code if isinstance(code, int) else 0
+
+
+def _reader_left() -> int:
+    """Nothing may be flushed into the closed pipe at exit; the reader has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from flitloom.commands import screen
 from flitloom.outputs import make_folder
 from flitloom.papers import Context, Report, find, identifiers, reproduce
 
@@ -29,11 +30,11 @@ def list_(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
     """
     entries = [{"identifier": name, "title": find(name).TITLE} for name in identifiers()]
     if json_:
-        typer.echo(json.dumps(entries, indent=2))
+        screen.echo(json.dumps(entries, indent=2))
         return
     width = max(len(entry["identifier"]) for entry in entries)
     for entry in entries:
-        typer.echo(f"{entry['identifier']:{width}}  {entry['title']}")
+        screen.echo(f"{entry['identifier']:{width}}  {entry['title']}")
 
 
 @app.command("run")
@@ -67,11 +68,11 @@ def run(
 
         report = reproduce(identifier, Context(folder, threads, seed, quick, progress))
     if json_:
-        typer.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
+        screen.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
     else:
         show(report)
     for file in report.files:
-        typer.echo(f"wrote {file}", err=True)
+        screen.say(f"wrote {file}")
 
 
 def show(report: Report) -> None:
@@ -94,16 +95,16 @@ def show(report: Report) -> None:
             else:
                 texts.append(text(cell.ours))
         table.add_row(row, *texts)
-    typer.echo(f"{report.identifier}: {report.title}")
+    screen.echo(f"{report.identifier}: {report.title}")
     # Data is never folded to the width of a terminal.
     Console(width=10_000).print(table)
     published = [cell for cell in report.cells if cell.paper is not None]
     if published:
         reproduced = sum(cell.status == "reproduced" for cell in published)
-        typer.echo(f"{reproduced} of {len(published)} published values reproduced, others in parentheses.")
+        screen.echo(f"{reproduced} of {len(published)} published values reproduced, others in parentheses.")
     for remark in report.remarks:
-        typer.echo(f"Note: {remark}")
-    typer.echo(f"Source: {report.source}")
+        screen.echo(f"Note: {remark}")
+    screen.echo(f"Source: {report.source}")
 
 
 def text(value: object) -> str:

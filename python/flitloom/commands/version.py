@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import typer
-
-from flitloom import __version__
-from flitloom._core import build
+from flitloom import provenance
+from flitloom.commands import screen
 
 
 def command() -> None:
-    """Print the version and the commit it was built from.
+    """Print the version, and the commit it was made from ("+": with changes).
 
-    Example: flitloom version
+    \b
+    For example:
+      flitloom version
     """
-    commit = build()[1]
-    typer.echo(f"flitloom {__version__}" + (f" ({commit[:12]})" if commit else ""))
+    commit = provenance.commit()
+    short = commit[:12] + "+" * commit.endswith("+")
+    screen.echo(f"flitloom {provenance.version()}" + (f" ({short})" if commit else ""))

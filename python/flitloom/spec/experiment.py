@@ -61,20 +61,27 @@ def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experimen
     SpecError
         The file cannot be read, or a field is unknown, missing or out of range.
     """
+    fields = read_fields(file)
+    for setting in settings:
+        change(fields, setting)
+    return build_experiment(fields, Path(file).parent)
+
+
+def read_fields(file: str | Path) -> dict[str, Any]:
+    """Read the fields of a TOML file, unchecked."""
     file = Path(file)
     try:
         if file.stat().st_size > LARGEST:
             raise SpecError(f"{file}: larger than {LARGEST} bytes")
-        fields = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{file}: no valid TOML: {error}") from None
-    except (UnicodeDecodeError, RecursionError, ValueError):
-        raise SpecError(f"{file}: no valid TOML: not a text file") from None
-    for setting in settings:
-        change(fields, setting)
-    return build_experiment(fields, file.parent)
+    except SpecError:
+        raise
+    except (RecursionError, ValueError):
+        raise SpecError(f"{file}: no valid TOML: not a text file, or nested too deeply") from None
 
 
 def build_experiment(fields: dict[str, Any], folder: Path = Path()) -> Experiment:

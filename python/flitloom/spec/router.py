@@ -33,8 +33,10 @@ class Router(SpecModel):
         Depth of every input queue in flits, 1 to 1024.
     latency : int
         Cycles from one router to the next, 1 to 1024.
-    flow_control : {"wormhole", "cut-through"}
-        Whether a header advances as soon as one flit fits, or only when its whole packet does.
+    flow_control : {"wormhole", "cut-through", "bubble"}
+        Whether a header advances as soon as one flit fits, or only when its whole packet does; with
+        bubble, a packet that enters a ring must also leave room for another one, and there are no
+        datelines (Puente et al. 1999).
     arbitration : str or sequence of str
         Channel-selection scheme ``C00`` to ``C09`` (cup-stacking-extended-2023, Table 1), or one for
         every output port: entry ``node * ports + port``, ports in the order +x, -x, +y, -y, ..., P.
@@ -55,6 +57,6 @@ class Router(SpecModel):
     channels: Annotated[int, whole(1, LIMITS["channels"])] | None = None
     buffer: Annotated[int, whole(1, LIMITS["buffer"], "flits")] = 4
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
-    flow_control: Annotated[str, one_of("wormhole", "cut-through")] = "wormhole"
+    flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
     arbitration: Annotated[str | tuple[str, ...], BeforeValidator(parse_arbitration)] = "C00"
     queue_order: tuple[Annotated[int, whole(0, 2 * LIMITS["dimensions"])], ...] = ()

@@ -1,0 +1,22 @@
+"""``flitloom cite``."""
+
+from __future__ import annotations
+
+from flitloom.commands import options
+
+
+def command(json: options.Json = False) -> None:
+    """Name the papers behind what flitloom does.
+
+    \b
+    For example:
+      flitloom cite
+    """
+    from flitloom.commands import screen
+    from flitloom.papers import SOURCES
+
+    if json:
+        screen.print_json(SOURCES)
+        return
+    for name, citation in SOURCES.items():
+        screen.echo(f"[{name}] {citation}")

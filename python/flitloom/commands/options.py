@@ -1,0 +1,82 @@
+"""Options that several verbs take, and the spec they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flitloom.errors import SpecError
+
+Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
+Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh.", metavar="SIZES")]
+Wrap = Annotated[
+    str | None, typer.Option(help="Per dimension, whether it wraps: yes,no.", metavar="YES,NO,...")
+]
+Fail = Annotated[
+    list[str] | None,
+    typer.Option(help="A failed part: node:3 or link:0-1. May be repeated.", metavar="PART"),
+]
+Channels = Annotated[int | None, typer.Option(help="Virtual channels per link.")]
+Buffer = Annotated[int | None, typer.Option(help="Depth of every input queue, in flits. [default: 4]")]
+Latency = Annotated[int | None, typer.Option(help="Cycles from router to router. [default: 1]")]
+FlowControl = Annotated[
+    str | None, typer.Option(help="wormhole, cut-through or bubble. [default: wormhole]", metavar="NAME")
+]
+Destinations = Annotated[
+    Path | None, typer.Option(help="CSV file with a destination per node, instead of a pattern.")
+]
+HotspotFraction = Annotated[float | None, typer.Option(help="Pattern hots: share of packets to the target.")]
+HotspotTarget = Annotated[int | None, typer.Option(help="Pattern hots: the target node.")]
+Delays = Annotated[Path | None, typer.Option(help="CSV file with an injection delay per node, in cycles.")]
+PacketsPerNode = Annotated[int | None, typer.Option("--packets", help="Packets per node. [default: 1]")]
+Seed = Annotated[int | None, typer.Option(help="Seed of everything random. [default: 1]")]
+Threads = Annotated[
+    int | None, typer.Option(help="Threads to use; results do not depend on it. [default: all cores]")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def topology_fields(
+    torus: str | None, mesh: str | None, wrap: str | None, fail: Sequence[str] | None
+) -> dict[str, Any]:
+    """The fields of a topology that options give."""
+    if torus is not None and mesh is not None:
+        raise SpecError("topology: give either --torus or --mesh")
+    fields: dict[str, Any] = {}
+    if torus is not None or mesh is not None:
+        fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
+    if wrap is not None:
+        answers = {"yes": True, "no": False}
+        if not set(wrap.split(",")) <= set(answers):
+            raise SpecError(f"topology.wrap: {wrap!r} is not understood; write yes,no,... per dimension")
+        fields["wrap"] = [answers[word] for word in wrap.split(",")]
+    for part in fail or []:
+        kind, _, name = part.partition(":")
+        if kind == "node" and name.isascii() and name.isdigit():
+            fields.setdefault("failed_nodes", []).append(int(name))
+        elif kind == "link":
+            fields.setdefault("failed_links", []).append(name)
+        else:
+            raise SpecError(f"--fail {part}: name a part as node:3 or link:0-1")
+    return fields
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that were given, files as absolute paths."""
+    return {
+        name: value.absolute() if isinstance(value, Path) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def merge(fields: dict[str, Any], changes: dict[str, Any]) -> None:
+    """Let options overrule the fields of a spec file."""
+    for name, value in changes.items():
+        if isinstance(value, dict) and isinstance(fields.get(name, {}), dict):
+            merge(fields.setdefault(name, {}), value)
+        else:
+            fields[name] = value

@@ -1,0 +1,112 @@
+"""What verbs share on the screen: tables and JSON on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+#: A progress bar appears after so many seconds.
+PATIENCE = 2.0
+
+Progress = Callable[[int, int], None]
+
+
+class ReaderLeftError(Exception):
+    """Whoever reads standard output has seen enough."""
+
+
+def echo(text: str = "") -> None:
+    """Print a line of data."""
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        raise ReaderLeftError from None
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print aligned columns: text to the left, numbers to the right."""
+    table = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(columns, *table, strict=True)]
+    numeric = [
+        bool(rows) and all(value is None or isinstance(value, int | float) for value in column)
+        for column in (zip(*rows, strict=True) if rows else [()] * len(columns))
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(cells, widths, numeric, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+    echo(line(columns))
+    echo("  ".join("-" * width for width in widths))
+    for cells in table:
+        echo(line(cells))
+
+
+def print_fields(fields: dict[str, object]) -> None:
+    """Print names and values, one pair a line."""
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        echo(f"{name.ljust(width)}  {_cell(value)}")
+
+
+def say(message: str) -> None:
+    """Tell the user something that is no data."""
+    typer.echo(message, err=True)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress]:
+    """A function that shows how many of how many are done, on a terminal and if it takes a while."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(label, total=None)
+    begin = time.monotonic()
+    started = False
+
+    def show(done: int, total: int) -> None:
+        nonlocal started
+        if not started and time.monotonic() - begin > PATIENCE:
+            bar.start()
+            started = True
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        if started:
+            bar.stop()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return str(value)

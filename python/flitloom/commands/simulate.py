@@ -1,0 +1,155 @@
+"""``flitloom simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flitloom.commands import options
+
+
+def command(
+    spec: Annotated[Path | None, typer.Argument(help="An experiment in TOML; options overrule it.")] = None,
+    torus: options.Torus = None,
+    mesh: options.Mesh = None,
+    wrap: options.Wrap = None,
+    fail: options.Fail = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(help="bcmp, brev, brot, shfl, torn, trns, next, rand, rpar or hots.", metavar="NAME"),
+    ] = None,
+    destinations: options.Destinations = None,
+    hotspot_fraction: options.HotspotFraction = None,
+    hotspot_target: options.HotspotTarget = None,
+    payload: Annotated[int | None, typer.Option(help="Payload of a packet, in flits. [default: 7]")] = None,
+    slices: Annotated[int | None, typer.Option(help="Slices per packet. [default: 1]")] = None,
+    interval: Annotated[
+        int | None, typer.Option(help="Cycles between the starts of slices. [default: 0]")
+    ] = None,
+    delays: options.Delays = None,
+    packets: options.PacketsPerNode = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Random load instead of a collective, in flits/node/cycle.")
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option(help="Random load, matrix: flits per packet. [default: 8]")
+    ] = None,
+    cycles: Annotated[
+        int | None, typer.Option(help="Random load: cycles in which packets are generated.")
+    ] = None,
+    matrix: Annotated[
+        Path | None, typer.Option(help="CSV file: packets from every node (row) to every node (column).")
+    ] = None,
+    packet_table: Annotated[
+        Path | None, typer.Option(help="CSV file: source,destination,length,start[,slice].")
+    ] = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    latency: options.Latency = None,
+    flow_control: options.FlowControl = None,
+    arbitration: Annotated[
+        str | None, typer.Option(help="Channel selection, C00 to C09. [default: C00]", metavar="SCHEME")
+    ] = None,
+    seed: options.Seed = None,
+    stop_at: Annotated[
+        int | None, typer.Option(help="Look at the totals at the start of this cycle.")
+    ] = None,
+    cycle_limit: Annotated[
+        int | None, typer.Option(help="Fail if not everything is delivered before this cycle.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
+    ] = None,
+    json: options.Json = False,
+    out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Draw the link-time chart to this file (.png, .pdf, .svg).")
+    ] = None,
+) -> None:
+    """Simulate traffic on a network, cycle by cycle.
+
+    \b
+    For example:
+      flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
+      flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --chart chart.png
+    """
+    from flitloom.commands import screen
+    from flitloom.outputs import check_output
+    from flitloom.simulation import run_experiment
+    from flitloom.spec.experiment import build_experiment, change, read_fields
+
+    if out is not None:
+        check_output(out, (".nc",), "--out")
+    if chart is not None:
+        check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+    fields = read_fields(spec) if spec is not None else {}
+    traffic = options.given(
+        pattern=pattern,
+        destinations=destinations,
+        hotspot_fraction=hotspot_fraction,
+        hotspot_target=hotspot_target,
+        payload=payload,
+        slices=slices,
+        interval=interval,
+        delays=delays,
+        packets=packets,
+        rate=rate,
+        length=length,
+        cycles=cycles,
+        matrix=matrix,
+        table=packet_table,
+    )
+    if spec is None:
+        kinds = {"rate": "load", "matrix": "matrix", "table": "packets"}
+        traffic["kind"] = next((kinds[name] for name in kinds if name in traffic), "collective")
+    router = options.given(
+        channels=channels,
+        buffer=buffer,
+        latency=latency,
+        flow_control=flow_control,
+        arbitration=arbitration,
+    )
+    topology = options.topology_fields(torus, mesh, wrap, fail)
+    changes = {"topology": topology, "router": router, "traffic": traffic}
+    options.merge(fields, {name: part for name, part in changes.items() if part})
+    options.merge(fields, options.given(seed=seed, stop_at=stop_at, cycle_limit=cycle_limit))
+    for setting in settings or []:
+        change(fields, setting)
+    experiment = build_experiment(fields, spec.parent if spec is not None else Path())
+    result = run_experiment(experiment, packets=out is not None, link_time=chart is not None)
+    if chart is not None:
+        result.plot_link_time(chart)
+    if out is not None:
+        result.to_netcdf(out)
+    if json:
+        screen.print_json({**result.to_dict(), "links": result.link_rows()})
+        return
+    units = {"mean_latency": "cycles", "throughput": "flits/node/cycle"}
+    for name in ("duration", "height", "effective_thickness", "lower_bound", "cycles"):
+        units[name] = "cycles"
+    screen.print_fields(
+        {
+            "network": repr(result.network)[len("Network(") : -1],
+            **{name: _with_unit(value, units.get(name, "")) for name, value in result.summary().items()},
+        }
+    )
+    used = result.links.where(result.links.flits > 0)
+    if result.flit_hops:
+        screen.echo()
+        screen.print_fields(
+            {
+                "links used": f"{int((result.links.flits > 0).sum())} of {int(result.links.works.sum())}",
+                "occupation": f"mean {float(used.occupation.mean()):.1f}, "
+                f"longest {int(used.occupation.max())} cycles",
+                "flits per link": f"mean {float(used.flits.mean()):.1f}, most {int(used.flits.max())}",
+            }
+        )
+
+
+def _with_unit(value: object, unit: str) -> object:
+    if value is None or not unit:
+        return value
+    return f"{value:.4g} {unit}" if isinstance(value, float) else f"{value} {unit}"
