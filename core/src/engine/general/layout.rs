@@ -28,6 +28,8 @@ pub(super) struct Layout {
     /// Cut-through, with or without bubbles.
     pub cut_through: bool,
     pub bubble: bool,
+    /// Per dimension: whether its links form rings.
+    rings: Vec<bool>,
     /// Per `node * directions + direction`: first queue of the port the link leads to.
     pub downstream: Vec<u32>,
     /// Per `node * directions + port`: output port that feeds the input port.
@@ -67,6 +69,7 @@ impl Layout {
             latency: router.latency as usize,
             cut_through: router.flow_control != FlowControl::Wormhole,
             bubble: router.flow_control == FlowControl::Bubble,
+            rings: (0..shape.dimensions()).map(|dimension| shape.wraps(dimension)).collect(),
             downstream: vec![NONE; nodes * directions],
             upstream: vec![NONE; nodes * directions],
             crosses: vec![false; nodes * directions],
@@ -168,7 +171,7 @@ impl Layout {
         let (_, from, _) = self.place(queue);
         let to = output_port as usize % self.ports;
         // Straight on, a packet leaves through the port opposite to the one it came in by.
-        from + 1 == self.ports || from ^ 1 != to
+        self.rings[to / 2] && (from + 1 == self.ports || from ^ 1 != to)
     }
 
     /// Output port and channel at `node` for a packet in `channel` to `destination`.
