@@ -3,7 +3,7 @@
 
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod common;
-#[allow(dead_code, reason = "each test binary uses its part of the shared helpers")]
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
 use common::{Case, CaseSpace, Recorder, Router, Traffic, compare, last_move, totals};
@@ -14,7 +14,7 @@ use flitloom_core::{
     },
     fabric::{NodeId, Shape},
     probe::{NoProbe, PacketRecords},
-    router::ChannelScheme,
+    router::{ChannelScheme, FlowControl},
     traffic::Packet,
 };
 use proptest::{
@@ -52,7 +52,9 @@ fn tight_rings() -> CaseSpace {
         meshes: false,
         channels: 1..=1,
         buffer: 1..=3,
-        cut_through: false,
+        flow_controls: vec![FlowControl::Wormhole],
+        slice_rules: false,
+        given_routes: false,
         packets_per_node: 12,
         lengths: 4..=12,
         last_start: 3,
@@ -203,22 +205,24 @@ fn wrong_rules_are_noticed() {
         ("re-initialised", Rules { slices: SliceRules { reinitialise: true, interlock: false }, ..right() }),
         ("interlocked", Rules { slices: SliceRules { reinitialise: false, interlock: true }, ..right() }),
     ];
-    // Enough channels, so that the comparison is of delivered runs and not of deadlocks.
     let space = CaseSpace {
+        flow_controls: vec![FlowControl::Wormhole],
         slice_rules: false,
-        channels: 4..=4,
-        buffer: 2..=6,
-        dimensions: 1..=2,
+        given_routes: false,
         ..CaseSpace::default()
     };
     let cases = fixed_cases(&space.packet_lists(), 40);
     let runs: Vec<_> = cases.iter().map(engine).collect();
-    for (name, rules) in wrong {
+    let differing = |rules: &Rules| {
         let differs = cases.iter().zip(&runs).filter(|(case, (result, seen))| {
-            let expected = reference::simulate(&case.network(), &case.packets(), &rules);
+            let expected = reference::simulate(&case.network(), &case.packets(), rules);
             compare(case, &expected, result, seen).is_err()
         });
-        assert_ne!(differs.count(), 0, "{name}");
+        differs.count()
+    };
+    assert_eq!(differing(&right()), 0);
+    for (name, rules) in wrong {
+        assert_ne!(differing(&rules), 0, "{name}");
     }
 }
 
@@ -237,7 +241,9 @@ fn cases_are_of_every_kind() {
     some("size 2", &|case| case.shape.sizes().contains(&2));
     some("odd ring", &|case| case.shape.size(0) % 2 == 1 && case.shape.wraps(0));
     some("mesh of 3 and more", &|case| case.shape.size(0) > 2 && !case.shape.wraps(0));
-    some("cut-through", &|case| case.router.cut_through);
+    some("cut-through", &|case| case.router.flow_control == FlowControl::CutThrough);
+    some("bubbles", &|case| case.router.flow_control == FlowControl::Bubble);
+    some("given routes", &|case| case.routes().is_some());
     some("own lists", &|case| case.router.own_lists.is_some());
     some("re-initialised slices", &|case| case.slices.reinitialise);
     some("interlocked slices", &|case| {
@@ -252,7 +258,7 @@ fn cases_are_of_every_kind() {
     });
     let deadlocks =
         |cases: &[Case]| cases.iter().filter(|case| common::reference(case).end != End::Delivered).count();
-    assert!((10..50).contains(&deadlocks(&tight)), "{}", deadlocks(&tight));
+    assert!((3..50).contains(&deadlocks(&tight)), "{}", deadlocks(&tight));
 }
 
 /// One ring is stuck; elsewhere a packet of many thousand flits goes on.
@@ -266,12 +272,12 @@ fn a_deadlock_is_noticed_while_other_flits_move() {
             channels: 1,
             buffer: 1,
             latency: 1,
-            cut_through: false,
+            flow_control: FlowControl::Wormhole,
             scheme: ChannelScheme::C00,
             own_schemes: None,
             own_lists: None,
         },
-        traffic: Traffic::Packets(stuck.chain([(5, packet(6, 9000))]).collect()),
+        traffic: Traffic::Packets { list: stuck.chain([(5, packet(6, 9000))]).collect(), routes: None },
         slices: SliceRules::default(),
     };
     let (result, seen) = engine(&case);

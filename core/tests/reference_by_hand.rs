@@ -1,7 +1,7 @@
 //! The reference model itself, held against cases worked out by hand and against the durations that
 //! another, independent prototype of the same rules printed.
 
-#[allow(dead_code, reason = "each test binary uses its part of the shared helpers")]
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
 use flitloom_core::{

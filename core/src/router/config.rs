@@ -18,8 +18,9 @@ pub enum FlowControl {
     /// Only when its whole packet fits.
     CutThrough,
     /// As cut-through, and a packet that enters a ring (a direction of a dimension that wraps, from
-    /// the processor or another direction) must leave room for one more packet of the longest kind: the bubble that keeps the ring
-    /// moving (Puente et al. 1999). Needs no datelines, so there are none: one channel suffices.
+    /// the processor or another direction) must leave room for one more packet of the longest kind:
+    /// the bubble that keeps the ring moving (Puente et al. 1999). Needs no datelines, so there are
+    /// none: one channel suffices.
     Bubble,
 }
 

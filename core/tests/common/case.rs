@@ -1,12 +1,12 @@
 //! Random networks with random packets. A [`CaseSpace`] bounds what is drawn, so that an engine that
 //! does less than everything can be given only what it does.
 
-use crate::reference::SliceRules;
+use crate::reference::{Route, SliceRules};
 use flitloom_core::{
     engine::Network,
-    fabric::{Fabric, NodeId, Shape},
+    fabric::{Direction, Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig, default_port_list},
-    traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
+    traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
 use proptest::{collection::vec, prelude::*};
 use std::ops::RangeInclusive;
@@ -23,11 +23,13 @@ pub struct CaseSpace {
     pub channels: RangeInclusive<u8>,
     pub buffer: RangeInclusive<u16>,
     pub latency: RangeInclusive<u16>,
-    pub cut_through: bool,
+    pub flow_controls: Vec<FlowControl>,
     /// Whether every port and output channel may have its own scheme and list.
     pub own_arbitration: bool,
     /// Whether slices may be re-initialised and interlocked.
     pub slice_rules: bool,
+    /// Whether packets may have given routes, of all kinds.
+    pub given_routes: bool,
     /// Packets per node on average, at most.
     pub packets_per_node: usize,
     pub lengths: RangeInclusive<u32>,
@@ -47,9 +49,10 @@ impl Default for CaseSpace {
             channels: 1..=4,
             buffer: 1..=6,
             latency: 1..=3,
-            cut_through: true,
+            flow_controls: vec![FlowControl::Wormhole, FlowControl::CutThrough, FlowControl::Bubble],
             own_arbitration: true,
             slice_rules: true,
+            given_routes: true,
             packets_per_node: 4,
             lengths: 1..=12,
             mixed_lengths: true,
@@ -73,7 +76,7 @@ pub struct Router {
     pub channels: u8,
     pub buffer: u16,
     pub latency: u16,
-    pub cut_through: bool,
+    pub flow_control: FlowControl,
     /// The scheme of all ports, unless each has its own.
     pub scheme: ChannelScheme,
     /// Seed of a scheme per port.
@@ -86,7 +89,11 @@ pub struct Router {
 #[derive(Clone, Debug)]
 pub enum Traffic {
     /// (source, packet) in the order in which a source sends.
-    Packets(Vec<(NodeId, Packet)>),
+    Packets {
+        list: Vec<(NodeId, Packet)>,
+        /// Seed of a given route per packet.
+        routes: Option<u64>,
+    },
     /// A random load of so many thousandths of a flit per node and cycle.
     Load { thousandths: u32, length: u32, cycles: u64, seed: u64 },
 }
@@ -94,8 +101,7 @@ pub enum Traffic {
 impl Case {
     /// The router's parameters as the core takes them.
     pub fn config(&self) -> RouterConfig {
-        let Router { channels, buffer, latency, cut_through, scheme, own_schemes, own_lists } = self.router;
-        let flow_control = if cut_through { FlowControl::CutThrough } else { FlowControl::Wormhole };
+        let Router { channels, buffer, latency, flow_control, scheme, own_schemes, own_lists } = self.router;
         let default = default_port_list(&self.shape);
         let outputs = (self.shape.nodes() * default.len()) as u32;
         let schemes = match own_schemes {
@@ -129,7 +135,20 @@ impl Case {
     /// What the nodes send, as the core takes it.
     pub fn workload(&self) -> Workload {
         match &self.traffic {
-            Traffic::Packets(_) => Workload::Packets(PacketList::from_nodes(self.packets().into_iter())),
+            Traffic::Packets { .. } => {
+                let list = PacketList::from_nodes(self.packets().into_iter());
+                Workload::Packets(match self.routes() {
+                    None => list,
+                    Some(given) => {
+                        let mut routes = Routes::default();
+                        for route in given.iter().flatten() {
+                            let directions = route.ports.iter().map(|&port| Direction::from_index(port));
+                            routes.push(directions, route.channel as u8);
+                        }
+                        list.with_routes(routes).expect("one route per packet")
+                    }
+                })
+            }
             &Traffic::Load { thousandths, length, cycles, seed } => {
                 let destinations = Pattern::Random.destinations(&self.shape, seed).expect("random fits all");
                 let rate = f64::from(thousandths) / 1000.0;
@@ -143,7 +162,7 @@ impl Case {
     pub fn packets(&self) -> Vec<Vec<Packet>> {
         let mut packets = vec![Vec::new(); self.shape.nodes()];
         match &self.traffic {
-            Traffic::Packets(list) => {
+            Traffic::Packets { list, .. } => {
                 for &(source, packet) in list {
                     packets[source as usize].push(packet);
                 }
@@ -161,6 +180,51 @@ impl Case {
         }
         packets
     }
+
+    /// The routes of all packets in the order of [`packets`](Self::packets), if they are given.
+    pub fn routes(&self) -> Option<Vec<Vec<Route>>> {
+        let Traffic::Packets { routes: Some(seed), .. } = self.traffic else { return None };
+        let mut stream = 0;
+        let mut draw = |bound: usize| {
+            stream += 1;
+            draw_below(seed, 0, Purpose::Shuffle, stream, bound as u32) as usize
+        };
+        let mut routes = Vec::new();
+        for (source, packets) in self.packets().iter().enumerate() {
+            let route = |packet: &Packet| self.route(source as NodeId, packet.destination, &mut draw);
+            routes.push(packets.iter().map(route).collect());
+        }
+        Some(routes)
+    }
+
+    /// Any order of steps, the short or the long way round, sometimes with one step to the side and
+    /// back, from any channel.
+    fn route(&self, source: NodeId, destination: NodeId, draw: &mut impl FnMut(usize) -> usize) -> Route {
+        let shape = &self.shape;
+        let mut ports: Vec<usize> = Vec::new();
+        for dimension in 0..shape.dimensions() {
+            let (from, to) = (shape.coordinate(source, dimension), shape.coordinate(destination, dimension));
+            let size = shape.size(dimension);
+            let plus = if shape.wraps(dimension) { draw(2) == 0 } else { to > from };
+            let steps = if plus { to + size - from } else { from + size - to } % size;
+            ports.extend(vec![2 * dimension + usize::from(!plus); steps as usize]);
+        }
+        for last in (1..ports.len()).rev() {
+            ports.swap(last, draw(last + 1));
+        }
+        if draw(4) == 0 {
+            let place = draw(ports.len() + 1);
+            let here = ports[..place].iter().fold(source, |node, &port| {
+                shape.neighbour(node, Direction::from_index(port)).expect("the way stays in the shape")
+            });
+            let aside = Direction::from_index(draw(shape.directions()));
+            if shape.neighbour(here, aside).is_some() {
+                ports.splice(place..place, [aside.index(), aside.opposite().index()]);
+            }
+        }
+        let channel = if ports.is_empty() { 0 } else { draw(self.router.channels as usize) };
+        Route { ports, channel }
+    }
 }
 
 fn shuffled(mut list: Vec<u8>, seed: u64, stream: u32) -> Vec<u8> {
@@ -177,8 +241,9 @@ impl CaseSpace {
         let space = self.clone();
         self.networks().prop_flat_map(move |(shape, router, slices)| {
             let packets = space.traffic(&shape, &router);
-            (Just(shape), Just(router), packets).prop_map(move |(shape, router, packets)| {
-                let traffic = Traffic::Packets(packets);
+            let routes = maybe_seed(space.given_routes, 1);
+            (Just(shape), Just(router), packets, routes).prop_map(move |(shape, router, list, routes)| {
+                let traffic = Traffic::Packets { list, routes };
                 Case { shape, router, traffic, slices }
             })
         })
@@ -208,26 +273,24 @@ impl CaseSpace {
             self.dimensions.clone().prop_flat_map(move |count| vec((sizes.clone(), any::<bool>()), count));
         let smallest = *self.sizes.start();
         let shapes = dimensions.prop_map(move |dimensions| shape(&dimensions, smallest, most, meshes));
-        let cut_through = if self.cut_through { any::<bool>().boxed() } else { Just(false).boxed() };
-        let own = || {
-            let seed = if self.own_arbitration { 0.5 } else { 0.0 };
-            proptest::option::weighted(seed, any::<u64>())
-        };
+        let flow_control = proptest::sample::select(self.flow_controls.clone());
+        let own = || maybe_seed(self.own_arbitration, 2);
         let scheme = proptest::sample::select(ChannelScheme::ALL.to_vec());
         let routers = (
             self.channels.clone(),
             self.buffer.clone(),
             self.latency.clone(),
-            cut_through,
+            flow_control,
             scheme,
             own(),
             own(),
         )
-            .prop_map(|(channels, buffer, latency, cut_through, scheme, own_schemes, own_lists)| Router {
+            .prop_map(|(channels, buffer, latency, flow_control, scheme, own_schemes, own_lists)| Router {
                 channels,
-                buffer,
+                // A bubble needs room for two packets.
+                buffer: if flow_control == FlowControl::Bubble { buffer.max(2) } else { buffer },
                 latency,
-                cut_through,
+                flow_control,
                 scheme,
                 own_schemes,
                 own_lists,
@@ -290,9 +353,21 @@ impl CaseSpace {
     }
 }
 
-/// The lengths that fit the router: cut-through takes no packet longer than a buffer.
+/// In so many quarters of all cases a seed, if at all.
+fn maybe_seed(at_all: bool, quarters: u32) -> BoxedStrategy<Option<u64>> {
+    if !at_all {
+        return Just(None).boxed();
+    }
+    prop_oneof![4 - quarters => Just(None), quarters => any::<u64>().prop_map(Some)].boxed()
+}
+
+/// The lengths that fit the router: a buffer holds a whole packet, with bubbles two of them.
 fn fitting(lengths: &RangeInclusive<u32>, router: &Router) -> RangeInclusive<u32> {
-    let most = if router.cut_through { u32::from(router.buffer) } else { u32::MAX };
+    let most = match router.flow_control {
+        FlowControl::Wormhole => u32::MAX,
+        FlowControl::CutThrough => u32::from(router.buffer),
+        FlowControl::Bubble => u32::from(router.buffer) / 2,
+    };
     let least = (*lengths.start()).min(most);
     least..=(*lengths.end()).min(most)
 }

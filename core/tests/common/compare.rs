@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// What the reference model says of a case.
 pub fn reference(case: &Case) -> Run {
     let rules = Rules { slices: case.slices, ..Rules::default() };
-    reference::simulate(&case.network(), &case.packets(), &rules)
+    reference::simulate_with_routes(&case.network(), &case.packets(), case.routes().as_deref(), &rules)
 }
 
 /// Whether an engine did what the reference model did: the same end, the same totals, and the same

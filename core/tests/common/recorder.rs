@@ -50,21 +50,23 @@ impl Probe for Recorder {
 
 impl Recorder {
     /// The events in the reference model's form, sorted. Flits are numbered within their packet as
-    /// they pass a place.
+    /// they pass a place: head first, tail last.
     ///
     /// # Errors
     /// What a flit says of itself does not fit the packet it belongs to.
     pub fn events(&self, packets: &[Vec<Packet>]) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
-        let mut passed: HashMap<(Option<LinkId>, NodeId, u64), u32> = HashMap::new();
-        let mut index = |place: Option<LinkId>, flit: Flit| {
-            let count = passed.entry((place, flit.source, flit.number)).or_insert(0);
-            *count += 1;
-            check(packets, flit, *count - 1).map(|()| *count - 1)
+        // A given route may pass a place twice, one packet after the other.
+        let mut passed = HashMap::new();
+        let mut index = |place: Option<(LinkId, u8)>, flit: Flit| {
+            let count = passed.entry((place, packet(flit))).or_insert(0);
+            let index = *count;
+            *count = if flit.tail { 0 } else { index + 1 };
+            check(packets, flit, index).map(|()| index)
         };
         for &(cycle, link, channel, flit) in &self.crossings {
             let Flit { source, number, .. } = flit;
-            let index = index(Some(link), flit)?;
+            let index = index(Some((link, channel)), flit)?;
             events.push(Event { cycle, what: What::Crosses { link, channel, source, number, index } });
         }
         for &(cycle, node, flit) in &self.ejections {

@@ -12,7 +12,7 @@
 //!    that own no output and whose front flit is a header that asks for it. The first input port in
 //!    the channel's list is granted, and the list is turned so that it comes last. Of several
 //!    channels of one input port (possible only on the last channel) the lowest is granted.
-//!    Space downstream plays no part.
+//!    Space downstream plays no part (but for bubbles).
 //! 3. **Channel selection**: for every output port, the first channel in the scheme's order that has
 //!    an owner with a flit and - but for P - space downstream at the start of the cycle sends one
 //!    flit. Flits on the link count as occupying the downstream queue. With cut-through a header
@@ -24,12 +24,18 @@
 //! as any other port. A self-addressed packet goes from P to P in channel 0. The channel a port used
 //! last is initially 0.
 //!
-//! Two rules for slices can be added ([`SliceRules`]).
+//! With bubble flow control, as with cut-through, a header needs space for its whole packet, and there
+//! are no datelines. A header that enters a ring, that is, asks for a port of a dimension that wraps
+//! without having come in at the port opposite, is a candidate in step 2 only if its packet and one
+//! more of the longest kind fit downstream.
+//!
+//! A packet with a given route follows it instead of dimension order. Two rules for slices can be
+//! added ([`SliceRules`]).
 
 mod rules;
 mod simulator;
 
-pub use simulator::simulate;
+pub use simulator::{simulate, simulate_with_routes};
 
 use flitloom_core::fabric::{LinkId, NodeId};
 
@@ -76,6 +82,13 @@ impl Default for Rules {
             slices: SliceRules::default(),
         }
     }
+}
+
+/// A given route: the output ports on the way, and the channel from which the first link is entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub ports: Vec<usize>,
+    pub channel: usize,
 }
 
 /// Something seen in a cycle; sorted by cycle, then kind, then place.

@@ -36,7 +36,7 @@ fn node_at(shape: &Shape, coordinates: &[u32]) -> NodeId {
 }
 
 /// A dimension of size 2 is one pair of links and never wraps.
-fn wraps(shape: &Shape, dimension: usize) -> bool {
+pub fn wraps(shape: &Shape, dimension: usize) -> bool {
     shape.wraps(dimension) && shape.sizes()[dimension] > 2
 }
 

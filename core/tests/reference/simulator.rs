@@ -1,12 +1,14 @@
 //! The state of the network and its cycle.
 
+mod selection;
+
 use super::rules::{self, Port};
-use super::{End, Event, PacketRecord, Rules, Run, Stuck, Totals, What};
+use super::{End, Event, PacketRecord, Route, Rules, Run, Stuck, Totals, What};
 use flitloom_core::engine::{Network, fingerprint};
 use flitloom_core::fabric::{NodeId, Shape};
 use flitloom_core::router::{FlowControl, RouterConfig};
 use flitloom_core::traffic::Packet;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, rc::Rc};
 
 /// One flit, with all that is known about its packet.
 #[derive(Clone, Debug)]
@@ -18,6 +20,7 @@ struct Flit {
     start: u64,
     index: u32,
     hops: u32,
+    route: Option<Rc<Route>>,
 }
 
 impl Flit {
@@ -73,6 +76,7 @@ struct Simulator<'a> {
     channels: usize,
     /// The processor port, also the number of link ports.
     p: Port,
+    longest_packet: usize,
     routers: Vec<Router>,
     cycle: u64,
     run: Run,
@@ -84,7 +88,17 @@ struct Simulator<'a> {
 /// Simulates until everything is delivered or nothing can move again. `packets` holds the packets of
 /// every node in the order in which it sends them.
 pub fn simulate(network: &Network, packets: &[Vec<Packet>], rules: &Rules) -> Run {
-    let mut simulator = Simulator::new(network, packets, rules);
+    simulate_with_routes(network, packets, None, rules)
+}
+
+/// As [`simulate`], with a given route for every packet.
+pub fn simulate_with_routes(
+    network: &Network,
+    packets: &[Vec<Packet>],
+    routes: Option<&[Vec<Route>]>,
+    rules: &Rules,
+) -> Run {
+    let mut simulator = Simulator::new(network, packets, routes, rules);
     loop {
         if simulator.is_empty() {
             simulator.run.end = End::Delivered;
@@ -102,7 +116,12 @@ pub fn simulate(network: &Network, packets: &[Vec<Packet>], rules: &Rules) -> Ru
 }
 
 impl<'a> Simulator<'a> {
-    fn new(network: &'a Network, packets: &[Vec<Packet>], rules: &'a Rules) -> Self {
+    fn new(
+        network: &'a Network,
+        packets: &[Vec<Packet>],
+        routes: Option<&[Vec<Route>]>,
+        rules: &'a Rules,
+    ) -> Self {
         let (shape, config) = (network.fabric().shape(), network.router());
         let channels = config.channels as usize;
         let p = 2 * shape.dimensions();
@@ -111,6 +130,7 @@ impl<'a> Simulator<'a> {
             for (packet, number) in packets.iter().zip(0..) {
                 let &Packet { destination, length, start, .. } = packet;
                 let source = node as NodeId;
+                let route = routes.map(|routes| Rc::new(routes[node][number as usize].clone()));
                 waiting.extend((0..length).map(|index| Flit {
                     source,
                     number,
@@ -119,6 +139,7 @@ impl<'a> Simulator<'a> {
                     start,
                     index,
                     hops: 0,
+                    route: route.clone(),
                 }));
             }
             waiting
@@ -139,10 +160,22 @@ impl<'a> Simulator<'a> {
             injections: Vec::new(),
             stuck: Vec::new(),
         };
+        let longest_packet = packets.iter().flatten().map(|packet| packet.length as usize).max().unwrap_or(0);
         let injected: Vec<_> = packets.iter().map(|packets| vec![0; packets.len()]).collect();
         let heads = injected.clone();
-        let mut simulator =
-            Self { shape, config, rules, channels, p, routers, cycle: 0, run, injected, heads };
+        let mut simulator = Self {
+            shape,
+            config,
+            rules,
+            channels,
+            p,
+            longest_packet,
+            routers,
+            cycle: 0,
+            run,
+            injected,
+            heads,
+        };
         for node in simulator.nodes() {
             simulator.initialise(node);
         }
@@ -255,28 +288,6 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// The output (port, channel) a flit in an input queue of this channel needs.
-    fn needs(&self, node: NodeId, channel: usize, flit: &Flit) -> (Port, usize) {
-        let out = rules::route(self.shape, node, flit.destination, self.rules);
-        let crosses = out != self.p && rules::dateline(self.shape, node, out);
-        (out, rules::channel_after(channel, crosses, self.channels, self.rules))
-    }
-
-    /// What every input queue of a router asks for, by port and channel: the output its front flit
-    /// needs, if that is a header and the queue owns no output.
-    fn requests(&self, node: NodeId) -> Vec<Vec<Option<(Port, usize)>>> {
-        let request = |channel: usize, queue: &Queue| {
-            let front = queue.flits.front()?;
-            let asks = front.is_header() && !queue.owns_an_output;
-            asks.then(|| self.needs(node, channel, front))
-        };
-        let queues = &self.routers[node as usize].queues;
-        let of_port = |port: &Vec<Queue>| {
-            port.iter().enumerate().map(|(channel, queue)| request(channel, queue)).collect()
-        };
-        queues.iter().map(of_port).collect()
-    }
-
     fn stuck(&self) -> Vec<Stuck> {
         let mut stuck = Vec::new();
         for node in self.nodes() {
@@ -293,112 +304,6 @@ impl<'a> Simulator<'a> {
             }
         }
         stuck
-    }
-
-    /// Queue selection; returns whether anything was granted.
-    fn select_queues(&mut self) -> bool {
-        let mut granted = false;
-        for node in self.nodes() {
-            let requests = self.requests(node);
-            let router = &mut self.routers[node as usize];
-            for out in 0..=self.p {
-                for out_channel in 0..self.channels {
-                    let output = &mut router.outputs[out][out_channel];
-                    if output.owner.is_some() {
-                        continue;
-                    }
-                    let asks = |port: Port| {
-                        (0..self.channels)
-                            .find(|&channel| requests[port][channel] == Some((out, out_channel)))
-                    };
-                    let first = output.list.iter().find_map(|&port| Some((port, asks(port)?)));
-                    if let Some((port, channel)) = first {
-                        let packet = |port: Port, channel: usize| {
-                            let front = router.queues[port][channel].flits.front().unwrap();
-                            (front.source, front.number)
-                        };
-                        for (other, asked) in requests.iter().enumerate() {
-                            for (other_channel, asked) in asked.iter().enumerate() {
-                                let lost = (other, other_channel) != (port, channel);
-                                if lost && *asked == Some((out, out_channel)) {
-                                    let granted = packet(port, channel);
-                                    let blocked = packet(other, other_channel);
-                                    let output = (node, out, out_channel);
-                                    let what = What::LostQueue { output, granted, blocked };
-                                    self.run.events.push(Event { cycle: self.cycle, what });
-                                }
-                            }
-                        }
-                        output.owner = Some((port, channel));
-                        router.queues[port][channel].owns_an_output = true;
-                        if self.rules.lists_turn {
-                            rules::turn(&mut output.list, port);
-                        }
-                        granted = true;
-                    }
-                }
-            }
-        }
-        granted
-    }
-
-    /// Channel selection: the flits that move in this cycle.
-    fn select_channels(&mut self) -> Vec<Send> {
-        let (mut sends, mut lost) = (Vec::new(), Vec::new());
-        for node in self.nodes() {
-            for out in 0..=self.p {
-                let router = &self.routers[node as usize];
-                let scheme = self.config.arbitration.scheme(node as usize, out, self.p + 1);
-                let last = router.channel_used_last[out];
-                let order = rules::channel_order(scheme, last, self.channels);
-                let may_send = |channel: &usize| self.may_send(node, out, *channel);
-                let has_flit = |channel: &usize| self.front_of_owner(node, out, *channel).is_some();
-                if let Some(channel) = order.iter().copied().find(may_send) {
-                    let from = router.outputs[out][channel].owner.unwrap();
-                    sends.push(Send { node, from, to: (out, channel) });
-                    let packet = |channel: usize| {
-                        let front = self.front_of_owner(node, out, channel).unwrap();
-                        (front.source, front.number)
-                    };
-                    for other in order.iter().copied().filter(|other| *other != channel && may_send(other)) {
-                        let (granted, blocked) = (packet(channel), packet(other));
-                        let what = What::LostChannel { output: (node, out, channel), granted, blocked };
-                        lost.push(Event { cycle: self.cycle, what });
-                    }
-                    if self.rules.remembers_channel {
-                        self.routers[node as usize].channel_used_last[out] = channel;
-                    }
-                } else if out != self.p && order.iter().any(has_flit) {
-                    let link = node * self.p as u32 + out as u32;
-                    self.run.events.push(Event { cycle: self.cycle, what: What::Blocked { link } });
-                }
-            }
-        }
-        self.run.events.extend(lost);
-        sends
-    }
-
-    /// The flit that an output channel would send next.
-    fn front_of_owner(&self, node: NodeId, out: Port, channel: usize) -> Option<&Flit> {
-        let router = &self.routers[node as usize];
-        let (port, owner_channel) = router.outputs[out][channel].owner?;
-        router.queues[port][owner_channel].flits.front()
-    }
-
-    fn may_send(&self, node: NodeId, out: Port, channel: usize) -> bool {
-        let Some(flit) = self.front_of_owner(node, out, channel) else { return false };
-        if out == self.p {
-            return true;
-        }
-        let neighbour = rules::neighbour(self.shape, node, out).unwrap();
-        let downstream = &self.routers[neighbour as usize].queues[rules::facing(out)][channel];
-        let mut occupied = downstream.flits.len();
-        if self.rules.flits_in_flight_take_space {
-            occupied += downstream.in_flight.len();
-        }
-        let whole_packet = self.config.flow_control == FlowControl::CutThrough && flit.is_header();
-        let needed = if whole_packet { flit.length as usize } else { 1 };
-        occupied + needed <= self.config.buffer as usize
     }
 
     fn move_flit(&mut self, send: &Send) {
@@ -431,7 +336,7 @@ impl<'a> Simulator<'a> {
     }
 
     fn eject(&mut self, node: NodeId, flit: &Flit) {
-        let &Flit { source, number, destination, length, start, index, hops } = flit;
+        let &Flit { source, number, destination, length, start, index, hops, .. } = flit;
         let cycle = self.cycle;
         self.run.events.push(Event { cycle, what: What::Ejected { node, source, number, index } });
         let totals = &mut self.run.totals;

@@ -1,0 +1,174 @@
+//! Steps 2 and 3 of a cycle: queue selection and channel selection.
+
+use super::{Event, Flit, Output, Port, Queue, Send, Simulator, What, rules};
+use flitloom_core::{fabric::NodeId, router::FlowControl};
+
+/// By input port and channel: the output (port, channel) that is asked for.
+type Requests = Vec<Vec<Option<(Port, usize)>>>;
+
+impl Simulator<'_> {
+    /// The output (port, channel) a flit in an input queue of this channel needs.
+    pub(super) fn needs(&self, node: NodeId, channel: usize, flit: &Flit) -> (Port, usize) {
+        let (out, from) = match &flit.route {
+            None => (rules::route(self.shape, node, flit.destination, self.rules), channel),
+            Some(route) => {
+                let out = route.ports.get(flit.hops as usize).copied().unwrap_or(self.p);
+                (out, if flit.hops == 0 { route.channel } else { channel })
+            }
+        };
+        let datelines = self.config.flow_control != FlowControl::Bubble;
+        let crosses = datelines && out != self.p && rules::dateline(self.shape, node, out);
+        (out, rules::channel_after(from, crosses, self.channels, self.rules))
+    }
+
+    /// Flits in the queue behind an output channel and on the way to it.
+    fn occupied(&self, node: NodeId, out: Port, channel: usize) -> usize {
+        let neighbour = rules::neighbour(self.shape, node, out).unwrap();
+        let queue = &self.routers[neighbour as usize].queues[rules::facing(out)][channel];
+        let in_flight = if self.rules.flits_in_flight_take_space { queue.in_flight.len() } else { 0 };
+        queue.flits.len() + in_flight
+    }
+
+    /// What every input queue of a router asks for, by port and channel: the output its front flit
+    /// needs, if that is a header and the queue owns no output.
+    fn requests(&self, node: NodeId) -> Requests {
+        let request = |channel: usize, queue: &Queue| {
+            let front = queue.flits.front()?;
+            let asks = front.is_header() && !queue.owns_an_output;
+            asks.then(|| self.needs(node, channel, front))
+        };
+        let queues = &self.routers[node as usize].queues;
+        let of_port = |port: &Vec<Queue>| {
+            port.iter().enumerate().map(|(channel, queue)| request(channel, queue)).collect()
+        };
+        queues.iter().map(of_port).collect()
+    }
+
+    /// Queue selection; returns whether anything was granted.
+    pub(super) fn select_queues(&mut self) -> bool {
+        let mut granted = false;
+        for node in self.nodes() {
+            let requests = self.requests(node);
+            for out in 0..=self.p {
+                for channel in 0..self.channels {
+                    if let Some(queue) = self.select_queue(node, (out, channel), &requests) {
+                        self.grant(node, (out, channel), queue, &requests);
+                        granted = true;
+                    }
+                }
+            }
+        }
+        granted
+    }
+
+    /// The input queue (port, channel) that is granted an output.
+    fn select_queue(
+        &self,
+        node: NodeId,
+        output: (Port, usize),
+        requests: &Requests,
+    ) -> Option<(Port, usize)> {
+        let Output { owner, list } = &self.routers[node as usize].outputs[output.0][output.1];
+        if owner.is_some() {
+            return None;
+        }
+        let candidate = |port: Port, channel: usize| {
+            requests[port][channel] == Some(output) && !self.lacks_bubble(node, (port, channel), output)
+        };
+        for &port in list {
+            if let Some(channel) = (0..self.channels).find(|&channel| candidate(port, channel)) {
+                return Some((port, channel));
+            }
+        }
+        None
+    }
+
+    fn grant(&mut self, node: NodeId, output: (Port, usize), queue: (Port, usize), requests: &Requests) {
+        for (port, requests) in requests.iter().enumerate() {
+            for (channel, request) in requests.iter().enumerate() {
+                if *request == Some(output) && (port, channel) != queue {
+                    let granted = self.packet_at_front(node, queue);
+                    let blocked = self.packet_at_front(node, (port, channel));
+                    let what = What::LostQueue { output: (node, output.0, output.1), granted, blocked };
+                    self.run.events.push(Event { cycle: self.cycle, what });
+                }
+            }
+        }
+        let router = &mut self.routers[node as usize];
+        router.queues[queue.0][queue.1].owns_an_output = true;
+        let output = &mut router.outputs[output.0][output.1];
+        output.owner = Some(queue);
+        if self.rules.lists_turn {
+            rules::turn(&mut output.list, queue.0);
+        }
+    }
+
+    fn packet_at_front(&self, node: NodeId, queue: (Port, usize)) -> (NodeId, u64) {
+        let front = self.routers[node as usize].queues[queue.0][queue.1].flits.front().unwrap();
+        (front.source, front.number)
+    }
+
+    /// Whether bubble flow control keeps the header at the front of a queue out of an output.
+    fn lacks_bubble(&self, node: NodeId, queue: (Port, usize), output: (Port, usize)) -> bool {
+        let (out, channel) = output;
+        if self.config.flow_control != FlowControl::Bubble || out == self.p {
+            return false;
+        }
+        let header = self.routers[node as usize].queues[queue.0][queue.1].flits.front().unwrap();
+        let enters_ring = rules::wraps(self.shape, out / 2) && queue.0 != rules::facing(out);
+        let needed = header.length as usize + self.longest_packet;
+        enters_ring && self.occupied(node, out, channel) + needed > self.config.buffer as usize
+    }
+
+    /// Channel selection: the flits that move in this cycle.
+    pub(super) fn select_channels(&mut self) -> Vec<Send> {
+        let (mut sends, mut lost) = (Vec::new(), Vec::new());
+        for node in self.nodes() {
+            for out in 0..=self.p {
+                let router = &self.routers[node as usize];
+                let scheme = self.config.arbitration.scheme(node as usize, out, self.p + 1);
+                let last = router.channel_used_last[out];
+                let order = rules::channel_order(scheme, last, self.channels);
+                let may_send = |channel: &usize| self.may_send(node, out, *channel);
+                let has_flit = |channel: &usize| self.front_of_owner(node, out, *channel).is_some();
+                if let Some(channel) = order.iter().copied().find(may_send) {
+                    let from = router.outputs[out][channel].owner.unwrap();
+                    sends.push(Send { node, from, to: (out, channel) });
+                    let packet = |channel: usize| {
+                        self.packet_at_front(node, router.outputs[out][channel].owner.unwrap())
+                    };
+                    for other in order.iter().copied().filter(|other| *other != channel && may_send(other)) {
+                        let (granted, blocked) = (packet(channel), packet(other));
+                        let what = What::LostChannel { output: (node, out, channel), granted, blocked };
+                        lost.push(Event { cycle: self.cycle, what });
+                    }
+                    if self.rules.remembers_channel {
+                        self.routers[node as usize].channel_used_last[out] = channel;
+                    }
+                } else if out != self.p && order.iter().any(has_flit) {
+                    let link = node * self.p as u32 + out as u32;
+                    self.run.events.push(Event { cycle: self.cycle, what: What::Blocked { link } });
+                }
+            }
+        }
+        self.run.events.extend(lost);
+        sends
+    }
+
+    /// The flit that an output channel would send next.
+    fn front_of_owner(&self, node: NodeId, out: Port, channel: usize) -> Option<&Flit> {
+        let router = &self.routers[node as usize];
+        let (port, owner_channel) = router.outputs[out][channel].owner?;
+        router.queues[port][owner_channel].flits.front()
+    }
+
+    fn may_send(&self, node: NodeId, out: Port, channel: usize) -> bool {
+        let Some(flit) = self.front_of_owner(node, out, channel) else { return false };
+        if out == self.p {
+            return true;
+        }
+        let whole_packet = self.config.flow_control != FlowControl::Wormhole && flit.is_header();
+        let needed = if whole_packet { flit.length as usize } else { 1 };
+        self.occupied(node, out, channel) + needed <= self.config.buffer as usize
+    }
+}
