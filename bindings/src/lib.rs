@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "the Python side documents what users see")]
 
+mod benchmark;
 mod errors;
 mod network;
 mod running;
@@ -16,6 +17,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
+        benchmark::{best_planes, engines, repeat},
         network::Network,
         simulation::{lower_bound, simulate},
         stacking::stack,

@@ -75,3 +75,13 @@ def stack(
     threads: int | None,
     progress: Callable[[int], None] | None,
 ) -> list[int]: ...
+def engines() -> list[str]: ...
+def best_planes(network: Network) -> str: ...
+def repeat(
+    network: Network,
+    workload: Workload,
+    engine: str,
+    repeats: int,
+    stop_at: int | None,
+    fingerprints: bool,
+) -> dict[str, Any]: ...

@@ -19,6 +19,7 @@ VERBS = (
     "demo",
     "simulate",
     "stack",
+    "bench",
     "papers",
     "cite",
     "version",

@@ -1,0 +1,49 @@
+"""Benchmarks measure what they say; how fast is not tested."""
+
+import json
+
+import pytest
+
+from flitloom import _core
+from flitloom.benchmarks import BENCHMARKS, network
+from flitloom.commands import run
+from flitloom.network import Network
+from flitloom.simulation import make_workload, simulate
+from flitloom.spec import Collective, Load, Torus
+
+CASES = [
+    network.Case("slices", Network(Torus(16, 16)), Collective("brev", payload=14, slices=2), None, {}),
+    network.Case("load", Network(Torus(8, 8)), Load("rand", rate=0.2, length=4, cycles=200), 200, {}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("engine", _core.engines())
+def test_every_engine_simulates_the_case(case, engine):
+    workload = make_workload(case.network, case.traffic, 1)
+    totals = _core.repeat(case.network._core, workload, engine, 2, case.stop_at, True)
+    result = simulate(case.network, case.traffic, stop_at=case.stop_at)
+    assert totals["flit_hops"] == result.flit_hops
+    assert f"{totals['fingerprint']:016x}" == result.fingerprint
+
+
+def test_rows_are_consistent(monkeypatch, capsys):
+    monkeypatch.setattr(network, "cases", lambda: CASES)
+    assert run(["bench", "--seconds", "0.002", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 2 * len(CASES)
+    for row in rows:
+        assert row["equal"] == "yes"
+        assert row["simulations/s"] > 0
+        assert row["router-cycles/s"] >= row["cycles/s"] >= row["simulations/s"]
+
+
+def test_saturation_is_positive_and_below_the_limit_of_the_bisection():
+    # Of 8 nodes' flits 4/7 cross the middle of a ring, over 2 cables of 2 links: 8 * 4/7 * rate <= 4.
+    assert 0 < network.saturation(Network(Torus(8)), cycles=500) <= 7 / 8
+
+
+def test_an_unknown_benchmark_is_refused(capsys):
+    assert run(["bench", "speed"]) == 2
+    assert f"'speed' is unknown; it must be one of {', '.join(BENCHMARKS)}" in capsys.readouterr().err
+    assert run(["bench", "--seconds", "0"]) == 2
