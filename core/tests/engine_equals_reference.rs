@@ -6,7 +6,7 @@ mod common;
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
-use common::{Case, CaseSpace, Recorder, Router, Traffic, compare, last_move, totals};
+use common::{Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
 use flitloom_core::{
     engine::{
         Outcome, SimulationError,
@@ -17,11 +17,7 @@ use flitloom_core::{
     router::{ChannelScheme, FlowControl},
     traffic::Packet,
 };
-use proptest::{
-    prelude::*,
-    strategy::ValueTree,
-    test_runner::{FileFailurePersistence, TestRunner},
-};
+use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use reference::{End, PacketRecord, Rules, SliceRules};
 use std::collections::HashMap;
 
@@ -73,14 +69,6 @@ fn large_routers() -> CaseSpace {
         lengths: 1..=30,
         ..CaseSpace::default()
     }
-}
-
-/// So many cases; PROPTEST_CASES=2560 makes them ten times as many.
-fn cases(usual: u32) -> ProptestConfig {
-    let beside_this_file = FileFailurePersistence::WithSource("proptest-regressions");
-    let default = ProptestConfig::default();
-    let cases = usual * default.cases / 256;
-    ProptestConfig { cases, failure_persistence: Some(Box::new(beside_this_file)), ..default }
 }
 
 proptest! {

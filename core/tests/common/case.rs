@@ -8,7 +8,7 @@ use flitloom_core::{
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig, default_port_list},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
-use proptest::{collection::vec, prelude::*};
+use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence};
 use std::ops::RangeInclusive;
 
 /// What is drawn.
@@ -384,4 +384,12 @@ fn shape(dimensions: &[(u32, bool)], smallest: u32, most: u32, meshes: bool) -> 
         wraps.push(wrap || !meshes);
     }
     Shape::new(&sizes, &wraps).expect("sizes are at least 2")
+}
+
+/// So many cases; PROPTEST_CASES=2560 makes them ten times as many.
+pub fn cases(usual: u32) -> ProptestConfig {
+    let beside_the_test = FileFailurePersistence::WithSource("proptest-regressions");
+    let default = ProptestConfig::default();
+    let cases = usual * default.cases / 256;
+    ProptestConfig { cases, failure_persistence: Some(Box::new(beside_the_test)), ..default }
 }

@@ -5,6 +5,6 @@ mod case;
 mod compare;
 mod recorder;
 
-pub use case::{Case, CaseSpace, Router, Traffic};
+pub use case::{Case, CaseSpace, Router, Traffic, cases};
 pub use compare::{compare, last_move, reference, totals};
 pub use recorder::Recorder;

@@ -1,0 +1,74 @@
+//! The plane engine held against the reference model on small random networks, with every instruction
+//! set of this processor.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use common::{Case, CaseSpace, cases, totals};
+use flitloom_core::{
+    engine::{
+        general::Options,
+        planes::{self, InstructionSet},
+    },
+    router::FlowControl,
+};
+use proptest::prelude::*;
+use reference::End;
+
+/// What the planes cover, and a little more: the rest is passed over.
+fn space() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=2,
+        sizes: 2..=9,
+        most_nodes: 64,
+        channels: 1..=4,
+        buffer: 1..=8,
+        latency: 1..=1,
+        flow_controls: vec![FlowControl::Wormhole],
+        slice_rules: false,
+        given_routes: false,
+        mixed_lengths: false,
+        lengths: 2..=12,
+        ..CaseSpace::default()
+    }
+}
+
+fn equal(case: &Case, stop: Option<u64>) -> Result<(), TestCaseError> {
+    let (network, workload) = (case.network(), case.workload());
+    prop_assume!(planes::supports(&network, &workload).is_ok());
+    let expected = common::reference(case);
+    // Cases that could deadlock are not covered.
+    prop_assert_eq!(expected.end, End::Delivered);
+    let expected = stop.map_or(expected.totals.clone(), |stop| expected.totals_before(stop));
+    let options = Options { stop_at: stop, ..Options::default() };
+    for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+        let outcome = planes::simulate(&network, &workload, &options, set);
+        prop_assert_eq!(outcome.as_ref().map(totals), Ok(expected.clone()), "{:?}", set);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    #[test]
+    fn packet_lists_run_as_in_the_reference(case in space().packet_lists()) {
+        equal(&case, None)?;
+    }
+
+    #[test]
+    fn loads_run_as_in_the_reference(case in space().loads()) {
+        equal(&case, None)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(50))]
+
+    #[test]
+    fn a_simulation_can_stop_at_any_cycle(case in space().loads(), stop in 0..200_u64) {
+        equal(&case, Some(stop))?;
+    }
+}
