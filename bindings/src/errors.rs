@@ -6,7 +6,8 @@ use flitloom_core::{
 };
 use pyo3::{call::PyCallArgs, prelude::*, types::PyDict};
 
-fn exception<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'py>) -> PyErr {
+/// An exception of `flitloom.errors`.
+pub fn exception<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'py>) -> PyErr {
     let made = py
         .import("flitloom.errors")
         .and_then(|module| module.getattr(class))
@@ -17,7 +18,7 @@ fn exception<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'py>)
 /// A `SpecError` at the given place; messages that name their field already keep it.
 pub fn spec_error(py: Python<'_>, place: &str, error: impl ToString) -> PyErr {
     let text = error.to_string();
-    let named = ["router.", "traffic."].iter().any(|room| text.starts_with(room));
+    let named = ["router.", "traffic.", "rules."].iter().any(|room| text.starts_with(room));
     let text = if named { text } else { format!("{place}: {text}") };
     exception(py, "SpecError", (text,))
 }

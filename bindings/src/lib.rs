@@ -5,6 +5,7 @@
 mod benchmark;
 mod errors;
 mod network;
+mod route;
 mod running;
 mod simulation;
 mod stacking;
@@ -19,6 +20,7 @@ mod _core {
     use super::{
         benchmark::{best_planes, engines, repeat},
         network::Network,
+        route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         simulation::{lower_bound, simulate},
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},
@@ -37,6 +39,7 @@ mod _core {
         let limits = PyDict::new(module.py());
         limits.set_item("dimensions", fabric::MAX_DIMENSIONS)?;
         limits.set_item("nodes", fabric::MAX_NODES)?;
+        limits.set_item("table_nodes", flitloom_core::tables::MAX_TABLE_NODES)?;
         limits.set_item("channels", router::MAX_CHANNELS)?;
         limits.set_item("buffer", router::MAX_BUFFER)?;
         limits.set_item("latency", router::MAX_LATENCY)?;

@@ -13,6 +13,7 @@ from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecE
 from flitloom.network import Network
 from flitloom.provenance import version as _version
 from flitloom.result import Result
+from flitloom.routing import CheckReport, RouterRules, Tables, check, read_tables, route
 from flitloom.simulation import lower_bound, run_experiment, simulate
 from flitloom.spec import (
     Collective,
@@ -31,6 +32,7 @@ from flitloom.stacking import Stacking, stack
 __version__ = _version()
 
 __all__ = [
+    "CheckReport",
     "Collective",
     "CycleLimitError",
     "DeadlockError",
@@ -42,15 +44,20 @@ __all__ = [
     "Packets",
     "Result",
     "Router",
+    "RouterRules",
     "SpecError",
     "Stacking",
+    "Tables",
     "Topology",
     "Torus",
     "TrafficMatrix",
     "UnreachableError",
     "__version__",
+    "check",
     "lower_bound",
     "read_experiment",
+    "read_tables",
+    "route",
     "run_experiment",
     "simulate",
     "stack",

@@ -224,7 +224,12 @@ impl DependencyGraph {
                 parent[vertex as usize] = u32::MAX;
             }
         }
-        best.map(|cycle| cycle.into_iter().map(|vertex| self.channel(vertex)).collect())
+        // The lowest channel first.
+        let start = best.as_ref().and_then(|cycle| (0..cycle.len()).min_by_key(|&index| cycle[index]));
+        best.map(|mut cycle| {
+            cycle.rotate_left(start.unwrap_or(0));
+            cycle.into_iter().map(|vertex| self.channel(vertex)).collect()
+        })
     }
 
     fn width(&self) -> u32 {

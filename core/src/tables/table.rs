@@ -30,6 +30,34 @@ impl Table {
         Self { system, headers }
     }
 
+    /// A table from headers that came from elsewhere, source-major.
+    ///
+    /// # Errors
+    /// The index of the first header that does not lead from its source to its destination, or the
+    /// number of headers if that is not `nodes * nodes`.
+    pub fn from_headers(system: System, headers: Vec<u32>) -> Result<Self, usize> {
+        let (nodes, directions) = (system.nodes(), system.fabric().shape().directions());
+        if headers.len() != nodes * nodes {
+            return Err(headers.len());
+        }
+        for (pair, &header) in headers.iter().enumerate().filter(|entry| *entry.1 != NO_ROUTE) {
+            let route = system.layout().unpack(header);
+            let known = [route.first, route.last].iter().flatten().all(|step| step.index() < directions);
+            let mut here = (pair / nodes) as NodeId;
+            let arrives = known
+                && system.layout().pack(&route) == header
+                && route.directions(system.rules()).all(|hop| {
+                    here = system.next(system.fabric().link(here, hop));
+                    here != NodeId::MAX
+                })
+                && here as usize == pair % nodes;
+            if !arrives {
+                return Err(pair);
+            }
+        }
+        Ok(Self { system, headers })
+    }
+
     /// The system it is for.
     pub fn system(&self) -> &System {
         &self.system

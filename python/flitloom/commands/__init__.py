@@ -19,6 +19,8 @@ VERBS = (
     "demo",
     "simulate",
     "stack",
+    "route",
+    "check",
     "bench",
     "papers",
     "cite",

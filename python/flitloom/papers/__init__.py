@@ -29,6 +29,9 @@ MODULES = [
     "cup_stacking_extended_2023_table_2",
     "cup_stacking_extended_2023_figure_3",
     "cup_stacking_extended_2023_figure_6a",
+    "angara_routing_2021_table_2",
+    "angara_routing_2021_figure_4",
+    "angara_routing_2021_figure_5",
 ]
 
 

@@ -18,6 +18,10 @@ SOURCES = {
         "T. Yokota, K. Ootsu, S. Kojima: Enhancing Cup-Stacking Method for Collective Communication. "
         "IEICE Trans. Inf. & Syst., 2023. doi:10.1587/transinf.2022EDP7179"
     ),
+    "angara-routing-2021": (
+        "A. Mukosey, A. Semenov, A. Tretiakov: Optimized Graph Based Routing Algorithm for the Angara "
+        "Interconnect. 2021."
+    ),
 }
 
 Value = int | float | bool | str | None

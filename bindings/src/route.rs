@@ -1,0 +1,490 @@
+//! Routing tables: generators, bounds, failures and the check.
+
+use crate::{
+    errors::{exception, spec_error},
+    running::interruptible,
+};
+use flitloom_core::{
+    fabric::{Direction, Fabric, NodeId, Shape},
+    routing::{Flow, Hops, Rules, TurnPolicy, TurnSet, Verdict},
+    tables::{self, CheckReport, GeneticSettings, Method, Regime, Repair, Request, TableError, WalkChecker},
+};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::{prelude::*, types::PyDict};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn table_error(py: Python<'_>, error: TableError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        TableError::Unserved { pairs, .. } => exception(py, "UnreachableError", (text, pairs)),
+        TableError::TooManyNodes(_) => spec_error(py, "topology", text),
+        TableError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
+        _ => spec_error(py, "traffic", text),
+    }
+}
+
+fn direction(py: Python<'_>, place: &str, name: &str) -> PyResult<Direction> {
+    let known = (0..12).map(Direction::from_index).find(|direction| direction.to_string() == name);
+    known.ok_or_else(|| spec_error(py, place, format!("{name:?} is no direction; write +x, -y and so on")))
+}
+
+fn build_fabric(
+    py: Python<'_>,
+    sizes: &[u32],
+    wraps: &[bool],
+    failed_nodes: &[u32],
+    failed_links: &[(u32, u32)],
+) -> PyResult<Fabric> {
+    let shape = Shape::new(sizes, wraps).map_err(|error| spec_error(py, "topology", error))?;
+    let mut fabric = Fabric::new(shape);
+    for &node in failed_nodes {
+        fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
+    }
+    for &(a, b) in failed_links {
+        fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
+    }
+    Ok(fabric)
+}
+
+/// What a router accepts as a route.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct RoutingRules {
+    pub inner: Rules,
+}
+
+#[pymethods]
+impl RoutingRules {
+    /// Rules of a name.
+    #[staticmethod]
+    fn named(py: Python<'_>, name: &str, dimensions: usize) -> PyResult<Self> {
+        let inner = Rules::named(name, dimensions).map_err(|error| spec_error(py, "rules", error))?;
+        Ok(Self { inner })
+    }
+
+    /// Rules from their parts; no number of virtual channels means the bubble rule.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        order: Vec<String>,
+        direction_bits: bool,
+        first_steps: Vec<String>,
+        last_steps: Vec<String>,
+        channels: Option<u8>,
+        datelines: bool,
+    ) -> PyResult<Self> {
+        let read = |place: &str, names: Vec<String>| -> PyResult<Vec<Direction>> {
+            names.iter().map(|name| direction(py, place, name)).collect()
+        };
+        let flow = channels.map_or(Flow::Bubble, |count| Flow::Channels { count, datelines });
+        let inner = Rules::new(
+            name,
+            read("rules.order", order)?,
+            direction_bits,
+            read("rules.first_steps", first_steps)?,
+            read("rules.last_steps", last_steps)?,
+            flow,
+        )
+        .map_err(|error| spec_error(py, "rules", error))?;
+        Ok(Self { inner })
+    }
+
+    /// All parts, as the constructor takes them.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let names = |directions: &[Direction]| -> Vec<String> {
+            directions.iter().map(ToString::to_string).collect()
+        };
+        let parts = PyDict::new(py);
+        parts.set_item("name", self.inner.name())?;
+        parts.set_item("order", names(self.inner.order()))?;
+        parts.set_item("direction_bits", self.inner.direction_bits())?;
+        parts.set_item("first_steps", names(self.inner.first_steps()))?;
+        parts.set_item("last_steps", names(self.inner.last_steps()))?;
+        let (channels, datelines) = match self.inner.flow() {
+            Flow::Bubble => (None, false),
+            Flow::Channels { count, datelines } => (Some(count), datelines),
+        };
+        parts.set_item("virtual_channels", channels)?;
+        parts.set_item("datelines", datelines)?;
+        Ok(parts)
+    }
+}
+
+/// A fabric with the rules of its routers and their permitted turns.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct RoutingSystem {
+    pub inner: tables::System,
+    unserved: Option<Vec<(NodeId, NodeId)>>,
+}
+
+#[pymethods]
+impl RoutingSystem {
+    /// `turns` is a policy, or "on-demand".
+    #[new]
+    fn new(
+        py: Python<'_>,
+        sizes: Vec<u32>,
+        wraps: Vec<bool>,
+        failed_nodes: Vec<u32>,
+        failed_links: Vec<(u32, u32)>,
+        rules: &RoutingRules,
+        turns: &str,
+    ) -> PyResult<Self> {
+        let fabric = build_fabric(py, &sizes, &wraps, &failed_nodes, &failed_links)?;
+        let rules = rules.inner.clone();
+        if 2 * sizes.len() != rules.order().len() {
+            let text =
+                format!("they are for {} dimensions, the shape has {}", rules.order().len() / 2, sizes.len());
+            return Err(spec_error(py, "rules", text));
+        }
+        let made = py.detach(|| {
+            if turns == "on-demand" {
+                let (inner, unserved) = tables::on_demand(&fabric, &rules)?;
+                return Ok(Some(Self { inner, unserved: Some(unserved) }));
+            }
+            let Some(&(_, policy)) = TurnPolicy::NAMES.iter().find(|(name, _)| *name == turns) else {
+                return Ok(None);
+            };
+            let inner = tables::System::new(fabric, rules, policy)?;
+            Ok(Some(Self { inner, unserved: None }))
+        });
+        made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
+            let names: Vec<_> = TurnPolicy::NAMES.iter().map(|(name, _)| *name).collect();
+            spec_error(
+                py,
+                "turns",
+                format!("{turns:?} is unknown; it must be one of {}, on-demand", names.join(", ")),
+            )
+        })
+    }
+
+    /// The same system with given turns against the order, as (node, direction in, direction out).
+    fn with_turns(&self, py: Python<'_>, turns: Vec<(u32, String, String)>) -> PyResult<Self> {
+        let fabric = self.inner.fabric();
+        let mut set = TurnSet::none(fabric);
+        for (node, along, out) in turns {
+            let (along, out) = (direction(py, "turns", &along)?, direction(py, "turns", &out)?);
+            let exists = (node as usize) < self.inner.nodes()
+                && along.index().max(out.index()) < fabric.shape().directions();
+            let before = if exists { fabric.shape().neighbour(node, along.opposite()) } else { None };
+            let Some(before) = before else {
+                return Err(spec_error(py, "turns", format!("no link arrives at node {node} along {along}")));
+            };
+            set.insert(fabric.link(before, along), out);
+        }
+        let inner = tables::System::with_turns(fabric.clone(), self.inner.rules().clone(), set)
+            .map_err(|error| table_error(py, error))?;
+        Ok(Self { inner, unserved: None })
+    }
+
+    /// Pairs without a legal deadlock-free route.
+    fn unserved(&self, py: Python<'_>) -> Vec<(NodeId, NodeId)> {
+        match &self.unserved {
+            Some(unserved) => unserved.clone(),
+            None => py.detach(|| tables::Choices::new(&self.inner).unserved().to_vec()),
+        }
+    }
+
+    /// Permitted turns against the order, as (node, direction in, direction out).
+    fn turns(&self) -> Vec<(u32, String, String)> {
+        let fabric = self.inner.fabric();
+        let ends = |(link, out): (u32, Direction)| {
+            let (before, along) = fabric.link_ends(link);
+            let node = fabric.shape().neighbour(before, along).unwrap_or(before);
+            (node, along.to_string(), out.to_string())
+        };
+        self.inner.turns().iter().map(ends).collect()
+    }
+
+    /// Working links as rows of index, source node, target node; and their names.
+    fn links(&self) -> Vec<(u32, u32, u32, String)> {
+        let fabric = self.inner.fabric();
+        let row = |link| {
+            let (node, direction) = fabric.link_ends(link);
+            let name = format!("{}{direction}", fabric.shape().describe(node));
+            (link, node, self.inner.next(link), name)
+        };
+        fabric.working_links().map(row).collect()
+    }
+
+    /// Numbers of pairs with exactly one and with several shortest legal routes.
+    fn route_counts(&self, py: Python<'_>) -> (usize, usize) {
+        py.detach(|| {
+            let choices = tables::Choices::new(&self.inner);
+            (choices.single(), choices.multiple())
+        })
+    }
+
+    /// Bits of the hop counts in a packed header, per dimension.
+    fn header_widths(&self) -> Vec<u32> {
+        self.inner.layout().widths().to_vec()
+    }
+
+    /// The balancing problem as arrays of a linear program.
+    fn program<'py>(
+        &self,
+        py: Python<'py>,
+        traffic: Option<PyReadonlyArray2<'py, u64>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let program = py.detach(|| {
+            let choices = tables::Choices::new(&self.inner);
+            tables::Program::new(&self.inner, &choices, traffic.as_deref())
+        });
+        let arrays = PyDict::new(py);
+        for (name, values) in
+            [("sizes", program.sizes), ("fixed", program.fixed), ("weights", program.weights)]
+        {
+            arrays.set_item(name, PyArray1::from_vec(py, values))?;
+        }
+        for (name, values) in [
+            ("options", program.options),
+            ("entries", program.entries),
+            ("rows", program.rows),
+            ("hops", program.hops),
+        ] {
+            arrays.set_item(name, PyArray1::from_vec(py, values))?;
+        }
+        Ok(arrays)
+    }
+
+    /// What can be done about pairs that are not served.
+    fn advise<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let unserved = self.unserved(py);
+        let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
+        let advice =
+            py.detach(|| tables::advise(fabric, rules, &unserved)).map_err(|error| table_error(py, error))?;
+        let Some(advice) = advice else { return Ok(None) };
+        let entry = PyDict::new(py);
+        entry.set_item("cause", format!("{:?}", advice.cause))?;
+        let single: Vec<(&str, u32, Option<u32>)> = advice
+            .single
+            .iter()
+            .map(|repair| match *repair {
+                Repair::Cable(a, b) => ("cable", a, Some(b)),
+                Repair::Node(node) => ("node", node, None),
+                Repair::Drop(node) => ("drop", node, None),
+            })
+            .collect();
+        entry.set_item("single", single)?;
+        entry.set_item("together", advice.together)?;
+        Ok(Some(entry))
+    }
+
+    /// Checks listed routes: route i goes from `sources[i]` to `destinations[i]` over
+    /// `nodes[offsets[i]..offsets[i + 1]]`.
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        sources: PyReadonlyArray1<'py, u32>,
+        destinations: PyReadonlyArray1<'py, u32>,
+        offsets: PyReadonlyArray1<'py, u64>,
+        nodes: PyReadonlyArray1<'py, u32>,
+        channels: Option<PyReadonlyArray1<'py, u8>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (sources, destinations) = (sources.as_slice()?, destinations.as_slice()?);
+        let (offsets, nodes) = (offsets.as_slice()?, nodes.as_slice()?);
+        let channels = channels.as_ref().map(|channels| channels.as_slice()).transpose()?;
+        let report = py.detach(|| {
+            let mut checker = WalkChecker::new(&self.inner);
+            for route in 0..sources.len() {
+                let (start, end) = (offsets[route] as usize, offsets[route + 1] as usize);
+                // A route has one hop less than nodes; its channels follow at the same place.
+                let own = channels.map(|channels| &channels[start..end.max(start + 1) - 1]);
+                checker.add_nodes(sources[route], destinations[route], &nodes[start..end], own);
+            }
+            checker.finish()
+        });
+        report_dict(py, report)
+    }
+}
+
+fn report_dict(py: Python<'_>, report: CheckReport) -> PyResult<Bound<'_, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("passed", report.passed())?;
+    entry.set_item("routes", report.routes)?;
+    entry.set_item("problem_count", report.problem_count)?;
+    let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
+    entry.set_item("problems", problems)?;
+    entry.set_item("cycle", report.cycle)?;
+    let ranks = match report.verdict {
+        Verdict::DeadlockFree(ranks) => Some(PyArray1::from_vec(py, ranks)),
+        Verdict::Deadlock(_) => None,
+    };
+    entry.set_item("ranks", ranks)?;
+    quality_into(py, &entry, report.quality)?;
+    Ok(entry)
+}
+
+fn quality_into(py: Python<'_>, entry: &Bound<'_, PyDict>, quality: tables::Quality) -> PyResult<()> {
+    entry.set_item("max_load", quality.max_load)?;
+    entry.set_item("min_load", quality.min_load)?;
+    entry.set_item("perfect_load", quality.perfect_load)?;
+    entry.set_item("sigma4", quality.sigma4)?;
+    entry.set_item("max_distance", quality.max_distance)?;
+    entry.set_item("loads", PyArray1::from_vec(py, quality.loads))
+}
+
+/// One route per ordered pair of working nodes.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct RoutingTable {
+    pub inner: tables::Table,
+}
+
+#[pymethods]
+impl RoutingTable {
+    /// A table from packed headers.
+    #[staticmethod]
+    fn from_headers(
+        py: Python<'_>,
+        system: &RoutingSystem,
+        headers: PyReadonlyArray2<'_, u32>,
+    ) -> PyResult<Self> {
+        let headers: Vec<u32> = headers.as_array().iter().copied().collect();
+        let inner = py.detach(|| tables::Table::from_headers(system.inner.clone(), headers));
+        let inner = inner.map_err(|pair| {
+            let nodes = system.inner.nodes();
+            let text = format!("from node {} to node {} does not lead there", pair / nodes, pair % nodes);
+            spec_error(py, "headers", text)
+        })?;
+        Ok(Self { inner })
+    }
+
+    /// Packed headers, by source and destination.
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let nodes = self.inner.system().nodes();
+        PyArray1::from_slice(py, self.inner.headers()).reshape([nodes, nodes])
+    }
+
+    /// Nodes of one route, both ends included.
+    fn nodes(&self, source: u32, destination: u32) -> Option<Vec<u32>> {
+        let known = |node: u32| (node as usize) < self.inner.system().nodes();
+        if known(source) && known(destination) { self.inner.nodes(source, destination) } else { None }
+    }
+
+    /// Hops of one route as text.
+    fn hops(&self, source: u32, destination: u32) -> Option<String> {
+        Some(Hops(&self.inner.hops(source, destination)?).to_string())
+    }
+
+    /// All routes: sources, destinations, offsets and nodes.
+    #[expect(clippy::type_complexity, reason = "four arrays")]
+    fn listed<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (
+        Bound<'py, PyArray1<u32>>,
+        Bound<'py, PyArray1<u32>>,
+        Bound<'py, PyArray1<u64>>,
+        Bound<'py, PyArray1<u32>>,
+    ) {
+        let (sources, destinations, offsets, all) = py.detach(|| {
+            let count = self.inner.system().nodes() as u32;
+            let (mut sources, mut destinations, mut offsets, mut all) = (vec![], vec![], vec![0], vec![]);
+            for (source, destination) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))) {
+                if let Some(nodes) = self.inner.nodes(source, destination) {
+                    sources.push(source);
+                    destinations.push(destination);
+                    all.extend(nodes);
+                    offsets.push(all.len() as u64);
+                }
+            }
+            (sources, destinations, offsets, all)
+        });
+        (
+            PyArray1::from_vec(py, sources),
+            PyArray1::from_vec(py, destinations),
+            PyArray1::from_vec(py, offsets),
+            PyArray1::from_vec(py, all),
+        )
+    }
+
+    /// Checks every route, hop by hop.
+    fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = py.detach(|| tables::check_table(&self.inner));
+        report_dict(py, report)
+    }
+}
+
+/// Makes a table; `progress` is told the fraction done.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the fields of a request")]
+pub fn route<'py>(
+    py: Python<'py>,
+    system: &RoutingSystem,
+    method: &str,
+    traffic: Option<PyReadonlyArray2<'py, u64>>,
+    seed: u64,
+    effort: u32,
+    genetic: (usize, f64, u32, f64),
+    unique_first: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(RoutingTable, Bound<'py, PyDict>)> {
+    let Some(&(_, method)) = Method::NAMES.iter().find(|(name, _)| *name == method) else {
+        let names: Vec<_> = Method::NAMES.iter().map(|(name, _)| *name).collect();
+        let text = format!("{method:?} is unknown; it must be one of {}", names.join(", "));
+        return Err(spec_error(py, "method", text));
+    };
+    let (population, mutation, patience, threshold) = genetic;
+    let request = Request {
+        traffic: traffic.map(|matrix| matrix.as_array().iter().copied().collect()),
+        seed,
+        effort,
+        unique_first,
+        genetic: GeneticSettings { population, mutation, patience, threshold },
+        ..Request::new(method)
+    };
+    let done = AtomicU64::new(0);
+    let answer = interruptible(
+        py,
+        |interrupt| {
+            tables::route(system.inner.clone(), &request, &mut |fraction| {
+                done.store(fraction.to_bits(), Ordering::Relaxed);
+                !interrupt.load(Ordering::Relaxed)
+            })
+        },
+        |py| match &progress {
+            Some(progress) => progress.call1(py, (f64::from_bits(done.load(Ordering::Relaxed)),)).map(drop),
+            None => Ok(()),
+        },
+    )?
+    .map_err(|error| table_error(py, error))?;
+    let facts = PyDict::new(py);
+    quality_into(py, &facts, answer.quality)?;
+    facts.set_item("bound_numerator", answer.bound.numerator)?;
+    facts.set_item("bound_denominator", answer.bound.denominator)?;
+    facts.set_item("proof", answer.bound.proof)?;
+    facts.set_item("calls", answer.calls.map(|calls| calls.calls))?;
+    Ok((RoutingTable { inner: answer.table }, facts))
+}
+
+/// Failed nodes and failed cables.
+type Failures = (Vec<u32>, Vec<(u32, u32)>);
+
+/// Whether every pair stays served, per failure set and regime (plain, direction-sets, closed-form,
+/// on-demand).
+#[pyfunction]
+pub fn resilience(
+    py: Python<'_>,
+    sizes: Vec<u32>,
+    wraps: Vec<bool>,
+    rules: &RoutingRules,
+    failures: Vec<Failures>,
+) -> PyResult<Vec<[bool; 4]>> {
+    let fabrics: Vec<Fabric> = failures
+        .iter()
+        .map(|(nodes, links)| build_fabric(py, &sizes, &wraps, nodes, links))
+        .collect::<PyResult<_>>()?;
+    let rules = &rules.inner;
+    let judge = |fabric: &Fabric| -> Result<[bool; 4], TableError> {
+        let mut served = [false; 4];
+        for (entry, (_, regime)) in served.iter_mut().zip(Regime::NAMES) {
+            *entry = tables::serves(fabric, rules, regime)?.is_empty();
+        }
+        Ok(served)
+    };
+    py.detach(|| fabrics.par_iter().map(judge).collect::<Result<Vec<_>, _>>())
+        .map_err(|error| table_error(py, error))
+}

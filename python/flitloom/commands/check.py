@@ -1,0 +1,72 @@
+"""``flitloom check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flitloom.commands.screen import echo, print_json
+from flitloom.errors import SpecError
+from flitloom.routing import check
+
+
+def command(
+    tables: Annotated[
+        Path, typer.Argument(help="Tables: .json, .csv, .npz or an OpenSM forwarding-table dump.")
+    ],
+    torus: Annotated[str | None, typer.Option(help="Sizes of the torus, for files that do not say.")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Sizes of the mesh, for files that do not say.")] = None,
+    fail: Annotated[
+        list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")
+    ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(help="angara, dimension-order, dateline or unrestricted, instead of the file's."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Where the deadlock certificate goes (.json).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Check routing tables: every pair, every hop, every rule, and freedom from deadlock.
+
+    Prints the shortest cycle of channels that can wait for each other if there is one. Ends with exit
+    code 1 if anything is wrong with the routes.
+
+    Example: flitloom check tables.json --certificate certificate.json
+    """
+    from flitloom.commands.route import read_topology
+    from flitloom.outputs import check_output
+
+    if certificate is not None:
+        check_output(certificate, (".json",), "--certificate")
+    if fail and torus is None and mesh is None:
+        raise SpecError("--fail belongs to a network named with --torus or --mesh")
+    topology = None if torus is None and mesh is None else read_topology(torus, mesh, fail or [], None)
+    report = check(tables, topology, rules)
+    if as_json:
+        facts = {
+            "passed": report.passed,
+            "deadlock_free": report.deadlock_free,
+            "cycle": report.cycle,
+            "routes": report.routes,
+            "problem_count": report.problem_count,
+            "problems": report.problems,
+            "max_load": report.max_load,
+        }
+        print_json(facts)
+    else:
+        echo(f"routes    {report.routes}")
+        echo(f"problems  {report.problem_count}")
+        for line in report.problems[:10]:
+            echo(f"  {line}")
+        if report.problem_count > 10:
+            echo(f"  and {report.problem_count - 10} more")
+        echo("deadlock  " + ("none possible" if report.deadlock_free else f"possible: {report.cycle}"))
+        echo("passed" if report.passed else "FAILED")
+    if certificate is not None and report.deadlock_free:
+        report.write_certificate(certificate)
+    if not report.passed:
+        raise typer.Exit(1)

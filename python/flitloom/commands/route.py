@@ -1,0 +1,261 @@
+"""``flitloom route``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flitloom.commands.screen import Progress, echo, print_json, print_table, progress
+from flitloom.errors import SpecError
+from flitloom.routing import METHODS, Tables, route
+from flitloom.routing.nodes import read_nodes
+from flitloom.spec import Mesh, Topology, Torus
+
+#: Endings of files that tables are written to.
+OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
+
+
+def command(
+    torus: Annotated[str | None, typer.Option(help="Sizes of a torus, as 4x2x2x2.")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "balanced",
+    fail: Annotated[
+        list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(help="File of the allocated nodes in Slurm notation, node[0-7,12].")
+    ] = None,
+    rules: Annotated[str, typer.Option(help="angara, dimension-order or dateline.")] = "angara",
+    turns: Annotated[
+        str,
+        typer.Option(help="Turns against the order: on-demand, closed-form, direction-sets, exact or none."),
+    ] = "on-demand",
+    traffic: Annotated[Path | None, typer.Option(help="CSV matrix of weights: balance for this job.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help=f"Where the tables go: {', '.join(OUTPUTS)}.")
+    ] = None,
+    loads: Annotated[Path | None, typer.Option(help="CSV file for the load of every link.")] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="All methods side by side.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Picture of the loads (.png, .pdf or .svg).")] = None,
+    resilience: Annotated[
+        bool,
+        typer.Option(
+            "--resilience", help="Which failures leave every pair a route: all single ones, samples of two."
+        ),
+    ] = False,
+    sample: Annotated[
+        int, typer.Option(help="Failed systems per row of --resilience, where not all are tried.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
+    effort: Annotated[int, typer.Option(help="Factor on the work of the balanced method.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Make balanced, deadlock-free routing tables and report how good they are.
+
+    Example: flitloom route --torus 4x2x2x2 --fail node:3 --fail link:0-1 -o tables.json
+    """
+    from flitloom.outputs import check_output
+
+    topology = read_topology(torus, mesh, fail or [], nodes)
+    if output is not None:
+        check_output(output, OUTPUTS)
+    if loads is not None:
+        check_output(loads, (".csv",), "--loads")
+    if picture is not None:
+        from flitloom.plots.canvas import PICTURES
+
+        check_output(picture, PICTURES, "--picture")
+    if resilience:
+        _resilience(topology, rules, sample, seed, as_json)
+        return
+    weights = read_matrix(traffic, topology.nodes) if traffic is not None else None
+    options: dict[str, Any] = {
+        "rules": rules,
+        "turns": turns,
+        "traffic": weights,
+        "seed": seed,
+        "effort": effort,
+    }
+    chosen = METHODS[:-1] if compare else (method,)
+    made = []
+    for name in chosen:
+        with progress(f"{name} tables of the {topology}") as step:
+            made.append(route(topology, method=name, progress=_hundredths(step), **options))
+    if compare:
+        _print_comparison(made, as_json)
+    else:
+        _print_report(made[0], as_json)
+    if picture is not None:
+        from flitloom.routing.pictures import draw_comparison
+
+        draw_comparison(made, picture)
+    if loads is not None:
+        made[0].loads_to_csv(loads)
+    if output is not None:
+        write_tables(made[0], output)
+
+
+def _hundredths(step: Progress) -> Callable[[float], None]:
+    return lambda done: step(int(100 * done), 100)
+
+
+def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: Path | None) -> Topology:
+    """The network of the options ``--torus``, ``--mesh``, ``--fail`` and ``--nodes``."""
+    if (torus is None) == (mesh is None):
+        raise SpecError("name the network with --torus 4x2x2x2 or --mesh 8x8")
+    failed_nodes: list[int] = []
+    failed_links: list[str] = []
+    for part in fail:
+        kind, _, what = part.partition(":")
+        if kind == "node" and what.isdecimal() and len(what) <= 9:
+            failed_nodes.append(int(what))
+        elif kind == "link" and what:
+            failed_links.append(what)
+        else:
+            raise SpecError(f"--fail: {part!r} is no failed part; write node:3 or link:0-1")
+    topology: Topology
+    if torus is not None:
+        topology = Torus(torus, failed_nodes=failed_nodes, failed_links=failed_links)
+    else:
+        topology = Mesh(str(mesh), failed_nodes=failed_nodes, failed_links=failed_links)
+    if nodes is not None:
+        allocated = set(read_nodes(nodes, topology.nodes))
+        left_out = (node for node in range(topology.nodes) if node not in allocated)
+        fields = topology.model_dump()
+        fields["failed_nodes"] = tuple(dict.fromkeys((*topology.failed_nodes, *left_out)))
+        topology = Topology(**fields)
+    return topology
+
+
+def read_matrix(file: Path, nodes: int) -> list[list[int]]:
+    """Read a CSV matrix of whole numbers, one row per source."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    matrix = []
+    for line, text in enumerate((line for line in lines if line.strip()), start=1):
+        row = []
+        for value in text.split(","):
+            if not value.strip().removeprefix("-").isdecimal() or len(value) > 20:
+                raise SpecError(f"{file}, line {line}: {value.strip()[:30]!r} is no whole number")
+            row.append(int(value))
+        if len(row) != nodes:
+            raise SpecError(f"{file}, line {line}: {len(row)} values; one per node ({nodes}) is needed")
+        if min(row) < 0:
+            raise SpecError(f"{file}, line {line}: {min(row)} is negative; weights start at 0")
+        matrix.append(row)
+    if len(matrix) != nodes:
+        raise SpecError(f"{file}: {len(matrix)} rows; one per node ({nodes}) is needed")
+    return matrix
+
+
+def write_tables(tables: Tables, output: Path) -> None:
+    """Write tables in the form that the ending of the file says."""
+    match output.suffix:
+        case ".json":
+            tables.to_json(output)
+        case ".csv":
+            tables.to_csv(output)
+        case ".npz":
+            tables.save_headers(output)
+        case _:
+            tables.to_lft(output)
+
+
+def summary(tables: Tables) -> dict[str, Any]:
+    """What a report says about tables."""
+    return {
+        "method": tables.method,
+        "max_load": tables.max_load,
+        "min_load": tables.min_load,
+        "perfect_load": tables.perfect_load,
+        "sigma4": round(tables.sigma4, 4),
+        "max_distance": tables.max_distance,
+        "bound": tables.bound,
+        "bound_exact": str(tables.bound_value.value),
+        "proof": tables.bound_value.proof,
+        "gap": tables.gap,
+        "optimal": tables.optimal,
+        "seconds": None if tables.seconds is None else round(tables.seconds, 4),
+    }
+
+
+def _print_report(tables: Tables, as_json: bool) -> None:
+    if as_json:
+        report = {**summary(tables), "histogram": tables.histogram(), "most_loaded": tables.most_loaded()}
+        print_json(report)
+        return
+    facts = summary(tables)
+    proven = "optimal" if tables.optimal else f"gap {tables.gap}"
+    echo(f"{tables.topology}, {tables.method} tables, rules {tables.rules.name}")
+    echo(f"load         max {facts['max_load']}, min {facts['min_load']}, mean {facts['perfect_load']:.3f}")
+    echo(f"sigma(4)     {facts['sigma4']:.3f}")
+    echo(f"max D        {facts['max_distance']} hops")
+    echo(f"lower bound  {facts['bound']} ({float(tables.bound_value.value):.3f}, {facts['proof']}): {proven}")
+    echo("most loaded  " + ", ".join(f"{name} {load}" for name, load in tables.most_loaded()))
+    echo(f"time         {tables.seconds:.4f} s" if tables.seconds is not None else "")
+    echo("load  links")
+    histogram = tables.histogram()
+    bins = sorted(histogram) if len(histogram) <= 24 else []
+    for load in bins:
+        echo(f"{load:4}  {histogram[load]:5}  " + "#" * min(60, histogram[load]))
+    if not bins:
+        low, high = tables.min_load, tables.max_load
+        width = (high - low) // 16 + 1
+        for start in range(low, high + 1, width):
+            count = sum(links for load, links in histogram.items() if start <= load < start + width)
+            echo(f"{start}-{start + width - 1}  {count}")
+
+
+def _print_comparison(made: list[Tables], as_json: bool) -> None:
+    if as_json:
+        print_json([summary(tables) for tables in made])
+        return
+    best = max(tables.bound for tables in made)
+    echo(f"{made[0].topology}; no tables have a largest load below {best}")
+    columns = ("method", "max load", "min load", "sigma(4)", "max D", "gap", "time (s)")
+    print_table(
+        columns,
+        [
+            (
+                tables.method,
+                tables.max_load,
+                tables.min_load,
+                round(tables.sigma4, 3),
+                tables.max_distance,
+                tables.max_load - best,
+                round(tables.seconds or 0.0, 4),
+            )
+            for tables in made
+        ],
+    )
+
+
+def _resilience(topology: Topology, rules: str, sample: int, seed: int, as_json: bool) -> None:
+    from flitloom.routing.resilience import REGIMES, survive
+
+    if sample < 1:
+        raise SpecError(f"--sample: {sample} is out of range; it must be at least 1")
+    if topology.failed_nodes or topology.failed_links:
+        raise SpecError("--resilience starts from a healthy network; leave --fail and --nodes out")
+    rows = [
+        survive(topology, nodes, links, rules=rules, sample=sample, seed=seed)
+        for nodes, links in ((0, 1), (1, 0), (0, 2), (2, 0))
+    ]
+    if as_json:
+        entries = [
+            {"failures": row.failures, "systems": row.systems, "exhaustive": row.exhaustive}
+            | dict(zip(REGIMES, row.fractions, strict=True))
+            for row in rows
+        ]
+        print_json(entries)
+        return
+    echo(f"{topology}: fraction of failed systems in which every healthy pair keeps a route")
+    print_table(
+        ("failures", "systems", "", *REGIMES),
+        [(row.failures, row.systems, "all" if row.exhaustive else "drawn", *row.fractions) for row in rows],
+    )

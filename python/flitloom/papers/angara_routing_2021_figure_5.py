@@ -1,0 +1,211 @@
+"""Figure 5 of angara-routing-2021: the largest load over whole populations of tori."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import flitloom as fl
+from flitloom.errors import SpecError
+from flitloom.papers.report import Cell, Context, Report
+
+IDENTIFIER = "angara-routing-2021/figure-5"
+TITLE = "Largest load relative to BFS over populations of 2D, 3D and 4D tori"
+
+#: Total of the largest loads over that of BFS, and over that of the genetic method (Section 5.1).
+SSSP_TO_BFS = {"2D": 0.87, "3D": 0.89, "4D": 0.83}
+SSSP_TO_GENETIC = {"3D": 0.96, "4D": 0.93}
+#: Most nodes of a 3D and a 4D system; the first gives the paper's 339 systems.
+MOST_NODES = {"3D": 447, "4D": 432}
+#: Systems up to this size are also given to the genetic method.
+GENETIC_NODES = 64
+
+POPULATION_REMARK = (
+    "Populations: all 49 ordered pairs of sizes 2 to 8; the 339 ordered triples with at most 447 nodes; of "
+    "the ordered quadruples with at most 432 nodes a sample drawn with the seed. The paper does not say how "
+    "it chose its 339 and 1173 systems."
+)
+GENETIC_REMARK = (
+    f"The genetic method runs on systems of at most {GENETIC_NODES} nodes; "
+    "its columns compare totals over these."
+)
+TIE_REMARK = "Published totals of BFS and SSSP depend on how ties are broken, which the paper leaves open."
+
+
+def reproduce(context: Context) -> Report:
+    """Compute the totals anew; systems already in the data file are not computed again."""
+    rows_file = context.file(IDENTIFIER, ".jsonl")
+    rows = _known(rows_file, context.seed)
+    wanted = list(_systems(context.seed, context.quick))
+    missing = [item for item in wanted if item[1] not in rows]
+    with ThreadPoolExecutor(context.threads) as pool:
+        waiting = [pool.submit(_row, name, sizes, context.seed) for name, sizes in missing]
+        try:
+            for done, future in enumerate(as_completed(waiting)):
+                row = future.result()
+                rows[tuple(row["sizes"])] = row
+                if rows_file is not None:
+                    with rows_file.open("a", encoding="utf-8") as out:
+                        out.write(json.dumps(row) + "\n")
+                if context.progress:
+                    context.progress("systems", len(wanted) - len(missing) + done + 1, len(wanted))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    cells = []
+    for name in ("2D", "3D", "4D"):
+        chosen = [rows[sizes] for kind, sizes in wanted if kind == name]
+        cells += _cells(name, chosen)
+    files = [] if rows_file is None else [rows_file]
+    if context.folder is not None:
+        files.append(_picture(context, [rows[sizes] for _, sizes in wanted]))
+    return Report(IDENTIFIER, TITLE, cells, [POPULATION_REMARK, GENETIC_REMARK, TIE_REMARK], files)
+
+
+def population(dimensions: int, most_nodes: int) -> list[tuple[int, ...]]:
+    """All ordered sizes 2 to 8 with at most that many nodes.
+
+    >>> len(population(3, 447))
+    339
+    """
+    found = []
+    for sizes in itertools.product(range(2, 9), repeat=dimensions):
+        nodes = 1
+        for size in sizes:
+            nodes *= size
+        if nodes <= most_nodes:
+            found.append(sizes)
+    return found
+
+
+def _systems(seed: int, quick: bool | None) -> Iterator[tuple[str, tuple[int, ...]]]:
+    three, four = population(3, MOST_NODES["3D"]), population(4, MOST_NODES["4D"])
+    draw = random.Random(seed)
+    if quick:
+        three = [sizes for sizes in three if _product(sizes) <= 100]
+        three, four = (
+            draw.sample(three, 20),
+            draw.sample([sizes for sizes in four if _product(sizes) <= 100], 8),
+        )
+    elif quick is None:
+        four = draw.sample(four, 40)
+    yield from (("2D", sizes) for sizes in population(2, 64))
+    # Large systems first, so that threads end together.
+    yield from (("3D", sizes) for sizes in sorted(three, key=_product, reverse=True))
+    yield from (("4D", sizes) for sizes in sorted(four, key=_product, reverse=True))
+
+
+def _row(name: str, sizes: tuple[int, ...], seed: int) -> dict[str, Any]:
+    methods = ["balanced", "bfs", "sssp"] + ["genetic"] * (_product(sizes) <= GENETIC_NODES)
+    made = {
+        method: fl.route(fl.Torus(*sizes), method=method, seed=seed, exact_bound=method == "balanced")
+        for method in methods
+    }
+    return {
+        "population": name,
+        "sizes": list(sizes),
+        "seed": seed,
+        "bound": made["balanced"].bound,
+        "max_load": {method: tables.max_load for method, tables in made.items()},
+        "seconds": {method: round(tables.seconds or 0.0, 5) for method, tables in made.items()},
+    }
+
+
+def _known(file: Path | None, seed: int) -> dict[tuple[int, ...], dict[str, Any]]:
+    """Rows of an earlier run; a last line that was cut off is computed again."""
+    rows: dict[tuple[int, ...], dict[str, Any]] = {}
+    if file is None or not file.exists():
+        return rows
+    lines = file.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            if row["seed"] == seed and {"balanced", "bfs", "sssp"} <= set(row["max_load"]):
+                rows[tuple(row["sizes"])] = row
+        except (ValueError, KeyError, TypeError):
+            if number < len(lines):
+                raise SpecError(
+                    f"{file}, line {number}: is no row of this figure; move the file away"
+                ) from None
+    return rows
+
+
+def _cells(name: str, rows: list[dict[str, Any]]) -> list[Cell]:
+    def total(method: str, chosen: list[dict[str, Any]]) -> int:
+        return sum(row["max_load"][method] for row in chosen)
+
+    genetic = [row for row in rows if "genetic" in row["max_load"]]
+    cells: list[Cell] = [
+        Cell(name, "systems", {"2D": 49, "3D": 339, "4D": 1173}[name], len(rows)),
+        Cell(name, "SSSP / BFS", SSSP_TO_BFS[name], _ratio(total("sssp", rows), total("bfs", rows))),
+        Cell(name, "balanced / BFS", None, _ratio(total("balanced", rows), total("bfs", rows))),
+        Cell(
+            name,
+            "SSSP / Genetic",
+            SSSP_TO_GENETIC.get(name),
+            _ratio(total("sssp", genetic), total("genetic", genetic)),
+        ),
+        Cell(name, "balanced / Genetic", None, _ratio(total("balanced", genetic), total("genetic", genetic))),
+    ]
+    for text, sign in (("SSSP < BFS", -1), ("SSSP = BFS", 0), ("SSSP > BFS", 1)):
+        signs = [
+            (row["max_load"]["sssp"] > row["max_load"]["bfs"])
+            - (row["max_load"]["sssp"] < row["max_load"]["bfs"])
+            for row in rows
+        ]
+        cells.append(Cell(name, text, None, signs.count(sign)))
+    worse = sum(row["max_load"]["balanced"] > row["max_load"]["sssp"] for row in rows)
+    gaps = [row["max_load"]["balanced"] - row["bound"] for row in rows]
+    cells += [
+        Cell(name, "balanced > SSSP", None, worse),
+        Cell(name, "proven optimal (%)", None, round(100 * sum(gap <= 0 for gap in gaps) / len(gaps), 1)),
+        Cell(name, "within 1 of bound (%)", None, round(100 * sum(gap <= 1 for gap in gaps) / len(gaps), 1)),
+        Cell(name, "largest gap", None, max(gaps)),
+    ]
+    return cells
+
+
+def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
+    from flitloom.plots.canvas import figure
+
+    file = context.file(IDENTIFIER, ".png")
+    assert file is not None
+    with figure(file, 12, 7) as drawing:
+        axes = drawing.subplots(2, 3)
+        for column, name in enumerate(("2D", "3D", "4D")):
+            chosen = [row for row in rows if row["population"] == name]
+            nodes = [_product(tuple(row["sizes"])) for row in chosen]
+            for method in ("bfs", "sssp", "genetic", "balanced"):
+                known = [
+                    (size, row) for size, row in zip(nodes, chosen, strict=True) if method in row["max_load"]
+                ]
+                sizes = [size for size, _ in known]
+                axes[0][column].scatter(
+                    sizes,
+                    [row["max_load"][method] / row["max_load"]["bfs"] for _, row in known],
+                    s=8,
+                    label=method,
+                )
+                axes[1][column].scatter(
+                    sizes, [row["seconds"][method] for _, row in known], s=8, label=method
+                )
+            axes[0][column].set(title=name, xlabel="nodes", ylabel="largest load / BFS")
+            axes[1][column].set(xlabel="nodes", ylabel="time (s)", yscale="log")
+            axes[0][column].legend(fontsize=7)
+    return file
+
+
+def _ratio(ours: int, theirs: int) -> float | None:
+    return round(ours / theirs, 3) if theirs else None
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    nodes = 1
+    for size in sizes:
+        nodes *= size
+    return nodes

@@ -1,0 +1,17 @@
+"""Which way: balanced, deadlock-free routing tables, with a bound and a certificate.
+
+Examples
+--------
+>>> import flitloom as fl
+>>> tables = fl.route(fl.Torus(4, 2, 2, 2), failed_nodes=[3])
+>>> report = fl.check(tables)
+>>> report.passed, report.deadlock_free
+(True, True)
+"""
+
+from flitloom.routing.checking import CheckReport, check
+from flitloom.routing.generate import METHODS, TURNS, route
+from flitloom.routing.rules import RouterRules
+from flitloom.routing.tables import Tables, read_tables
+
+__all__ = ["METHODS", "TURNS", "CheckReport", "RouterRules", "Tables", "check", "read_tables", "route"]

@@ -1,0 +1,195 @@
+"""Make routing tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitloom import _core
+from flitloom.errors import SpecError, UnreachableError
+from flitloom.routing.bound import Bound, linear_bound
+from flitloom.routing.rules import RouterRules
+from flitloom.routing.tables import Tables
+from flitloom.spec import Topology
+
+#: How a table can be made.
+METHODS = ("balanced", "sssp", "bfs", "genetic", "dor", "coherent")
+#: Which turns against the order of directions first and last steps may take.
+TURNS = ("on-demand", "closed-form", "direction-sets", "exact", "none")
+#: Routes of linear programs larger than this are not worth the wait.
+LARGEST_PROGRAM = 200_000
+
+
+def route(
+    topology: Topology,
+    *,
+    method: str = "balanced",
+    failed_nodes: Iterable[int] = (),
+    failed_links: Iterable[tuple[int, int] | str] = (),
+    rules: str | RouterRules = "angara",
+    turns: str = "on-demand",
+    traffic: ArrayLike | None = None,
+    seed: int = 1,
+    effort: int = 1,
+    population: int = 100,
+    mutation: float = 0.02,
+    patience: int = 30,
+    threshold: float = 0.05,
+    unique_first: bool = True,
+    exact_bound: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Tables:
+    """Make routing tables: one legal, deadlock-free route per ordered pair of working nodes.
+
+    Parameters
+    ----------
+    topology : Topology
+        What exists.
+    method : {"balanced", "sssp", "bfs", "genetic", "dor", "coherent"}
+        How the tables are made: balanced by rip-up and re-route; the three methods of
+        angara-routing-2021 (Section 4); ordered routes without first and last steps; or balanced so
+        that forwarding by destination alone follows them.
+    failed_nodes, failed_links
+        Failed parts besides those of `topology`.
+    rules : str or RouterRules
+        What the routers accept: ``"angara"``, ``"dimension-order"``, ``"dateline"`` or rules of your own.
+    turns : {"on-demand", "closed-form", "direction-sets", "exact", "none"}
+        Turns against the order that first and last steps may take: those that can never close a cycle
+        and, where failures leave a pair without a route, more under an exact test (the default).
+    traffic : array of int, optional
+        Weight of every pair, by source and destination; without it every pair counts once.
+    seed, effort : int
+        Seed of searches, and factor on the work of the balanced method.
+    population, mutation, patience, threshold
+        Parameters of the genetic method (angara-routing-2021, Section 4.2).
+    unique_first : bool
+        Whether the sssp method routes pairs without a choice first.
+    exact_bound : bool
+        Whether a gap to the bound is closed by a linear program where that is small enough.
+    progress : callable, optional
+        Told the fraction done now and then.
+
+    Returns
+    -------
+    Tables
+        The tables, with their loads, their bound and whether they are proven optimal.
+
+    Raises
+    ------
+    SpecError
+        The topology, the rules or the traffic cannot be right.
+    UnreachableError
+        Some pair cannot be served; the message says which, why, and what would help.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> tables = fl.route(fl.Torus(4, 2, 2, 2))
+    >>> tables.max_load, tables.min_load, tables.bound, tables.optimal
+    (26, 9, 26, True)
+    """
+    topology = _with_failures(topology, failed_nodes, failed_links)
+    if method not in METHODS:
+        raise SpecError(f"method: {method!r} is unknown; it must be one of {', '.join(METHODS)}")
+    if isinstance(rules, str):
+        rules = RouterRules.named(rules, len(topology.sizes))
+    weights = traffic_matrix(traffic, topology.nodes)
+    if effort < 1:
+        raise SpecError(f"effort: {effort} is out of range; it must be at least 1")
+    if population < 2 or not 0 <= mutation <= 1 or patience < 1 or threshold < 0:
+        raise SpecError(
+            "population must be at least 2, mutation 0 to 1, patience at least 1, threshold at least 0"
+        )
+    started = time.perf_counter()
+    system = routing_system(topology, rules, turns)
+    try:
+        table, facts = _core.route(
+            system,
+            method,
+            weights,
+            seed,
+            effort,
+            (population, mutation, patience, threshold),
+            unique_first,
+            progress,
+        )
+    except UnreachableError as error:
+        raise UnreachableError(f"{error}; {advice(system, topology)}", error.pairs) from None
+    bound = Bound(Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator")), facts.pop("proof"))
+    if exact_bound and bound.ceiling < facts["max_load"]:
+        bound = max(bound, linear_bound(system, weights, LARGEST_PROGRAM) or bound)
+    return Tables.generated(
+        topology, rules, system, table, facts, bound, method, seed, weights, time.perf_counter() - started
+    )
+
+
+def routing_system(topology: Topology, rules: RouterRules, turns: str) -> _core.RoutingSystem:
+    """The topology with the rules and the turns of a policy, in the core."""
+    return _core.RoutingSystem(
+        topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), turns
+    )
+
+
+def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] | None:
+    """Check a traffic matrix: whole numbers from 0, nodes x nodes."""
+    if traffic is None:
+        return None
+    try:
+        matrix = np.asarray(traffic)
+    except ValueError:
+        raise SpecError("traffic: its rows have different lengths") from None
+    if matrix.shape != (nodes, nodes):
+        shape = " x ".join(map(str, matrix.shape))
+        raise SpecError(f"traffic: it is {shape}; one row and column per node ({nodes} x {nodes}) is needed")
+    if matrix.dtype.kind not in "iuf" or not np.all(np.isfinite(matrix)):
+        raise SpecError("traffic: its entries must be whole numbers from 0")
+    negative = np.argwhere(matrix < 0)
+    if len(negative):
+        source, destination = map(int, negative[0])
+        raise SpecError(
+            f"traffic[{source}][{destination}]: {matrix[source, destination]} is negative; weights start at 0"
+        )
+    if np.any(matrix != np.floor(matrix)) or np.any(matrix >= 2.0**63):
+        raise SpecError("traffic: its entries must be whole numbers below 2^63")
+    return matrix.astype(np.uint64)
+
+
+def advice(system: _core.RoutingSystem, topology: Topology) -> str:
+    """What would serve the pairs that cannot be served, as the end of a sentence."""
+    found = system.advise()
+    if found is None:
+        return "with first and last steps and turns on demand every pair would be served"
+    cause = {
+        "Disconnected": "no working links connect them",
+        "NoLegalRoute": "every working way breaks a rule of the router",
+        "Deadlock": "its legal routes need turns that could close a cycle of waiting channels",
+    }[found["cause"]]
+    text = {
+        "cable": "repairing the link {0}-{1}",
+        "node": "repairing node {0}",
+        "drop": "leaving node {0} out",
+    }
+    changes = [text[kind].format(node, other) for kind, node, other in found["single"]]
+    if changes:
+        return f"{cause}; {' or '.join(changes[:5])} would serve every pair"
+    if found["together"]:
+        return f"{cause}; leaving nodes {', '.join(map(str, found['together']))} out would serve every pair"
+    return f"{cause}; no small change would help {topology}"
+
+
+def _with_failures(
+    topology: Topology, nodes: Iterable[int], links: Iterable[tuple[int, int] | str]
+) -> Topology:
+    if not isinstance(topology, Topology):
+        raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+    nodes, links = tuple(nodes), tuple(links)
+    if not nodes and not links:
+        return topology
+    fields = topology.model_dump()
+    fields["failed_nodes"] = tuple(dict.fromkeys((*topology.failed_nodes, *nodes)))
+    fields["failed_links"] = tuple(dict.fromkeys((*topology.failed_links, *links)))
+    return Topology(**fields)

@@ -1,0 +1,84 @@
+"""Lists of nodes in Slurm notation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from flitloom.errors import SpecError
+
+_ITEM = re.compile(r"(?P<prefix>[A-Za-z][A-Za-z0-9_.-]*?)?(?:\[(?P<ranges>[0-9,-]+)\]|(?P<number>[0-9]+))")
+_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
+    """Read a node list such as ``node[0-7,12],node20``; the number of a name is its node.
+
+    Parameters
+    ----------
+    text : str
+        The list; items are separated by commas, blanks or line ends.
+    nodes : int
+        Number of nodes that exist.
+    place : str
+        Where the list stands, for messages.
+
+    Examples
+    --------
+    >>> from flitloom.routing.nodes import parse_nodes
+    >>> parse_nodes("node[0-2,12],node20", 32)
+    [0, 1, 2, 12, 20]
+    """
+    found: list[int] = []
+    seen: dict[int, None] = {}
+    for item in _split(text, place):
+        match = _ITEM.fullmatch(item)
+        if match is None:
+            raise SpecError(f"{place}: {item[:60]!r} is no list of nodes; write node[0-7,12] or node3")
+        for part in (match["ranges"] or match["number"]).split(","):
+            bounds = _RANGE.fullmatch(part)
+            if bounds is None:
+                raise SpecError(f"{place}: {part!r} in {item[:60]!r} is no range; write 0-7 or 12")
+            first = int(bounds[1][:12])
+            last = int((bounds[2] or bounds[1])[:12])
+            if last < first:
+                raise SpecError(f"{place}: the range {part} in {item[:60]!r} runs backwards")
+            if last >= nodes:
+                unknown = max(first, nodes)
+                text = f"node {unknown} in {item[:60]!r} is unknown; nodes are 0 to {nodes - 1}"
+                raise SpecError(f"{place}: {text}")
+            for node in range(first, last + 1):
+                if node in seen:
+                    raise SpecError(f"{place}: node {node} is named twice")
+                seen[node] = None
+                found.append(node)
+    if not found:
+        raise SpecError(f"{place}: no nodes in the list")
+    return found
+
+
+def read_nodes(file: str | Path, nodes: int) -> list[int]:
+    """Read a file of node lists in Slurm notation."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return parse_nodes(text, nodes, str(file))
+
+
+def _split(text: str, place: str) -> list[str]:
+    """Split at commas and blanks outside of brackets."""
+    items, item, depth = [], "", 0
+    for letter in text + ",":
+        depth += (letter == "[") - (letter == "]")
+        if depth not in (0, 1):
+            raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
+        if depth == 0 and (letter == "," or letter.isspace()):
+            if item:
+                items.append(item)
+            item = ""
+        else:
+            item += letter
+    if depth:
+        raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
+    return items

@@ -1,0 +1,93 @@
+"""How many failures leave every pair with a legal deadlock-free route."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flitloom import _core
+from flitloom.routing.rules import RouterRules
+from flitloom.spec import Topology
+
+#: The regimes, in the order of the columns.
+REGIMES = ("no first/last steps", "direction sets", "closed form", "on demand")
+
+Failure = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Fractions of failures that every healthy pair survives, by regime.
+
+    Attributes
+    ----------
+    failures : str
+        What fails.
+    systems : int
+        Number of failed systems that were tried.
+    exhaustive : bool
+        Whether these are all there are.
+    fractions : tuple of float
+        Fraction served without first and last steps, with the turns of angara-routing-2021
+        (Theorem 2), with all turns that can never close a cycle, and with turns on demand.
+    """
+
+    failures: str
+    systems: int
+    exhaustive: bool
+    fractions: tuple[float, float, float, float]
+
+
+def survive(
+    topology: Topology,
+    nodes: int,
+    links: int,
+    *,
+    rules: str | RouterRules = "angara",
+    sample: int = 200,
+    seed: int = 1,
+) -> Survival:
+    """Try every way in which that many nodes and links fail, or a random sample of them.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.routing.resilience import survive
+    >>> survive(fl.Torus(4, 2, 2, 2), 1, 0).fractions[-1]
+    1.0
+    """
+    if isinstance(rules, str):
+        rules = RouterRules.named(rules, len(topology.sizes))
+    system = _core.RoutingSystem(topology.sizes, topology.wraps, (), (), rules.core(), "none")
+    cables = sorted({(min(a, b), max(a, b)) for _, a, b, _ in system.links()})
+    failures, exhaustive = _failures(topology.nodes, cables, nodes, links, sample, seed)
+    served = _core.resilience(topology.sizes, topology.wraps, rules.core(), failures)
+    count = len(served)
+    a, b, c, d = (sum(row[regime] for row in served) / count for regime in range(4))
+    parts = [
+        f"{number} {name}{'s' * (number > 1)}"
+        for number, name in ((nodes, "node"), (links, "link"))
+        if number
+    ]
+    return Survival(" and ".join(parts), count, exhaustive, (a, b, c, d))
+
+
+def _failures(
+    count: int, cables: Sequence[tuple[int, int]], nodes: int, links: int, sample: int, seed: int
+) -> tuple[list[Failure], bool]:
+    from math import comb
+
+    total = comb(count, nodes) * comb(len(cables), links)
+    if total <= max(sample, count, len(cables)):
+        pairs = itertools.product(
+            itertools.combinations(range(count), nodes), itertools.combinations(cables, links)
+        )
+        return [(chosen, tuple(broken)) for chosen, broken in pairs], True
+    draw = random.Random(seed)
+    chosen: dict[Failure, None] = {}
+    while len(chosen) < sample:
+        broken = (tuple(sorted(draw.sample(range(count), nodes))), tuple(sorted(draw.sample(cables, links))))
+        chosen[broken] = None
+    return list(chosen), False

@@ -1,0 +1,312 @@
+"""Routing tables with what is known about them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.outputs import check_output, write_text
+from flitloom.routing.bound import Bound
+from flitloom.routing.rules import RouterRules
+from flitloom.spec import Topology
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class Tables:
+    """One route per ordered pair of working nodes.
+
+    Made by `flitloom.route` or read by `read_tables`.
+
+    Attributes
+    ----------
+    topology : Topology
+        What exists.
+    rules : RouterRules
+        What its routers accept.
+    method : str
+        How the tables were made.
+    seed : int
+        Seed of the search.
+    max_load, min_load : int
+        Largest and smallest load of a working link: routes over it, or their weights.
+    perfect_load : float
+        Mean load of the working links.
+    sigma4 : float
+        Fourth-moment deviation of the loads from their mean (angara-routing-2021, Section 1.1).
+    max_distance : int
+        Most hops of a route.
+    bound : int
+        No tables of legal shortest routes have a smaller largest load.
+    bound_value : Bound
+        The bound as an exact fraction, with its proof.
+    loads : array of int
+        Load of every link, by ``node * directions + direction``; directions are +x, -x, +y, ...
+    calls : int or None
+        Calls of the single-source search (sssp method).
+    seconds : float or None
+        Wall time of making them.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        rules: RouterRules,
+        system: _core.RoutingSystem,
+        facts: dict[str, Any],
+        bound: Bound,
+        method: str,
+        seed: int,
+        traffic: NDArray[np.uint64] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self.topology, self.rules, self.system = topology, rules, system
+        self.method, self.seed, self.traffic, self.seconds = method, seed, traffic, seconds
+        self.max_load: int = facts["max_load"]
+        self.min_load: int = facts["min_load"]
+        self.perfect_load: float = facts["perfect_load"]
+        self.sigma4: float = facts["sigma4"]
+        self.max_distance: int = facts["max_distance"]
+        self.loads: NDArray[np.uint64] = facts["loads"]
+        self.calls: int | None = facts.get("calls")
+        self.bound_value = bound
+        self._table: _core.RoutingTable | None = None
+        self._listed: tuple[NDArray[Any], ...] | None = None
+        #: Virtual channel of every hop, beside the nodes; None if the rules give it.
+        self.channels: NDArray[np.uint8] | None = None
+
+    @classmethod
+    def generated(
+        cls,
+        topology: Topology,
+        rules: RouterRules,
+        system: _core.RoutingSystem,
+        table: _core.RoutingTable,
+        facts: dict[str, Any],
+        bound: Bound,
+        method: str,
+        seed: int,
+        traffic: NDArray[np.uint64] | None,
+        seconds: float | None,
+    ) -> Tables:
+        """Tables that the core made."""
+        tables = cls(topology, rules, system, facts, bound, method, seed, traffic, seconds)
+        tables._table = table
+        return tables
+
+    @classmethod
+    def listed_routes(
+        cls,
+        topology: Topology,
+        rules: RouterRules,
+        system: _core.RoutingSystem,
+        routes: tuple[NDArray[Any], ...],
+        channels: NDArray[np.uint8] | None = None,
+        method: str = "given",
+        seed: int = 0,
+        bound: Bound | None = None,
+    ) -> Tables:
+        """Tables from routes that came from elsewhere, right or wrong."""
+        sources, destinations, offsets, nodes = routes
+        facts = system.check(sources, destinations, offsets, nodes, channels)
+        tables = cls(topology, rules, system, facts, bound or Bound(Fraction(0), "none"), method, seed)
+        tables._listed, tables.channels = routes, channels
+        return tables
+
+    @property
+    def bound(self) -> int:
+        """The least largest load that is not ruled out."""
+        return self.bound_value.ceiling
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the largest load is proven least."""
+        return self.max_load <= self.bound
+
+    @property
+    def gap(self) -> int:
+        """How far the largest load may be from the least possible one."""
+        return self.max_load - self.bound
+
+    def listed(self) -> tuple[NDArray[Any], ...]:
+        """All routes as four arrays: sources, destinations, offsets, and the nodes of all routes.
+
+        Route ``i`` visits ``nodes[offsets[i]:offsets[i + 1]]``, both ends included.
+        """
+        if self._listed is None:
+            assert self._table is not None
+            self._listed = self._table.listed()
+        return self._listed
+
+    def routes(self) -> Iterator[tuple[int, int, list[int]]]:
+        """Source, destination and nodes of every route."""
+        sources, destinations, offsets, nodes = self.listed()
+        for index, (source, destination) in enumerate(
+            zip(sources.tolist(), destinations.tolist(), strict=True)
+        ):
+            yield source, destination, nodes[offsets[index] : offsets[index + 1]].tolist()
+
+    def path(self, source: int, destination: int) -> list[int]:
+        """Nodes of one route, both ends included.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> fl.route(fl.Torus(4)).path(0, 3)
+        [0, 3]
+        """
+        found: list[int] | None = None
+        if self._table is not None:
+            found = self._table.nodes(source, destination)
+        else:
+            sources, destinations, offsets, nodes = self.listed()
+            for index in np.flatnonzero((sources == source) & (destinations == destination))[:1]:
+                found = nodes[offsets[index] : offsets[index + 1]].tolist()
+        if found is None:
+            raise SpecError(f"there is no route from node {source} to node {destination}")
+        return found
+
+    def headers(self) -> NDArray[np.uint32]:
+        """Packed header of every pair, by source and destination; 2^32 - 1 where there is no route.
+
+        From the lowest bit: first step (4 bits: 0 none, else 1 + direction index), last step (4), one
+        direction bit per dimension (1 is minus), hop counts in as many bits as each dimension needs.
+        """
+        if self._table is None:
+            raise SpecError("headers exist for tables that flitloom made; make them again with fl.route")
+        return self._table.headers()
+
+    def links(self) -> list[tuple[int, int, int, str, int]]:
+        """Every working link: index, from node, to node, name and load."""
+        return [(*link, int(self.loads[link[0]])) for link in self.system.links()]
+
+    def histogram(self) -> dict[int, int]:
+        """Number of links by load."""
+        loads = self.loads[[link[0] for link in self.system.links()]]
+        values, counts = np.unique(loads, return_counts=True)
+        return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+    def most_loaded(self, count: int = 5) -> list[tuple[str, int]]:
+        """Names and loads of the most loaded links."""
+        ordered = sorted(self.links(), key=lambda link: (-link[4], link[0]))
+        return [(link[3], link[4]) for link in ordered[:count]]
+
+    def to_networkx(self) -> networkx.DiGraph[int]:
+        """The working links as a directed graph with their ``load``, ``name`` and index ``link``.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> graph = fl.route(fl.Torus(4, 2)).to_networkx()
+        >>> graph.number_of_edges(), graph.edges[0, 1]["load"]
+        (24, 4)
+        """
+        import networkx
+
+        graph: networkx.DiGraph[int] = networkx.DiGraph()
+        failed = set(self.topology.failed_nodes)
+        graph.add_nodes_from(node for node in range(self.topology.nodes) if node not in failed)
+        for link, source, target, name, load in self.links():
+            graph.add_edge(source, target, link=link, name=name, load=load)
+        return graph
+
+    def to_json(self, file: str | Path | None = None) -> str:
+        """The tables as JSON text, also written to `file` if one is given (see ``schema.json``)."""
+        from flitloom.routing.files import json_text
+
+        text = json_text(self)
+        if file is not None:
+            write_text(file, text)
+        return text
+
+    def to_lft(self, file: str | Path | None = None) -> str:
+        """The tables as OpenSM's dump of unicast forwarding tables, one switch per node.
+
+        Node n has LID n + 1; the link along direction d leaves by port d + 1, port 0 is the node itself.
+
+        Raises
+        ------
+        SpecError
+            Some route cannot be followed by destination alone; make the tables with
+            ``method="coherent"``.
+        """
+        from flitloom.routing.lft import lft_text
+
+        text = lft_text(self)
+        if file is not None:
+            write_text(file, text)
+        return text
+
+    def to_csv(self, file: str | Path | None = None) -> str:
+        """All routes as CSV: source, destination and the nodes of the route, separated by blanks."""
+        rows = (
+            (source, destination, " ".join(map(str, nodes))) for source, destination, nodes in self.routes()
+        )
+        return _csv(("source", "destination", "nodes"), rows, file)
+
+    def loads_to_csv(self, file: str | Path | None = None) -> str:
+        """All working links with their loads as CSV."""
+        return _csv(("link", "from", "to", "name", "load"), self.links(), file)
+
+    def save_headers(self, file: str | Path) -> None:
+        """The tables in compact form (``.npz``): packed headers and everything needed to read them."""
+        from flitloom.routing.files import save_headers
+
+        check_output(file, (".npz",))
+        save_headers(self, file)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tables):
+            return NotImplemented
+        same = self.topology.model_dump() == other.topology.model_dump()
+        return same and all(np.array_equal(a, b) for a, b in zip(self.listed(), other.listed(), strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        proven = "optimal" if self.optimal else f"bound {self.bound}"
+        return f"Tables({self.topology}, {self.method}, loads {self.min_load} to {self.max_load}, {proven})"
+
+
+def read_tables(
+    file: str | Path, topology: Topology | None = None, rules: str | RouterRules | None = None
+) -> Tables:
+    """Read tables from a JSON, CSV, ``.npz`` or OpenSM forwarding-table file.
+
+    Parameters
+    ----------
+    file : path
+        The file; CSV and forwarding tables need `topology`.
+    topology : Topology, optional
+        What exists, if the file does not say.
+    rules : str or RouterRules, optional
+        What the routers accept, instead of what the file says.
+
+    Raises
+    ------
+    SpecError
+        The file is damaged; the message says where.
+    """
+    from flitloom.routing.files import read
+
+    return read(Path(file), topology, rules)
+
+
+def _csv(heading: tuple[str, ...], rows: Any, file: str | Path | None) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows(rows)
+    if file is not None:
+        write_text(file, text.getvalue())
+    return text.getvalue()
