@@ -81,10 +81,11 @@ def test_good_files(tmp_path):
 
 def test_a_matrix_goes_round_its_destinations():
     traffic = fl.TrafficMatrix([[1, 0, 2], [1, 1, 0], [0, 0, 0]], length=2, interval=5)
-    assert traffic.packet_table() == [
-        (0, 2, 2, 0, 0),
-        (0, 0, 2, 5, 0),
-        (0, 2, 2, 10, 0),
-        (1, 0, 2, 0, 0),
-        (1, 1, 2, 5, 0),
+    assert traffic.packet_table().tolist() == [
+        [0, 2, 2, 0, 0],
+        [0, 0, 2, 5, 0],
+        [0, 2, 2, 10, 0],
+        [1, 0, 2, 0, 0],
+        [1, 1, 2, 5, 0],
     ]
+    assert fl.TrafficMatrix([[0, 0], [0, 0]]).packet_table().shape == (0, 5)

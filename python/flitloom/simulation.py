@@ -170,5 +170,4 @@ def make_workload(
                 raise SpecError(
                     f"traffic.matrix: {len(traffic.matrix)} rows; one per node ({network.nodes}) is needed"
                 )
-            table = np.array(traffic.packet_table(), dtype=np.int64).reshape(-1, 5)
-            return _core.Workload.packets(core, table)
+            return _core.Workload.packets(core, traffic.packet_table())

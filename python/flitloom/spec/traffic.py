@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from flitloom._core import LIMITS, pattern_names
@@ -16,6 +17,9 @@ from flitloom.spec.topology import Node
 PATTERNS = tuple(pattern_names())
 #: The six permutations of cup-stacking-2022, Table 1.
 PERMUTATIONS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
+
+#: Most packets in a traffic matrix, which is written out as a table.
+MOST_PACKETS = 1 << 26
 
 Length = Annotated[int, whole(1, LIMITS["length"], "flits")]
 Cycle = Annotated[int, whole(0, LIMITS["start"], "cycles")]
@@ -175,7 +179,9 @@ class TrafficMatrix(SpecModel):
     --------
     >>> import flitloom as fl
     >>> fl.TrafficMatrix([[0, 2], [1, 0]], length=4).packet_table()
-    [(0, 1, 4, 0, 0), (0, 1, 4, 0, 0), (1, 0, 4, 0, 0)]
+    array([[0, 1, 4, 0, 0],
+           [0, 1, 4, 0, 0],
+           [1, 0, 4, 0, 0]])
     """
 
     place: ClassVar[str] = "traffic"
@@ -195,25 +201,24 @@ class TrafficMatrix(SpecModel):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Any:
-        if sum(map(sum, self.matrix)) > LIMITS["packets"]:
-            raise problem(f"matrix asks for more than {LIMITS['packets']} packets")
+        if (packets := sum(map(sum, self.matrix))) > MOST_PACKETS:
+            raise problem(f"matrix asks for {packets} packets; at most {MOST_PACKETS} are supported")
         return self
 
-    def packet_table(self) -> list[tuple[int, int, int, int, int]]:
-        """The packets: source, destination, length, start and slice (always 0)."""
-        table = []
-        for source, row in enumerate(self.matrix):
-            # The n-th packet to a destination goes in the n-th round.
-            counts = np.asarray(row, dtype=np.int64)
-            rounds = [
-                (turn, (destination - source) % len(row) or len(row), destination)
-                for destination in np.flatnonzero(counts).tolist()
-                for turn in range(int(counts[destination]))
-            ]
-            table += [
-                (source, destination, self.length, number * self.interval, 0)
-                for number, (_, _, destination) in enumerate(sorted(rounds))
-            ]
+    def packet_table(self) -> NDArray[np.int64]:
+        """The packets: rows of source, destination, length, start and slice (always 0)."""
+        counts = np.array(self.matrix, dtype=np.int64)
+        source, destination = (np.repeat(ends, counts[counts > 0]) for ends in np.nonzero(counts))
+        # The n-th packet to a destination goes in the n-th round.
+        turn = np.concatenate([np.arange(count) for count in counts[counts > 0]] or [source])
+        distance = (destination - source - 1) % len(counts)
+        order = np.lexsort((distance, turn, source))
+        number = np.arange(len(order)) - np.searchsorted(source, source)
+        table = np.zeros((len(order), 5), dtype=np.int64)
+        table[:, 0] = source
+        table[:, 1] = destination[order]
+        table[:, 2] = self.length
+        table[:, 3] = number * self.interval
         return table
 
 

@@ -1,0 +1,20 @@
+"""The examples run, and say what their first lines say."""
+
+from pathlib import Path
+
+import pytest
+
+from flitloom.commands import run
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.toml")), ids=lambda file: file.name)
+def test_the_command_in_an_example_runs(file, capsys, tmp_path, monkeypatch):
+    command = next(line for line in file.read_text().splitlines() if line.startswith("# Run: flitloom "))
+    arguments = command.removeprefix("# Run: flitloom ").replace("examples/", f"{EXAMPLES}/").split()
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 0
+    out, err = capsys.readouterr()
+    assert "packets_delivered" in out
+    assert err == ""
