@@ -1,5 +1,5 @@
 use super::{
-    layout::{Layout, NONE},
+    layout::{BASIC_RING, Layout, NONE},
     state::PacketState,
 };
 
@@ -42,6 +42,15 @@ impl Queue {
     }
 }
 
+/// What 64 output channels can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Masks {
+    /// The owner has a flit.
+    pub ready: u64,
+    /// The front flit of the owner (or any flit) fits behind the link.
+    pub space: u64,
+}
+
 /// Marks an output channel of the processor port in [`Output::behind`]; the rest is its node.
 pub(super) const EJECTION: u32 = 1 << 31;
 
@@ -52,8 +61,8 @@ pub(super) struct Output {
     pub owner: u32,
     /// Queue behind its link, or [`EJECTION`] and the node.
     pub behind: u32,
-    /// Input ports that request it.
-    pub requests: u16,
+    /// Places in its port list of the input ports that request it.
+    requests: u16,
     /// Where the evaluation of its port list begins.
     pub rotation: u8,
 }
@@ -64,13 +73,12 @@ const EMPTY_QUEUE: Queue = Queue { target: NONE, upstream: NONE, counts: 0, head
 #[derive(Clone, Debug)]
 pub(super) struct Channels {
     pub queues: Vec<Queue>,
-    /// `buffer` flits per queue.
-    pub rings: Vec<BufferedFlit>,
+    /// A power of two of places per queue, at least `buffer`.
+    rings: Vec<BufferedFlit>,
     pub outputs: Vec<Output>,
-    /// Per output port: channels whose owner has a flit ready. Padded to whole words.
-    pub ready: Vec<u8>,
-    /// Per output port: channels behind which the front flit of their owner (or any flit) fits.
-    pub space: Vec<u8>,
+    /// Per output channel two bits, 64 channels to a word; behind the ports follow the marks of
+    /// processor queues.
+    pub masks: Vec<Masks>,
     /// Output channels without owner that are requested.
     pub requested: Vec<u32>,
     /// Flits of the longest packet.
@@ -105,17 +113,29 @@ impl Channels {
                 outputs.push(Output { owner: NONE, behind, requests: 0, rotation: 0 });
             }
         }
-        let ports = (layout.nodes * layout.ports).next_multiple_of(8);
+        let words = (layout.feed(layout.nodes) as usize).div_ceil(64);
         Self {
-            rings: vec![0; queues.len() * layout.buffer as usize],
+            rings: vec![0; queues.len() << layout.ring_shift],
             queues,
             outputs,
-            ready: vec![0; ports],
-            // The entries behind the ports take the marks of processor queues.
-            space: vec![u8::MAX; ports + (layout.nodes >> layout.channel_shift) + 1],
+            masks: vec![Masks { ready: 0, space: u64::MAX }; words],
             requested: Vec::new(),
             longest,
         }
+    }
+
+    /// The front flit of a queue that has one.
+    pub fn front(&self, layout: &Layout, queue: usize) -> BufferedFlit {
+        self.rings[queue << layout.ring_shift | self.queues[queue].head as usize]
+    }
+
+    /// Channels of an output port that have a flit, and those of them that can send.
+    pub fn port_masks(&self, layout: &Layout, port: usize) -> (u8, u8) {
+        let first = port << layout.channel_shift;
+        let Masks { ready, space } = self.masks[first / 64];
+        let only = (1 << (1 << layout.channel_shift)) - 1;
+        let bits = |word: u64| (word >> (first % 64) & only) as u8;
+        (bits(ready), bits(ready & space))
     }
 
     /// The same as slices, which the inner loop can keep in registers.
@@ -132,8 +152,7 @@ impl Channels {
             queues: &mut self.queues,
             rings: &mut self.rings,
             outputs: &mut self.outputs,
-            ready: &mut self.ready,
-            space: &mut self.space,
+            masks: &mut self.masks,
             requested: &mut self.requested,
             longest: self.longest,
         }
@@ -141,30 +160,43 @@ impl Channels {
 }
 
 /// A flit that left its queue.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Taken {
     pub flit: BufferedFlit,
-    pub queue: u32,
+    pub queue: usize,
     /// [`Queue::upstream`] of the queue.
     pub upstream: u32,
+    /// [`Output::behind`] of the output channel.
+    pub behind: u32,
 }
 
-/// [`Channels`] at work, compiled for a channel shift and for wormhole flow control on links of one
-/// cycle (`BASIC`) or any.
+/// [`Channels`] at work, compiled for a channel shift and for wormhole flow control with buffers of up
+/// to four flits and links of one cycle (`BASIC`) or any.
 pub(super) struct ChannelsMut<'a, const SHIFT: u32, const BASIC: bool> {
     layout: &'a Layout,
     steps: &'a [u8],
     buffer: u16,
     pub queues: &'a mut [Queue],
-    pub rings: &'a mut [BufferedFlit],
+    rings: &'a mut [BufferedFlit],
     pub outputs: &'a mut [Output],
-    pub ready: &'a mut [u8],
-    pub space: &'a mut [u8],
+    masks: &'a mut [Masks],
     pub requested: &'a mut Vec<u32>,
     longest: u32,
 }
 
 impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
+    #[inline(always)]
+    fn ring_shift(&self) -> u32 {
+        if BASIC { BASIC_RING } else { self.layout.ring_shift }
+    }
+
+    /// Index of a place in the ring of a queue, counted on round its end.
+    #[inline(always)]
+    fn ring_place(&self, queue: usize, place: u16) -> usize {
+        let mask = (1 << self.ring_shift()) - 1;
+        queue << self.ring_shift() | usize::from(place & mask)
+    }
+
     #[inline(always)]
     fn cut_through(&self) -> bool {
         !BASIC && self.layout.cut_through
@@ -176,13 +208,24 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
         let layout = self.layout;
         let (port, channel) = ((output >> SHIFT) as usize, (output & ((1 << SHIFT) - 1)) as usize);
         let node = port as u32 / layout.ports as u32;
-        let list = layout.port_list(port, channel);
         let Output { requests, rotation, .. } = self.outputs[output as usize];
-        for place in (usize::from(rotation)..list.len()).chain(0..rotation.into()) {
-            let asking = usize::from(list[place]);
-            if requests >> asking & 1 == 0 {
-                continue;
+        // Places from the first to evaluate on, then those before it.
+        let mut waiting = u32::from(requests >> rotation);
+        let mut offset = u32::from(rotation);
+        if waiting == 0 {
+            (waiting, offset) = (u32::from(requests), 0);
+        }
+        let mut before = if offset == 0 { 0 } else { u32::from(requests) & ((1 << offset) - 1) };
+        loop {
+            if waiting == 0 {
+                if before == 0 {
+                    return false;
+                }
+                (waiting, offset) = (std::mem::take(&mut before), 0);
             }
+            let place = waiting.trailing_zeros() + offset;
+            waiting &= waiting - 1;
+            let asking = layout.listed_port(port, channel, place);
             let first = node as usize * layout.queues + asking * layout.channels;
             let last = if asking + 1 == layout.ports { first + 1 } else { first + layout.channels };
             // Of several channels of one input port, the lowest is granted.
@@ -190,22 +233,22 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
                 if self.queues[queue].target != output || !self.bubble_stays(output, queue, packets) {
                     continue;
                 }
-                let others = (first..last).any(|other| other != queue && self.queues[other].target == output);
+                let others = (queue + 1..last).any(|other| self.queues[other].target == output)
+                    || !BASIC && (first..queue).any(|other| self.queues[other].target == output);
                 let wanted = &mut self.outputs[output as usize];
                 if !others {
-                    wanted.requests &= !(1 << asking);
+                    wanted.requests &= !(1 << place);
                 }
-                wanted.rotation = if place + 1 == list.len() { 0 } else { place as u8 + 1 };
+                wanted.rotation = if place as usize + 1 == layout.ports { 0 } else { place as u8 + 1 };
                 wanted.owner = queue as u32;
                 self.queues[queue].granted = true;
-                set::<SHIFT>(self.ready, output);
+                self.masks[output as usize / 64].ready |= 1 << (output % 64);
                 if self.cut_through() {
                     self.refresh_space(output, packets);
                 }
                 return true;
             }
         }
-        false
     }
 
     /// Bubble flow control: whether a packet that wants to enter a ring leaves a bubble in it. Asked
@@ -219,8 +262,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
         if behind & EJECTION != 0 || !self.layout.enters_ring(queue, output >> SHIFT) {
             return true;
         }
-        let head = usize::from(self.queues[queue].head);
-        let front = self.rings[queue * usize::from(self.buffer) + head];
+        let front = self.rings[self.ring_place(queue, self.queues[queue].head)];
         let length = packets[(front >> SLOT_SHIFT) as usize].length;
         u32::from(self.buffer - self.queues[behind as usize].held()) >= length + self.longest
     }
@@ -229,19 +271,23 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
     /// left to [`free`](Self::free).
     #[inline(always)]
     pub fn take(&mut self, output: u32, packets: &mut [PacketState]) -> Taken {
-        let queue = self.outputs[output as usize].owner;
-        let taken = &mut self.queues[queue as usize];
-        let flit = self.rings[queue as usize * self.buffer as usize + taken.head as usize];
-        taken.head = if taken.head + 1 == self.buffer { 0 } else { taken.head + 1 };
+        let Output { owner, behind, .. } = self.outputs[output as usize];
+        let queue = owner as usize;
+        let ring_mask = (1 << self.ring_shift()) - 1;
+        let taken = &mut self.queues[queue];
+        let head = taken.head;
+        taken.head = (head + 1) & ring_mask;
         taken.counts -= ONE_READY + ONE_HELD;
         let (upstream, empty) = (taken.upstream, taken.ready() == 0);
-        clear_if::<SHIFT>(self.ready, output, empty);
+        let flit = self.rings[self.ring_place(queue, head)];
+        let masks = &mut self.masks[output as usize / 64];
+        masks.ready &= !(u64::from(empty) << (output % 64));
         if !self.cut_through() {
-            set::<SHIFT>(self.space, upstream);
+            self.masks[upstream as usize / 64].space |= 1 << (upstream % 64);
         } else if upstream < self.layout.feed(0) {
             self.reborrow().refresh_space(upstream, packets);
         }
-        Taken { flit, queue, upstream }
+        Taken { flit, queue, upstream, behind }
     }
 
     /// An output channel lost its owner, and `queue` shows its next packet, if any.
@@ -250,7 +296,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
         let left = &mut self.queues[queue];
         left.granted = false;
         left.target = NONE;
-        clear_if::<SHIFT>(self.ready, output, true);
+        self.masks[output as usize / 64].ready &= !(1 << (output % 64));
         let freed = &mut self.outputs[output as usize];
         freed.owner = NONE;
         if freed.requests != 0 {
@@ -267,7 +313,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
         let entered = &mut self.queues[behind as usize];
         entered.counts += ONE_HELD;
         let full = entered.held() == self.buffer;
-        clear_if::<SHIFT>(self.space, output, full);
+        self.masks[output as usize / 64].space &= !(u64::from(full) << (output % 64));
         if self.cut_through() {
             self.reborrow().refresh_space(output, packets);
         }
@@ -282,15 +328,12 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
     #[inline(always)]
     pub fn arrive(&mut self, queue: usize, flit: BufferedFlit, packets: &mut [PacketState]) {
         let entered = &mut self.queues[queue];
-        let mut place = entered.head + entered.ready();
-        if place >= self.buffer {
-            place -= self.buffer;
-        }
+        let place = entered.head + entered.ready();
         entered.counts += ONE_READY;
         let (granted, target) = (entered.granted, entered.target);
-        self.rings[queue * self.buffer as usize + place as usize] = flit;
+        self.rings[self.ring_place(queue, place)] = flit;
         if granted {
-            set::<SHIFT>(self.ready, target);
+            self.masks[target as usize / 64].ready |= 1 << (target % 64);
         } else if target == NONE {
             self.reborrow().request(queue, packets);
         }
@@ -300,8 +343,7 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
     #[inline(never)]
     fn request(&mut self, queue: usize, packets: &mut [PacketState]) {
         let layout = self.layout;
-        let asking = &mut self.queues[queue];
-        let slot = self.rings[queue * self.buffer as usize + asking.head as usize] >> SLOT_SHIFT;
+        let slot = self.rings[self.ring_place(queue, self.queues[queue].head)] >> SLOT_SHIFT;
         let packet = &mut packets[slot as usize];
         let (node, port_of_queue, channel) = layout.place(queue);
         let (port, channel) = if packet.route == NONE {
@@ -312,13 +354,14 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
             let from_processor = port_of_queue + 1 == layout.ports;
             layout.follow(node, if from_processor { packet.first_channel.into() } else { channel }, step)
         };
-        let output = (node * layout.ports + port) << SHIFT | channel;
-        asking.target = output as u32;
+        let port = node * layout.ports + port;
+        let output = port << SHIFT | channel;
+        self.queues[queue].target = output as u32;
         let wanted = &mut self.outputs[output];
         if wanted.requests == 0 && wanted.owner == NONE {
             self.requested.push(output as u32);
         }
-        wanted.requests |= 1 << port_of_queue;
+        wanted.requests |= 1 << layout.place_in_list(port, channel, port_of_queue);
     }
 
     /// Cut-through: whether the whole packet fits behind an output channel whose owner shows a
@@ -332,16 +375,15 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
         let space = self.buffer - self.queues[behind as usize].held();
         let mut needed = 1;
         if owner != NONE && self.queues[owner as usize].ready() > 0 {
-            let head = self.queues[owner as usize].head;
-            let front = self.rings[owner as usize * self.buffer as usize + head as usize];
+            let front = self.rings[self.ring_place(owner as usize, self.queues[owner as usize].head)];
             if front & HEAD != 0 {
                 needed = packets[(front >> SLOT_SHIFT) as usize].length;
             }
         }
         if u32::from(space) >= needed {
-            set::<SHIFT>(self.space, output);
+            self.masks[output as usize / 64].space |= 1 << (output % 64);
         } else {
-            clear_if::<SHIFT>(self.space, output, true);
+            self.masks[output as usize / 64].space &= !(1 << (output % 64));
         }
     }
 
@@ -355,23 +397,9 @@ impl<const SHIFT: u32, const BASIC: bool> ChannelsMut<'_, SHIFT, BASIC> {
             queues: self.queues,
             rings: self.rings,
             outputs: self.outputs,
-            ready: self.ready,
-            space: self.space,
+            masks: self.masks,
             requested: self.requested,
             longest: self.longest,
         }
     }
-}
-
-/// Sets the bit of an output channel in the masks of all ports.
-#[inline(always)]
-fn set<const SHIFT: u32>(masks: &mut [u8], output: u32) {
-    masks[(output >> SHIFT) as usize] |= 1 << (output & ((1 << SHIFT) - 1));
-}
-
-/// Clears the bit of an output channel in the masks of all ports, if so wanted.
-#[inline(always)]
-fn clear_if<const SHIFT: u32>(masks: &mut [u8], output: u32, wanted: bool) {
-    let bit = u8::from(wanted) << (output & ((1 << SHIFT) - 1));
-    masks[(output >> SHIFT) as usize] &= !bit;
 }

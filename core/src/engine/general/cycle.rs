@@ -16,9 +16,6 @@ use std::{cmp::Reverse, sync::atomic::Ordering};
 /// Cycles between two looks at the interrupt flag, and for local deadlocks.
 const CHECK_EVERY: u64 = 4096;
 
-/// Flits taken at once before any of them goes on: loads without branches between them overlap.
-const CHUNK: usize = 64;
-
 /// A simulation under way.
 pub(super) struct Run<'a, const SHIFT: u32, const BASIC: bool> {
     network: &'a Network,
@@ -197,19 +194,19 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         let (rows, choices) = (&mut state.rows[..], &layout.choices[..]);
         let channels = layout.channels;
         state.moves.clear();
-        let words =
-            state.channels.ready.as_chunks::<8>().0.iter().zip(state.channels.space.as_chunks::<8>().0);
-        for (word, (ready, space)) in words.enumerate() {
-            let mut bytes = u64::from_le_bytes(*ready) & u64::from_le_bytes(*space);
-            while bytes != 0 {
-                let place = bytes.trailing_zeros() & !7;
-                let sendable = (bytes >> place) as u8;
-                bytes &= !(0xff << place);
-                let port = word * 8 + place as usize / 8;
-                let choice = choices[(usize::from(rows[port]) << channels) + usize::from(sendable)];
+        let words = (rows.len() << SHIFT).div_ceil(64);
+        for (word, masks) in state.channels.masks[..words].iter().enumerate() {
+            let sendable = masks.ready & masks.space;
+            let mut ports = any_channel::<SHIFT>(sendable);
+            while ports != 0 {
+                let place = ports.trailing_zeros();
+                ports &= ports - 1;
+                let first = (word * 64) as u32 + place;
+                let port = (first >> SHIFT) as usize;
+                let mask = (sendable >> place) as usize & ((1 << (1 << SHIFT)) - 1);
+                let choice = choices[(usize::from(rows[port]) << channels) + mask];
                 rows[port] = choice >> CHOICE_BITS;
-                let channel = u32::from(choice) & ((1 << CHOICE_BITS) - 1);
-                state.moves.push((port as u32) << SHIFT | channel);
+                state.moves.push(first | u32::from(choice) & ((1 << CHOICE_BITS) - 1));
             }
         }
     }
@@ -219,10 +216,8 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         let directions = layout.ports - 1;
         for index in 0..state.rows.len() {
             let (node, port) = (index / layout.ports, index % layout.ports);
-            if port < directions
-                && state.channels.ready[index] != 0
-                && state.channels.ready[index] & state.channels.space[index] == 0
-            {
+            let (ready, sendable) = state.channels.port_masks(layout, index);
+            if port < directions && ready != 0 && sendable == 0 {
                 probe.link_blocked(self.cycle, (node * directions + port) as u32);
             }
         }
@@ -271,64 +266,57 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         let mut hops = 0;
         let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout, self.state.steps);
         let first_feed = layout.feed(0);
-        let mut taken = [Taken::default(); CHUNK];
-        for outputs in moves.chunks(CHUNK) {
-            for (taken, &output) in taken.iter_mut().zip(outputs) {
-                *taken = channels.take(output, &mut self.state.packets);
-            }
-            for (&Taken { flit, queue, upstream }, &output) in taken.iter().zip(outputs) {
-                if upstream >= first_feed {
-                    let node = upstream - first_feed;
-                    self.state.feeding[node as usize / 64] |= 1 << (node % 64);
-                    if flit & HEAD != 0 {
-                        self.outcome.packets_injected += 1;
-                        if P::ACTIVE {
-                            probe.packet_injected(self.cycle, describe(&self.state.packets, flit));
-                        }
-                    }
-                }
-                if flit & TAIL != 0 {
-                    channels.reborrow().free(output, queue as usize, &mut self.state.packets);
-                }
-                let behind = channels.outputs[output as usize].behind;
-                if behind & EJECTION != 0 {
-                    let node = behind & !EJECTION;
+        for &output in &moves {
+            let Taken { flit, queue, upstream, behind } = channels.take(output, &mut self.state.packets);
+            if upstream >= first_feed {
+                let node = upstream - first_feed;
+                self.state.feeding[node as usize / 64] |= 1 << (node % 64);
+                if flit & HEAD != 0 {
+                    self.outcome.packets_injected += 1;
                     if P::ACTIVE {
-                        probe.flit_ejected(self.cycle, node, describe(&self.state.packets, flit));
+                        probe.packet_injected(self.cycle, describe(&self.state.packets, flit));
                     }
-                    self.state.inside -= 1;
-                    self.outcome.flits_delivered += 1;
-                    self.outcome.duration = self.cycle + 2;
-                    if flit & TAIL != 0 {
-                        let slot = flit >> SLOT_SHIFT;
-                        self.outcome.packets_delivered += 1;
-                        self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
-                        let share = fingerprint(self.cycle, node);
-                        self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
-                        self.state.free_slots.push(slot);
-                        if self.state.sources.listens() {
-                            let slice = self.state.packets[slot as usize].slice;
-                            let wakes = &mut self.state.wakes;
-                            let wake =
-                                |node, start: u64| wakes.push(Reverse((start.max(self.cycle + 1), node)));
-                            self.state.sources.delivered(slice, self.cycle, wake);
-                        }
-                    }
-                    continue;
                 }
-                hops += 1;
+            }
+            if flit & TAIL != 0 {
+                channels.reborrow().free(output, queue, &mut self.state.packets);
+            }
+            if behind & EJECTION != 0 {
+                let node = behind & !EJECTION;
                 if P::ACTIVE {
-                    let (link, channel) = layout.link(output);
-                    probe.flit_crosses(self.cycle, link, channel, describe(&self.state.packets, flit));
+                    probe.flit_ejected(self.cycle, node, describe(&self.state.packets, flit));
                 }
-                channels.reserve(output, behind, &mut self.state.packets);
-                if BASIC || layout.latency == 1 {
-                    channels.arrive(behind as usize, flit, &mut self.state.packets);
-                } else {
-                    let due = (self.cycle + layout.latency as u64 - 1) % layout.latency as u64;
-                    self.state.wheel[due as usize].push((behind, flit));
-                    self.state.on_links += 1;
+                self.state.inside -= 1;
+                self.outcome.flits_delivered += 1;
+                self.outcome.duration = self.cycle + 2;
+                if flit & TAIL != 0 {
+                    let slot = flit >> SLOT_SHIFT;
+                    self.outcome.packets_delivered += 1;
+                    self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
+                    let share = fingerprint(self.cycle, node);
+                    self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
+                    self.state.free_slots.push(slot);
+                    if self.state.sources.listens() {
+                        let slice = self.state.packets[slot as usize].slice;
+                        let wakes = &mut self.state.wakes;
+                        let wake = |node, start: u64| wakes.push(Reverse((start.max(self.cycle + 1), node)));
+                        self.state.sources.delivered(slice, self.cycle, wake);
+                    }
                 }
+                continue;
+            }
+            hops += 1;
+            if P::ACTIVE {
+                let (link, channel) = layout.link(output);
+                probe.flit_crosses(self.cycle, link, channel, describe(&self.state.packets, flit));
+            }
+            channels.reserve(output, behind, &mut self.state.packets);
+            if BASIC || layout.latency == 1 {
+                channels.arrive(behind as usize, flit, &mut self.state.packets);
+            } else {
+                let due = (self.cycle + layout.latency as u64 - 1) % layout.latency as u64;
+                self.state.wheel[due as usize].push((behind, flit));
+                self.state.on_links += 1;
             }
         }
         self.outcome.flit_hops += hops;
@@ -346,4 +334,11 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
 
 fn describe(packets: &[PacketState], flit: BufferedFlit) -> Flit {
     packets[(flit >> SLOT_SHIFT) as usize].describe(flit)
+}
+
+/// The first channel of every port that has any of its channels in `mask`.
+fn any_channel<const SHIFT: u32>(mask: u64) -> u64 {
+    let pairs = mask | mask >> 1;
+    let fours = pairs | pairs >> 2;
+    if SHIFT == 2 { fours & 0x1111_1111_1111_1111 } else { (fours | fours >> 4) & 0x0101_0101_0101_0101 }
 }

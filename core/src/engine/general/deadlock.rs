@@ -119,8 +119,7 @@ fn moves_next(layout: &Layout, state: &State, moving: &[bool], queue: usize) -> 
 
 fn fits(layout: &Layout, state: &State, queue: usize, next: usize) -> bool {
     let space = u32::from(layout.buffer - state.channels.queues[next].held());
-    let front =
-        state.channels.rings[queue * layout.buffer as usize + state.channels.queues[queue].head as usize];
+    let front = state.channels.front(layout, queue);
     let mut needed = 1;
     if layout.cut_through && front & HEAD != 0 {
         needed = state.packets[(front >> SLOT_SHIFT) as usize].length;

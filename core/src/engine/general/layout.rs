@@ -24,6 +24,8 @@ pub(super) struct Layout {
     pub channel_shift: u32,
     pub queues: usize,
     pub buffer: u16,
+    /// Binary logarithm of the places per queue in [`Channels::rings`](super::channels::Channels).
+    pub ring_shift: u32,
     pub latency: usize,
     /// Cut-through, with or without bubbles.
     pub cut_through: bool,
@@ -44,6 +46,8 @@ pub(super) struct Layout {
     turns: Vec<Turns>,
     /// Input ports in evaluation order: one list for all output channels, or one for each.
     port_lists: Vec<u8>,
+    /// Per list: the place of every input port in it.
+    places_in_list: Vec<u8>,
     one_list: bool,
     /// Per scheme and channel used last a row, per mask of channels that can send an entry: the
     /// channel chosen, and above [`CHOICE_BITS`] the row that follows.
@@ -66,6 +70,7 @@ impl Layout {
             channel_shift: if channels <= 4 { 2 } else { 3 },
             queues,
             buffer: router.buffer,
+            ring_shift: router.buffer.next_power_of_two().trailing_zeros().max(BASIC_RING),
             latency: router.latency as usize,
             cut_through: router.flow_control != FlowControl::Wormhole,
             bubble: router.flow_control == FlowControl::Bubble,
@@ -77,6 +82,7 @@ impl Layout {
             places: Vec::with_capacity(nodes * queues),
             turns: (0..shape.dimensions()).map(|dimension| Turns::new(shape, dimension)).collect(),
             port_lists: Vec::new(),
+            places_in_list: Vec::new(),
             one_list: true,
             choices: choice_table(router.channels),
             first_rows: Vec::with_capacity(nodes * ports),
@@ -108,6 +114,11 @@ impl Layout {
         } else {
             self.port_lists.extend_from_slice(&arbitration.port_lists);
         }
+        self.places_in_list.clear();
+        self.places_in_list.resize(self.port_lists.len(), 0);
+        for first in (0..self.port_lists.len()).step_by(self.ports) {
+            self.invert_list(first);
+        }
         let ports = self.ports;
         let all = (0..self.nodes).flat_map(|node| (0..ports).map(move |port| (node, port)));
         let schemes = all.map(|(node, port)| arbitration.scheme(node, port, ports));
@@ -124,22 +135,44 @@ impl Layout {
     pub fn set_port_list(&mut self, port: usize, channel: usize, list: &[u8]) {
         if self.one_list {
             self.one_list = false;
-            self.port_lists = self.port_lists.repeat(self.nodes * self.ports * self.channels);
+            let lists = self.nodes * self.ports * self.channels;
+            self.port_lists = self.port_lists.repeat(lists);
+            self.places_in_list = self.places_in_list.repeat(lists);
         }
         let first = (port * self.channels + channel) * self.ports;
         self.port_lists[first..first + self.ports].copy_from_slice(list);
+        self.invert_list(first);
     }
 
-    /// The list of input ports of an output channel.
-    pub fn port_list(&self, port: usize, channel: usize) -> &[u8] {
-        let list = if self.one_list { 0 } else { port * self.channels + channel };
-        &self.port_lists[list * self.ports..(list + 1) * self.ports]
+    fn invert_list(&mut self, first: usize) {
+        for place in 0..self.ports {
+            let port = usize::from(self.port_lists[first + place]);
+            self.places_in_list[first + port] = place as u8;
+        }
+    }
+
+    /// Where the list of an output channel begins.
+    #[inline(always)]
+    fn list(&self, port: usize, channel: usize) -> usize {
+        if self.one_list { 0 } else { (port * self.channels + channel) * self.ports }
+    }
+
+    /// The input port at a place of the list of an output channel.
+    #[inline(always)]
+    pub fn listed_port(&self, port: usize, channel: usize, place: u32) -> usize {
+        self.port_lists[self.list(port, channel) + place as usize].into()
+    }
+
+    /// The place of an input port in the list of an output channel.
+    #[inline(always)]
+    pub fn place_in_list(&self, port: usize, channel: usize, input: usize) -> u8 {
+        self.places_in_list[self.list(port, channel) + input]
     }
 
     /// Stands in the place of an output channel for what feeds a processor queue.
     #[inline(always)]
     pub fn feed(&self, node: usize) -> u32 {
-        (((self.nodes * self.ports).next_multiple_of(8) << self.channel_shift) + node) as u32
+        ((self.nodes * self.ports) << self.channel_shift).next_multiple_of(64) as u32 + node as u32
     }
 
     /// Link and channel of an output channel.
@@ -224,6 +257,9 @@ impl Turns {
         Direction::new(self.dimension, sign).index()
     }
 }
+
+/// [`Layout::ring_shift`] of buffers of up to four flits, which the engine is compiled for.
+pub(super) const BASIC_RING: u32 = 2;
 
 /// Bits of the chosen channel in an entry of [`Layout::choices`].
 pub(super) const CHOICE_BITS: u32 = 3;

@@ -135,7 +135,8 @@ impl<'a> General<'a> {
     ) -> Result<Outcome, SimulationError> {
         let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
-        let basic = !self.layout.cut_through && self.layout.latency == 1;
+        let layout = &self.layout;
+        let basic = !layout.cut_through && layout.latency == 1 && layout.ring_shift == layout::BASIC_RING;
         match (self.layout.channel_shift, basic) {
             (2, true) => {
                 Run::<2, true>::new(self.network, &self.layout, sources, longest).until(options, probe)

@@ -2,7 +2,7 @@
 //! probes that ask for it.
 
 use super::{
-    channels::{BufferedFlit, Channels, EJECTION, SLOT_SHIFT, TAIL},
+    channels::{Channels, EJECTION, SLOT_SHIFT, TAIL},
     layout::{Layout, NONE},
     state::PacketState,
 };
@@ -50,7 +50,8 @@ pub(super) fn channel_selections<P: Probe>(
     for &output in moves {
         let port = output >> layout.channel_shift;
         let chosen = 1 << (output & ((1 << layout.channel_shift) - 1));
-        let mut others = channels.ready[port as usize] & channels.space[port as usize] & !chosen;
+        let (_, sendable) = channels.port_masks(layout, port as usize);
+        let mut others = sendable & !chosen;
         while others != 0 {
             let other = port << layout.channel_shift | others.trailing_zeros();
             others &= others - 1;
@@ -68,7 +69,7 @@ pub(super) fn receivers(layout: &Layout, channels: &Channels, moves: &[u32], nod
     nodes.clear();
     for &output in moves {
         let moved = channels.outputs[output as usize];
-        if moved.behind & EJECTION != 0 && front(layout, channels, moved.owner as usize) & TAIL != 0 {
+        if moved.behind & EJECTION != 0 && channels.front(layout, moved.owner as usize) & TAIL != 0 {
             nodes.push(moved.behind & !EJECTION);
         }
     }
@@ -83,11 +84,7 @@ fn place_of(layout: &Layout, output: u32) -> OutputChannel {
     }
 }
 
-fn front(layout: &Layout, channels: &Channels, queue: usize) -> BufferedFlit {
-    channels.rings[queue * layout.buffer as usize + channels.queues[queue].head as usize]
-}
-
 fn flit_at_front(layout: &Layout, channels: &Channels, packets: &[PacketState], queue: usize) -> Flit {
-    let flit = front(layout, channels, queue);
+    let flit = channels.front(layout, queue);
     packets[(flit >> SLOT_SHIFT) as usize].describe(flit)
 }
