@@ -78,7 +78,7 @@ pub enum SimulationError {
     },
     /// A packet needs a failed node or link.
     #[error(
-        "{count} packets need a failed part, the first from node {source_node} to node {destination}; dimension-order routing cannot go around failures"
+        "{count} packets need a failed part, the first from node {source_node} to node {destination}; dimension-order routing cannot go around failures, routing tables can (flitloom route)"
     )]
     Unreachable {
         /// Source of the first such packet.
@@ -117,7 +117,7 @@ pub enum SimulationError {
         destination: NodeId,
     },
     /// No flit can ever move again.
-    #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}", .0.cycle, .0.stuck_flits, .0.text)]
+    #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}; more virtual channels (router.channels) or bubble flow control break such cycles", .0.cycle, .0.stuck_flits, .0.text)]
     Deadlock(Box<DeadlockReport>),
     /// Interlocked nodes wait for packets that nobody sends.
     #[error(
