@@ -12,5 +12,6 @@ pub mod fabric;
 pub mod probe;
 pub mod router;
 pub mod routing;
+pub mod schedule;
 pub mod tables;
 pub mod traffic;

@@ -1,0 +1,64 @@
+use super::{Contention, Domains, Problem};
+
+/// The classic lower bound on the duration, in cycles.
+///
+/// Per resource: its users hold it one after the other (the sum of their lengths), none reaches it
+/// before the smallest offset, and after the last one at least the smallest rest of a route remains:
+/// `load + min head + min tail + 2`, two cycles being the way in and out of the network. Per packet:
+/// the time it takes unhindered. A job with several routes counts only where all of them pass.
+pub fn classic_bound(problem: &Problem) -> u32 {
+    #[derive(Clone, Copy)]
+    struct Load {
+        total: u64,
+        head: u32,
+        rest: u32,
+    }
+    let mut loads = vec![Load { total: 0, head: u32::MAX, rest: u32::MAX }; problem.resources()];
+    let mut bound = 0;
+    for job in problem.jobs() {
+        let span = job.routes.iter().map(|route| route.span).min().unwrap_or(0);
+        bound = bound.max(u64::from(span));
+        let Some((first, others)) = job.routes.split_first() else { continue };
+        for held in &first.uses {
+            if others.iter().all(|route| route.uses.contains(held)) {
+                let load = &mut loads[held.resource as usize];
+                load.total += u64::from(job.length);
+                load.head = load.head.min(held.offset);
+                load.rest = load.rest.min(span - held.offset - job.length);
+            }
+        }
+    }
+    let busiest = loads
+        .iter()
+        .filter(|load| load.total > 0)
+        .map(|load| load.total + u64::from(load.head) + u64::from(load.rest))
+        .max();
+    bound.max(busiest.unwrap_or(0)) as u32
+}
+
+/// The smallest duration that the [`Contention`] filter can not refute, and the starts it leaves.
+///
+/// The filter is monotone (what it refutes at T it refutes at T - 1), so the bound is found by
+/// doubling steps from the classic bound and then halving.
+pub fn lower_bound(problem: &Problem) -> (u32, Domains) {
+    let contention = Contention::new(problem);
+    let mut low = classic_bound(problem);
+    let mut step = 1;
+    // Some duration is always possible, one job after the other, so this ends.
+    let mut best = loop {
+        match contention.filter(problem, low) {
+            Some(domains) => break (low, domains),
+            None => low += step,
+        }
+        step *= 2;
+    };
+    let mut refuted = best.0.saturating_sub(step / 2);
+    while best.0 > refuted + 1 {
+        let middle = refuted + (best.0 - refuted) / 2;
+        match contention.filter(problem, middle) {
+            Some(domains) => best = (middle, domains),
+            None => refuted = middle,
+        }
+    }
+    best
+}

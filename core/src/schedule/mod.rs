@@ -1,0 +1,29 @@
+//! Searching when to send: schedules in which no packet ever waits, and how good they could be.
+//!
+//! A [`Problem`] says which resources every packet holds and when after its start. Its duration can
+//! not fall below [`classic_bound`] and [`lower_bound`]; [`greedy`] gives a schedule at once and
+//! [`solve`] searches for one at the bound. [`verify`] checks a finished [`Plan`] by other means.
+
+mod balance;
+mod bounds;
+mod domains;
+mod ejection;
+mod greedy;
+mod problem;
+mod routes;
+mod solve;
+mod symmetry;
+mod timeline;
+
+pub use balance::{Balance, balance, load_bound};
+pub use bounds::{classic_bound, lower_bound};
+pub use domains::{Contention, Domains};
+pub use ejection::Budget;
+pub use greedy::{duration_of, greedy};
+pub use problem::{Demand, Job, Problem, Route, ScheduleError, Slicing, Use};
+pub use routes::{Path, RouteChoice};
+pub use solve::{Progress, Solution, solve};
+pub use symmetry::Quotient;
+pub use timeline::Placement;
+
+use crate::fabric::Fabric;

@@ -1,0 +1,178 @@
+use super::{
+    Budget, Domains, Fabric, Placement, Problem, Quotient, duration_of,
+    ejection::{Ejection, Manner},
+    greedy,
+};
+use super::{Contention, load_bound, lower_bound};
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Duration of the best schedule so far.
+    pub best: u32,
+    /// Proven lower bound.
+    pub bound: u32,
+    /// Duration that is tried now.
+    pub target: u32,
+    /// Fewest packets (or orbits of packets) left over at that target.
+    pub unplaced: usize,
+    /// Moves left.
+    pub moves: u64,
+}
+
+/// A complete schedule of a problem with its proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    /// One placement per job.
+    pub placements: Vec<Placement>,
+    /// Its duration in cycles.
+    pub duration: u32,
+    /// Proven lower bound on the duration of any schedule.
+    pub bound: u32,
+    /// Moves spent.
+    pub moves: u64,
+    /// Whether it was told to stop before its moves were spent.
+    pub stopped: bool,
+}
+
+impl Solution {
+    /// Whether no shorter schedule exists.
+    pub fn is_optimal(&self) -> bool {
+        self.duration == self.bound
+    }
+}
+
+/// Searches for a schedule at the lower bound.
+///
+/// Attempts from an empty schedule at the bound, each longer than the one before, alternate with
+/// attempts half way to the best duration. What an attempt leaves unplaced is then fitted in at the
+/// smallest target that works. Symmetric problems are searched in their quotient.
+///
+/// The result is a function of the problem, the seed and the moves, unless `should_stop` ends it.
+pub fn solve(
+    fabric: &Fabric,
+    problem: &Problem,
+    seed: u64,
+    budget: &mut Budget,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Solution {
+    let quotient = Quotient::new(fabric, problem, usize::MAX);
+    let small = quotient.as_ref().map_or(problem, Quotient::problem);
+    let (mut bound, mut domains) = lower_bound(small);
+    let loaded = load_bound(problem) as u32 + 2;
+    if loaded > bound
+        && let Some(filtered) = Contention::new(small).filter(small, loaded)
+    {
+        (bound, domains) = (loaded, filtered);
+    }
+    let total = budget.moves;
+    let best = greedy(small);
+    let duration = duration_of(small, &best);
+    let contention = Contention::new(small);
+    let mut search = Search { problem: small, contention, seed, bound, best, duration, on_progress };
+    search.improve(&domains, budget);
+    let placements = match &quotient {
+        Some(quotient) => quotient.expand(&search.best),
+        None => search.best,
+    };
+    let duration = duration_of(problem, &placements);
+    let stopped = duration > bound && (budget.should_stop)();
+    Solution { placements, duration, bound, moves: total - budget.moves, stopped }
+}
+
+struct Search<'a> {
+    problem: &'a Problem,
+    contention: Contention,
+    seed: u64,
+    bound: u32,
+    best: Vec<Placement>,
+    duration: u32,
+    on_progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Search<'_> {
+    fn improve(&mut self, at_bound: &Domains, budget: &mut Budget) {
+        let jobs = self.problem.jobs().len() as u64;
+        let mut attempt = 0;
+        // Targets below are given up for now: too much was left over there.
+        let mut floor = self.bound;
+        let mut round = 0;
+        while self.duration > self.bound && budget.moves > 0 {
+            if floor >= self.duration {
+                floor = self.bound;
+                round += 1;
+            }
+            let target = if attempt % 3 == 2 { (floor + self.duration) / 2 } else { floor };
+            let domains = match target == self.bound {
+                true => Some(at_bound.clone()),
+                false => self.contention.filter(self.problem, target),
+            };
+            attempt += 1;
+            let Some(domains) = domains else { continue };
+            // Small problems profit from both orders and frequent compaction, large ones from neither.
+            let manner = Manner {
+                seed: self.seed.wrapping_mul(1_000_003).wrapping_add(attempt),
+                newest_first: attempt.is_multiple_of(2) && jobs < 1000,
+                period: if attempt % 4 < 2 { 100 } else { 300 }.max(jobs / 2).min(1000),
+            };
+            let moves = (10_000 + 30 * jobs) << (attempt / 2).max(round).min(20);
+            let problem = self.problem;
+            let mut search = Ejection::new(problem, domains, target, manner);
+            if !self.turn(&mut search, target, moves, budget) {
+                let rest = search.best().to_vec();
+                let hopeless = search.fewest_unplaced() as u64 > 3 + jobs / 50;
+                self.fit_in(rest, target, manner, moves / 4, budget);
+                if hopeless && target == floor {
+                    floor += 1 + (self.duration - floor) / 4;
+                }
+            }
+        }
+    }
+
+    /// Completes a partial schedule at growing targets beyond its own.
+    fn fit_in(
+        &mut self,
+        mut partial: Vec<Option<Placement>>,
+        from: u32,
+        manner: Manner,
+        moves: u64,
+        budget: &mut Budget,
+    ) {
+        let mut step = 1;
+        while from + step < self.duration && budget.moves > 0 {
+            let target = from + step;
+            step *= 2;
+            let Some(domains) = self.contention.filter(self.problem, target) else { continue };
+            let problem = self.problem;
+            let mut search = Ejection::new(problem, domains, target, manner);
+            search.start_from(&partial);
+            if self.turn(&mut search, target, moves, budget) {
+                return;
+            }
+            partial = search.best().to_vec();
+        }
+    }
+
+    /// Runs a search for some moves; whether it placed everything.
+    fn turn(&mut self, search: &mut Ejection, target: u32, moves: u64, budget: &mut Budget) -> bool {
+        let given = moves.min(budget.moves);
+        let mut share = Budget { moves: given, should_stop: budget.should_stop };
+        let found = search.run(&mut share);
+        let spent = given - share.moves;
+        let stopped = found.is_none() && (budget.should_stop)();
+        budget.moves = if stopped { 0 } else { budget.moves - spent };
+        let success = found.is_some();
+        if let Some(found) = found {
+            self.duration = duration_of(self.problem, &found);
+            self.best = found;
+        }
+        (self.on_progress)(Progress {
+            best: self.duration,
+            bound: self.bound,
+            target,
+            unplaced: search.fewest_unplaced(),
+            moves: budget.moves,
+        });
+        success
+    }
+}
