@@ -2,8 +2,8 @@
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
 //! [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
-//! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen) and [`engine`] (the
-//! network in motion).
+//! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
+//! network in motion) and [`schedule`] (when to send).
 
 #![warn(clippy::unwrap_used)]
 

@@ -2,28 +2,32 @@
 //!
 //! A [`Problem`] says which resources every packet holds and when after its start. Its duration can
 //! not fall below [`classic_bound`] and [`lower_bound`]; [`greedy`] gives a schedule at once and
-//! [`solve`] searches for one at the bound. [`verify`] checks a finished [`Plan`] by other means.
+//! [`solve`] searches for one at the bound. [`verify`] checks a finished plan by other means.
 
 mod balance;
 mod bounds;
 mod domains;
 mod ejection;
 mod greedy;
+mod operations;
+mod plan;
 mod problem;
 mod routes;
 mod solve;
 mod symmetry;
 mod timeline;
+mod verify;
 
 pub use balance::{Balance, balance, load_bound};
 pub use bounds::{classic_bound, lower_bound};
 pub use domains::{Contention, Domains};
 pub use ejection::Budget;
 pub use greedy::{duration_of, greedy};
+pub use operations::Operation;
+pub use plan::{PlannedPacket, packet_list, planned_packets};
 pub use problem::{Demand, Job, Problem, Route, ScheduleError, Slicing, Use};
 pub use routes::{Path, RouteChoice};
 pub use solve::{Progress, Solution, solve};
 pub use symmetry::Quotient;
 pub use timeline::Placement;
-
-use crate::fabric::Fabric;
+pub use verify::{PlanError, verify};

@@ -1,9 +1,10 @@
 use super::{
-    Budget, Domains, Fabric, Placement, Problem, Quotient, duration_of,
+    Budget, Domains, Placement, Problem, Quotient, duration_of,
     ejection::{Ejection, Manner},
     greedy,
 };
 use super::{Contention, load_bound, lower_bound};
+use crate::fabric::Fabric;
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

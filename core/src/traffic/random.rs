@@ -15,13 +15,10 @@ pub enum Purpose {
     Shuffle = 3,
     /// Whether a packet goes to the hotspot.
     Hotspot = 4,
-<<<<<<< HEAD
     /// Order and ties in the search for routing tables.
     Table = 5,
-=======
-    /// A choice of a search.
-    Search = 5,
->>>>>>> 2e30fa7 (Conflict-free schedules: problem, bounds, greedy, ejection search, symmetry, routes)
+    /// A choice of a schedule search.
+    Search = 6,
 }
 
 /// A uniform 64-bit number: SplitMix64's finaliser (Steele, Lea and Flood 2014), applied to a keyed

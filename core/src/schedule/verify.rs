@@ -1,0 +1,119 @@
+use super::PlannedPacket;
+use crate::fabric::{Fabric, LinkId, NodeId};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// What is wrong with a plan; packets are named by their index.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// A node that does not exist or has failed.
+    #[error("packets[{0}]: node {1} does not exist or has failed")]
+    Node(usize, NodeId),
+    /// No flits.
+    #[error("packets[{0}].length is 0; a packet has at least its header")]
+    Length(usize),
+    /// A link that does not exist or does not continue the route.
+    #[error("packets[{packet}].route: hop {hop} does not lead on from node {node} over a working link")]
+    Route {
+        /// The packet.
+        packet: usize,
+        /// The hop, from 0.
+        hop: usize,
+        /// Where the route is by then.
+        node: NodeId,
+    },
+    /// A route that ends elsewhere.
+    #[error("packets[{packet}].route ends at node {end}, not at its destination {destination}")]
+    End {
+        /// The packet.
+        packet: usize,
+        /// Where the route ends.
+        end: NodeId,
+        /// Where it should end.
+        destination: NodeId,
+    },
+    /// Two packets at once.
+    #[error("packets {first} and {second} both hold {place} in cycle {cycle}")]
+    Conflict {
+        /// One packet.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// What they hold.
+        place: String,
+        /// First cycle they share.
+        cycle: u64,
+    },
+}
+
+/// Checks a plan against the fabric alone and returns its duration in cycles.
+///
+/// It follows every route link by link, notes who holds what from when on, and looks for two holders
+/// of one port or link in the same cycle. It shares no code with the search.
+///
+/// # Errors
+/// The first fault found.
+pub fn verify(fabric: &Fabric, packets: &[PlannedPacket]) -> Result<u64, PlanError> {
+    let shape = fabric.shape();
+    let mut links: BTreeMap<LinkId, Vec<(u64, usize)>> = BTreeMap::new();
+    let mut injection: BTreeMap<NodeId, Vec<(u64, usize)>> = BTreeMap::new();
+    let mut ejection: BTreeMap<NodeId, Vec<(u64, usize)>> = BTreeMap::new();
+    let mut duration = 0;
+    for (index, packet) in packets.iter().enumerate() {
+        for node in [packet.source, packet.destination] {
+            if node as usize >= shape.nodes() || !fabric.node_works(node) {
+                return Err(PlanError::Node(index, node));
+            }
+        }
+        if packet.length == 0 {
+            return Err(PlanError::Length(index));
+        }
+        injection.entry(packet.source).or_default().push((packet.start, index));
+        let mut node = packet.source;
+        let mut time = packet.start;
+        for (hop, &link) in packet.path.iter().enumerate() {
+            let fault = PlanError::Route { packet: index, hop, node };
+            if link as usize >= shape.nodes() * shape.directions() {
+                return Err(fault);
+            }
+            let (from, direction) = fabric.link_ends(link);
+            node = match fabric.working_neighbour(from, direction) {
+                Some(next) if from == node => next,
+                _ => return Err(fault),
+            };
+            links.entry(link).or_default().push((time, index));
+            time += 1;
+        }
+        if node != packet.destination {
+            let destination = packet.destination;
+            return Err(PlanError::End { packet: index, end: node, destination });
+        }
+        ejection.entry(node).or_default().push((time, index));
+        duration = duration.max(time + u64::from(packet.length) + 1);
+    }
+    let name = |link: &LinkId| {
+        let (node, direction) = fabric.link_ends(*link);
+        format!("link {}{direction}", shape.describe(node))
+    };
+    check(packets, &mut links, name)?;
+    check(packets, &mut injection, |node| format!("injection at {}", shape.describe(*node)))?;
+    check(packets, &mut ejection, |node| format!("ejection at {}", shape.describe(*node)))?;
+    Ok(duration)
+}
+
+fn check<K: Ord + Copy>(
+    packets: &[PlannedPacket],
+    held: &mut BTreeMap<K, Vec<(u64, usize)>>,
+    name: impl Fn(&K) -> String,
+) -> Result<(), PlanError> {
+    for (place, users) in held {
+        users.sort_unstable();
+        for pair in users.windows(2) {
+            let ((begin, first), (cycle, second)) = (pair[0], pair[1]);
+            if cycle < begin + u64::from(packets[first].length) {
+                return Err(PlanError::Conflict { first, second, place: name(place), cycle });
+            }
+        }
+    }
+    Ok(())
+}
