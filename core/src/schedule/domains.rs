@@ -135,9 +135,9 @@ impl Contention {
     /// let problem =
     ///     Problem::new(&fabric, &[demand(1), demand(2)], Slicing::Free, RouteChoice::DimensionOrder)?;
     /// let contention = Contention::new(&problem);
-    /// // Both share the link into node 3: 2 * 4 flits, one hop, two cycles.
-    /// assert!(contention.filter(&problem, 10).is_none());
-    /// assert!(contention.filter(&problem, 11).is_some());
+    /// // Both share the port out of node 3: one hop, 2 * 4 flits, one cycle to completion.
+    /// assert!(contention.filter(&problem, 9).is_none());
+    /// assert!(contention.filter(&problem, 10).is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn filter(&self, problem: &Problem, target: u32) -> Option<Domains> {
@@ -237,7 +237,7 @@ fn apply(
         } else if slack < length {
             let from = a + slack - length + 1;
             let to = b - slack;
-            // A user shorter than the slack's complement overlaps less than this only outside.
+            // From the first to the last start that overlaps [a, b) by more than the slack.
             removed = from < to && domains.remove(user.job as usize, from - offset, to - offset);
         }
         if removed {

@@ -60,7 +60,9 @@ pub fn solve(
     let quotient = Quotient::new(fabric, problem, usize::MAX);
     let small = quotient.as_ref().map_or(problem, Quotient::problem);
     let (mut bound, mut domains) = lower_bound(small);
-    let loaded = load_bound(problem) as u32 + 2;
+    // Behind the last flit of the busiest resource: the rest of a way, one cycle at least.
+    let local = problem.jobs().iter().flat_map(|job| &job.routes).any(|route| route.path.is_empty());
+    let loaded = load_bound(problem) as u32 + if local { 1 } else { 2 };
     if loaded > bound
         && let Some(filtered) = Contention::new(small).filter(small, loaded)
     {

@@ -1,0 +1,232 @@
+//! Schedules against what was not written for them: the engine, the verifier and exhaustive search.
+
+use flitloom_core::{
+    engine::{self, Network},
+    fabric::{Fabric, NodeId, Shape},
+    router::{Arbitration, ChannelScheme, RouterConfig},
+    schedule::{
+        Budget, Contention, Demand, Operation, PlanError, Problem, RouteChoice, Slicing, Solution, balance,
+        classic_bound, lower_bound, packet_list, planned_packets, solve, verify,
+    },
+    traffic::{Pattern, Purpose, Workload, draw_below},
+};
+use proptest::prelude::*;
+
+fn permutation(shape: &Shape, name: &str, length: u32, slices: u32) -> Vec<Demand> {
+    let to = Pattern::from_name(name, shape).unwrap().destinations(shape, 0).unwrap();
+    let demand = |source| Demand { source, destination: to.of(source, 0), length, slices };
+    (0..shape.nodes() as NodeId).map(demand).collect()
+}
+
+fn search(fabric: &Fabric, problem: &Problem, seed: u64, moves: u64) -> Solution {
+    solve(fabric, problem, seed, &mut Budget { moves, should_stop: &|| false }, &mut |_| ())
+}
+
+/// The engine's duration of a plan under one arbitration scheme at every port.
+fn simulated(fabric: &Fabric, workload: &Workload, scheme: ChannelScheme, channels: u8) -> u64 {
+    let usual = RouterConfig::for_shape(fabric.shape());
+    let arbitration = Arbitration { schemes: vec![scheme], ..usual.arbitration.clone() };
+    let router = RouterConfig { channels: usual.channels.max(channels), arbitration, ..usual };
+    let network = Network::new(fabric.clone(), router).unwrap();
+    engine::simulate(&network, workload, &Default::default()).unwrap().duration
+}
+
+fn check_plan(
+    fabric: &Fabric,
+    demands: &[Demand],
+    slicing: Slicing,
+    choice: RouteChoice,
+    moves: u64,
+) -> Solution {
+    let problem = Problem::new(fabric, demands, slicing, choice).unwrap();
+    let found = search(fabric, &problem, 1, moves);
+    let packets = planned_packets(demands, slicing, &problem, &found.placements);
+    assert_eq!(packets.len() as u32, demands.iter().map(|demand| demand.slices).sum::<u32>());
+    assert_eq!(verify(fabric, &packets), Ok(found.duration.into()));
+    assert!(found.duration >= found.bound);
+    let workload = Workload::Packets(packet_list(fabric, &packets).unwrap());
+    for scheme in [ChannelScheme::C00, ChannelScheme::C05, ChannelScheme::C09] {
+        assert_eq!(simulated(fabric, &workload, scheme, 3), u64::from(found.duration));
+    }
+    found
+}
+
+#[test]
+fn two_slices_on_16x16_reach_the_bound_and_run_as_planned() {
+    let shape = Shape::torus(&[16, 16]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    // Optima proven independently by constraint programming.
+    let proven = [("bcmp", 74), ("brev", 132), ("brot", 120), ("shfl", 120), ("torn", 131), ("trns", 132)];
+    for (name, optimum) in proven {
+        let demands = permutation(&shape, name, 8, 2);
+        let problem =
+            Problem::new(&fabric, &demands, Slicing::OneInterval, RouteChoice::DimensionOrder).unwrap();
+        assert_eq!(lower_bound(&problem).0, optimum, "{name}");
+        if !["brot", "shfl"].contains(&name) {
+            let moves = 100_000;
+            let choice = RouteChoice::DimensionOrder;
+            let found = check_plan(&fabric, &demands, Slicing::OneInterval, choice, moves);
+            assert_eq!(found.duration, optimum, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_schedule() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    let demands = permutation(&shape, "shfl", 8, 1);
+    let problem = Problem::new(&fabric, &demands, Slicing::Free, RouteChoice::AnyOrder).unwrap();
+    assert_eq!(search(&fabric, &problem, 5, 3_000), search(&fabric, &problem, 5, 3_000));
+}
+
+#[test]
+fn all_to_all_on_4x4_is_optimal() {
+    let shape = Shape::torus(&[4, 4]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    let demands = Operation::AllToAll.phases(&shape, 7).unwrap().remove(0);
+    let found = check_plan(&fabric, &demands, Slicing::OneInterval, RouteChoice::BalancedTies, 100_000);
+    assert_eq!(found.duration, found.bound);
+}
+
+#[test]
+fn operations_deliver_to_everyone() {
+    for sizes in [vec![4, 3], vec![5], vec![2, 3, 4]] {
+        let shape = Shape::torus(&sizes).unwrap();
+        let nodes = shape.nodes();
+        // Blocks known by every node: all-gather must spread all of them, a phase at a time.
+        let mut known: Vec<Vec<bool>> =
+            (0..nodes).map(|own| (0..nodes).map(|b| b == own).collect()).collect();
+        for phase in Operation::AllGather.phases(&shape, 3).unwrap() {
+            let before = known.clone();
+            for demand in phase {
+                let block = (0..nodes).filter(|&block| before[demand.source as usize][block]);
+                block.for_each(|block| known[demand.destination as usize][block] = true);
+            }
+        }
+        assert!(known.iter().flatten().all(|&known| known));
+        let mut reached = vec![false; nodes];
+        reached[1] = true;
+        for phase in (Operation::Broadcast { root: 1 }).phases(&shape, 3).unwrap() {
+            let before = reached.clone();
+            for demand in phase {
+                assert!(before[demand.source as usize], "{sizes:?}: {demand:?} sends what it has not");
+                reached[demand.destination as usize] = true;
+            }
+        }
+        assert!(reached.iter().all(|&reached| reached), "{sizes:?}");
+    }
+}
+
+#[test]
+fn the_verifier_finds_what_is_broken() {
+    let shape = Shape::torus(&[4, 4]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    let demands = permutation(&shape, "trns", 8, 1);
+    let problem = Problem::new(&fabric, &demands, Slicing::Free, RouteChoice::DimensionOrder).unwrap();
+    let found = search(&fabric, &problem, 1, 10_000);
+    let packets = planned_packets(&demands, Slicing::Free, &problem, &found.placements);
+    let mut unison = packets.clone();
+    unison.iter_mut().for_each(|packet| packet.start = 0);
+    assert!(matches!(verify(&fabric, &unison), Err(PlanError::Conflict { cycle: 0.., .. })));
+    let mut cut = packets.clone();
+    cut[1].path.pop();
+    assert!(matches!(verify(&fabric, &cut), Err(PlanError::End { packet: 1, .. })));
+    let mut twice = packets.clone();
+    twice.push(packets[1].clone());
+    assert!(matches!(verify(&fabric, &twice), Err(PlanError::Conflict { .. })));
+    let mut broken = fabric.clone();
+    broken.fail_node(2).unwrap();
+    assert!(matches!(verify(&broken, &packets), Err(PlanError::Node(..) | PlanError::Route { .. })));
+}
+
+/// The optimum by trying all starts: exact, slow and obvious.
+fn exhaustive(problem: &Problem, target: u32, starts: &mut Vec<u32>) -> bool {
+    let job = starts.len();
+    let jobs = problem.jobs();
+    if job == jobs.len() {
+        return true;
+    }
+    let route = &jobs[job].routes[0];
+    let Some(last) = target.checked_sub(route.span) else { return false };
+    (0..=last).any(|start| {
+        let free = starts.iter().enumerate().all(|(other, &at)| {
+            jobs[other].routes[0].uses.iter().all(|theirs| {
+                route.uses.iter().all(|own| {
+                    let (a, b) = (start + own.offset, at + theirs.offset);
+                    own.resource != theirs.resource
+                        || a >= b + jobs[other].length
+                        || b >= a + jobs[job].length
+                })
+            })
+        });
+        starts.push(start);
+        let found = free && exhaustive(problem, target, starts);
+        starts.truncate(job);
+        found
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bounds_never_exceed_the_optimum_and_the_search_finds_it(
+        seed in any::<u64>(), packets in 2_u32..6, length in 1_u32..4, mixed in any::<bool>(),
+        slicing in prop_oneof![
+            Just(Slicing::OneInterval), Just(Slicing::Free), (4_u32..7).prop_map(Slicing::Interval)
+        ],
+    ) {
+        let shape = Shape::torus(&[4, 3]).unwrap();
+        let fabric = Fabric::new(shape);
+        let random = |index, bound| draw_below(seed, 0, Purpose::Shuffle, index, bound);
+        let demands: Vec<Demand> = (0..packets)
+            .map(|index| {
+                let index = u64::from(index);
+                Demand {
+                    source: random(4 * index, 3),
+                    destination: 3 + random(4 * index + 1, 5),
+                    length: if mixed { 1 + random(4 * index + 2, 3) } else { length },
+                    slices: if packets < 4 { 1 + random(4 * index + 3, 2) } else { 1 },
+                }
+            })
+            .collect();
+        let problem = Problem::new(&fabric, &demands, slicing, RouteChoice::DimensionOrder).unwrap();
+        let bound = lower_bound(&problem).0;
+        prop_assert!(classic_bound(&problem) <= bound);
+        let found = check_plan(&fabric, &demands, slicing, RouteChoice::DimensionOrder, 2_000);
+        prop_assert!(exhaustive(&problem, found.duration, &mut Vec::new()));
+        // Nothing below the bound exists, and every start of a schedule found is allowed.
+        prop_assert!(!exhaustive(&problem, bound - 1, &mut Vec::new()));
+        let domains = Contention::new(&problem).filter(&problem, found.duration).unwrap();
+        for (job, placement) in found.placements.iter().enumerate() {
+            prop_assert!(domains.allows(job, placement.start));
+        }
+        if found.duration > found.bound {
+            prop_assert!(!exhaustive(&problem, found.duration - 1, &mut Vec::new()));
+        }
+    }
+
+    #[test]
+    fn chosen_routes_stay_above_the_load_bound(seed in any::<u64>(), three in any::<bool>()) {
+        let shape = Shape::torus(if three { &[3, 4, 2] } else { &[5, 4] }).unwrap();
+        let fabric = Fabric::new(shape.clone());
+        let nodes = shape.nodes() as u32;
+        let demands: Vec<Demand> = (0..nodes)
+            .map(|source| {
+                let destination = draw_below(seed, source, Purpose::Destination, 0, nodes);
+                Demand { source, destination, length: 3, slices: 1 }
+            })
+            .collect();
+        for choice in [RouteChoice::AnyOrder, RouteChoice::TwoBends] {
+            let problem = Problem::new(&fabric, &demands, Slicing::Free, choice).unwrap();
+            let balanced = balance(&problem);
+            prop_assert!(balanced.bound <= balanced.load);
+            let fixed = problem.with_routes(&balanced.routes);
+            prop_assert!(u64::from(classic_bound(&fixed)) > balanced.bound);
+            let found = search(&fabric, &problem, 1, 500);
+            let packets = planned_packets(&demands, Slicing::Free, &problem, &found.placements);
+            prop_assert_eq!(verify(&fabric, &packets), Ok(found.duration.into()));
+        }
+    }
+}
