@@ -1,5 +1,5 @@
 use super::{Flit, OutputChannel, Probe};
-use crate::fabric::LinkId;
+use crate::fabric::{LinkId, NodeId};
 use fixedbitset::FixedBitSet;
 
 /// How often flits had to wait for others (cup-stacking-extended-2023, 6.3). One that waits for a
@@ -72,6 +72,16 @@ impl ArbitrationUse {
     pub fn clear(&mut self) {
         self.schemes.clear();
         self.port_lists.clear();
+    }
+
+    /// Whether the scheme of an output port decided.
+    pub fn used_scheme(&self, node: NodeId, port: u8) -> bool {
+        self.schemes.contains(node as usize * self.ports + usize::from(port))
+    }
+
+    /// Whether the list of an output channel decided.
+    pub fn used_port_list(&self, output: OutputChannel) -> bool {
+        self.port_lists.contains(self.port(output) * self.channels + usize::from(output.channel))
     }
 
     fn port(&self, output: OutputChannel) -> usize {

@@ -3,11 +3,13 @@
 //! A [`Problem`] says which resources every packet holds and when after its start. Its duration can
 //! not fall below [`classic_bound`] and [`lower_bound`]; [`greedy`] gives a schedule at once and
 //! [`solve`] searches for one at the bound. [`verify`] checks a finished plan by other means.
+//! [`genetic`] is the cup-stacking papers' search, in which packets may wait.
 
 mod balance;
 mod bounds;
 mod domains;
 mod ejection;
+pub mod genetic;
 mod greedy;
 mod operations;
 mod plan;

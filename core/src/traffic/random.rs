@@ -19,6 +19,14 @@ pub enum Purpose {
     Table = 5,
     /// A choice of a schedule search.
     Search = 6,
+    /// Value of a gene.
+    GeneValue = 7,
+    /// Which genes mutate.
+    Mutation = 8,
+    /// Which genes cross over.
+    Crossover = 9,
+    /// Order of chromosomes of equal score.
+    Tie = 10,
 }
 
 /// A uniform 64-bit number: SplitMix64's finaliser (Steele, Lea and Flood 2014), applied to a keyed

@@ -40,6 +40,8 @@ pub struct Feed<'w> {
     owners: Vec<u32>,
     /// Delay added to every start of a node's packets; empty for none.
     delays: Vec<u64>,
+    /// Per copy, added to every start once for each packet of the node before it.
+    intervals: Vec<u64>,
     taken: Vec<u32>,
     next_start: Vec<u64>,
     wheel: Vec<u32>,
@@ -75,6 +77,7 @@ impl<'w> Feed<'w> {
             places,
             owners,
             delays: Vec::new(),
+            intervals: vec![0; copies],
             taken: vec![0; all],
             next_start: vec![0; all],
             wheel: vec![NONE; SLOTS],
@@ -110,6 +113,11 @@ impl<'w> Feed<'w> {
             self.delays = vec![0; self.taken.len()];
         }
         self.delays[node] = delay;
+    }
+
+    /// Delays packet number k of every node of a copy by k intervals.
+    pub fn set_interval(&mut self, copy: usize, interval: u64) {
+        self.intervals[copy] = interval;
     }
 
     /// Bytes of the state of all nodes.
@@ -187,7 +195,8 @@ impl<'w> Feed<'w> {
         let (node, number) = ((all % self.nodes) as NodeId, self.taken[all]);
         match self.workload {
             Workload::Packets(list) => {
-                let delay = self.delays.get(all).copied().unwrap_or(0);
+                let interval = self.intervals[all / self.nodes];
+                let delay = self.delays.get(all).copied().unwrap_or(0) + u64::from(number) * interval;
                 list.of(node).get(number as usize).map_or(u64::MAX, |packet| packet.start + delay)
             }
             Workload::Load(load) => load.start(node, number.into(), from).unwrap_or(u64::MAX),

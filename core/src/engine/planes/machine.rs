@@ -81,6 +81,8 @@ pub trait Engine: Send {
     fn copies(&self) -> usize;
     /// See [`Feed::set_delay`].
     fn set_delay(&mut self, copy: usize, node: NodeId, delay: u64);
+    /// See [`Feed::set_interval`].
+    fn set_interval(&mut self, copy: usize, interval: u64);
     /// See [`Genes::set_scheme`].
     fn set_scheme(&mut self, copy: usize, node: NodeId, port: usize, scheme: ChannelScheme);
     /// See [`Genes::set_port_list`].
@@ -465,6 +467,10 @@ impl<V: Vector, const K: usize> Engine for Machine<'_, V, K> {
 
     fn set_delay(&mut self, copy: usize, node: NodeId, delay: u64) {
         self.feed.set_delay(copy * self.tiling.nodes() + node as usize, delay);
+    }
+
+    fn set_interval(&mut self, copy: usize, interval: u64) {
+        self.feed.set_interval(copy, interval);
     }
 
     fn set_scheme(&mut self, copy: usize, node: NodeId, port: usize, scheme: ChannelScheme) {

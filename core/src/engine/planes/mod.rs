@@ -354,6 +354,11 @@ impl<'w> Planes<'w> {
         self.engine.set_delay(network, node, cycles);
     }
 
+    /// Adds a number of cycles to the start of packet number k (from 0) of every node, k times.
+    pub fn set_interval(&mut self, network: usize, cycles: u64) {
+        self.engine.set_interval(network, cycles);
+    }
+
     /// Sets the channel-selection scheme of an output port.
     pub fn set_scheme(&mut self, network: usize, node: NodeId, port: usize, scheme: ChannelScheme) {
         self.engine.set_scheme(network, node, port, scheme);

@@ -1,0 +1,95 @@
+use crate::probe::ArbitrationCounts;
+
+/// What a simulation of a chromosome showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evaluation {
+    /// `T_d` in cycles; of a single slice the height `t_d`.
+    pub duration: u64,
+    /// Effective thickness `T_e`: the largest occupation `oc` of any link in cycles (Eq. 4); 0 if it
+    /// was not asked for.
+    pub thickness: u64,
+    /// Lost arbitrations and blocked links, if they were asked for.
+    pub counts: Option<ArbitrationCounts>,
+}
+
+/// What a search makes small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// The duration.
+    #[default]
+    Duration,
+    /// The effective thickness (cup-stacking-2022, 4.3).
+    Thickness,
+    /// `T_e (S - 1) + t_d` of a single slice (cup-stacking-extended-2023, Eq. 8).
+    Estimate {
+        /// `S`: slices the estimate is for.
+        slices: u32,
+    },
+}
+
+impl Objective {
+    /// The score of an evaluation in cycles; smaller is better.
+    pub fn score(self, evaluation: &Evaluation) -> u64 {
+        match self {
+            Self::Duration => evaluation.duration,
+            Self::Thickness => evaluation.thickness,
+            Self::Estimate { slices } => {
+                evaluation.thickness * u64::from(slices.saturating_sub(1)) + evaluation.duration
+            }
+        }
+    }
+
+    /// Whether it needs the effective thickness.
+    pub fn needs_thickness(self) -> bool {
+        self != Self::Duration
+    }
+}
+
+/// By what chromosomes are sorted before crossover (cup-stacking-extended-2023, Table 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortKey {
+    /// T01: by score alone.
+    #[default]
+    Score,
+    /// T02: by score, then queue selections lost out of order (`or`).
+    OutOfOrderQueues,
+    /// T03: by score, then channel selections lost out of order (`ob`).
+    OutOfOrderChannels,
+    /// T04: by score, then effective thickness.
+    Thickness,
+    /// T05: by score, then effective thickness, the largest first.
+    ThicknessReversed,
+    /// T06: by score, then all channel selections lost (`tb = ib + ob`).
+    ChannelSelections,
+    /// T07: by score, then blocked links (`lb`).
+    BlockedLinks,
+    /// T09: by effective thickness alone.
+    ThicknessOnly,
+}
+
+impl SortKey {
+    /// The key of an evaluation of the given score; chromosomes are sorted from small to large.
+    pub fn key(self, score: u64, evaluation: &Evaluation) -> (u64, u64) {
+        let counts = evaluation.counts.unwrap_or_default();
+        match self {
+            Self::Score => (score, 0),
+            Self::OutOfOrderQueues => (score, counts.queue_out_of_order),
+            Self::OutOfOrderChannels => (score, counts.channel_out_of_order),
+            Self::Thickness => (score, evaluation.thickness),
+            Self::ThicknessReversed => (score, u64::MAX - evaluation.thickness),
+            Self::ChannelSelections => (score, counts.channel_in_order + counts.channel_out_of_order),
+            Self::BlockedLinks => (score, counts.link_blocked),
+            Self::ThicknessOnly => (evaluation.thickness, 0),
+        }
+    }
+
+    /// Whether it needs the effective thickness.
+    pub fn needs_thickness(self) -> bool {
+        matches!(self, Self::Thickness | Self::ThicknessReversed | Self::ThicknessOnly)
+    }
+
+    /// Whether it needs the counts of lost arbitrations.
+    pub fn needs_counts(self) -> bool {
+        !self.needs_thickness() && self != Self::Score
+    }
+}

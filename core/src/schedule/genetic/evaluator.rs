@@ -1,0 +1,270 @@
+use super::{Case, Chromosome, Evaluation, Settings};
+use crate::{
+    engine::{
+        Outcome, SimulationError,
+        general::{General, Options},
+        planes::{self, Planes},
+    },
+    fabric::{Direction, NodeId},
+    probe::{ArbitrationCounts, ArbitrationUse, LinkOccupation, NoProbe, OutputChannel, Probe},
+    router::ChannelScheme,
+    traffic::{Collective, Workload},
+};
+
+/// What is to be seen in every simulation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    pub thickness: bool,
+    pub counts: bool,
+    /// Which arbitration settings mattered, where that is cheap to know.
+    pub used: bool,
+    pub reinitialise_slices: bool,
+    pub interlock_slices: bool,
+    pub planes: bool,
+}
+
+impl Wanted {
+    /// What a search with these settings needs.
+    pub fn by(settings: &Settings) -> Self {
+        Self {
+            thickness: settings.objective.needs_thickness() || settings.sort_key.needs_thickness(),
+            counts: settings.sort_key.needs_counts(),
+            used: settings.skip_unused,
+            reinitialise_slices: settings.reinitialise_slices,
+            interlock_slices: settings.interlock_slices,
+            planes: settings.planes,
+        }
+    }
+}
+
+/// A prepared network whose settings are changed in place; one or more of them side by side.
+pub(super) trait Evaluator: Send {
+    /// Networks side by side.
+    fn lanes(&self) -> usize;
+    fn set_interval(&mut self, lane: usize, cycles: u64);
+    fn set_delay(&mut self, lane: usize, node: NodeId, cycles: u64);
+    fn set_scheme(&mut self, lane: usize, node: NodeId, port: u8, scheme: ChannelScheme);
+    fn set_port_list(&mut self, lane: usize, output: OutputChannel, list: &[u8]);
+    /// Simulates all lanes.
+    fn run(&mut self, options: &Options) -> Result<(), SimulationError>;
+    /// What the last simulation showed.
+    fn seen(&self, lane: usize) -> Evaluation;
+    /// Which settings mattered in it, if known.
+    fn used(&self, lane: usize) -> Option<&ArbitrationUse>;
+}
+
+/// The fastest evaluator that shows what is wanted.
+pub(super) fn evaluator<'a>(
+    case: &'a Case,
+    wanted: Wanted,
+) -> Result<Box<dyn Evaluator + 'a>, SimulationError> {
+    let rules = wanted.reinitialise_slices || wanted.interlock_slices;
+    if wanted.planes && !rules && !wanted.counts && planes::pays(case.network, &case.workload) {
+        let settings =
+            planes::Settings { set: None, networks: 2, fingerprints: false, occupation: wanted.thickness };
+        if let Ok(planes) = Planes::new(case.network, &case.workload, settings) {
+            let lanes = planes.networks();
+            let mut planes = PlaneEvaluator {
+                planes,
+                seen: vec![Evaluation::default(); lanes],
+                nodes: case.nodes(),
+                directions: case.ports() - 1,
+                thickness: wanted.thickness,
+            };
+            for lane in 0..lanes {
+                planes.set_interval(lane, case.collective.interval);
+                for (node, &delay) in case.collective.delays.iter().enumerate() {
+                    planes.set_delay(lane, node as NodeId, delay);
+                }
+            }
+            return Ok(Box::new(planes));
+        }
+    }
+    Ok(Box::new(GeneralEvaluator::new(case, wanted)))
+}
+
+/// Gives all lanes the values of a chromosome that fits the case.
+pub(super) fn load(evaluator: &mut dyn Evaluator, case: &Case, chromosome: &Chromosome) {
+    let (ports, channels) = (case.ports(), case.channels());
+    let arbitration = &chromosome.arbitration;
+    for lane in 0..evaluator.lanes() {
+        evaluator.set_interval(lane, chromosome.interval);
+        for node in 0..case.nodes() {
+            evaluator.set_delay(lane, node as NodeId, chromosome.delays.get(node).copied().unwrap_or(0));
+            for port in 0..ports {
+                let scheme = arbitration.scheme(node, port, ports);
+                evaluator.set_scheme(lane, node as NodeId, port as u8, scheme);
+                for channel in 0..channels {
+                    let first = ((node * ports + port) * channels + channel) * ports;
+                    if let Some(list) = arbitration.port_lists.get(first..first + ports) {
+                        let place =
+                            OutputChannel { node: node as NodeId, port: port as u8, channel: channel as u8 };
+                        evaluator.set_port_list(lane, place, list);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct PlaneEvaluator<'a> {
+    planes: Planes<'a>,
+    seen: Vec<Evaluation>,
+    nodes: usize,
+    directions: usize,
+    thickness: bool,
+}
+
+impl PlaneEvaluator<'_> {
+    fn thickness(&self, lane: usize) -> u64 {
+        (0..self.nodes * self.directions)
+            .filter_map(|link| {
+                let direction = Direction::from_index(link % self.directions);
+                self.planes.link_cycles(lane, (link / self.directions) as NodeId, direction)
+            })
+            .map(|(first, last)| last - first + 1)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+impl Evaluator for PlaneEvaluator<'_> {
+    fn lanes(&self) -> usize {
+        self.planes.networks()
+    }
+
+    fn set_interval(&mut self, lane: usize, cycles: u64) {
+        self.planes.set_interval(lane, cycles);
+    }
+
+    fn set_delay(&mut self, lane: usize, node: NodeId, cycles: u64) {
+        self.planes.set_delay(lane, node, cycles);
+    }
+
+    fn set_scheme(&mut self, lane: usize, node: NodeId, port: u8, scheme: ChannelScheme) {
+        self.planes.set_scheme(lane, node, port.into(), scheme);
+    }
+
+    fn set_port_list(&mut self, lane: usize, output: OutputChannel, list: &[u8]) {
+        self.planes.set_port_list(lane, output.node, output.port.into(), output.channel, list);
+    }
+
+    fn run(&mut self, options: &Options) -> Result<(), SimulationError> {
+        let outcomes = self.planes.run(options)?;
+        for (seen, outcome) in self.seen.iter_mut().zip(outcomes) {
+            seen.duration = outcome.duration;
+        }
+        if self.thickness {
+            for lane in 0..self.seen.len() {
+                self.seen[lane].thickness = self.thickness(lane);
+            }
+        }
+        Ok(())
+    }
+
+    fn seen(&self, lane: usize) -> Evaluation {
+        self.seen[lane]
+    }
+
+    fn used(&self, _lane: usize) -> Option<&ArbitrationUse> {
+        None
+    }
+}
+
+struct GeneralEvaluator<'a> {
+    case: &'a Case<'a>,
+    wanted: Wanted,
+    general: General<'a>,
+    collective: Collective,
+    seen: Evaluation,
+    used: ArbitrationUse,
+}
+
+impl<'a> GeneralEvaluator<'a> {
+    fn new(case: &'a Case, wanted: Wanted) -> Self {
+        let mut collective = case.collective.clone();
+        collective.delays.resize(case.nodes(), 0);
+        Self {
+            case,
+            wanted,
+            general: General::new(case.network),
+            collective,
+            seen: Evaluation::default(),
+            used: ArbitrationUse::new(case.nodes(), case.ports(), case.channels()),
+        }
+    }
+
+    fn simulate<P: Probe>(&self, options: &Options, probe: &mut P) -> Result<Outcome, SimulationError> {
+        let packets = self.collective.packet_list(self.case.nodes(), self.case.destinations)?;
+        let options = Options {
+            reinitialise_slices: self.wanted.reinitialise_slices,
+            interlock_slices: self.wanted.interlock_slices,
+            ..*options
+        };
+        self.general.run(&Workload::Packets(packets), &options, probe)
+    }
+}
+
+impl Evaluator for GeneralEvaluator<'_> {
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn set_interval(&mut self, _lane: usize, cycles: u64) {
+        self.collective.interval = cycles;
+    }
+
+    fn set_delay(&mut self, _lane: usize, node: NodeId, cycles: u64) {
+        self.collective.delays[node as usize] = cycles;
+    }
+
+    fn set_scheme(&mut self, _lane: usize, node: NodeId, port: u8, scheme: ChannelScheme) {
+        self.general.set_scheme(node, port.into(), scheme);
+    }
+
+    fn set_port_list(&mut self, _lane: usize, output: OutputChannel, list: &[u8]) {
+        self.general.set_port_list(output, list);
+    }
+
+    fn run(&mut self, options: &Options) -> Result<(), SimulationError> {
+        let links = self.case.nodes() * (self.case.ports() - 1);
+        let mut used = std::mem::take(&mut self.used);
+        used.clear();
+        let mut occupation = LinkOccupation::new(links);
+        let mut counts = ArbitrationCounts::default();
+        let Wanted { thickness, counts: wants_counts, used: wants_used, .. } = self.wanted;
+        // Compiled for what is wanted only.
+        let outcome = match (thickness, wants_counts, wants_used) {
+            (false, false, false) => self.simulate(options, &mut NoProbe),
+            (false, false, true) => self.simulate(options, &mut used),
+            (true, false, false) => self.simulate(options, &mut occupation),
+            (true, false, true) => {
+                let mut probe = (occupation, used);
+                let outcome = self.simulate(options, &mut probe);
+                (occupation, used) = probe;
+                outcome
+            }
+            (_, true, _) => {
+                let mut probe = ((occupation, used), counts);
+                let outcome = self.simulate(options, &mut probe);
+                ((occupation, used), counts) = probe;
+                outcome
+            }
+        };
+        self.used = used;
+        self.seen = Evaluation {
+            duration: outcome?.duration,
+            thickness: occupation.effective_thickness(),
+            counts: wants_counts.then_some(counts),
+        };
+        Ok(())
+    }
+
+    fn seen(&self, _lane: usize) -> Evaluation {
+        self.seen
+    }
+
+    fn used(&self, _lane: usize) -> Option<&ArbitrationUse> {
+        self.wanted.used.then_some(&self.used)
+    }
+}

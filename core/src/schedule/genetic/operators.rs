@@ -1,0 +1,154 @@
+//! Initialisation, mutation and crossover: which genes get which values. All draws are functions of
+//! the seed, the chromosome's place, the generation and the gene.
+
+use super::case::GeneSpace;
+use crate::{
+    fabric::NodeId,
+    traffic::{Purpose, draw, draw_below},
+};
+
+/// A new value of a gene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub gene: u32,
+    pub old: u32,
+    pub new: u32,
+}
+
+/// Where the draws of one chromosome in one generation begin.
+fn stream(generation: u32) -> u64 {
+    u64::from(generation) << 32
+}
+
+/// Every gene anew.
+pub(super) fn initialise(
+    space: &GeneSpace,
+    values: &[u32],
+    seed: u64,
+    place: usize,
+    generation: u32,
+    changes: &mut Vec<Change>,
+) {
+    changes.clear();
+    for (gene, (&old, &count)) in values.iter().zip(&space.counts).enumerate() {
+        let index = stream(generation) + gene as u64;
+        let new = draw_below(seed, place as NodeId, Purpose::GeneValue, index, count);
+        if new != old {
+            changes.push(Change { gene: gene as u32, old, new });
+        }
+    }
+}
+
+/// Draws how many genes in a row stay as they are, each with the same probability.
+#[derive(Clone, Debug)]
+pub(super) struct Gaps {
+    /// `survival[k]` is the probability (of 2^64) of more than `k` unchanged genes.
+    survival: Vec<u64>,
+}
+
+impl Gaps {
+    /// Genes looked at in one draw.
+    const TABLE: usize = 1024;
+
+    /// Gaps between genes that change with probability `rate`.
+    pub fn new(rate: f64) -> Self {
+        // A product with a power of two is exact; from here on only integers are used.
+        let stay = u64::MAX - (rate * 2.0_f64.powi(64)) as u64;
+        let survival = (0..Self::TABLE)
+            .scan(u64::MAX, |left, _| {
+                *left = ((u128::from(*left) * u128::from(stay)) >> 64) as u64;
+                Some(*left)
+            })
+            .collect();
+        Self { survival }
+    }
+}
+
+/// Some genes get other values, one at least.
+pub(super) fn mutate(
+    space: &GeneSpace,
+    gaps: &Gaps,
+    values: &[u32],
+    seed: u64,
+    place: usize,
+    generation: u32,
+    changes: &mut Vec<Change>,
+) {
+    changes.clear();
+    let node = place as NodeId;
+    let change = |gene: usize| {
+        // One of the other values.
+        let index = stream(generation) + gene as u64;
+        let step = draw_below(seed, node, Purpose::GeneValue, index, space.counts[gene] - 1);
+        let new = if step < values[gene] { step } else { step + 1 };
+        Change { gene: gene as u32, old: values[gene], new }
+    };
+    let (mut gene, mut draws) = (0, 0);
+    while gene < values.len() {
+        let drawn = draw(seed, node, Purpose::Mutation, stream(generation) + draws);
+        let gap = gaps.survival.partition_point(|&left| drawn < left);
+        draws += 1;
+        gene += gap;
+        if gap < Gaps::TABLE && gene < values.len() {
+            changes.push(change(gene));
+            gene += 1;
+        }
+    }
+    if changes.is_empty() {
+        let index = stream(generation) + u64::from(u32::MAX);
+        changes.push(change(draw_below(seed, node, Purpose::Mutation, index, values.len() as u32) as usize));
+    }
+}
+
+/// The first `count` pairs of ranks (from 0) that cross over: (0,1), (0,2), (1,2), (0,3) and so on.
+pub(super) fn pairs(chromosomes: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (1..chromosomes).flat_map(|weaker| (0..weaker).map(move |stronger| (stronger, weaker))).take(count)
+}
+
+/// Genes of the stronger chromosome that the child of a pair takes over.
+pub(super) fn cross(stronger: &[u32], child: &mut [u32], rate: f64, seed: u64, pair: usize, generation: u32) {
+    let threshold = (rate * 2.0_f64.powi(64)) as u64;
+    for (gene, (child, &value)) in child.iter_mut().zip(stronger).enumerate() {
+        if draw(seed, pair as NodeId, Purpose::Crossover, stream(generation) + gene as u64) <= threshold {
+            *child = value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_come_in_the_published_order() {
+        let expected = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (0, 4)];
+        assert_eq!(pairs(50, 7).collect::<Vec<_>>(), expected);
+        assert_eq!(pairs(4, 100).count(), 6);
+    }
+
+    #[test]
+    fn gaps_have_the_mean_of_their_rate() {
+        for rate in [0.1, 0.02] {
+            let gaps = Gaps::new(rate);
+            let total: usize = (0..20_000)
+                .map(|index| {
+                    let drawn = draw(3, 0, Purpose::Mutation, index);
+                    gaps.survival.partition_point(|&left| drawn < left)
+                })
+                .sum();
+            let mean = total as f64 / 20_000.0;
+            assert!((mean * rate / (1.0 - rate) - 1.0).abs() < 0.05, "{rate}: {mean}");
+        }
+    }
+
+    #[test]
+    fn a_crossover_takes_over_its_share() {
+        let stronger = vec![1; 100_000];
+        for rate in [0.0, 0.1, 0.9, 1.0] {
+            let mut child = vec![0; stronger.len()];
+            cross(&stronger, &mut child, rate, 5, 0, 1);
+            let share = child.iter().sum::<u32>() as f64 / child.len() as f64;
+            assert!((share - rate).abs() < 0.01, "{rate}: {share}");
+        }
+    }
+}

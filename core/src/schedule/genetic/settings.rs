@@ -1,0 +1,188 @@
+use super::{Objective, SortKey};
+use crate::{engine::SimulationError, traffic::WorkloadError};
+use thiserror::Error;
+
+/// How chromosomes of equal score are sorted before crossover (cup-stacking-extended-2023, A.3 (4)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// At random.
+    #[default]
+    Random,
+    /// The oldest first.
+    Age,
+}
+
+/// Which of two survives when a mutated chromosome scores as its parent does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Acceptance {
+    /// The child, which must not be worse (cup-stacking-2022, 4.3).
+    #[default]
+    NotWorse,
+    /// The parent; the child must be better (cup-stacking-extended-2023, A.3 (3)).
+    Better,
+}
+
+/// Upper limit of the interval between slices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IntervalLimit {
+    /// `t_d0 - l_c`, as for injection delays (cup-stacking-extended-2023, A.3).
+    #[default]
+    Height,
+    /// `T_e - l_c` (cup-stacking-extended-2023, Eq. 5).
+    Thickness,
+}
+
+/// Parameters of one genetic search. The defaults are values used in cup-stacking-extended-2023, A.3.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Number of chromosomes: 50.
+    pub chromosomes: usize,
+    /// Number of generations, the first random one included: 1000.
+    pub generations: u32,
+    /// Generations of mutation only at the beginning: 100.
+    pub training: u32,
+    /// `r_m`: probability that a gene mutates: 0.02 (of 0.1, 0.05, 0.02), with which gradual
+    /// improvement works best (8.1). One gene mutates at least.
+    pub mutation_rate: f64,
+    /// `i_c`: every so many generations there is crossover instead of mutation: 10 (of 10, 20;
+    /// cup-stacking-2022: of 100, 200). 0 for never.
+    pub crossover_interval: u32,
+    /// `r_c`: probability that a gene crosses over: 0.6 (of 0.1, 0.2, 0.4, 0.6, 0.8, 0.9).
+    pub crossover_rate: f64,
+    /// Pairs that cross over, in the order (1,2), (1,3), (2,3), (1,4) and so on: 1225, all pairs of 50
+    /// chromosomes. Genes pass on one pair after the other; then every changed chromosome is
+    /// evaluated. The papers name the order only.
+    pub pairs: usize,
+    /// How ties are sorted: at random (or by age).
+    pub ties: Ties,
+    /// `lt`: generations after which a chromosome that has not improved begins anew: 0 for never (of
+    /// 0, 100, 200). Excludes a watchdog.
+    pub lifetime: u32,
+    /// `wd`: generations without a new best score after which all chromosomes begin anew: 0 for
+    /// never (of 0, 100, 200). Excludes a lifetime.
+    pub watchdog: u32,
+    /// Which of parent and child survives a tie.
+    pub acceptance: Acceptance,
+    /// Upper limit of the interval.
+    pub interval_limit: IntervalLimit,
+    /// What is made small.
+    pub objective: Objective,
+    /// By what chromosomes are sorted.
+    pub sort_key: SortKey,
+    /// Every evaluation tries all intervals this near and keeps the best (7.1): 0 (of 0, 5).
+    pub perturbation: u64,
+    /// Slice re-initialisation (T08).
+    pub reinitialise_slices: bool,
+    /// Slice interlocking (T10).
+    pub interlock_slices: bool,
+    /// Whether other chromosomes of the best score are recorded when one of their properties is the
+    /// best so far (6.3).
+    pub synonyms: bool,
+    /// Whether a child is not simulated when none of its mutated genes was used in its parent's
+    /// simulation; this changes nothing but the time.
+    pub skip_unused: bool,
+    /// Whether the bit-plane engine may be used; this changes nothing but the time.
+    pub planes: bool,
+    /// Seed of all random choices.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            chromosomes: 50,
+            generations: 1000,
+            training: 100,
+            mutation_rate: 0.02,
+            crossover_interval: 10,
+            crossover_rate: 0.6,
+            pairs: 1225,
+            ties: Ties::default(),
+            lifetime: 0,
+            watchdog: 0,
+            acceptance: Acceptance::default(),
+            interval_limit: IntervalLimit::default(),
+            objective: Objective::default(),
+            sort_key: SortKey::default(),
+            perturbation: 0,
+            reinitialise_slices: false,
+            interlock_slices: false,
+            synonyms: false,
+            skip_unused: true,
+            planes: true,
+            seed: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// A parameter is out of range, or two exclude each other.
+    pub fn check(&self) -> Result<(), GeneticError> {
+        if !(2..=100_000).contains(&self.chromosomes) {
+            return Err(GeneticError::Chromosomes(self.chromosomes));
+        }
+        if self.pairs == 0 && self.crossover_interval > 0 {
+            return Err(GeneticError::Pairs);
+        }
+        if self.generations == 0 {
+            return Err(GeneticError::Generations);
+        }
+        for (name, rate) in [("mutation_rate", self.mutation_rate), ("crossover_rate", self.crossover_rate)] {
+            if !(0.0..=1.0).contains(&rate) {
+                return Err(GeneticError::Rate { name, rate });
+            }
+        }
+        if self.lifetime > 0 && self.watchdog > 0 {
+            return Err(GeneticError::Exclusive);
+        }
+        Ok(())
+    }
+}
+
+/// What can be wrong with a genetic search.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum GeneticError {
+    /// Too few or too many chromosomes.
+    #[error("genetic.chromosomes is {0}; it must be 2 to 100000")]
+    Chromosomes(usize),
+    /// Crossover without pairs.
+    #[error("genetic.pairs is 0; set genetic.crossover_interval to 0 for a search without crossover")]
+    Pairs,
+    /// No generation at all.
+    #[error("genetic.generations is 0; there must be at least one")]
+    Generations,
+    /// Not a probability.
+    #[error("genetic.{name} is {rate}; it must be between 0 and 1")]
+    Rate {
+        /// Name of the parameter.
+        name: &'static str,
+        /// Its value.
+        rate: f64,
+    },
+    /// Lifetime and watchdog together.
+    #[error("genetic.lifetime and genetic.watchdog exclude each other; set one of them to 0")]
+    Exclusive,
+    /// Nothing to choose.
+    #[error("genetic.genes: nothing is left to choose; let at least one group of genes vary")]
+    NoGenes,
+    /// A chromosome for another network.
+    #[error("chromosome: it has {given} delays, the network {needed} nodes")]
+    Delays {
+        /// Delays of the chromosome.
+        given: usize,
+        /// Nodes of the network.
+        needed: usize,
+    },
+    /// A simulation failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+}
+
+impl From<WorkloadError> for GeneticError {
+    fn from(error: WorkloadError) -> Self {
+        Self::Simulation(error.into())
+    }
+}
