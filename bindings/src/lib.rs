@@ -4,6 +4,7 @@
 
 mod benchmark;
 mod errors;
+mod message_graph;
 mod network;
 mod route;
 mod running;
@@ -19,6 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         benchmark::{best_planes, engines, repeat},
+        message_graph::goal_workload,
         network::Network,
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         simulation::{lower_bound, simulate},

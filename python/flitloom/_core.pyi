@@ -153,3 +153,12 @@ def resilience(
     rules: RoutingRules,
     failures: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
 ) -> list[tuple[bool, bool, bool, bool]]: ...
+def goal_workload(
+    network: Network,
+    text: str,
+    flit_bytes: int,
+    calc_cycles: int,
+    packet_payload: int,
+    nodes: Sequence[int],
+    table: RoutingTable | None,
+) -> Workload: ...

@@ -6,7 +6,7 @@ use crate::traffic::{Purpose, draw};
 /// Work of one search for the bound, in hops of routes looked at.
 const WORK: u64 = 12_000_000;
 /// Work spent on evenness once the largest load is settled.
-const POLISH_WORK: u64 = 100_000;
+const POLISH_WORK: u64 = 80_000;
 
 /// A balanced table: every pair picks, against a convex cost of the loads, the best of its legal
 /// shortest routes; pairs are ripped up and routed again until the largest load meets the bound or

@@ -1,6 +1,7 @@
 use super::{Choices, System, TableError};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
 use crate::routing::{DependencyGraph, Rules, TurnPolicy, TurnSet, candidate_routes};
+use crate::traffic::{Purpose, draw};
 use fixedbitset::FixedBitSet;
 use std::collections::HashMap;
 
@@ -44,8 +45,8 @@ pub fn serves(fabric: &Fabric, rules: &Rules, regime: Regime) -> Result<Vec<(Nod
     }
 }
 
-/// Rounds in which pairs that failed go first.
-const ROUNDS: u32 = 8;
+/// Rounds of turns on demand; in each, pairs that were left out before go first.
+const ROUNDS: u32 = 40;
 
 /// A system whose turns serve as many pairs as possible, and the pairs it still leaves out.
 ///
@@ -74,7 +75,7 @@ pub fn on_demand(fabric: &Fabric, rules: &Rules) -> Result<(System, Vec<(NodeId,
     }
     let all = TurnSet::all_same_sign(fabric, rules);
     let mut best = (system.turns().clone(), order.clone());
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let mut turns = system.turns().clone();
         let mut graph = DependencyGraph::of_rules(fabric, rules, &turns);
         let (left, served): (Vec<_>, Vec<_>) = order
@@ -85,9 +86,12 @@ pub fn on_demand(fabric: &Fabric, rules: &Rules) -> Result<(System, Vec<(NodeId,
         if left.len() < best.1.len() {
             best = (turns, left.clone());
         }
-        if done || left.len() == order.len() {
+        if done {
             break;
         }
+        // The others follow in an order of their own each round.
+        let mut served = served;
+        served.sort_by_cached_key(|&(a, b)| draw(u64::from(round), a, Purpose::Table, b.into()));
         order = left.into_iter().chain(served).collect();
     }
     let (turns, left) = best;

@@ -58,7 +58,7 @@ def run(context: Context) -> list[Row]:
     """Make the tables of every case, and check the largest."""
     rows: list[Row] = []
     for done, case in enumerate(CASES):
-        times = []
+        times: list[float] = []
         while len(times) < MEASUREMENTS and (not times or sum(times) < context.seconds):
             started = time.process_time()
             tables = route(Torus(case.sizes), exact_bound=False)

@@ -32,6 +32,7 @@ MODULES = [
     "angara_routing_2021_table_2",
     "angara_routing_2021_figure_4",
     "angara_routing_2021_figure_5",
+    "angara_routing_2021_figure_6",
 ]
 
 

@@ -1,0 +1,163 @@
+"""Message graphs: whole applications as sends, receives and computations per rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.routing.tables import Tables
+
+#: Largest GOAL text that is read, in bytes.
+LARGEST = 1 << 28
+
+
+class MessageGraph:
+    """Operations of all ranks, as a GOAL text.
+
+    Parameters
+    ----------
+    text : str
+        ``num_ranks N``, then per rank ``rank r { ... }`` with lines like ``l1: send 8b to 3 tag 0``,
+        ``l2: recv 8b from 0 tag 0``, ``l3: calc 100``, ``l2 requires l1`` (Group Operation Assembly
+        Language, as LogGOPSim reads it).
+
+    Examples
+    --------
+    >>> from flitloom.messages import MessageGraph
+    >>> graph = MessageGraph.exchange(4, [(0, 2, 1024), (2, 0, 1024)])
+    >>> graph.ranks
+    4
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        words = text.split(None, 2)
+        if len(words) < 2 or words[0] != "num_ranks" or not words[1].isdecimal() or len(words[1]) > 7:
+            raise SpecError("messages: a GOAL text begins with num_ranks and a number")
+        self.ranks = int(words[1])
+
+    @classmethod
+    def read(cls, file: str | Path) -> MessageGraph:
+        """Read a GOAL file."""
+        file = Path(file)
+        try:
+            if file.stat().st_size > LARGEST:
+                raise SpecError(f"{file}: files up to {LARGEST} bytes are read")
+            return cls(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+    @classmethod
+    def exchange(cls, ranks: int, messages: Iterable[tuple[int, int, int]]) -> MessageGraph:
+        """Messages of (source, destination, bytes), all ready at once; each rank sends its own in order."""
+        return cls.steps(ranks, [(messages, 0)])
+
+    @classmethod
+    def steps(cls, ranks: int, phases: Iterable[tuple[Iterable[tuple[int, int, int]], int]]) -> MessageGraph:
+        """Phases of messages, each after a computation of so many cycles.
+
+        A rank computes, sends its messages one after the other, and goes on to the next phase when it
+        has sent and received all of this one.
+        """
+        lines: list[list[str]] = [[] for _ in range(ranks)]
+        numbers = [0] * ranks
+        last: list[list[str]] = [[] for _ in range(ranks)]
+
+        def add(rank: int, what: str, after: Sequence[str]) -> str:
+            numbers[rank] += 1
+            label = f"l{numbers[rank]}"
+            lines[rank].append(f"{label}: {what}")
+            lines[rank] += [f"{label} requires {other}" for other in after]
+            return label
+
+        for tag, (messages, cycles) in enumerate(phases):
+            begun = [list(after) for after in last]
+            if cycles:
+                begun = [[add(rank, f"calc {cycles}", last[rank])] for rank in range(ranks)]
+            ends: list[list[str]] = [list(after) if not cycles else after for after in begun]
+            sent: dict[int, str] = {}
+            fresh: list[list[str]] = [[] for _ in range(ranks)]
+            for source, destination, size in messages:
+                after = [sent[source]] if source in sent else begun[source]
+                sent[source] = add(source, f"send {size}b to {destination} tag {tag}", after)
+                fresh[source].append(sent[source])
+                fresh[destination].append(
+                    add(destination, f"recv {size}b from {source} tag {tag}", begun[destination])
+                )
+            last = [new or end for new, end in zip(fresh, ends, strict=True)]
+        blocks = [
+            f"rank {rank} {{\n" + "".join(f"{line}\n" for line in block) + "}"
+            for rank, block in enumerate(lines)
+        ]
+        return cls(f"num_ranks {ranks}\n" + "\n".join(blocks) + "\n")
+
+
+def simulate_messages(
+    network: Network,
+    graph: MessageGraph,
+    *,
+    tables: Tables | None = None,
+    nodes: Sequence[int] | None = None,
+    flit_bytes: int = 16,
+    packet_payload: int = 16,
+    calc_cycles: int = 1,
+    cycle_limit: int | None = None,
+) -> dict[str, Any]:
+    """Simulate a message graph, cycle by cycle, until every operation is complete.
+
+    Parameters
+    ----------
+    network : Network
+        The network; tables with turns need ``flow_control="bubble"`` and buffers of two packets.
+    graph : MessageGraph
+        What the ranks do.
+    tables : Tables, optional
+        Routes of the packets; dimension order without.
+    nodes : sequence of int, optional
+        Node of every rank; rank r on node r without.
+    flit_bytes : int
+        Bytes of a flit.
+    packet_payload : int
+        Flits of a packet besides its header.
+    calc_cycles : int
+        Cycles of one unit of ``calc``.
+    cycle_limit : int, optional
+        Fail if not everything is delivered before this cycle.
+
+    Returns
+    -------
+    dict
+        ``duration`` in cycles and the other totals.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.messages import MessageGraph, simulate_messages
+    >>> net = fl.Network(fl.Torus(4, 2), fl.Router(flow_control="bubble", buffer=64, channels=1))
+    >>> graph = MessageGraph.exchange(8, [(0, 5, 1600)])
+    >>> simulate_messages(net, graph, tables=fl.route(fl.Torus(4, 2)))["flits_delivered"]
+    107
+    """
+    if graph.ranks > network.nodes and nodes is None:
+        raise SpecError(f"messages: {graph.ranks} ranks, the network has {network.nodes} nodes")
+    if flit_bytes < 1 or packet_payload < 1 or calc_cycles < 0:
+        raise SpecError("messages: flit_bytes and packet_payload start at 1, calc_cycles at 0")
+    table = None
+    if tables is not None:
+        if tables._table is None:
+            raise SpecError("tables: make them with fl.route; tables from files are only checked")
+        table = tables._table
+    workload = _core.goal_workload(
+        network._core,
+        graph.text,
+        flit_bytes,
+        calc_cycles,
+        packet_payload,
+        list(range(graph.ranks)) if nodes is None else list(nodes),
+        table,
+    )
+    return _core.simulate(network._core, workload, None, cycle_limit, False, False, False)
