@@ -1,16 +1,19 @@
 """The command line as a user meets it: exit codes, stdout and stderr."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import xarray as xr
 
 import flitloom
+from flitloom import stacking
 from flitloom.commands import VERBS, run
 
 SHUFFLE = ("simulate", "--torus", "8x8", "--pattern", "shfl")
@@ -147,12 +150,41 @@ def start(*arguments):
     )
 
 
-def test_ctrl_c_ends_a_long_simulation():
-    load = ("--pattern", "rand", "--rate", "0.5", "--cycles", "100000000")
-    with start("simulate", "--torus", "64x64", *load) as running:
-        time.sleep(2)
+def cpu_seconds(pid):
+    times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
+def test_ctrl_c_keeps_finished_sweeps(flit, monkeypatch, tmp_path):
+    def interrupted(network, collective, **options):
+        if collective.pattern == "brot":
+            raise KeyboardInterrupt
+        return sweep(network, collective, **options)
+
+    sweep = stacking.stack
+    monkeypatch.setattr(stacking, "stack", interrupted)
+    curves = tmp_path / "curves.csv"
+    code, out, err = flit("stack", "--torus", "8x8", "--json", "--out", curves)
+    assert (code, err.splitlines()[-1]) == (130, "interrupted")
+    assert [row["pattern"] for row in json.loads(out)] == ["bcmp", "brev"]
+    assert {line.split(",")[0] for line in curves.read_text().splitlines()[1:]} == {"bcmp", "brev"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("simulate", "--pattern", "rand", "--rate", "0.5", "--cycles", "100000000"),
+        ("stack", "--pattern", "brev", "--payload", "100000"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_ctrl_c_ends_long_work(arguments):
+    with start(*arguments, "--torus", "32x32") as running:
+        # Long after the start in its own time, however busy the machine is.
+        while cpu_seconds(running.pid) < 2:
+            time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=20)
+        out, err = running.communicate(timeout=60)
     assert (running.returncode, out, err) == (130, "", "interrupted\n")
 
 

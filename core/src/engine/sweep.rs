@@ -1,6 +1,7 @@
 use super::{Network, Outcome, SimulationError, general::Options, simulate};
 use crate::traffic::{Collective, Destinations, Workload};
 use rayon::prelude::*;
+use std::sync::atomic::Ordering;
 
 /// Simple stacking (cup-stacking-extended-2023, 4.1): simulates a collective at each of the given
 /// intervals between slices, all nodes starting in unison, in parallel on the current rayon pool.
@@ -38,6 +39,10 @@ pub fn stack(
     let results: Vec<_> = intervals
         .par_iter()
         .map(|&interval| {
+            // Engines look at the flag only now and then, which short simulations never reach.
+            if options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Err(SimulationError::Interrupted(0));
+            }
             let collective = Collective { interval, ..collective.clone() };
             let packets = collective.packet_list(nodes, destinations)?;
             let outcome = simulate(network, &Workload::Packets(packets), options);

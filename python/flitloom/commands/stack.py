@@ -105,12 +105,19 @@ def command(
                 jobs.append(build_experiment({**fields, **options.given(seed=seed)}))
     done: list[Stacking] = []
     try:
-        with screen.progress("sweeps") as show:
+        with screen.progress("sweeps (%)") as show:
             for number, job in enumerate(jobs):
                 assert isinstance(job.traffic, Collective)
+
+                def part(finished: int, every: int, number: int = number) -> None:
+                    show(100 * number + 100 * finished // every, 100 * len(jobs))
+
                 network = Network(job.topology, job.router)
-                done.append(stack(network, job.traffic, intervals=window, seed=job.seed, threads=threads))
-                show(number + 1, len(jobs))
+                sweep = stack(
+                    network, job.traffic, intervals=window, seed=job.seed, threads=threads, progress=part
+                )
+                done.append(sweep)
+                part(1, 1)
     finally:
         # After Ctrl-C too: what is finished is kept.
         if done:
