@@ -24,7 +24,8 @@ pub fn simulate(
     workload: &Workload,
     options: &general::Options,
 ) -> Result<Outcome, SimulationError> {
-    if planes::supports(network, workload).is_ok() && planes::pays(network, workload) {
+    let covered = options.plain_rules() && planes::supports(network, workload).is_ok();
+    if covered && planes::pays(network, workload) {
         let set = planes::InstructionSet::best(network, 1);
         return planes::simulate(network, workload, options, set);
     }

@@ -40,6 +40,13 @@ pub struct Options<'a> {
     pub interlock_slices: bool,
 }
 
+impl Options<'_> {
+    /// Whether the routers follow the plain rules, with nothing done when a node receives a packet.
+    pub fn plain_rules(&self) -> bool {
+        !self.reinitialise_slices && !self.interlock_slices
+    }
+}
+
 /// Simulates a workload until everything is delivered or `options` end it.
 ///
 /// ```

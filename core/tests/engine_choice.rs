@@ -1,0 +1,30 @@
+//! The engine that is picked by itself gives what the general engine gives, also for options the
+//! planes do not know.
+
+use flitloom_core::{
+    engine::{self, Network, general, planes},
+    fabric::{Fabric, Shape},
+    probe::NoProbe,
+    router::RouterConfig,
+    traffic::{Collective, Pattern, Workload},
+};
+
+#[test]
+fn options_beyond_the_planes_go_to_the_general_engine() {
+    let shape = Shape::torus(&[16, 16]).unwrap();
+    let destinations = Pattern::BitReverse.destinations(&shape, 0).unwrap();
+    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+    let collective = Collective { payload: 28, slices: 4, interval: 20, ..Collective::default() };
+    let workload = Workload::Packets(collective.packet_list(256, &destinations).unwrap());
+    assert!(planes::supports(&network, &workload).is_ok() && planes::pays(&network, &workload));
+
+    let mut durations = Vec::new();
+    for (reinitialise_slices, interlock_slices) in [(false, false), (true, false), (false, true)] {
+        let options = general::Options { reinitialise_slices, interlock_slices, ..Default::default() };
+        let picked = engine::simulate(&network, &workload, &options).unwrap();
+        assert_eq!(picked, general::simulate(&network, &workload, &options, &mut NoProbe).unwrap());
+        durations.push(picked.duration);
+    }
+    // The options do change what happens, so that ignoring them would be seen.
+    assert!(durations[1] != durations[0] && durations[2] != durations[0], "{durations:?}");
+}
