@@ -33,6 +33,7 @@ MODULES = [
     "angara_routing_2021_figure_4",
     "angara_routing_2021_figure_5",
     "angara_routing_2021_figure_6",
+    "angara_routing_2021_table_3",
 ]
 
 
