@@ -4,6 +4,7 @@
 
 mod benchmark;
 mod errors;
+mod genetic;
 mod message_graph;
 mod network;
 mod route;
@@ -20,6 +21,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         benchmark::{best_planes, engines, repeat},
+        genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         message_graph::goal_workload,
         network::Network,
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},

@@ -19,8 +19,18 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send,
-    mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> PyResult<T> {
+    let (result, failure) = keeping(py, work, look);
+    failure.map_or(Ok(result), Err)
+}
+
+/// As [`interruptible`], for work that has something to show when it was interrupted.
+pub fn keeping<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> T + Send,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> (T, Option<PyErr>) {
     let interrupt = AtomicBool::new(false);
     py.detach(|| {
         thread::scope(|scope| {
@@ -40,7 +50,7 @@ pub fn interruptible<T: Send>(
                 }
             }
             let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
-            failure.map_or(Ok(result), Err)
+            (result, failure)
         })
     })
 }

@@ -162,3 +162,26 @@ def goal_workload(
     nodes: Sequence[int],
     table: RoutingTable | None,
 ) -> Workload: ...
+def genetic_search(
+    network: Network,
+    destinations: Destinations,
+    case: dict[str, Any],
+    settings: dict[str, Any],
+    threads: int | None,
+    progress: Callable[[int], None] | None,
+) -> dict[str, Any]: ...
+def genetic_replay(
+    network: Network,
+    destinations: Destinations,
+    case: dict[str, Any],
+    settings: dict[str, Any],
+    chromosome: dict[str, Any],
+) -> dict[str, int]: ...
+def genetic_extrapolate(
+    network: Network,
+    destinations: Destinations,
+    case: dict[str, Any],
+    settings: dict[str, Any],
+    chromosome: dict[str, Any],
+    threads: int | None,
+) -> dict[str, Any]: ...

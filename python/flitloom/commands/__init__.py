@@ -19,6 +19,7 @@ VERBS = (
     "demo",
     "simulate",
     "stack",
+    "campaign",
     "route",
     "check",
     "bench",

@@ -3,7 +3,7 @@ use crate::{
     engine::Network,
     fabric::NodeId,
     probe::OutputChannel,
-    router::{Arbitration, ChannelScheme, crosses_dateline, default_port_list, next_channel},
+    router::{Arbitration, ChannelScheme, FlowControl, crosses_dateline, default_port_list, next_channel},
     routing::dimension_order,
     traffic::{Collective, Destinations, PacketList, Workload},
 };
@@ -129,6 +129,8 @@ impl Contention {
     fn new(network: &Network, packets: &PacketList) -> Self {
         let (fabric, shape) = (network.fabric(), network.fabric().shape());
         let (ports, channels) = (shape.directions() + 1, network.router().channels);
+        // With bubbles there are no datelines.
+        let datelines = network.router().flow_control != FlowControl::Bubble;
         let mut inputs = vec![0; shape.nodes() * ports * usize::from(channels)];
         for (source, packet) in packets.iter() {
             let (mut input, mut channel) = (ports - 1, 0);
@@ -138,7 +140,8 @@ impl Contention {
             };
             for link in dimension_order::path(fabric, source, packet.destination) {
                 let (node, direction) = fabric.link_ends(link);
-                channel = next_channel(channel, crosses_dateline(shape, node, direction), channels);
+                let crosses = datelines && crosses_dateline(shape, node, direction);
+                channel = next_channel(channel, crosses, channels);
                 visit(node, direction.index(), channel, input);
                 input = direction.opposite().index();
             }

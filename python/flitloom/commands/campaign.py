@@ -1,0 +1,148 @@
+"""``flitloom campaign``: many genetic searches, stopped and resumed at will."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flitloom.commands import screen
+from flitloom.commands.options import Json
+
+app = typer.Typer(
+    help="Run many genetic searches over combinations of parameters; stop and resume at will.\n\n"
+    "Example: flitloom campaign run examples/campaigns/small.toml",
+    no_args_is_help=True,
+)
+
+File = Annotated[Path, typer.Argument(help="The campaign, a TOML file.")]
+StoreFile = Annotated[
+    Path | None, typer.Option("--store", help="SQLite file of finished searches. [default: FILE.sqlite]")
+]
+
+
+def _open(file: Path, store: Path | None) -> tuple[Any, Any]:
+    from flitloom.campaign import Store, read_campaign
+    from flitloom.outputs import check_output
+
+    campaign = read_campaign(file)
+    return campaign.jobs(), Store(check_output(store or file.with_suffix(".sqlite"), place="--store"))
+
+
+@app.command("run")
+def run(
+    file: File,
+    store: StoreFile = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores]")] = None,
+    first: Annotated[int | None, typer.Option(min=1, help="Only so many searches, the first ones.")] = None,
+) -> None:
+    """Run what is not finished yet; after Ctrl-C everything finished is kept.
+
+    Example: flitloom campaign run examples/campaigns/small.toml
+    """
+    from flitloom.campaign import run_campaign
+
+    jobs, results = _open(file, store)
+    jobs = jobs[:first]
+    try:
+        with screen.progress("searches") as show:
+            count = run_campaign(jobs, results, workers=workers, progress=show)
+        screen.say(f"{count} searches run, {len(jobs)} of {len(jobs)} finished")
+    except KeyboardInterrupt:
+        finished = results.finished()
+        kept = sum(job.id in finished for job in jobs)
+        screen.say(f"interrupted: {kept} of {len(jobs)} searches are finished and kept")
+        raise typer.Exit(130) from None
+    finally:
+        results.close()
+
+
+@app.command("status")
+def status(file: File, store: StoreFile = None, json: Json = False) -> None:
+    """Show how many searches are finished, by pattern.
+
+    Example: flitloom campaign status examples/campaigns/small.toml
+    """
+    jobs, results = _open(file, store)
+    finished = results.finished()
+    rows: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        pattern = job.spec["collective"]["pattern"]
+        row = rows.setdefault(pattern, {"pattern": pattern, "finished": 0, "searches": 0})
+        row["searches"] += 1
+        row["finished"] += job.id in finished
+    _print(list(rows.values()), json)
+
+
+@app.command("best")
+def best(
+    file: File,
+    store: StoreFile = None,
+    json: Json = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the best chromosomes, as JSON.")] = None,
+) -> None:
+    """Show the best search of every pattern and scheme.
+
+    Example: flitloom campaign best examples/campaigns/small.toml
+    """
+    from flitloom.genetic import Chromosome, save_chromosome
+    from flitloom.outputs import make_folder
+
+    jobs, results = _open(file, store)
+    winners: dict[tuple[str, str], dict[str, Any]] = {}
+    counts: dict[tuple[str, str], int] = {}
+    for row in results.rows(jobs):
+        key = (row["pattern"], row["arbitration"])
+        counts[key] = counts.get(key, 0) + 1
+        if key not in winners or row["duration"] < winners[key]["duration"]:
+            winners[key] = row
+    names = ("pattern", "arbitration", "genes", "duration", "score", "seed", "id")
+    table = [
+        {**{name: row[name] for name in names}, "searches": counts[key]}
+        for key, row in sorted(winners.items())
+    ]
+    if out is not None:
+        folder = make_folder(out)
+        for (pattern, scheme), row in winners.items():
+            found = Chromosome.model_validate(results.result(row["id"])["chromosome"])
+            save_chromosome(found, folder / f"{pattern}-{scheme}.json")
+    _print(table, json)
+
+
+@app.command("export")
+def export(
+    file: File,
+    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    store: StoreFile = None,
+) -> None:
+    """Write one line per finished search to a CSV file.
+
+    Example: flitloom campaign export examples/campaigns/small.toml --out small.csv
+    """
+    import csv
+    import io
+
+    from flitloom.errors import SpecError
+    from flitloom.outputs import check_output, write_text
+
+    check_output(out, (".csv",), "--out")
+    jobs, results = _open(file, store)
+    rows = list(results.rows(jobs))
+    if not rows:
+        raise SpecError("campaign: no search is finished yet; start with: flitloom campaign run")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(out, text.getvalue())
+    screen.say(f"wrote {out}: {len(rows)} searches")
+
+
+def _print(rows: list[dict[str, Any]], json: bool) -> None:
+    if json:
+        screen.print_json(rows)
+    elif rows:
+        screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
+    else:
+        screen.say("no search is finished yet")
