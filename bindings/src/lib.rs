@@ -9,6 +9,7 @@ mod message_graph;
 mod network;
 mod route;
 mod running;
+mod schedule;
 mod simulation;
 mod stacking;
 mod traffic;
@@ -25,6 +26,7 @@ mod _core {
         message_graph::goal_workload,
         network::Network,
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
+        schedule::{check_plan, filtered_starts, operation_phases, plan_workload, schedule, schedule_bound},
         simulation::{lower_bound, simulate},
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},

@@ -44,7 +44,7 @@ fn check_plan(
     assert_eq!(packets.len() as u32, demands.iter().map(|demand| demand.slices).sum::<u32>());
     assert_eq!(verify(fabric, &packets), Ok(found.duration.into()));
     assert!(found.duration >= found.bound);
-    let workload = Workload::Packets(packet_list(fabric, &packets).unwrap());
+    let workload = Workload::Packets(packet_list(fabric, &packets, &[]).unwrap());
     for scheme in [ChannelScheme::C00, ChannelScheme::C05, ChannelScheme::C09] {
         assert_eq!(simulated(fabric, &workload, scheme, 3), u64::from(found.duration));
     }

@@ -14,6 +14,15 @@ from flitloom.network import Network
 from flitloom.provenance import version as _version
 from flitloom.result import Result
 from flitloom.routing import CheckReport, RouterRules, Tables, check, read_tables, route
+from flitloom.scheduling import (
+    JitterStudy,
+    Operation,
+    Plan,
+    check_plan,
+    read_plan,
+    schedule,
+    study_jitter,
+)
 from flitloom.simulation import lower_bound, run_experiment, simulate
 from flitloom.spec import (
     Collective,
@@ -38,10 +47,13 @@ __all__ = [
     "DeadlockError",
     "Experiment",
     "FlitloomError",
+    "JitterStudy",
     "Load",
     "Mesh",
     "Network",
+    "Operation",
     "Packets",
+    "Plan",
     "Result",
     "Router",
     "RouterRules",
@@ -54,11 +66,15 @@ __all__ = [
     "UnreachableError",
     "__version__",
     "check",
+    "check_plan",
     "lower_bound",
     "read_experiment",
+    "read_plan",
     "read_tables",
     "route",
     "run_experiment",
+    "schedule",
     "simulate",
     "stack",
+    "study_jitter",
 ]

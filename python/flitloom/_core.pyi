@@ -185,3 +185,34 @@ def genetic_extrapolate(
     chromosome: dict[str, Any],
     threads: int | None,
 ) -> dict[str, Any]: ...
+def schedule(
+    network: Network,
+    messages: NDArray[np.int64],
+    exact: bool,
+    routes: str,
+    interval: int | None,
+    free: bool,
+    guard: int,
+    seed: int,
+    moves: int,
+    seconds: float | None,
+    progress: Callable[[int, int, int, int], None] | None,
+) -> dict[str, Any]: ...
+def check_plan(network: Network, table: NDArray[np.int64], routes: Sequence[bytes]) -> int: ...
+def plan_workload(
+    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], channels: bytes
+) -> Workload: ...
+def schedule_bound(
+    network: Network, messages: NDArray[np.int64], routes: str, interval: int | None, free: bool
+) -> tuple[int, int]: ...
+def filtered_starts(
+    network: Network,
+    messages: NDArray[np.int64],
+    routes: str,
+    interval: int | None,
+    free: bool,
+    target: int,
+) -> list[tuple[list[tuple[int, int]], int, list[int]]] | None: ...
+def operation_phases(
+    network: Network, name: str, root: int, payload: int
+) -> tuple[list[NDArray[np.int64]], int]: ...

@@ -8,6 +8,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.result import Result
+from flitloom.scheduling.plan import Plan
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import show
 from flitloom.spec.traffic import Patterned
@@ -18,7 +19,7 @@ LINK_TIME_CELLS = 1 << 31
 
 def simulate(
     network: Network,
-    traffic: Collective | Load | Packets | TrafficMatrix,
+    traffic: Collective | Load | Packets | TrafficMatrix | Plan,
     *,
     seed: int = 1,
     stop_at: int | None = None,
@@ -33,8 +34,8 @@ def simulate(
     ----------
     network : Network
         The network.
-    traffic : Collective, Load, Packets or TrafficMatrix
-        Who sends what.
+    traffic : Collective, Load, Packets, TrafficMatrix or Plan
+        Who sends what; a plan also says which way.
     seed : int
         Seed of everything random; the same seed gives the same result on any machine.
     stop_at : int, optional
@@ -71,6 +72,12 @@ def simulate(
     >>> res.links.flits.sel(direction="+x").shape
     (16, 16)
     """
+    workload = None
+    if isinstance(traffic, Plan):
+        workload = traffic.workload(network)
+        traffic = Packets(table=[tuple(row) for row in traffic.table.tolist()])
+        # The result cannot run again by itself: its spec has no room for routes.
+        links, packets = True, True
     if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
         raise SpecError(f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)")
     spec = Experiment(
@@ -81,7 +88,8 @@ def simulate(
         stop_at=stop_at,
         cycle_limit=cycle_limit,
     )
-    workload = make_workload(network, traffic, seed)
+    if workload is None:
+        workload = make_workload(network, traffic, seed)
     bound = _core.lower_bound(network._core, workload)
     if link_time:
         horizon = min(

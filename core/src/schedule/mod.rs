@@ -29,7 +29,7 @@ pub use operations::Operation;
 pub use plan::{PlannedPacket, packet_list, planned_packets};
 pub use problem::{Demand, Job, Problem, Route, ScheduleError, Slicing, Use};
 pub use routes::{Path, RouteChoice};
-pub use solve::{Progress, Solution, solve};
+pub use solve::{Progress, Solution, proven_bound, solve};
 pub use symmetry::Quotient;
 pub use timeline::Placement;
 pub use verify::{PlanError, verify};

@@ -80,16 +80,16 @@ impl Operation {
         })
     }
 
-    /// A duration below which no algorithm can stay: the most flits one port must pass, or the
-    /// longest way. Each message needs at least one header.
+    /// A duration below which no algorithm can stay: the flits that one injection port must pass,
+    /// the last of them over one hop (two cycles more), or the longest way. What must be passed on
+    /// is counted once, with one header for all.
     pub fn bound(self, shape: &Shape, payload: u32) -> u64 {
         let others = shape.nodes() as u64 - 1;
         let payload = u64::from(payload);
         match self {
-            Self::AllToAll => others * (payload + 1) + 1 + 2,
-            Self::AllGather | Self::ReduceScatter => others * payload + 1 + 1 + 2,
-            // Half of all blocks must leave, and half come back, at every node.
-            Self::AllReduce => 2 * (others * payload + 1) + 1 + 2,
+            Self::AllToAll => others * (payload + 1) + 2,
+            Self::AllGather | Self::ReduceScatter => others * payload + 1 + 2,
+            Self::AllReduce => 2 * others * payload + 1 + 2,
             Self::Broadcast { root } => {
                 let farthest = (0..shape.nodes() as NodeId).map(|node| shape.distance(root, node)).max();
                 payload + 1 + u64::from(farthest.unwrap_or(0)) + 1

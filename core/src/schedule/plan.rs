@@ -22,9 +22,6 @@ pub struct PlannedPacket {
 }
 
 /// The packets of a schedule, slice by slice, in the order of the demands.
-///
-/// # Panics
-/// Never for placements that belong to the problem.
 pub fn planned_packets(
     demands: &[Demand],
     slicing: Slicing,
@@ -53,16 +50,21 @@ pub fn planned_packets(
     packets
 }
 
-/// The packets as traffic for the engine, each with its own route.
+/// The packets as traffic for the engine, each with its own route. It enters the network in the
+/// virtual channel given for it (0 for those beyond the end of `channels`).
 ///
 /// # Errors
 /// Never in practice: there is one route per packet.
-pub fn packet_list(fabric: &Fabric, packets: &[PlannedPacket]) -> Result<PacketList, WorkloadError> {
-    let mut order: Vec<&PlannedPacket> = packets.iter().collect();
-    order.sort_by_key(|packet| (packet.source, packet.start));
+pub fn packet_list(
+    fabric: &Fabric,
+    packets: &[PlannedPacket],
+    channels: &[u8],
+) -> Result<PacketList, WorkloadError> {
+    let mut order: Vec<(usize, &PlannedPacket)> = packets.iter().enumerate().collect();
+    order.sort_by_key(|(_, packet)| (packet.source, packet.start));
     let mut lists = vec![Vec::new(); fabric.shape().nodes()];
     let mut routes = Routes::default();
-    for packet in order {
+    for (index, packet) in order {
         let (destination, length) = (packet.destination, packet.length);
         lists[packet.source as usize].push(Packet {
             destination,
@@ -70,7 +72,8 @@ pub fn packet_list(fabric: &Fabric, packets: &[PlannedPacket]) -> Result<PacketL
             start: packet.start,
             slice: packet.slice,
         });
-        routes.push(packet.path.iter().map(|&link| fabric.link_ends(link).1), 0);
+        let channel = channels.get(index).copied().unwrap_or(0);
+        routes.push(packet.path.iter().map(|&link| fabric.link_ends(link).1), channel);
     }
     PacketList::from_nodes(lists.into_iter()).with_routes(routes)
 }

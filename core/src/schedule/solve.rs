@@ -60,9 +60,7 @@ pub fn solve(
     let quotient = Quotient::new(fabric, problem, usize::MAX);
     let small = quotient.as_ref().map_or(problem, Quotient::problem);
     let (mut bound, mut domains) = lower_bound(small);
-    // Behind the last flit of the busiest resource: the rest of a way, one cycle at least.
-    let local = problem.jobs().iter().flat_map(|job| &job.routes).any(|route| route.path.is_empty());
-    let loaded = load_bound(problem) as u32 + if local { 1 } else { 2 };
+    let loaded = loaded_bound(problem);
     if loaded > bound
         && let Some(filtered) = Contention::new(small).filter(small, loaded)
     {
@@ -81,6 +79,21 @@ pub fn solve(
     let duration = duration_of(problem, &placements);
     let stopped = duration > bound && (budget.should_stop)();
     Solution { placements, duration, bound, moves: total - budget.moves, stopped }
+}
+
+/// The best lower bound on the duration: [`lower_bound`], and what [`load_bound`] gives when routes
+/// can be chosen.
+pub fn proven_bound(problem: &Problem) -> u32 {
+    lower_bound(problem).0.max(loaded_bound(problem))
+}
+
+fn loaded_bound(problem: &Problem) -> u32 {
+    // Behind the last flit of the busiest resource: the rest of a way, one cycle at least.
+    let local = problem.jobs().iter().flat_map(|job| &job.routes).any(|route| route.path.is_empty());
+    match problem.has_fixed_routes() {
+        true => 0,
+        false => load_bound(problem) as u32 + if local { 1 } else { 2 },
+    }
 }
 
 struct Search<'a> {

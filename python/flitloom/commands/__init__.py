@@ -19,6 +19,7 @@ VERBS = (
     "demo",
     "simulate",
     "stack",
+    "schedule",
     "campaign",
     "route",
     "check",

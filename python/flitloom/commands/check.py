@@ -14,7 +14,7 @@ from flitloom.routing import check
 
 def command(
     tables: Annotated[
-        Path, typer.Argument(help="Tables: .json, .csv, .npz or an OpenSM forwarding-table dump.")
+        Path, typer.Argument(help="A plan (.json), or tables: .json, .csv, .npz, an OpenSM dump.")
     ],
     torus: Annotated[str | None, typer.Option(help="Sizes of the torus, for files that do not say.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of the mesh, for files that do not say.")] = None,
@@ -30,7 +30,11 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Check routing tables: every pair, every hop, every rule, and freedom from deadlock.
+    """Check a plan or routing tables.
+
+    Of a plan: every route, every port and link, the duration, the bound, and that the engine runs it in
+    the planned time under any arbitration scheme. Of tables: every pair, every hop, every rule, and
+    freedom from deadlock.
 
     Prints the shortest cycle of channels that can wait for each other if there is one. Ends with exit
     code 1 if anything is wrong with the routes.
@@ -38,8 +42,11 @@ def command(
     Example: flitloom check tables.json --certificate certificate.json
     """
     from flitloom.commands.route import read_topology
+    from flitloom.commands.schedule import check_if_plan
     from flitloom.outputs import check_output
 
+    if check_if_plan(tables, as_json):
+        return
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
     if fail and torus is None and mesh is None:

@@ -63,6 +63,16 @@ def command(
         list[str] | None,
         typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
     ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A plan made by flitloom schedule (.json), instead of a spec.")
+    ] = None,
+    jitter: Annotated[
+        int | None, typer.Option(help="With --plan: every node is late by 0 to this many cycles.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="With --jitter: simulations, each with its own delays.")] = 100,
+    separate: Annotated[
+        bool, typer.Option("--separate", help="With --jitter: YX packets in virtual channels of their own.")
+    ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
     chart: Annotated[
@@ -75,6 +85,7 @@ def command(
     For example:
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
       flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --chart chart.png
+      flitloom simulate --plan plan.json --jitter 4 --trials 100
     """
     from flitloom.commands import screen
     from flitloom.outputs import check_output
@@ -85,6 +96,26 @@ def command(
         check_output(out, (".nc",), "--out")
     if chart is not None:
         check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+    if plan is not None:
+        from flitloom.commands.schedule import simulate_plan
+
+        simulate_plan(
+            plan,
+            options.given(
+                channels=channels,
+                buffer=buffer,
+                latency=latency,
+                flow_control=flow_control,
+                arbitration=arbitration,
+            ),
+            jitter,
+            trials,
+            seed or 1,
+            separate,
+            json,
+            chart,
+        )
+        return
     fields = read_fields(spec) if spec is not None else {}
     traffic = options.given(
         pattern=pattern,

@@ -1,0 +1,311 @@
+//! Schedules: search, check, and plans as workloads.
+
+use crate::{errors::spec_error, network::Network, running::interruptible, traffic::Workload};
+use flitloom_core::{
+    fabric::{Direction, Fabric},
+    schedule::{
+        self as planning, Budget, Contention, Demand, Operation, PlannedPacket, Problem, RouteChoice,
+        Slicing, Solution,
+    },
+    traffic,
+};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
+use pyo3::{prelude::*, types::PyDict};
+use std::{
+    sync::{Mutex, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
+    let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+    let rows = table.as_array();
+    let demand = |row: numpy::ndarray::ArrayView1<'_, i64>| Demand {
+        source: number(row[0]),
+        destination: number(row[1]),
+        length: number(row[2]),
+        slices: number(row[3]),
+    };
+    rows.rows().into_iter().map(demand).collect()
+}
+
+fn route_choice(py: Python<'_>, name: &str) -> PyResult<RouteChoice> {
+    Ok(match name {
+        "dor" => RouteChoice::DimensionOrder,
+        "balanced-ties" => RouteChoice::BalancedTies,
+        "any-order" => RouteChoice::AnyOrder,
+        "minimal" => RouteChoice::TwoBends,
+        _ => {
+            let text = format!("{name} is unknown; there are dor, balanced-ties, any-order and minimal");
+            return Err(spec_error(py, "routes", text));
+        }
+    })
+}
+
+fn slicing_of(interval: Option<u32>, free: bool) -> Slicing {
+    match interval {
+        _ if free => Slicing::Free,
+        Some(interval) => Slicing::Interval(interval),
+        None => Slicing::OneInterval,
+    }
+}
+
+/// Demands with a gap behind each packet, or behind all slices of a message at one interval.
+fn guarded(demands: &[Demand], slicing: Slicing, guard: u32) -> Vec<Demand> {
+    let longer = |demand: &Demand| match slicing {
+        Slicing::OneInterval => {
+            let length = demand.length.saturating_mul(demand.slices).saturating_add(guard);
+            Demand { length, slices: 1, ..*demand }
+        }
+        _ => Demand { length: demand.length.saturating_add(guard), ..*demand },
+    };
+    demands.iter().map(longer).collect()
+}
+
+/// Searches for start cycles without conflicts; rows of `messages` are source, destination, slice
+/// length and slices. Ends after `moves` placements or `seconds`, and after Ctrl-C with what it has.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "what to search for, and how long")]
+pub fn schedule<'py>(
+    py: Python<'py>,
+    network: &Network,
+    messages: PyReadonlyArray2<'py, i64>,
+    exact: bool,
+    routes: &str,
+    interval: Option<u32>,
+    free: bool,
+    guard: u32,
+    seed: u64,
+    moves: u64,
+    seconds: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let fabric = network.inner.fabric();
+    let demands = demands_of(&messages);
+    let choice = route_choice(py, routes)?;
+    let slicing = slicing_of(interval, free);
+    let error = |error| spec_error(py, "traffic", error);
+    let plain = Problem::new(fabric, &demands, slicing, choice).map_err(error)?;
+    let problem = match guard {
+        0 => plain.clone(),
+        _ => Problem::new(fabric, &guarded(&demands, slicing, guard), slicing, choice).map_err(error)?,
+    };
+    let latest = Mutex::new(None);
+    let solution = Mutex::new(None);
+    let deadline = seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .and_then(|limit| Instant::now().checked_add(limit));
+    let outcome = interruptible(
+        py,
+        |interrupt| {
+            let should_stop =
+                || interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit);
+            let found = if exact {
+                let mut budget = Budget { moves, should_stop: &should_stop };
+                planning::solve(fabric, &problem, seed, &mut budget, &mut |state| {
+                    if let Ok(mut slot) = latest.lock() {
+                        *slot = Some((state.best, state.bound, state.target, state.unplaced));
+                    }
+                })
+            } else {
+                let placements = planning::greedy(&problem);
+                let duration = planning::duration_of(&problem, &placements);
+                let bound = planning::proven_bound(&problem);
+                Solution { placements, duration, bound, moves: 0, stopped: false }
+            };
+            let bound = if guard == 0 { found.bound } else { planning::proven_bound(&plain) };
+            if let Ok(mut slot) = solution.lock() {
+                *slot = Some((found, bound));
+            }
+        },
+        |py| {
+            let state = latest.lock().ok().and_then(|mut slot| slot.take());
+            match (&progress, state) {
+                (Some(callback), Some(state)) => callback.call1(py, state).map(drop),
+                _ => Ok(()),
+            }
+        },
+    );
+    let interrupted = outcome.is_err();
+    let found = solution.into_inner().ok().flatten();
+    let Some((found, bound)) = found else {
+        outcome?;
+        return Err(spec_error(py, "traffic", "the search ended without a schedule"));
+    };
+    if let Err(failure) = outcome
+        && !failure.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
+    {
+        return Err(failure);
+    }
+    let packets = planning::planned_packets(&demands, slicing, &problem, &found.placements);
+    let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
+    let result = PyDict::new(py);
+    result.set_item("duration", duration)?;
+    result.set_item("bound", bound)?;
+    result.set_item("moves", found.moves)?;
+    result.set_item("stopped", found.stopped || interrupted)?;
+    result.set_item("interrupted", interrupted)?;
+    put_packets(py, &result, fabric, &packets)?;
+    Ok(result)
+}
+
+fn put_packets<'py>(
+    py: Python<'py>,
+    result: &Bound<'py, PyDict>,
+    fabric: &Fabric,
+    packets: &[PlannedPacket],
+) -> PyResult<()> {
+    let rows: Vec<i64> = packets
+        .iter()
+        .flat_map(|packet| {
+            let (source, destination) = (packet.source.into(), packet.destination.into());
+            [source, destination, packet.length.into(), packet.start as i64, packet.slice.into()]
+        })
+        .collect();
+    let table: Bound<'py, PyArray2<i64>> = numpy::ndarray::Array2::from_shape_vec((packets.len(), 5), rows)
+        .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?
+        .into_pyarray(py);
+    let route = |packet: &PlannedPacket| -> Vec<u8> {
+        packet.path.iter().map(|&link| fabric.link_ends(link).1.index() as u8).collect()
+    };
+    result.set_item("table", table)?;
+    result.set_item(
+        "routes",
+        packets.iter().map(|packet| pyo3::types::PyBytes::new(py, &route(packet))).collect::<Vec<_>>(),
+    )
+}
+
+fn planned(network: &Network, table: &PyReadonlyArray2<'_, i64>, routes: &[Vec<u8>]) -> Vec<PlannedPacket> {
+    let fabric = network.inner.fabric();
+    let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+    table
+        .as_array()
+        .rows()
+        .into_iter()
+        .zip(routes)
+        .map(|(row, route)| {
+            let mut here = number(row[0]);
+            let mut path = Vec::with_capacity(route.len());
+            for &index in route {
+                let direction = Direction::from_index(index.into());
+                let inside = (here as usize) < fabric.shape().nodes()
+                    && usize::from(index) < fabric.shape().directions();
+                // A route that leaves the network keeps its last link, which no check accepts.
+                let link = if inside { fabric.link(here, direction) } else { u32::MAX };
+                here =
+                    inside.then(|| fabric.shape().neighbour(here, direction)).flatten().unwrap_or(u32::MAX);
+                path.push(link);
+            }
+            PlannedPacket {
+                source: number(row[0]),
+                destination: number(row[1]),
+                length: number(row[2]),
+                start: u64::try_from(row[3]).unwrap_or(0),
+                slice: number(row[4]),
+                path,
+            }
+        })
+        .collect()
+}
+
+/// Checks a plan and returns its duration; raises what is wrong with it.
+#[pyfunction]
+pub fn check_plan(
+    py: Python<'_>,
+    network: &Network,
+    table: PyReadonlyArray2<'_, i64>,
+    routes: Vec<Vec<u8>>,
+) -> PyResult<u64> {
+    let packets = planned(network, &table, &routes);
+    planning::verify(network.inner.fabric(), &packets).map_err(|error| spec_error(py, "plan", error))
+}
+
+/// A plan as traffic; `channels` are the first virtual channels of the packets.
+#[pyfunction]
+pub fn plan_workload(
+    py: Python<'_>,
+    network: &Network,
+    table: PyReadonlyArray2<'_, i64>,
+    routes: Vec<Vec<u8>>,
+    channels: Vec<u8>,
+) -> PyResult<Workload> {
+    let fabric = network.inner.fabric();
+    let packets = planned(network, &table, &routes);
+    planning::packet_list(fabric, &packets, &channels)
+        .map(|list| Workload { inner: traffic::Workload::Packets(list) })
+        .map_err(|error| spec_error(py, "plan", error))
+}
+
+/// The lower bound on any schedule of the messages, and the classic one.
+#[pyfunction]
+pub fn schedule_bound(
+    py: Python<'_>,
+    network: &Network,
+    messages: PyReadonlyArray2<'_, i64>,
+    routes: &str,
+    interval: Option<u32>,
+    free: bool,
+) -> PyResult<(u32, u32)> {
+    let choice = route_choice(py, routes)?;
+    let demands = demands_of(&messages);
+    let problem = Problem::new(network.inner.fabric(), &demands, slicing_of(interval, free), choice)
+        .map_err(|error| spec_error(py, "traffic", error))?;
+    Ok(py.detach(|| (planning::proven_bound(&problem), planning::classic_bound(&problem))))
+}
+
+/// For one target: per job its resources with offsets, its length, its span and the starts that the
+/// filter leaves; `None` if the target is refuted. Fixed routes only.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a table per job")]
+pub fn filtered_starts(
+    py: Python<'_>,
+    network: &Network,
+    messages: PyReadonlyArray2<'_, i64>,
+    routes: &str,
+    interval: Option<u32>,
+    free: bool,
+    target: u32,
+) -> PyResult<Option<Vec<(Vec<(u32, u32)>, u32, Vec<u32>)>>> {
+    let choice = route_choice(py, routes)?;
+    let demands = demands_of(&messages);
+    let problem = Problem::new(network.inner.fabric(), &demands, slicing_of(interval, free), choice)
+        .map_err(|error| spec_error(py, "traffic", error))?;
+    if !problem.has_fixed_routes() {
+        return Err(spec_error(py, "routes", "the filter needs one route per packet"));
+    }
+    let Some(domains) = py.detach(|| Contention::new(&problem).filter(&problem, target)) else {
+        return Ok(None);
+    };
+    let jobs = problem.jobs().iter().enumerate().map(|(job, description)| {
+        let uses = &description.routes[0].uses;
+        let uses = uses.iter().map(|held| (held.resource, held.offset)).collect();
+        (uses, description.length, domains.starts(job).collect())
+    });
+    Ok(Some(jobs.collect()))
+}
+
+/// The messages of a collective operation, phase by phase, and a bound on any algorithm for it.
+#[pyfunction]
+pub fn operation_phases<'py>(
+    py: Python<'py>,
+    network: &Network,
+    name: &str,
+    root: u32,
+    payload: u32,
+) -> PyResult<(Vec<Bound<'py, PyArray2<i64>>>, u64)> {
+    let shape = network.inner.fabric().shape();
+    let operation: Operation = name.parse().map_err(|error: String| spec_error(py, "operation", error))?;
+    let operation = match operation {
+        Operation::Broadcast { .. } => Operation::Broadcast { root },
+        other => other,
+    };
+    let phases = operation.phases(shape, payload).map_err(|error| spec_error(py, "operation", error))?;
+    let tables = phases.iter().map(|phase| {
+        let rows = phase.iter().flat_map(|demand| {
+            [demand.source, demand.destination, demand.length, demand.slices].map(i64::from)
+        });
+        numpy::ndarray::Array2::from_shape_vec((phase.len(), 4), rows.collect())
+            .map(|table| table.into_pyarray(py))
+            .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
+    });
+    Ok((tables.collect::<PyResult<Vec<_>>>()?, operation.bound(shape, payload)))
+}

@@ -1,0 +1,287 @@
+"""``flitloom schedule``, and the part of ``check`` and ``simulate`` that deals with plans."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flitloom.commands import options
+
+if TYPE_CHECKING:
+    from flitloom.network import Network
+    from flitloom.scheduling import Plan
+    from flitloom.spec import Collective
+
+
+def command(
+    torus: options.Torus = None,
+    mesh: options.Mesh = None,
+    wrap: options.Wrap = None,
+    fail: options.Fail = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="bcmp, brev, brot, shfl, torn, trns, ...", metavar="NAME")
+    ] = None,
+    destinations: options.Destinations = None,
+    matrix: Annotated[
+        Path | None, typer.Option(help="CSV file: packets from every node (row) to every node (column).")
+    ] = None,
+    operation: Annotated[
+        str | None,
+        typer.Option(help="all-to-all, all-gather, reduce-scatter, all-reduce, broadcast.", metavar="NAME"),
+    ] = None,
+    payload: Annotated[int, typer.Option(help="Payload of a packet, in flits.")] = 7,
+    slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,
+    packets: Annotated[int, typer.Option(help="Packets per node.")] = 1,
+    length: Annotated[int, typer.Option(help="Matrix: flits per packet.")] = 8,
+    method: Annotated[str, typer.Option(help="exact or greedy.")] = "exact",
+    routes: Annotated[
+        str | None,
+        typer.Option(
+            help="dor, balanced-ties, any-order (XY or YX) or minimal (two bends). [default: dor]",
+            metavar="NAME",
+        ),
+    ] = None,
+    free_slices: Annotated[
+        bool, typer.Option("--free-slices", help="Every slice at its own time, not at one interval.")
+    ] = False,
+    interval: Annotated[
+        int | None, typer.Option(help="A given interval between slices. [default: the best]")
+    ] = None,
+    guard: Annotated[int, typer.Option(help="Cycles kept free behind every packet, for late nodes.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
+    moves: Annotated[
+        int | None, typer.Option(help="Placements to try. [default: 2000000, unless --time is given]")
+    ] = None,
+    seconds: Annotated[
+        str | None, typer.Option("--time", help="Wall-clock limit, as 60s or 2m; then not reproducible.")
+    ] = None,
+    cp_sat: Annotated[
+        str | None, typer.Option("--cp-sat", help="Time for CP-SAT to finish or refute, as 30s.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the plan to this file (.json).")
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(help="Draw unison, stacked and planned link-time charts (.png, .pdf, .svg)."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Find when every packet should start so that none ever waits, and prove how good that is.
+
+    \b
+    For example:
+      flitloom schedule --torus 16x16 --pattern shfl --payload 14 --slices 2 -o plan.json
+      flitloom schedule --torus 16x16 --pattern brot --payload 14 --slices 2 --routes minimal --time 20s
+      flitloom schedule --torus 4x4x4 --operation all-to-all --time 10s
+    """
+    import sys
+
+    from flitloom import provenance
+    from flitloom.commands import screen
+    from flitloom.errors import SpecError
+    from flitloom.network import Network
+    from flitloom.outputs import check_output
+    from flitloom.scheduling import Operation, schedule
+    from flitloom.scheduling.search import MOVES
+    from flitloom.simulation import simulate
+    from flitloom.spec import Collective, TrafficMatrix
+    from flitloom.spec.experiment import build_experiment
+
+    if out is not None:
+        check_output(out, (".json",), "--out")
+    if chart is not None:
+        check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+    topology = options.topology_fields(torus, mesh, wrap, fail)
+    if not topology:
+        raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
+    if moves is not None and seconds is not None:
+        raise SpecError("give either --moves or --time")
+    kind = "matrix" if matrix is not None else "collective"
+    traffic_fields = options.given(kind=kind, pattern=pattern, destinations=destinations, matrix=matrix)
+    if matrix is not None:
+        traffic_fields["length"] = length
+    elif operation is None:
+        traffic_fields |= {"payload": payload, "slices": slices, "packets": packets}
+    else:
+        if pattern is not None or destinations is not None:
+            raise SpecError("give either --operation or a pattern")
+        traffic_fields["pattern"] = "next"
+    experiment = build_experiment({"topology": topology, "traffic": traffic_fields, "seed": seed})
+    network = Network(experiment.topology)
+    traffic: Collective | TrafficMatrix | Operation
+    if operation is not None:
+        traffic = Operation(operation, payload)
+    else:
+        assert isinstance(experiment.traffic, Collective | TrafficMatrix)
+        traffic = experiment.traffic
+    begin = time.perf_counter()
+    watcher = _watcher(begin) if sys.stderr.isatty() else None
+    plan = schedule(
+        network,
+        traffic,
+        method,
+        routes=routes,
+        free_slices=free_slices,
+        interval=interval,
+        guard=guard,
+        seed=seed,
+        moves=moves or MOVES,
+        seconds=None if seconds is None else read_time(seconds, "--time"),
+        cp_sat_seconds=0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
+        progress=watcher,
+    )
+    elapsed = time.perf_counter() - begin
+    if watcher is not None and elapsed > screen.PATIENCE:
+        screen.say("")
+    if not plan.reproducible:
+        screen.say("ended by time or Ctrl-C: this is the best found so far, another run may differ")
+    if out is not None:
+        plan.save(out)
+    fields: dict[str, Any] = {
+        "duration": plan.duration,
+        "simulated": simulate(network, plan).duration,
+        "bound": plan.bound,
+        "gap": round(plan.duration / plan.bound - 1, 4) if plan.bound else 0.0,
+        "optimal": plan.optimal,
+        "seconds": round(elapsed, 2),
+        "packets": len(plan.packets),
+        "routes": plan.routes,
+        "reproducible": plan.reproducible,
+        "version": provenance.version(),
+    }
+    if isinstance(traffic, Collective):
+        fields |= _savings(network, traffic, plan, chart, seed)
+    elif chart is not None:
+        from flitloom.plots.link_time import compare_link_time
+
+        compare_link_time([("planned", simulate(network, plan, link_time=True))], chart)
+    if json:
+        screen.print_json(fields)
+        return
+    verdict = "proven optimal" if plan.optimal else f"at most {100 * fields['gap']:.1f} % above the optimum"
+    rows: dict[str, object] = {
+        "duration": f"{plan.duration} cycles, {verdict}",
+        "simulated": f"{fields['simulated']} cycles",
+        "lower bound": f"{plan.bound} cycles",
+        "found in": f"{elapsed:.2f} s",
+    }
+    if "unison" in fields:
+        rows["unison"] = f"{fields['unison']} cycles, {_saved(plan.duration, fields['unison'])}"
+        rows["stacked"] = f"{fields['stacked']} cycles, {_saved(plan.duration, fields['stacked'])}"
+    screen.print_fields(rows)
+
+
+def _saved(duration: int, other: Any) -> str:
+    return f"{100 * (1 - duration / other):.1f} % saved"
+
+
+def _savings(
+    network: Network, traffic: Collective, plan: Plan, chart: Path | None, seed: int
+) -> dict[str, int]:
+    """Durations of unison sending and of the best simple stacking, and the three charts."""
+    from flitloom.simulation import simulate
+    from flitloom.stacking import stack
+
+    unison = simulate(network, traffic, seed=seed, link_time=chart is not None)
+    best = traffic
+    if traffic.slices > 1:
+        best = stack(network, traffic, seed=seed).best
+    stacked = simulate(network, best, seed=seed, link_time=chart is not None)
+    if chart is not None:
+        from flitloom.plots.link_time import compare_link_time
+
+        planned = simulate(network, plan, link_time=True)
+        compare_link_time([("unison", unison), ("stacked", stacked), ("planned", planned)], chart)
+    return {"unison": unison.duration, "stacked": stacked.duration}
+
+
+def _watcher(begin: float) -> Any:
+    """A line on the terminal that follows the search."""
+    from flitloom.commands import screen
+
+    def show(best: int, bound: int, target: int, unplaced: int) -> None:
+        if time.perf_counter() - begin > screen.PATIENCE:
+            text = f"best {best}, bound {bound}, trying {target}: {unplaced} packets left over"
+            typer.echo(f"\r{text}\033[K", err=True, nl=False)
+
+    return show
+
+
+def read_time(text: str, place: str) -> float:
+    """Seconds of a text like 60s, 1.5m or 20."""
+    from flitloom.errors import SpecError
+
+    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
+    try:
+        value = float(text[:-1]) * unit if unit else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1e9:
+        raise SpecError(f"{place} {text}: write a time like 60s or 2m")
+    return value
+
+
+def check_if_plan(file: Path, as_json: bool) -> bool:
+    """Check a file that is a plan; False if it is not."""
+    from flitloom.commands import screen
+    from flitloom.scheduling import check_plan, read_plan
+
+    try:
+        with file.open(encoding="utf-8") as opened:
+            start = opened.read(200)
+    except (OSError, UnicodeDecodeError):
+        return False
+    if '"flitloom plan' not in start:
+        return False
+    report = check_plan(read_plan(file))
+    if as_json:
+        screen.print_json(report)
+    else:
+        for scheme, duration in report["simulated"].items():
+            screen.echo(f"simulated  {duration} cycles with {scheme}")
+        screen.echo(f"duration   {report['duration']}")
+        screen.echo(f"bound      {report['bound']}")
+        for line in report["problems"]:
+            screen.echo(f"  {line}")
+        screen.echo("passed" if report["passed"] else "FAILED")
+    if not report["passed"]:
+        raise typer.Exit(1)
+    return True
+
+
+def simulate_plan(
+    file: Path,
+    router: dict[str, Any],
+    jitter: int | None,
+    trials: int,
+    seed: int,
+    separate: bool,
+    as_json: bool,
+    chart: Path | None,
+) -> None:
+    """Simulate a plan as it is, or with late nodes."""
+    from flitloom.commands import screen
+    from flitloom.network import Network
+    from flitloom.scheduling import read_plan, study_jitter
+    from flitloom.simulation import simulate
+    from flitloom.spec import Router
+
+    plan = read_plan(file)
+    network = Network(plan.network().topology, Router(**router))
+    if jitter is not None:
+        fields: dict[str, Any] = study_jitter(
+            network, plan, jitter, trials, seed, separate=separate
+        ).summary()
+    else:
+        result = simulate(network, plan, link_time=chart is not None)
+        if chart is not None:
+            result.plot_link_time(chart)
+        fields = {"duration": result.duration, "planned": plan.duration, "bound": plan.bound}
+    if as_json:
+        screen.print_json(fields)
+    else:
+        screen.print_fields(fields)

@@ -1,0 +1,225 @@
+"""Search for a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core, provenance
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.scheduling.cp_sat import finish
+from flitloom.scheduling.plan import Plan, PlannedPacket, route_text
+from flitloom.spec import Collective, Packets, TrafficMatrix
+
+#: How a plan is found: searched for until it is proven optimal or the budget ends, or at once.
+METHODS = ("exact", "greedy")
+#: Which routes a packet may take.
+ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
+#: Placements tried if nothing else is said.
+MOVES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A collective operation over all nodes.
+
+    Parameters
+    ----------
+    name : str
+        all-to-all, all-gather, reduce-scatter, all-reduce (rings per dimension) or broadcast.
+    payload : int
+        Block of one node, in flits; every message carries a header flit more.
+    root : int
+        The node that broadcasts.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-to-all", payload=7))
+    >>> plan.duration, plan.optimal
+    (125, True)
+    """
+
+    name: str
+    payload: int = 7
+    root: int = 0
+
+
+def schedule(
+    network: Network,
+    traffic: Collective | Packets | TrafficMatrix | Operation,
+    method: str = "exact",
+    *,
+    routes: str | None = None,
+    free_slices: bool = False,
+    interval: int | None = None,
+    guard: int = 0,
+    seed: int = 1,
+    moves: int = MOVES,
+    seconds: float | None = None,
+    cp_sat_seconds: float = 0.0,
+    progress: Callable[[int, int, int, int], None] | None = None,
+) -> Plan:
+    """Find start cycles such that no two packets ever hold a link or port at once.
+
+    Parameters
+    ----------
+    network : Network
+        The network; router and arbitration do not matter.
+    traffic : Collective, Packets, TrafficMatrix or Operation
+        What is sent; intervals, delays and start times in it are ignored.
+    method : {"exact", "greedy"}
+        Search until proven optimal or the budget ends, or one pass of list scheduling.
+    routes : {"dor", "balanced-ties", "any-order", "minimal"}, optional
+        Dimension order; dimension order with ties split by parity (the default for all-to-all);
+        dimensions in any order and either way round at ties; all minimal routes with two bends.
+    free_slices : bool
+        Whether every slice has its own time, or all slices of a message one interval.
+    interval : int, optional
+        A given interval; by default the best, which is back to back.
+    guard : int
+        Cycles kept free behind every packet, for nodes that are late.
+    seed, moves : int
+        Seed of the search and placements it may try; the result is a function of both.
+    seconds : float, optional
+        Wall-clock limit instead; the result then depends on the machine.
+    cp_sat_seconds : float
+        Time for CP-SAT to place what the search could not, or to refute the bound.
+    progress : callable, optional
+        Called with best duration, bound, target and unplaced packets about 20 times a second.
+
+    Returns
+    -------
+    Plan
+        Checked by `check_plan`'s verifier; after Ctrl-C the best found so far (``reproducible`` False).
+
+    Raises
+    ------
+    SpecError
+        The parts do not fit together.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> fl.schedule(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"), method="greedy").optimal
+    False
+    """
+    if method not in METHODS:
+        raise SpecError(f"method: {method!r} is unknown; there are {' and '.join(METHODS)}")
+    if not 0 <= guard <= 1024:
+        raise SpecError(f"guard: {guard} is out of range; it must be 0 to 1024 cycles")
+    if moves < 1 or moves >= 2**63:
+        raise SpecError(f"moves: {moves} is out of range; at least one placement must be tried")
+    if seconds is not None and not 0 < seconds <= 1e9:
+        raise SpecError(f"seconds: {seconds} is out of range; a limit is above 0")
+    operation = isinstance(traffic, Operation)
+    phases, bound, words = _phases(network, traffic, seed)
+    if routes is None:
+        routes = "balanced-ties" if operation else "dor"
+    if seconds is not None:
+        moves = 2**62
+    found: list[dict[str, Any]] = []
+    begins = []
+    begin = 0
+    asked = method
+    for messages in phases:
+        raw = _core.schedule(
+            network._core,
+            messages,
+            method == "exact",
+            routes,
+            interval,
+            free_slices,
+            guard,
+            seed,
+            moves,
+            None if seconds is None else seconds / len(phases),
+            progress,
+        )
+        if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard:
+            finish(network, messages, routes, interval, free_slices, raw, cp_sat_seconds)
+        raw["table"][:, 3] += begin
+        begins.append(begin)
+        # What a phase delivers is there one cycle before its completion.
+        begin += int(raw["duration"]) - 1
+        found.append(raw)
+        if raw["interrupted"]:
+            # What is left gets the schedule that costs no time.
+            method, cp_sat_seconds = "greedy", 0.0
+    last = found[-1]
+    duration = begins[-1] + int(last["duration"])
+    if len(phases) == 1:
+        bound = max(bound, int(last["bound"]))
+    packets = [
+        PlannedPacket(
+            source=row[0],
+            destination=row[1],
+            length=row[2],
+            start=row[3],
+            slice=row[4],
+            route=route_text(route),
+        )
+        for raw in found
+        for row, route in zip(raw["table"].tolist(), raw["routes"], strict=True)
+    ]
+    return Plan(
+        duration=duration,
+        bound=bound,
+        optimal=duration == bound,
+        topology=network.topology.model_dump(mode="json"),
+        traffic=words,
+        method=asked + (" with cp-sat" if any("cp_sat" in raw for raw in found) else ""),
+        routes=routes,
+        interval=interval,
+        free_slices=free_slices,
+        guard=guard,
+        phases=begins if len(phases) > 1 else [],
+        seed=seed,
+        reproducible=seconds is None and not any(raw["stopped"] for raw in found),
+        version=provenance.version(),
+        packets=packets,
+    )
+
+
+def _phases(
+    network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int
+) -> tuple[list[NDArray[np.int64]], int, str]:
+    """The messages phase by phase, a bound known beforehand, and words for the file."""
+    from flitloom.simulation import make_destinations
+
+    match traffic:
+        case Operation():
+            if not 1 <= traffic.payload <= 2**20:
+                raise SpecError(
+                    f"operation.payload: {traffic.payload} is out of range; it must be 1 to 2^20 flits"
+                )
+            if not 0 <= traffic.root < network.nodes:
+                raise SpecError(
+                    f"operation.root: node {traffic.root} does not exist; nodes are 0 to {network.nodes - 1}"
+                )
+            phases, bound = _core.operation_phases(network._core, traffic.name, traffic.root, traffic.payload)
+            return phases, bound, f"{traffic.name}, payload {traffic.payload}"
+        case Collective():
+            to = make_destinations(network, traffic, seed)
+            length = traffic.payload // traffic.slices + 1
+            rows = [
+                (node, to.of(node, number), length, traffic.slices)
+                for node in range(network.nodes)
+                for number in range(traffic.packets)
+            ]
+            name = traffic.pattern or "given destinations"
+            words = f"{name}, payload {traffic.payload} in {traffic.slices} slices, {traffic.packets} packets"
+        case Packets():
+            rows = [(row[0], row[1], row[2], 1) for row in traffic.table]
+            words = f"{len(rows)} given packets"
+        case TrafficMatrix():
+            rows = [(row[0], row[1], row[2], 1) for row in traffic.packet_table()]
+            words = f"{len(rows)} packets of a matrix"
+        case _:
+            raise SpecError("traffic: a schedule needs a collective, packets, a matrix or an operation")
+    return [np.array(rows, dtype=np.int64).reshape(-1, 4)], 0, words

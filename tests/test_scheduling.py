@@ -1,0 +1,115 @@
+"""Plans: searched, saved, checked, simulated, and refused when damaged."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.scheduling.cp_sat import decide
+from flitloom.scheduling.plan import Plan, messages_of, read_plan
+from flitloom.scheduling.search import ROUTES
+
+SCHEMA = Path(fl.__file__).parent / "schemas" / "plan.schema.json"
+
+
+@pytest.fixture(scope="module")
+def network() -> fl.Network:
+    return fl.Network(fl.Torus(4, 4))
+
+
+@pytest.fixture(scope="module")
+def plan(network: fl.Network) -> Plan:
+    return fl.schedule(network, fl.Collective("trns", payload=14, slices=2))
+
+
+def test_plan_survives_its_file_and_the_checker(plan: Plan, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    plan.save(file)
+    assert read_plan(file) == plan
+    report = fl.check_plan(read_plan(file))
+    assert report["passed"], report["problems"]
+    assert report["bound"] == plan.bound <= plan.duration
+    assert set(report["simulated"].values()) == {plan.duration}
+
+
+def test_committed_schema_describes_the_file(plan: Plan, tmp_path: Path) -> None:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    model = Plan.model_json_schema()
+    assert schema["properties"] == model["properties"]
+    assert schema["$defs"] == model["$defs"]
+    plan.save(tmp_path / "plan.json")
+    fields = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    assert set(schema["required"]) <= set(fields) <= set(schema["properties"])
+
+
+@pytest.mark.parametrize("routes", ROUTES)
+@pytest.mark.parametrize("free", [False, True])
+def test_engine_runs_every_kind_of_plan_as_planned(network: fl.Network, routes: str, free: bool) -> None:
+    found = fl.schedule(
+        network, fl.Collective("shfl", payload=6, slices=2), routes=routes, free_slices=free, moves=2000
+    )
+    assert fl.check_plan(found)["passed"]
+    assert fl.simulate(network, found).duration == found.duration
+
+
+@pytest.mark.parametrize("name", ["all-gather", "reduce-scatter", "all-reduce", "broadcast", "all-to-all"])
+def test_operations_run_as_planned(network: fl.Network, name: str) -> None:
+    found = fl.schedule(network, fl.Operation(name, payload=3), moves=20_000)
+    assert fl.check_plan(found)["passed"]
+    assert fl.simulate(network, found).duration == found.duration >= found.bound
+
+
+def test_damage_is_found(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plan.json"
+    plan.save(file)
+    fields = json.loads(file.read_text(encoding="utf-8"))
+    moved = next(packet for packet in fields["packets"] if packet["route"])
+    for change, message in [
+        ({"route": "+x1"}, "not at its destination"),
+        ({"route": "sideways"}, "not understood"),
+        ({"destination": 99}, "does not exist"),
+        ({"start": 10_000}, "duration: the file says"),
+    ]:
+        packets = [{**packet, **change} if packet is moved else packet for packet in fields["packets"]]
+        file.write_text(json.dumps({**fields, "packets": packets}), encoding="utf-8")
+        assert run(["check", str(file)]) == 1
+        assert message in capsys.readouterr().out
+    unison = [{**packet, "start": 0} for packet in fields["packets"]]
+    file.write_text(json.dumps({**fields, "packets": unison}), encoding="utf-8")
+    assert run(["check", str(file)]) == 1
+    assert "both hold" in capsys.readouterr().out
+    with pytest.raises(fl.SpecError, match="the plan is for"):
+        fl.simulate(fl.Network(fl.Torus(4, 5)), plan)
+    file.write_text(json.dumps({**fields, "format": "flitloom plan 0"}), encoding="utf-8")
+    assert run(["simulate", "--plan", str(file)]) == 2
+
+
+def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
+    found = fl.schedule(network, fl.Collective("shfl", payload=3))
+    messages = messages_of(found)
+    assert found.optimal
+    assert decide(network, messages, "dor", None, False, found.duration - 1, 10) is False
+    assert isinstance(decide(network, messages, "dor", None, False, found.duration, 10), list)
+
+
+def test_late_nodes(network: fl.Network, plan: Plan) -> None:
+    on_time = fl.study_jitter(network, plan, jitter=0, trials=2)
+    assert on_time.plan == [plan.duration] * 2
+    late = fl.study_jitter(network, plan, jitter=5, trials=3, separate=True)
+    assert late == fl.study_jitter(network, plan, jitter=5, trials=3, separate=True)
+    assert min(late.plan) >= plan.duration
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(tmp_path / "plan.json")
+    command = ["schedule", "--torus", "4x4", "--pattern", "trns", "--payload", "14", "--slices", "2"]
+    assert run([*command, "-o", file, "--json"]) == 0
+    fields = json.loads(capsys.readouterr().out)
+    assert fields["simulated"] == fields["duration"] <= fields["unison"]
+    assert run(["check", file]) == 0
+    assert run(["simulate", "--plan", file, "--jitter", "2", "--trials", "2", "--json"]) == 0
+    assert run([*command, "--method", "magic"]) == 2
+    assert run([*command, "--time", "soon"]) == 2
+    assert run(["schedule", "--torus", "4x4", "--operation", "gossip"]) == 2
