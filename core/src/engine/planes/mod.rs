@@ -3,7 +3,7 @@
 //! Every variable of a router - an owner, a precedence, a bit of an occupancy - is a plane with one
 //! bit per router, and a cycle is a fixed sequence of logic operations on vectors of 64 to 512
 //! routers. Dimension-order routing and datelines leave eleven input queues per router, so that a
-//! router takes about 40 bytes. Outcomes equal those of [`general`](super::general) bit for bit.
+//! router takes about 40 bytes. Outcomes equal those of [`general`] bit for bit.
 //!
 //! [`supports`] says what it covers. Packets need no identity here, so it serves no probes except
 //! the occupation of links.
