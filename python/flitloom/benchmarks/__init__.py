@@ -13,7 +13,7 @@ from typing import Any
 from flitloom.errors import SpecError
 
 #: Benchmarks by name; the first is the usual one.
-BENCHMARKS = ("network", "route")
+BENCHMARKS = ("network", "route", "schedule")
 
 Row = dict[str, Any]
 

@@ -24,9 +24,13 @@ __all__ = ["SOURCES", "Cell", "Context", "Report", "find", "identifiers", "repro
 #: Modules of this package that reproduce something, in the order they are listed to the user.
 MODULES = [
     "cup_stacking_2022_table_2",
+    "cup_stacking_2022_table_2_ga",
     "cup_stacking_2022_figure_1",
     "cup_stacking_2022_figure_2",
     "cup_stacking_extended_2023_table_2",
+    "cup_stacking_extended_2023_table_3",
+    "cup_stacking_extended_2023_table_4",
+    "cup_stacking_extended_2023_table_6",
     "cup_stacking_extended_2023_figure_3",
     "cup_stacking_extended_2023_figure_6a",
     "angara_routing_2021_table_2",
