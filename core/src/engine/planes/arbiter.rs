@@ -7,20 +7,9 @@
 
 use super::vector::Vector;
 
-/// Index of the pair `j < k` of `n` contenders.
-pub const fn pair(n: usize, j: usize, k: usize) -> usize {
-    j * (2 * n - j - 1) / 2 + k - j - 1
-}
-
 /// Number of pairs of `n` contenders.
 pub const fn pairs(n: usize) -> usize {
     n * (n - 1) / 2
-}
-
-/// Index of the triple `i < j < k` of `n` contenders.
-pub const fn triple(n: usize, i: usize, j: usize, k: usize) -> usize {
-    let rest = n - i;
-    triples(n) - triples(rest) + pair(rest - 1, j - i - 1, k - i - 1)
 }
 
 /// Number of triples of `n` contenders.
@@ -28,54 +17,87 @@ pub const fn triples(n: usize) -> usize {
     if n < 3 { 0 } else { n * (n - 1) * (n - 2) / 6 }
 }
 
-/// The first contender in precedence that requests.
+// Written out, so that every plane is a constant index away and compilers have nothing to unroll.
+
+/// The first of 2 contenders in precedence `b` that requests.
 #[inline(always)]
-pub fn first<V: Vector, const N: usize, const PAIRS: usize>(
-    requests: [V; N],
-    precedence: &[V; PAIRS],
-) -> [V; N] {
-    std::array::from_fn(|i| {
-        let mut granted = requests[i];
-        for (j, &request) in requests.iter().enumerate() {
-            if j < i {
-                granted = granted & !(request & precedence[pair(N, j, i)]);
-            } else if j > i {
-                // Not (request and not before) = the other request is absent or comes later.
-                granted = granted & (!request | precedence[pair(N, i, j)]);
-            }
-        }
-        granted
-    })
+pub fn first2<V: Vector>(r: [V; 2], b: &[V; 1]) -> [V; 2] {
+    let g0 = r[0] & (!r[1] | b[0]);
+    let g1 = r[1] & !(r[0] & b[0]);
+    [g0, g1]
 }
 
-/// Grants one request per router and rotates the orders of those that granted.
+/// The first of 3 contenders in precedence `b` that requests.
 #[inline(always)]
-pub fn grant<V: Vector, const N: usize, const PAIRS: usize, const TRIPLES: usize>(
-    requests: [V; N],
-    precedence: &mut [V; PAIRS],
-    orientation: &[V; TRIPLES],
-) -> [V; N] {
-    let granted = first(requests, precedence);
-    let mut any = requests[0];
-    for &request in &requests[1..] {
-        any = any | request;
-    }
-    for j in 0..N {
-        for k in j + 1..N {
-            let mut before = (precedence[pair(N, j, k)] & !any) | granted[k];
-            for i in 0..N {
-                if i < j {
-                    before = before | (granted[i] & orientation[triple(N, i, j, k)]);
-                } else if i > j && i < k {
-                    before = before | (granted[i] & !orientation[triple(N, j, i, k)]);
-                } else if i > k {
-                    before = before | (granted[i] & orientation[triple(N, j, k, i)]);
-                }
-            }
-            precedence[pair(N, j, k)] = before;
-        }
-    }
-    granted
+pub fn first3<V: Vector>(r: [V; 3], b: &[V; 3]) -> [V; 3] {
+    let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]);
+    let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[2]);
+    let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[2]);
+    [g0, g1, g2]
+}
+
+/// Grants one of the requests `r` per router by the precedence `b` and rotates the orders of those
+/// that granted. A request excludes a later one unless the later one comes before it; a granted
+/// contender `k` of a pair leaves `j` before `k`, and any third one leaves their orientation `o`.
+#[inline(always)]
+pub fn grant2<V: Vector>(r: [V; 2], b: &mut [V; 1]) -> [V; 2] {
+    let g0 = r[0] & (!r[1] | b[0]);
+    let g1 = r[1] & !(r[0] & b[0]);
+    let none = !(r[0] | r[1]);
+    b[0] = (b[0] & none) | g1;
+    [g0, g1]
+}
+
+/// As [`grant2`], for 3 contenders.
+#[inline(always)]
+pub fn grant3<V: Vector>(r: [V; 3], b: &mut [V; 3], o: &[V; 1]) -> [V; 3] {
+    let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]);
+    let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[2]);
+    let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[2]);
+    let none = !(r[0] | r[1] | r[2]);
+    b[0] = (b[0] & none) | g1 | (g2 & o[0]);
+    b[1] = (b[1] & none) | g2 | (g1 & !o[0]);
+    b[2] = (b[2] & none) | g2 | (g0 & o[0]);
+    [g0, g1, g2]
+}
+
+/// As [`grant2`], for 4 contenders.
+#[inline(always)]
+pub fn grant4<V: Vector>(r: [V; 4], b: &mut [V; 6], o: &[V; 4]) -> [V; 4] {
+    let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]) & (!r[3] | b[2]);
+    let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[3]) & (!r[3] | b[4]);
+    let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[3]) & (!r[3] | b[5]);
+    let g3 = r[3] & !(r[0] & b[2]) & !(r[1] & b[4]) & !(r[2] & b[5]);
+    let none = !(r[0] | r[1] | r[2] | r[3]);
+    b[0] = (b[0] & none) | g1 | (g2 & o[0]) | (g3 & o[1]);
+    b[1] = (b[1] & none) | g2 | (g1 & !o[0]) | (g3 & o[2]);
+    b[2] = (b[2] & none) | g3 | (g1 & !o[1]) | (g2 & !o[2]);
+    b[3] = (b[3] & none) | g2 | (g0 & o[0]) | (g3 & o[3]);
+    b[4] = (b[4] & none) | g3 | (g0 & o[1]) | (g2 & !o[3]);
+    b[5] = (b[5] & none) | g3 | (g0 & o[2]) | (g1 & o[3]);
+    [g0, g1, g2, g3]
+}
+
+/// As [`grant2`], for 5 contenders.
+#[inline(always)]
+pub fn grant5<V: Vector>(r: [V; 5], b: &mut [V; 10], o: &[V; 10]) -> [V; 5] {
+    let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]) & (!r[3] | b[2]) & (!r[4] | b[3]);
+    let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[4]) & (!r[3] | b[5]) & (!r[4] | b[6]);
+    let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[4]) & (!r[3] | b[7]) & (!r[4] | b[8]);
+    let g3 = r[3] & !(r[0] & b[2]) & !(r[1] & b[5]) & !(r[2] & b[7]) & (!r[4] | b[9]);
+    let g4 = r[4] & !(r[0] & b[3]) & !(r[1] & b[6]) & !(r[2] & b[8]) & !(r[3] & b[9]);
+    let none = !(r[0] | r[1] | r[2] | r[3] | r[4]);
+    b[0] = (b[0] & none) | g1 | (g2 & o[0]) | (g3 & o[1]) | (g4 & o[2]);
+    b[1] = (b[1] & none) | g2 | (g1 & !o[0]) | (g3 & o[3]) | (g4 & o[4]);
+    b[2] = (b[2] & none) | g3 | (g1 & !o[1]) | (g2 & !o[3]) | (g4 & o[5]);
+    b[3] = (b[3] & none) | g4 | (g1 & !o[2]) | (g2 & !o[4]) | (g3 & !o[5]);
+    b[4] = (b[4] & none) | g2 | (g0 & o[0]) | (g3 & o[6]) | (g4 & o[7]);
+    b[5] = (b[5] & none) | g3 | (g0 & o[1]) | (g2 & !o[6]) | (g4 & o[8]);
+    b[6] = (b[6] & none) | g4 | (g0 & o[2]) | (g2 & !o[7]) | (g3 & !o[8]);
+    b[7] = (b[7] & none) | g3 | (g0 & o[3]) | (g1 & o[6]) | (g4 & o[9]);
+    b[8] = (b[8] & none) | g4 | (g0 & o[4]) | (g1 & o[7]) | (g3 & !o[9]);
+    b[9] = (b[9] & none) | g4 | (g0 & o[5]) | (g1 & o[8]) | (g2 & o[9]);
+    [g0, g1, g2, g3, g4]
 }
 
 /// Precedence of a list of contenders, first to last: bit per pair.
@@ -101,7 +123,9 @@ mod tests {
     use crate::engine::planes::vector::{Words, words};
 
     /// Every cyclic order and every request against a list that is rotated.
-    fn check<const N: usize, const PAIRS: usize, const TRIPLES: usize>() {
+    fn check<const N: usize, const PAIRS: usize, const TRIPLES: usize>(
+        grant: impl Fn([Words<1>; N], &mut [Words<1>; PAIRS], &[Words<1>; TRIPLES]) -> [Words<1>; N],
+    ) {
         let plane = |bit: bool| Words::<1>::splat(if bit { u64::MAX } else { 0 });
         let mut list: Vec<usize> = (0..N).collect();
         let mut state = 1_u64;
@@ -119,8 +143,8 @@ mod tests {
             for _ in 0..40 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let asks = state >> 40;
-                let granted: [_; N] =
-                    grant(std::array::from_fn(|i| plane(asks >> i & 1 == 1)), &mut precedence, &orientation);
+                let requests = std::array::from_fn(|i| plane(asks >> i & 1 == 1));
+                let granted = grant(requests, &mut precedence, &orientation);
                 let place = list.iter().position(|&entry| asks >> entry & 1 == 1);
                 let chosen = place.map(|place| list[place]);
                 for (i, &bits) in granted.iter().enumerate() {
@@ -135,9 +159,9 @@ mod tests {
 
     #[test]
     fn planes_rotate_lists_of_any_order() {
-        check::<2, 1, 0>();
-        check::<3, 3, 1>();
-        check::<4, 6, 4>();
-        check::<5, 10, 10>();
+        check::<2, 1, 0>(|r, b, _| grant2(r, b));
+        check::<3, 3, 1>(grant3);
+        check::<4, 6, 4>(grant4);
+        check::<5, 10, 10>(grant5);
     }
 }

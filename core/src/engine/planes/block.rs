@@ -81,10 +81,47 @@ pub struct Block<V, const K: usize> {
     pub owned_y: [[V; 2]; Y_QUEUES],
     /// Output owned by the processor queue: +x, -x, +y, -y, processor.
     pub owned_p: [V; 5],
+    /// First header of an X queue: it turns or arrives here; it arrives here.
+    pub route_x: [[V; 2]; X_QUEUES],
+    /// First header of a Y queue: it arrives here.
+    pub route_y: [V; Y_QUEUES],
     /// Orders.
     pub precedence: Precedence<V>,
     /// Flit-hops per router modulo 4.
     pub hops: [V; 2],
+}
+
+/// The packet a processor sends.
+#[derive(Clone, Copy)]
+pub struct Packet<V> {
+    /// It has flits left.
+    pub ready: V,
+    /// Its output: +x, -x, +y, -y, processor.
+    pub output: [V; 5],
+}
+
+/// One bit of header data in x: the sign of y, x and y of the destination, or the tag.
+#[derive(Clone, Copy)]
+pub struct XRow<V> {
+    /// First header of every X queue.
+    pub queues: [V; X_QUEUES],
+    /// The processor's packet.
+    pub packet: V,
+}
+
+/// One bit of header data in y: y of the destination, or the tag.
+pub type YRow<V> = [V; Y_QUEUES];
+
+/// One bit of header data on the links of one dimension, plus and minus.
+pub type LinkRow<V> = [V; 2];
+
+/// Flits on the links of a block.
+#[derive(Clone, Copy)]
+pub struct Links<V> {
+    /// Per X direction: labels 0 and 1, "is a header".
+    pub x: [[V; 3]; 2],
+    /// Per Y direction: labels 0 to 2, "is a header".
+    pub y: [[V; 4]; 2],
 }
 
 /// What a block shows its neighbours: which of its queues are full.
@@ -122,66 +159,30 @@ pub struct Widths {
     pub tag: usize,
 }
 
-/// Slot planes before the header's data in an X queue: "turns or arrives here", "arrives here".
-pub const X_ROUTE: usize = 2;
-/// Slot planes before the header's data in a Y queue: "arrives here".
-pub const Y_ROUTE: usize = 1;
-/// Processor planes before the header's data: "has flits", and the output (+x, -x, +y, -y, P).
-pub const P_ROUTE: usize = 6;
-/// Link planes before the header's data in x: labels 0 and 1, "is a header".
-pub const X_LINK: usize = 3;
-/// Link planes before the header's data in y: labels 0 to 2, "is a header".
-pub const Y_LINK: usize = 4;
-
 impl Widths {
-    /// Header data on an x link: the sign of y, x and y of the destination, the tag.
+    /// Bits of header data in x: the sign of y, x and y of the destination, the tag.
     pub fn x_data(self) -> usize {
         1 + self.x + self.y_data()
     }
 
-    /// Header data on a y link: y of the destination, the tag.
+    /// Bits of header data in y: y of the destination, the tag.
     pub fn y_data(self) -> usize {
         self.y + self.tag
     }
 
-    /// Planes of one header slot of an X queue.
-    pub fn x_slot(self) -> usize {
-        X_ROUTE + self.x_data()
+    /// Rows of the headers behind the first one in X queues: two of the route, then data.
+    pub fn more_x(self) -> usize {
+        (self.headers - 1) * (2 + self.x_data())
     }
 
-    /// Planes of one header slot of a Y queue.
-    pub fn y_slot(self) -> usize {
-        Y_ROUTE + self.y_data()
+    /// Rows of the headers behind the first one in Y queues: one of the route, then data.
+    pub fn more_y(self) -> usize {
+        (self.headers - 1) * (1 + self.y_data())
     }
 
-    /// Planes of an x link.
-    pub fn x_link(self) -> usize {
-        X_LINK + self.x_data()
-    }
-
-    /// Planes of a y link.
-    pub fn y_link(self) -> usize {
-        Y_LINK + self.y_data()
-    }
-
-    /// Planes of the processor's packet.
-    pub fn packet(self) -> usize {
-        P_ROUTE + self.x_data()
-    }
-
-    /// Planes of all four links of a block.
-    pub fn links(self) -> usize {
-        2 * (self.x_link() + self.y_link())
-    }
-
-    /// Planes of all header slots of a block.
-    pub fn slots(self) -> usize {
-        self.headers * (X_QUEUES * self.x_slot() + Y_QUEUES * self.y_slot())
-    }
-
-    /// Planes that say how many header slots of each queue are in use.
-    pub fn slots_used(self) -> usize {
-        if self.headers == 1 { 0 } else { self.headers * LINK_QUEUES }
+    /// Rows that say how many headers each queue holds.
+    pub fn used(self) -> usize {
+        if self.headers == 1 { 0 } else { self.headers }
     }
 }
 
@@ -194,6 +195,8 @@ impl<V: Vector, const K: usize> Block<V, K> {
             owned_x: [[V::zero(); 4]; X_QUEUES],
             owned_y: [[V::zero(); 2]; Y_QUEUES],
             owned_p: [V::zero(); 5],
+            route_x: [[V::zero(); 2]; X_QUEUES],
+            route_y: [V::zero(); Y_QUEUES],
             precedence,
             hops: [V::zero(); 2],
         }

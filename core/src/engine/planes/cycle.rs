@@ -8,12 +8,12 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{
-    arbiter::{first, grant},
+    arbiter::{first2, first3, grant2, grant3, grant4, grant5},
     block::{
-        Block, Events, Full, LINK_QUEUES, P_ROUTE, Precedence, QUEUES, Scheme, Settings, Widths, X_LINK,
-        X_QUEUES, X_ROUTE, Y_LINK, Y_QUEUES, Y_ROUTE,
+        Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, Precedence, QUEUES, Scheme, Settings,
+        Widths, X_QUEUES, XRow, Y_QUEUES, YRow,
     },
-    lanes::Position,
+    lanes::{Position, Rotation},
     vector::Vector,
 };
 
@@ -32,17 +32,35 @@ pub struct Rules {
 pub struct Sender<'a, V, const K: usize> {
     /// Planes of fixed number.
     pub block: &'a mut Block<V, K>,
-    /// Flits behind the front flit of its packet, `widths.counter` planes per queue: all ones for a
-    /// header, zero for a tail.
-    pub counters: &'a mut [V],
-    /// Headers in the queues, `widths.headers` slots per queue.
-    pub slots: &'a mut [V],
-    /// Slots in use, where queues can hold several headers.
-    pub slots_used: &'a mut [V],
+    /// Flits behind the front flit of its packet, lowest bit first: all ones for a header, zero for a
+    /// tail.
+    pub counters: &'a mut [[V; QUEUES]],
+    /// Data of the first headers of X queues and of the processor's packet.
+    pub x_rows: &'a mut [XRow<V>],
+    /// Data of the first headers of Y queues.
+    pub y_rows: &'a mut [YRow<V>],
+    /// Further headers.
+    pub more: More<'a, V>,
     /// The processor's packet.
-    pub packet: &'a mut [V],
-    /// The four links: +x, -x, +y, -y.
-    pub links: &'a mut [V],
+    pub packet: &'a mut Packet<V>,
+    /// Flits on the links.
+    pub links: &'a mut Links<V>,
+    /// Header data on the x links.
+    pub x_links: &'a mut [LinkRow<V>],
+    /// Header data on the y links.
+    pub y_links: &'a mut [LinkRow<V>],
+    /// Tag of the last header ejected per label.
+    pub ejected_tags: &'a mut [[V; 3]],
+}
+
+/// Headers behind the first one of a queue, where queues can hold several.
+pub struct More<'a, V> {
+    /// In X queues.
+    pub x: &'a mut [[V; X_QUEUES]],
+    /// In Y queues.
+    pub y: &'a mut [[V; Y_QUEUES]],
+    /// Row `i`: the queue holds more than `i` headers.
+    pub used: &'a mut [[V; LINK_QUEUES]],
 }
 
 #[inline(always)]
@@ -54,29 +72,52 @@ fn or_all<V: Vector, const N: usize>(planes: [V; N]) -> V {
     all
 }
 
-/// Which labels of an output port may send: one at most.
 #[inline(always)]
-fn choose<V: Vector, const N: usize, const PAIRS: usize>(
-    candidates: [V; N],
-    order: &mut [V; PAIRS],
-    scheme: &Scheme<V>,
-) -> [V; N] {
-    let chosen = first(candidates, order);
+fn mask<V: Vector, const N: usize>(mut planes: [V; N], mask: V) -> [V; N] {
+    for plane in &mut planes {
+        *plane = *plane & mask;
+    }
+    planes
+}
+
+#[inline(always)]
+fn add_three<V: Vector>(a: V, b: V, c: V) -> (V, V) {
+    (a ^ b ^ c, (a & b) | (c & (a ^ b)))
+}
+
+/// The body once for every value of a constant, so that planes stay in registers.
+macro_rules! each {
+    ($index:ident in [$($value:literal),+] $body:block) => {
+        $({
+            const $index: usize = $value;
+            $body
+        })+
+    };
+}
+
+/// Which of two labels of an output port may send: one at most.
+#[inline(always)]
+fn choose2<V: Vector>(candidates: [V; 2], order: &mut [V; 1], scheme: &Scheme<V>) -> [V; 2] {
+    let chosen = first2(candidates, order);
     let moved = or_all(candidates) & scheme.rotating;
-    let fixed = !moved;
     let to_front = moved & !scheme.used_last;
     let to_back = moved & scheme.used_last;
-    if N == 2 {
-        order[0] = (order[0] & fixed) | (chosen[0] & to_front) | (chosen[1] & to_back);
-    } else {
-        let third = moved & scheme.ascending;
-        order[0] = (order[0] & fixed) | (chosen[0] & to_front) | (chosen[1] & to_back) | (chosen[2] & third);
-        order[1] = (order[1] & fixed)
-            | (chosen[0] & to_front)
-            | (chosen[2] & to_back)
-            | (chosen[1] & moved & !scheme.ascending);
-        order[2] = (order[2] & fixed) | (chosen[1] & to_front) | (chosen[2] & to_back) | (chosen[0] & third);
-    }
+    order[0] = (order[0] & !moved) | (chosen[0] & to_front) | (chosen[1] & to_back);
+    chosen
+}
+
+/// Which of three labels of an output port may send: one at most.
+#[inline(always)]
+fn choose3<V: Vector>(candidates: [V; 3], order: &mut [V; 3], scheme: &Scheme<V>) -> [V; 3] {
+    let chosen = first3(candidates, order);
+    let moved = or_all(candidates) & scheme.rotating;
+    let (fixed, third) = (!moved, moved & scheme.ascending);
+    let to_front = moved & !scheme.used_last;
+    let to_back = moved & scheme.used_last;
+    let descending = moved & !scheme.ascending;
+    order[0] = (order[0] & fixed) | (chosen[0] & to_front) | (chosen[1] & to_back) | (chosen[2] & third);
+    order[1] = (order[1] & fixed) | (chosen[0] & to_front) | (chosen[2] & to_back) | (chosen[1] & descending);
+    order[2] = (order[2] & fixed) | (chosen[1] & to_front) | (chosen[2] & to_back) | (chosen[0] & third);
     chosen
 }
 
@@ -96,36 +137,36 @@ fn select_queues<V: Vector, const K: usize>(
 ) {
     let Block { owned_x: ox, owned_y: oy, owned_p: op, precedence, .. } = block;
     let Precedence { x, y0, y1, p0, p1, p2, .. } = precedence;
-    for d in 0..2 {
-        let idle = !(ox[2 * d][0] | op[d]);
-        let g = grant([asks.x[2 * d][0] & idle, asks.p[d] & idle], &mut x[d], &[]);
-        ox[2 * d][0] = ox[2 * d][0] | g[0];
-        op[d] = op[d] | g[1];
+    each!(D in [0, 1] {
+        let idle = !(ox[2 * D][0] | op[D]);
+        let g = grant2([asks.x[2 * D][0] & idle, asks.p[D] & idle], &mut x[D]);
+        ox[2 * D][0] = ox[2 * D][0] | g[0];
+        op[D] = op[D] | g[1];
         // The only contender finds its output idle, or owns it and does not ask.
-        ox[2 * d + 1][0] = ox[2 * d + 1][0] | asks.x[2 * d + 1][0];
-    }
-    for e in 0..2 {
-        let turn = 1 + e;
-        let idle = !or_all([oy[3 * e][0], ox[0][turn], ox[2][turn], op[2 + e]]);
-        let asking = [asks.y[3 * e][0], asks.x[0][turn], asks.x[2][turn], asks.p[2 + e]];
-        let g = grant(asking.map(|ask| ask & idle), &mut y0[e], &settings.y0[e]);
-        oy[3 * e][0] = oy[3 * e][0] | g[0];
+        ox[2 * D + 1][0] = ox[2 * D + 1][0] | asks.x[2 * D + 1][0];
+    });
+    each!(E in [0, 1] {
+        let turn = 1 + E;
+        let idle = !or_all([oy[3 * E][0], ox[0][turn], ox[2][turn], op[2 + E]]);
+        let asking = [asks.y[3 * E][0], asks.x[0][turn], asks.x[2][turn], asks.p[2 + E]];
+        let g = grant4(mask(asking, idle), &mut y0[E], &settings.y0[E]);
+        oy[3 * E][0] = oy[3 * E][0] | g[0];
         ox[0][turn] = ox[0][turn] | g[1];
         ox[2][turn] = ox[2][turn] | g[2];
-        op[2 + e] = op[2 + e] | g[3];
+        op[2 + E] = op[2 + E] | g[3];
 
-        let idle = !or_all([oy[3 * e + 1][0], ox[1][turn], ox[3][turn]]);
-        let asking = [asks.y[3 * e + 1][0], asks.x[1][turn], asks.x[3][turn]];
-        let g = grant(asking.map(|ask| ask & idle), &mut y1[e], &settings.y1[e]);
-        oy[3 * e + 1][0] = oy[3 * e + 1][0] | g[0];
+        let idle = !or_all([oy[3 * E + 1][0], ox[1][turn], ox[3][turn]]);
+        let asking = [asks.y[3 * E + 1][0], asks.x[1][turn], asks.x[3][turn]];
+        let g = grant3(mask(asking, idle), &mut y1[E], &settings.y1[E]);
+        oy[3 * E + 1][0] = oy[3 * E + 1][0] | g[0];
         ox[1][turn] = ox[1][turn] | g[1];
         ox[3][turn] = ox[3][turn] | g[2];
 
-        oy[3 * e + 2][0] = oy[3 * e + 2][0] | asks.y[3 * e + 2][0];
-    }
+        oy[3 * E + 2][0] = oy[3 * E + 2][0] | asks.y[3 * E + 2][0];
+    });
     let idle = !or_all([ox[0][3], ox[2][3], oy[0][1], oy[3][1], op[4]]);
     let asking = [asks.x[0][3], asks.x[2][3], asks.y[0][1], asks.y[3][1], asks.p[4]];
-    let g = grant(asking.map(|ask| ask & idle), p0, &settings.p0);
+    let g = grant5(mask(asking, idle), p0, &settings.p0);
     ox[0][3] = ox[0][3] | g[0];
     ox[2][3] = ox[2][3] | g[1];
     oy[0][1] = oy[0][1] | g[2];
@@ -134,126 +175,184 @@ fn select_queues<V: Vector, const K: usize>(
 
     let idle = !or_all([ox[1][3], ox[3][3], oy[1][1], oy[4][1]]);
     let asking = [asks.x[1][3], asks.x[3][3], asks.y[1][1], asks.y[4][1]];
-    let g = grant(asking.map(|ask| ask & idle), p1, &settings.p1);
+    let g = grant4(mask(asking, idle), p1, &settings.p1);
     ox[1][3] = ox[1][3] | g[0];
     ox[3][3] = ox[3][3] | g[1];
     oy[1][1] = oy[1][1] | g[2];
     oy[4][1] = oy[4][1] | g[3];
 
     let idle = !(oy[2][1] | oy[5][1]);
-    let g = grant([asks.y[2][1] & idle, asks.y[5][1] & idle], p2, &[]);
+    let g = grant2([asks.y[2][1] & idle, asks.y[5][1] & idle], p2);
     oy[2][1] = oy[2][1] | g[0];
     oy[5][1] = oy[5][1] | g[1];
 }
 
-/// Everything a block decides in a cycle. `behind` are the full queues its links lead to;
-/// `ejected_tags` keeps the tag of the last header ejected per label, where tags are in use.
-/// Returns the events, per direction the routers that send a flit over the link, and those that
-/// eject one.
+/// Whether each queue's front flit is a header, and whether it is a tail.
+#[inline(always)]
+fn fronts<V: Vector>(counters: &[[V; QUEUES]]) -> ([V; QUEUES], [V; QUEUES]) {
+    #[inline(always)]
+    fn of<V: Vector, const BITS: usize>(counters: &[[V; QUEUES]; BITS]) -> ([V; QUEUES], [V; QUEUES]) {
+        let (mut head, mut some) = ([V::ones(); QUEUES], [V::zero(); QUEUES]);
+        each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] {
+            for bit in counters {
+                head[QUEUE] = head[QUEUE] & bit[QUEUE];
+                some[QUEUE] = some[QUEUE] | bit[QUEUE];
+            }
+            some[QUEUE] = !some[QUEUE];
+        });
+        (head, some)
+    }
+    // Unrolled for the usual lengths, so that everything stays in registers.
+    if let Ok(three) = counters.try_into() {
+        return of::<V, 3>(three);
+    }
+    if let Ok(four) = counters.try_into() {
+        return of::<V, 4>(four);
+    }
+    let (mut head, mut tail) = ([V::ones(); QUEUES], [V::ones(); QUEUES]);
+    for row in counters {
+        each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] {
+            head[QUEUE] = head[QUEUE] & row[QUEUE];
+            tail[QUEUE] = tail[QUEUE] & !row[QUEUE];
+        });
+    }
+    (head, tail)
+}
+
+/// Counts the flits that leave.
+#[inline(always)]
+fn count_down<V: Vector>(
+    counters: &mut [[V; QUEUES]],
+    leaves: &[V; QUEUES],
+    head: &[V; QUEUES],
+    flip: usize,
+) {
+    let mut borrow = *leaves;
+    for (index, row) in counters.iter_mut().enumerate() {
+        each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] {
+            let old = row[QUEUE];
+            row[QUEUE] = old ^ borrow[QUEUE];
+            borrow[QUEUE] = borrow[QUEUE] & !old;
+        });
+        if flip >> index & 1 == 1 {
+            each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] {
+                row[QUEUE] = row[QUEUE] ^ (leaves[QUEUE] & head[QUEUE]);
+            });
+        }
+    }
+}
+
+/// Everything a block decides in a cycle. `behind` are the full queues its links lead to. Returns
+/// the events, per direction the routers that send a flit over the link, and those that eject one.
 #[inline(always)]
 pub fn send<V: Vector, const K: usize>(
     sender: Sender<'_, V, K>,
-    ejected_tags: &mut [V],
     settings: &Settings<V>,
     behind: &Full<V>,
     column: &Position<V>,
     row: &Position<V>,
     rules: &Rules,
 ) -> (Events<V>, [V; 4], V) {
-    let Sender { block, counters, slots, slots_used, packet, links } = sender;
+    let Sender { block, counters, x_rows, y_rows, more, packet, links, x_links, y_links, ejected_tags } =
+        sender;
     let widths = rules.widths;
-    let (x_slot, y_slot, headers) = (widths.x_slot(), widths.y_slot(), widths.headers);
-    let (x_data, y_bits) = (widths.x_data(), widths.y_data());
-    let (x_slots, y_slots) = slots.split_at_mut(X_QUEUES * headers * x_slot);
 
     // What is at the front of each queue.
+    let (head, tail) = fronts(counters);
     let mut ready = [V::zero(); QUEUES];
-    let mut head = [V::ones(); QUEUES];
-    let mut tail = [V::ones(); QUEUES];
-    for queue in 0..QUEUES {
-        for &bit in &counters[queue * widths.counter..][..widths.counter] {
-            head[queue] = head[queue] & bit;
-            tail[queue] = tail[queue] & !bit;
+    // The papers' buffers of four flits: an empty queue shows as 4, a full one as 8.
+    if K == 4 && rules.offset == 4 {
+        each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+            let occupancy = &block.occupancy[QUEUE];
+            ready[QUEUE] = occupancy[0] | occupancy[1] | occupancy[3];
+        });
+    } else {
+        for queue in 0..LINK_QUEUES {
+            let occupancy = &block.occupancy[queue];
+            ready[queue] = occupancy[K - 1];
+            for bit in 0..K - 1 {
+                let plane = if rules.offset >> bit & 1 == 0 { occupancy[bit] } else { !occupancy[bit] };
+                ready[queue] = ready[queue] | plane;
+            }
         }
     }
-    for queue in 0..LINK_QUEUES {
-        let occupancy = &block.occupancy[queue];
-        let mut some = occupancy[K - 1];
-        for bit in 0..K - 1 {
-            some =
-                some | if K == 3 || rules.offset >> bit & 1 == 0 { occupancy[bit] } else { !occupancy[bit] };
-        }
-        ready[queue] = some;
-    }
-    ready[QUEUES - 1] = packet[0];
+    ready[QUEUES - 1] = packet.ready;
 
-    let front_x = |owned: &[[V; 4]; 4], q: usize| ready[q] & head[q] & !or_all(owned[q]);
-    let front_y = |owned: &[[V; 2]; 6], q: usize| ready[4 + q] & head[4 + q] & !or_all(owned[q]);
-    let asks = Requests {
-        x: std::array::from_fn(|q| {
-            let slot = &x_slots[q * headers * x_slot..][..x_slot];
-            let (front, turns, arrives, minus) = (front_x(&block.owned_x, q), slot[0], slot[1], slot[2]);
-            let turning = front & turns;
-            let to_y = turning & !arrives;
-            [front & !turns, to_y & !minus, to_y & minus, turning & arrives]
-        }),
-        y: std::array::from_fn(|q| {
-            let arrives = y_slots[q * headers * y_slot];
-            let front = front_y(&block.owned_y, q);
-            [front & !arrives, front & arrives]
-        }),
-        p: {
-            let front = ready[10] & head[10] & !or_all(block.owned_p);
-            std::array::from_fn(|output| front & packet[1 + output])
-        },
-    };
+    let mut asks =
+        Requests { x: [[V::zero(); 4]; X_QUEUES], y: [[V::zero(); 2]; Y_QUEUES], p: [V::zero(); 5] };
+    let minus_y = x_rows[0].queues;
+    each!(X in [0, 1, 2, 3] {
+        let [turns, arrives] = block.route_x[X];
+        let front = ready[X] & head[X] & !or_all(block.owned_x[X]);
+        let turning = front & turns;
+        let to_y = turning & !arrives;
+        asks.x[X] = [front & !turns, to_y & !minus_y[X], to_y & minus_y[X], turning & arrives];
+    });
+    each!(Y in [0, 1, 2, 3, 4, 5] {
+        let arrives = block.route_y[Y];
+        let front = ready[4 + Y] & head[4 + Y] & !or_all(block.owned_y[Y]);
+        asks.y[Y] = [front & !arrives, front & arrives];
+    });
+    let front = ready[10] & head[10] & !or_all(block.owned_p);
+    each!(OUTPUT in [0, 1, 2, 3, 4] {
+        asks.p[OUTPUT] = front & packet.output[OUTPUT];
+    });
     select_queues(block, &asks, settings);
 
     // Channel selection: owned, a flit ready, and space behind.
     let Block { owned_x: ox, owned_y: oy, owned_p: op, precedence, .. } = block;
     let mut send_x = [[V::zero(); 2]; 2];
-    for d in 0..2 {
-        let crosses = if d == 0 { column.above } else { column.below };
-        let full = behind.x[d];
+    each!(D in [0, 1] {
+        let crosses = if D == 0 { column.above } else { column.below };
+        let full = behind.x[D];
         let candidates = [
-            ((ox[2 * d][0] & ready[2 * d]) | (op[d] & ready[10])) & !crosses.select(full[1], full[0]),
-            ox[2 * d + 1][0] & ready[2 * d + 1] & !full[1],
+            ((ox[2 * D][0] & ready[2 * D]) | (op[D] & ready[10])) & !crosses.select(full[1], full[0]),
+            ox[2 * D + 1][0] & ready[2 * D + 1] & !full[1],
         ];
-        send_x[d] = choose(candidates, &mut precedence.label_x[d], &settings.schemes[d]);
-    }
+        send_x[D] = choose2(candidates, &mut precedence.label_x[D], &settings.schemes[D]);
+    });
     let mut send_y = [[V::zero(); 3]; 2];
-    for e in 0..2 {
-        let (crosses, turn) = (if e == 0 { row.above } else { row.below }, 1 + e);
-        let full = behind.y[e];
-        let from_x = |q: usize| ox[q][turn] & ready[q];
-        let from_y = |c: usize| oy[3 * e + c][0] & ready[4 + 3 * e + c];
+    each!(E in [0, 1] {
+        let (crosses, turn) = (if E == 0 { row.above } else { row.below }, 1 + E);
+        let full = behind.y[E];
+        let y = 3 * E;
         let candidates = [
-            or_all([from_y(0), from_x(0), from_x(2), op[2 + e] & ready[10]])
-                & !crosses.select(full[1], full[0]),
-            or_all([from_y(1), from_x(1), from_x(3)]) & !crosses.select(full[2], full[1]),
-            from_y(2) & !full[2],
+            or_all([
+                oy[y][0] & ready[4 + y],
+                ox[0][turn] & ready[0],
+                ox[2][turn] & ready[2],
+                op[2 + E] & ready[10],
+            ]) & !crosses.select(full[1], full[0]),
+            or_all([oy[y + 1][0] & ready[5 + y], ox[1][turn] & ready[1], ox[3][turn] & ready[3]])
+                & !crosses.select(full[2], full[1]),
+            oy[y + 2][0] & ready[6 + y] & !full[2],
         ];
-        send_y[e] = choose(candidates, &mut precedence.label_y[e], &settings.schemes[2 + e]);
-    }
-    let send_p = {
-        let from_x = |q: usize| ox[q][3] & ready[q];
-        let from_y = |q: usize| oy[q][1] & ready[4 + q];
-        let candidates = [
-            or_all([from_x(0), from_x(2), from_y(0), from_y(3), op[4] & ready[10]]),
-            or_all([from_x(1), from_x(3), from_y(1), from_y(4)]),
-            from_y(2) | from_y(5),
-        ];
-        choose(candidates, &mut precedence.label_p, &settings.schemes[4])
-    };
+        send_y[E] = choose3(candidates, &mut precedence.label_y[E], &settings.schemes[2 + E]);
+    });
+    let candidates = [
+        or_all([
+            ox[0][3] & ready[0],
+            ox[2][3] & ready[2],
+            oy[0][1] & ready[4],
+            oy[3][1] & ready[7],
+            op[4] & ready[10],
+        ]),
+        or_all([ox[1][3] & ready[1], ox[3][3] & ready[3], oy[1][1] & ready[5], oy[4][1] & ready[8]]),
+        (oy[2][1] & ready[6]) | (oy[5][1] & ready[9]),
+    ];
+    let send_p = choose3(candidates, &mut precedence.label_p, &settings.schemes[4]);
 
     // Departures.
-    let flow_x: [[V; 4]; X_QUEUES] = std::array::from_fn(|q| {
-        let (d, c) = (q / 2, q % 2);
-        [ox[q][0] & send_x[d][c], ox[q][1] & send_y[0][c], ox[q][2] & send_y[1][c], ox[q][3] & send_p[c]]
+    let mut flow_x = [[V::zero(); 4]; X_QUEUES];
+    each!(X in [0, 1, 2, 3] {
+        let (d, c) = (X / 2, X % 2);
+        flow_x[X] =
+            [ox[X][0] & send_x[d][c], ox[X][1] & send_y[0][c], ox[X][2] & send_y[1][c], ox[X][3] & send_p[c]];
     });
-    let flow_y: [[V; 2]; Y_QUEUES] = std::array::from_fn(|q| {
-        let (e, c) = (q / 3, q % 3);
-        [oy[q][0] & send_y[e][c], oy[q][1] & send_p[c]]
+    let mut flow_y = [[V::zero(); 2]; Y_QUEUES];
+    each!(Y in [0, 1, 2, 3, 4, 5] {
+        let (e, c) = (Y / 3, Y % 3);
+        flow_y[Y] = [oy[Y][0] & send_y[e][c], oy[Y][1] & send_p[c]];
     });
     let flow_p: [V; 5] = [
         op[0] & send_x[0][0],
@@ -263,208 +362,171 @@ pub fn send<V: Vector, const K: usize>(
         op[4] & send_p[0],
     ];
     let mut leaves = [V::zero(); QUEUES];
-    for q in 0..X_QUEUES {
-        leaves[q] = or_all(flow_x[q]);
-    }
-    for q in 0..Y_QUEUES {
-        leaves[4 + q] = or_all(flow_y[q]);
-    }
+    each!(X in [0, 1, 2, 3] {
+        leaves[X] = or_all(flow_x[X]);
+    });
+    each!(Y in [0, 1, 2, 3, 4, 5] {
+        leaves[4 + Y] = or_all(flow_y[Y]);
+    });
     leaves[10] = or_all(flow_p);
 
     // Links: which label sends, and the data of the header if it is one.
     let sends = [or_all(send_x[0]), or_all(send_x[1]), or_all(send_y[0]), or_all(send_y[1])];
-    let (x_links, y_links) = links.split_at_mut(2 * widths.x_link());
-    for d in 0..2 {
-        let link = &mut x_links[d * widths.x_link()..][..widths.x_link()];
-        let flows = [flow_x[2 * d][0], flow_x[2 * d + 1][0], flow_p[d]];
-        link[0] = send_x[d][0];
-        link[1] = send_x[d][1];
-        link[2] = or_all([flows[0] & head[2 * d], flows[1] & head[2 * d + 1], flows[2] & head[10]]);
-        let from0 = &x_slots[2 * d * headers * x_slot + X_ROUTE..][..x_data];
-        let from1 = &x_slots[(2 * d + 1) * headers * x_slot + X_ROUTE..][..x_data];
-        let from_p = &packet[P_ROUTE..][..x_data];
-        let data = &mut link[X_LINK..][..x_data];
-        for bit in 0..x_data {
-            data[bit] = (flows[0] & from0[bit]) | (flows[1] & from1[bit]) | (flows[2] & from_p[bit]);
-        }
+    each!(D in [0, 1] {
+        let flows = [flow_x[2 * D][0], flow_x[2 * D + 1][0], flow_p[D]];
+        let is_head = or_all([flows[0] & head[2 * D], flows[1] & head[2 * D + 1], flows[2] & head[10]]);
+        links.x[D] = [send_x[D][0], send_x[D][1], is_head];
+    });
+    for (link, row) in x_links.iter_mut().zip(x_rows.iter()) {
+        each!(D in [0, 1] {
+            link[D] = (flow_x[2 * D][0] & row.queues[2 * D])
+                | (flow_x[2 * D + 1][0] & row.queues[2 * D + 1])
+                | (flow_p[D] & row.packet);
+        });
     }
-    let y_of_x = X_ROUTE + 1 + widths.x;
-    for e in 0..2 {
-        let link = &mut y_links[e * widths.y_link()..][..widths.y_link()];
-        let turn = 1 + e;
-        let straight: [V; 3] = std::array::from_fn(|c| flow_y[3 * e + c][0]);
-        let turned: [V; 4] = std::array::from_fn(|q| flow_x[q][turn]);
-        let own = flow_p[2 + e];
-        link[0] = send_y[e][0];
-        link[1] = send_y[e][1];
-        link[2] = send_y[e][2];
-        let mut is_head = own & head[10];
-        for c in 0..3 {
-            is_head = is_head | (straight[c] & head[4 + 3 * e + c]);
-        }
-        for q in 0..4 {
-            is_head = is_head | (turned[q] & head[q]);
-        }
-        link[3] = is_head;
-        let from_y: [&[V]; 3] =
-            std::array::from_fn(|c| &y_slots[(3 * e + c) * headers * y_slot + Y_ROUTE..][..y_bits]);
-        let from_x: [&[V]; 4] = std::array::from_fn(|q| &x_slots[q * headers * x_slot + y_of_x..][..y_bits]);
-        let from_p = &packet[P_ROUTE + 1 + widths.x..][..y_bits];
-        let data = &mut link[Y_LINK..][..y_bits];
-        for bit in 0..y_bits {
-            let mut value = own & from_p[bit];
-            for c in 0..3 {
-                value = value | (straight[c] & from_y[c][bit]);
-            }
-            for q in 0..4 {
-                value = value | (turned[q] & from_x[q][bit]);
-            }
-            data[bit] = value;
-        }
+    each!(E in [0, 1] {
+        let mut is_head = flow_p[2 + E] & head[10];
+        each!(C in [0, 1, 2] {
+            is_head = is_head | (flow_y[3 * E + C][0] & head[4 + 3 * E + C]);
+        });
+        each!(X in [0, 1, 2, 3] {
+            is_head = is_head | (flow_x[X][1 + E] & head[X]);
+        });
+        links.y[E] = [send_y[E][0], send_y[E][1], send_y[E][2], is_head];
+    });
+    for ((link, row), from_x) in y_links.iter_mut().zip(y_rows.iter()).zip(&x_rows[1 + widths.x..]) {
+        each!(E in [0, 1] {
+            let mut value = flow_p[2 + E] & from_x.packet;
+            each!(C in [0, 1, 2] {
+                value = value | (flow_y[3 * E + C][0] & row[3 * E + C]);
+            });
+            each!(X in [0, 1, 2, 3] {
+                value = value | (flow_x[X][1 + E] & from_x.queues[X]);
+            });
+            link[E] = value;
+        });
     }
-
     if widths.tag > 0 {
-        let tag = widths.tag;
-        let labels: [[(usize, V); 5]; 3] = [
-            [(0, flow_x[0][3]), (2, flow_x[2][3]), (4, flow_y[0][1]), (7, flow_y[3][1]), (10, flow_p[4])],
-            [(1, flow_x[1][3]), (3, flow_x[3][3]), (5, flow_y[1][1]), (8, flow_y[4][1]), (0, V::zero())],
-            [(6, flow_y[2][1]), (9, flow_y[5][1]), (0, V::zero()), (0, V::zero()), (0, V::zero())],
-        ];
-        for (label, flows) in labels.into_iter().enumerate() {
-            for (queue, flow) in flows {
-                let from = match queue {
-                    0..4 => &x_slots[queue * headers * x_slot + x_slot - tag..][..tag],
-                    10 => &packet[P_ROUTE + x_data - tag..][..tag],
-                    _ => &y_slots[(queue - X_QUEUES) * headers * y_slot + y_slot - tag..][..tag],
-                };
-                let ejects = flow & head[queue];
-                for (kept, &new) in ejected_tags[label * tag..][..tag].iter_mut().zip(from) {
-                    *kept = ejects.select(new, *kept);
+        let (from_x, from_y) = (&x_rows[1 + widths.x + widths.y..], &y_rows[widths.y..]);
+        for ((kept, x), y) in ejected_tags.iter_mut().zip(from_x).zip(from_y) {
+            for c in 0..2 {
+                for q in [c, 2 + c] {
+                    kept[c] = (flow_x[q][3] & head[q]).select(x.queues[q], kept[c]);
                 }
             }
+            each!(C in [0, 1, 2] {
+                for q in [C, 3 + C] {
+                    kept[C] = (flow_y[q][1] & head[4 + q]).select(y[q], kept[C]);
+                }
+            });
+            kept[0] = (flow_p[4] & head[10]).select(x.packet, kept[0]);
         }
     }
 
     // Tails free their outputs.
     let mut delivered = V::zero();
-    for q in 0..X_QUEUES {
-        delivered = delivered | (flow_x[q][3] & tail[q]);
-        let stays = !(leaves[q] & tail[q]);
-        for output in &mut ox[q] {
+    each!(X in [0, 1, 2, 3] {
+        delivered = delivered | (flow_x[X][3] & tail[X]);
+        let stays = !(leaves[X] & tail[X]);
+        for output in &mut ox[X] {
             *output = *output & stays;
         }
-    }
-    for q in 0..Y_QUEUES {
-        delivered = delivered | (flow_y[q][1] & tail[4 + q]);
-        let stays = !(leaves[4 + q] & tail[4 + q]);
-        for output in &mut oy[q] {
+    });
+    each!(Y in [0, 1, 2, 3, 4, 5] {
+        delivered = delivered | (flow_y[Y][1] & tail[4 + Y]);
+        let stays = !(leaves[4 + Y] & tail[4 + Y]);
+        for output in &mut oy[Y] {
             *output = *output & stays;
         }
-    }
+    });
     delivered = delivered | (flow_p[4] & tail[10]);
     let sent = leaves[10] & tail[10];
     for output in op.iter_mut() {
         *output = *output & !sent;
     }
-    packet[0] = packet[0] & !sent;
+    packet.ready = packet.ready & !sent;
 
     // Queues lose their front flits.
-    for queue in 0..LINK_QUEUES {
-        let mut borrow = leaves[queue];
-        for bit in &mut block.occupancy[queue] {
+    each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+        let mut borrow = leaves[QUEUE];
+        for bit in &mut block.occupancy[QUEUE] {
             let old = *bit;
             *bit = old ^ borrow;
             borrow = borrow & !old;
         }
-    }
-    for queue in 0..QUEUES {
-        let mut borrow = leaves[queue];
-        let skip = borrow & head[queue];
-        for (index, bit) in counters[queue * widths.counter..][..widths.counter].iter_mut().enumerate() {
-            let old = *bit;
-            *bit = old ^ borrow;
-            borrow = borrow & !old;
-            if rules.skip >> index & 1 == 1 {
-                *bit = *bit ^ skip;
-            }
-        }
-    }
-    if headers > 1 {
-        for queue in 0..LINK_QUEUES {
-            let gone = leaves[queue] & head[queue];
-            let (slots, width) = if queue < X_QUEUES {
-                (&mut x_slots[queue * headers * x_slot..][..headers * x_slot], x_slot)
-            } else {
-                (&mut y_slots[(queue - X_QUEUES) * headers * y_slot..][..headers * y_slot], y_slot)
-            };
-            for index in 0..(headers - 1) * width {
-                slots[index] = gone.select(slots[index + width], slots[index]);
-            }
-            let used = &mut slots_used[queue * headers..][..headers];
-            for index in 0..headers {
-                let next = if index + 1 < headers { used[index + 1] } else { V::zero() };
-                used[index] = gone.select(next, used[index]);
-            }
-        }
+    });
+    count_down(counters, &leaves, &head, rules.skip);
+    if widths.headers > 1 {
+        let mut gone = [V::zero(); LINK_QUEUES];
+        each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+            gone[QUEUE] = leaves[QUEUE] & head[QUEUE];
+        });
+        advance_headers(block, x_rows, y_rows, more, &gone, widths);
     }
 
     // Count flit-hops modulo 4 in place; every fourth is an event.
     let [ones, twos] = block.hops;
-    let three = |a: V, b: V, c: V| (a ^ b ^ c, (a & b) | (c & (a ^ b)));
-    let (ones, carry0) = three(ones, sends[0], sends[1]);
-    let (ones, carry1) = three(ones, sends[2], sends[3]);
-    let (twos, four_hops) = three(twos, carry0, carry1);
+    let (ones, carry0) = add_three(ones, sends[0], sends[1]);
+    let (ones, carry1) = add_three(ones, sends[2], sends[3]);
+    let (twos, four_hops) = add_three(twos, carry0, carry1);
     block.hops = [ones, twos];
 
     (Events { delivered, sent, four_hops }, sends, or_all(send_p))
 }
 
-/// The planes of a block that [`receive`] changes.
+/// The first header of some queues has gone; those behind it move up.
+#[inline(always)]
+fn advance_headers<V: Vector, const K: usize>(
+    block: &mut Block<V, K>,
+    x_rows: &mut [XRow<V>],
+    y_rows: &mut [YRow<V>],
+    more: More<'_, V>,
+    gone: &[V; LINK_QUEUES],
+    widths: Widths,
+) {
+    let (x_rows_each, y_rows_each) = (2 + widths.x_data(), 1 + widths.y_data());
+    for q in 0..X_QUEUES {
+        for known in 0..2 {
+            let next = more.x[known][q];
+            block.route_x[q][known] = gone[q].select(next, block.route_x[q][known]);
+        }
+        for (row, next) in x_rows.iter_mut().zip(&more.x[2..]) {
+            row.queues[q] = gone[q].select(next[q], row.queues[q]);
+        }
+        for index in 0..more.x.len() - x_rows_each {
+            more.x[index][q] = gone[q].select(more.x[index + x_rows_each][q], more.x[index][q]);
+        }
+    }
+    for q in 0..Y_QUEUES {
+        let gone = gone[X_QUEUES + q];
+        block.route_y[q] = gone.select(more.y[0][q], block.route_y[q]);
+        for (row, next) in y_rows.iter_mut().zip(&more.y[1..]) {
+            row[q] = gone.select(next[q], row[q]);
+        }
+        for index in 0..more.y.len() - y_rows_each {
+            more.y[index][q] = gone.select(more.y[index + y_rows_each][q], more.y[index][q]);
+        }
+    }
+    for index in 0..widths.headers {
+        for queue in 0..LINK_QUEUES {
+            let next = if index + 1 < widths.headers { more.used[index + 1][queue] } else { V::zero() };
+            more.used[index][queue] = gone[queue].select(next, more.used[index][queue]);
+        }
+    }
+}
+
+/// The planes of a block that [`receive_x`] and [`receive_y`] change.
 pub struct Receiver<'a, V, const K: usize> {
     /// Planes of fixed number.
     pub block: &'a mut Block<V, K>,
-    /// Headers in the queues.
-    pub slots: &'a mut [V],
-    /// Slots in use, where queues can hold several headers.
-    pub slots_used: &'a mut [V],
+    /// Data of the first headers of X queues.
+    pub x_rows: &'a mut [XRow<V>],
+    /// Data of the first headers of Y queues.
+    pub y_rows: &'a mut [YRow<V>],
+    /// Further headers.
+    pub more: More<'a, V>,
     /// Which queues are full.
     pub full: &'a mut Full<V>,
-}
-
-/// Puts the header on a link into the slots of a queue; `known` are the route planes, `data` the
-/// rest of a slot.
-#[inline(always)]
-fn store<V: Vector>(slots: &mut [V], used: &mut [V], comes: V, known: &[V], data: &[V], headers: usize) {
-    let width = known.len() + data.len();
-    if headers == 1 {
-        let (route, rest) = slots.split_at_mut(known.len());
-        for (slot, &new) in route.iter_mut().zip(known) {
-            *slot = comes.select(new, *slot);
-        }
-        for (slot, &new) in rest.iter_mut().zip(data) {
-            *slot = comes.select(new, *slot);
-        }
-        return;
-    }
-    let mut free_before = V::ones();
-    for index in 0..headers {
-        let here = comes & free_before & !used[index];
-        free_before = used[index];
-        let slot = &mut slots[index * width..][..width];
-        for (slot, &new) in slot.iter_mut().zip(known.iter().chain(data)) {
-            *slot = here.select(new, *slot);
-        }
-        used[index] = used[index] | here;
-    }
-}
-
-#[inline(always)]
-fn equals<V: Vector>(data: &[V], own: &[V]) -> V {
-    let mut equal = V::ones();
-    for (&bit, &own) in data.iter().zip(own) {
-        equal = equal & !(bit ^ own);
-    }
-    equal
 }
 
 #[inline(always)]
@@ -477,61 +539,157 @@ fn add<V: Vector, const K: usize>(occupancy: &mut [V; K], comes: V) {
     }
 }
 
-/// What comes over an x link (`d`: 0 for +x, 1 for -x).
+/// Where a queue keeps the header that comes: in its first slot, unless that is in use. Further
+/// slots are filled by `further`, called with their index.
+#[inline(always)]
+fn slots_for<V: Vector>(
+    comes: V,
+    queue: usize,
+    used: &mut [[V; LINK_QUEUES]],
+    further: &mut [V; super::MAX_HEADERS as usize],
+) -> V {
+    if used.is_empty() {
+        return comes;
+    }
+    let mut free_before = V::ones();
+    for (index, row) in used.iter_mut().enumerate() {
+        let here = comes & free_before & !row[queue];
+        free_before = row[queue];
+        row[queue] = row[queue] | here;
+        further[index] = here;
+    }
+    further[0]
+}
+
+/// What comes over the links of one dimension, from below (travelling plus) and from above.
+pub struct Incoming<'a, V: Vector, const N: usize> {
+    /// Labels and "is a header".
+    pub flits: [&'a [V; N]; 2],
+    /// Header data.
+    pub data: [&'a [LinkRow<V>]; 2],
+    /// How bits move by a lane, where a tile ends.
+    pub rotations: [Option<&'a Rotation<V>>; 2],
+}
+
+impl<V: Vector, const N: usize> Incoming<'_, V, N> {
+    #[inline(always)]
+    fn moved(&self, way: usize, plane: V) -> V {
+        match self.rotations[way] {
+            None => plane,
+            Some(rotation) => rotation.apply(plane),
+        }
+    }
+}
+
+/// What comes over the x links.
 #[inline(always)]
 pub fn receive_x<V: Vector, const K: usize>(
     receiver: &mut Receiver<'_, V, K>,
-    d: usize,
-    link: &[V],
+    incoming: &Incoming<'_, V, 3>,
     column: &Position<V>,
     row: &Position<V>,
     widths: Widths,
 ) {
-    let crossed = if d == 0 { column.below } else { column.above };
-    let (headers, width) = (widths.headers, widths.x_slot());
-    let link = &link[..widths.x_link()];
-    let comes = [link[0] & !crossed, link[1] | (link[0] & crossed)];
-    let data = &link[X_LINK..];
-    let turns = equals(&data[1..1 + widths.x], &column.coordinate);
-    let arrives = equals(&data[1 + widths.x..], &row.coordinate);
-    for c in 0..2 {
-        let queue = 2 * d + c;
-        let slots = &mut receiver.slots[queue * headers * width..][..headers * width];
-        let used: &mut [V] =
-            if headers > 1 { &mut receiver.slots_used[queue * headers..][..headers] } else { &mut [] };
-        store(slots, used, comes[c] & link[2], &[turns, arrives], data, headers);
-        add(&mut receiver.block.occupancy[queue], comes[c]);
-        receiver.full.x[d][c] = receiver.block.occupancy[queue][K - 1];
+    let Receiver { block, x_rows, more, full, .. } = receiver;
+    let mut further = [[V::zero(); super::MAX_HEADERS as usize]; X_QUEUES];
+    let mut first = [V::zero(); X_QUEUES];
+    each!(D in [0, 1] {
+        let crossed = if D == 0 { column.below } else { column.above };
+        let [zero, one, is_head] = *incoming.flits[D];
+        let (zero, one) = (incoming.moved(D, zero), incoming.moved(D, one));
+        let is_head = incoming.moved(D, is_head);
+        let comes = [zero & !crossed, one | (zero & crossed)];
+        each!(C in [0, 1] {
+            let queue = 2 * D + C;
+            first[queue] = slots_for(comes[C] & is_head, queue, more.used, &mut further[queue]);
+            add(&mut block.occupancy[queue], comes[C]);
+            full.x[D][C] = block.occupancy[queue][K - 1];
+        });
+    });
+    // One pass over the data: keep it, and compare it with the own coordinates.
+    let (mut turns, mut arrives) = ([V::ones(); 2], [V::ones(); 2]);
+    let rows = x_rows.iter_mut().zip(incoming.data[0]).zip(incoming.data[1]);
+    for (bit, ((row_of, plus), minus)) in rows.enumerate() {
+        let data = [incoming.moved(0, plus[0]), incoming.moved(1, minus[1])];
+        each!(X in [0, 1, 2, 3] {
+            row_of.queues[X] = first[X].select(data[X / 2], row_of.queues[X]);
+        });
+        if bit > widths.x {
+            if let Some(&own) = row.coordinate.get(bit - widths.x - 1) {
+                arrives = [arrives[0] & !(data[0] ^ own), arrives[1] & !(data[1] ^ own)];
+            }
+        } else if bit > 0 {
+            let own = column.coordinate[bit - 1];
+            turns = [turns[0] & !(data[0] ^ own), turns[1] & !(data[1] ^ own)];
+        }
+    }
+    each!(X in [0, 1, 2, 3] {
+        let [turned, arrived] = block.route_x[X];
+        block.route_x[X] = [first[X].select(turns[X / 2], turned), first[X].select(arrives[X / 2], arrived)];
+    });
+    if widths.headers > 1 {
+        for (index, rows) in more.x.chunks_exact_mut(2 + widths.x_data()).enumerate() {
+            each!(X in [0, 1, 2, 3] {
+                let here = further[X][index + 1];
+                rows[0][X] = here.select(turns[X / 2], rows[0][X]);
+                rows[1][X] = here.select(arrives[X / 2], rows[1][X]);
+                for (row, data) in rows[2..].iter_mut().zip(incoming.data[X / 2]) {
+                    row[X] = here.select(incoming.moved(X / 2, data[X / 2]), row[X]);
+                }
+            });
+        }
     }
 }
 
-/// What comes over a y link (`e`: 0 for +y, 1 for -y).
+/// What comes over the y links.
 #[inline(always)]
 pub fn receive_y<V: Vector, const K: usize>(
     receiver: &mut Receiver<'_, V, K>,
-    e: usize,
-    link: &[V],
+    incoming: &Incoming<'_, V, 4>,
     row: &Position<V>,
     widths: Widths,
 ) {
-    let crossed = if e == 0 { row.below } else { row.above };
-    let (headers, width) = (widths.headers, widths.y_slot());
-    let link = &link[..widths.y_link()];
-    let comes = [link[0] & !crossed, crossed.select(link[0], link[1]), link[2] | (link[1] & crossed)];
-    let data = &link[Y_LINK..];
-    let arrives = equals(data, &row.coordinate);
-    let (_, y_slots) = receiver.slots.split_at_mut(X_QUEUES * headers * widths.x_slot());
-    for c in 0..3 {
-        let queue = 3 * e + c;
-        let slots = &mut y_slots[queue * headers * width..][..headers * width];
-        let used: &mut [V] = if headers > 1 {
-            &mut receiver.slots_used[(X_QUEUES + queue) * headers..][..headers]
-        } else {
-            &mut []
-        };
-        store(slots, used, comes[c] & link[3], &[arrives], data, headers);
-        let occupancy = &mut receiver.block.occupancy[X_QUEUES + queue];
-        add(occupancy, comes[c]);
-        receiver.full.y[e][c] = occupancy[K - 1];
+    let Receiver { block, y_rows, more, full, .. } = receiver;
+    let mut further = [[V::zero(); super::MAX_HEADERS as usize]; Y_QUEUES];
+    let mut first = [V::zero(); Y_QUEUES];
+    each!(E in [0, 1] {
+        let crossed = if E == 0 { row.below } else { row.above };
+        let [zero, one, two, is_head] = *incoming.flits[E];
+        let (zero, one) = (incoming.moved(E, zero), incoming.moved(E, one));
+        let (two, is_head) = (incoming.moved(E, two), incoming.moved(E, is_head));
+        let comes = [zero & !crossed, crossed.select(zero, one), two | (one & crossed)];
+        each!(C in [0, 1, 2] {
+            let queue = 3 * E + C;
+            first[queue] =
+                slots_for(comes[C] & is_head, X_QUEUES + queue, more.used, &mut further[queue]);
+            let occupancy = &mut block.occupancy[X_QUEUES + queue];
+            add(occupancy, comes[C]);
+            full.y[E][C] = occupancy[K - 1];
+        });
+    });
+    let mut arrives = [V::ones(); 2];
+    let rows = y_rows.iter_mut().zip(incoming.data[0]).zip(incoming.data[1]);
+    for (bit, ((row_of, plus), minus)) in rows.enumerate() {
+        let data = [incoming.moved(0, plus[0]), incoming.moved(1, minus[1])];
+        each!(Y in [0, 1, 2, 3, 4, 5] {
+            row_of[Y] = first[Y].select(data[Y / 3], row_of[Y]);
+        });
+        if let Some(&own) = row.coordinate.get(bit) {
+            arrives = [arrives[0] & !(data[0] ^ own), arrives[1] & !(data[1] ^ own)];
+        }
+    }
+    each!(Y in [0, 1, 2, 3, 4, 5] {
+        block.route_y[Y] = first[Y].select(arrives[Y / 3], block.route_y[Y]);
+    });
+    if widths.headers > 1 {
+        for (index, rows) in more.y.chunks_exact_mut(1 + widths.y_data()).enumerate() {
+            each!(Y in [0, 1, 2, 3, 4, 5] {
+                let here = further[Y][index + 1];
+                rows[0][Y] = here.select(arrives[Y / 3], rows[0][Y]);
+                for (row, data) in rows[1..].iter_mut().zip(incoming.data[Y / 3]) {
+                    row[Y] = here.select(incoming.moved(Y / 3, data[Y / 3]), row[Y]);
+                }
+            });
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! has just sent a tail takes its next packet at once if that has started.
 
 use super::{
+    block::{Packet, XRow},
     lanes::{Axis, Tiling},
     vector::{Vector, words_mut},
 };
@@ -28,6 +29,48 @@ pub struct Loaded {
     pub start: u64,
 }
 
+/// Where the processors' packets are kept.
+pub struct Packets<'a, V> {
+    /// Per block.
+    pub packets: &'a mut [Packet<V>],
+    /// Rows of data, `rows` per block.
+    pub x_rows: &'a mut [XRow<V>],
+    /// Rows per block.
+    pub rows: usize,
+}
+
+impl<V: Vector> Packets<'_, V> {
+    /// The last packet of a router once more.
+    #[inline(always)]
+    fn again(&mut self, place: usize) {
+        let (block, lane) = (place / V::BITS, place % V::BITS);
+        words_mut(std::slice::from_mut(&mut self.packets[block].ready))[lane / 64] |= 1 << (lane % 64);
+    }
+
+    /// Writes the packet of one router: from the lowest bit its output and its data.
+    #[inline(always)]
+    fn write(&mut self, place: usize, mut header: u64) {
+        let (block, lane) = (place / V::BITS, place % V::BITS);
+        let (word, bit) = (lane / 64, lane % 64);
+        let packet = &mut self.packets[block];
+        words_mut(std::slice::from_mut(&mut packet.ready))[word] |= 1 << bit;
+        for plane in &mut packet.output {
+            put::<V>(plane, word, bit, header);
+            header >>= 1;
+        }
+        for row in &mut self.x_rows[block * self.rows..][..self.rows] {
+            put::<V>(&mut row.packet, word, bit, header);
+            header >>= 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn put<V: Vector>(plane: &mut V, word: usize, bit: usize, value: u64) {
+    let word = &mut words_mut(std::slice::from_mut(plane))[word];
+    *word = *word & !(1 << bit) | (value & 1) << bit;
+}
+
 /// All nodes of all copies.
 pub struct Feed<'w> {
     workload: &'w Workload,
@@ -36,12 +79,12 @@ pub struct Feed<'w> {
     nodes: usize,
     /// Bit of every node: `block * bits + lane`.
     pub places: Vec<u32>,
-    /// Node of every bit.
-    owners: Vec<u32>,
     /// Delay added to every start of a node's packets; empty for none.
     delays: Vec<u64>,
     /// Per copy, added to every start once for each packet of the node before it.
     intervals: Vec<u64>,
+    /// Destination of a node's last packet, where lists repeat them; empty for loads.
+    destinations: Vec<NodeId>,
     taken: Vec<u32>,
     next_start: Vec<u64>,
     wheel: Vec<u32>,
@@ -60,24 +103,23 @@ pub struct Feed<'w> {
 
 impl<'w> Feed<'w> {
     /// The nodes of a tiling, before [`reset`](Self::reset).
-    pub fn new(workload: &'w Workload, tiling: &Tiling, bits: usize) -> Self {
+    pub fn new(workload: &'w Workload, tiling: &Tiling) -> Self {
         let (nodes, copies) = (tiling.nodes(), tiling.copies as usize);
         let all = nodes * copies;
         let places: Vec<u32> =
             (0..all).map(|node| tiling.place(node / nodes, (node % nodes) as NodeId)).collect();
-        let mut owners = vec![NONE; tiling.blocks() * bits];
-        for (node, &place) in places.iter().enumerate() {
-            owners[place as usize] = node as u32;
-        }
         Self {
             workload,
             x: tiling.x,
             y: tiling.y,
             nodes,
             places,
-            owners,
             delays: Vec::new(),
             intervals: vec![0; copies],
+            destinations: match workload {
+                Workload::Packets(_) => vec![NONE; all],
+                _ => Vec::new(),
+            },
             taken: vec![0; all],
             next_start: vec![0; all],
             wheel: vec![NONE; SLOTS],
@@ -107,6 +149,11 @@ impl<'w> Feed<'w> {
         }
     }
 
+    /// The planes of the packets were made anew.
+    pub fn forget_destinations(&mut self) {
+        self.destinations.fill(NONE);
+    }
+
     /// Delays all packets of a node, counted over all copies.
     pub fn set_delay(&mut self, node: usize, delay: u64) {
         if self.delays.is_empty() {
@@ -122,14 +169,8 @@ impl<'w> Feed<'w> {
 
     /// Bytes of the state of all nodes.
     pub fn bytes(&self) -> usize {
-        let words = self.places.len() + self.owners.len() + self.taken.len() + self.behind.len();
+        let words = self.places.len() + self.destinations.len() + self.taken.len() + self.behind.len();
         4 * (words + self.wheel.len()) + 8 * (self.next_start.len() + self.delays.len())
-    }
-
-    /// Node of a bit, counted over all copies.
-    #[inline(always)]
-    pub fn node_at(&self, place: usize) -> u32 {
-        self.owners[place]
     }
 
     /// Whether all packets have been taken.
@@ -157,13 +198,13 @@ impl<'w> Feed<'w> {
 
     /// Starts the packets that are due at `cycle`.
     #[inline(always)]
-    pub fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut [V], stride: usize) {
+    pub fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut Packets<'_, V>) {
         let mut node = std::mem::replace(&mut self.wheel[cycle as usize % SLOTS], NONE);
         while node != NONE {
             let next = self.behind[node as usize];
             self.waiting -= 1;
             if self.next_start[node as usize] <= cycle {
-                self.take(node, packets, stride);
+                self.take(node, packets);
             } else {
                 self.wait(node);
             }
@@ -173,10 +214,10 @@ impl<'w> Feed<'w> {
 
     /// A node has sent its packet; the next one starts now or waits for its time.
     #[inline(always)]
-    pub fn sent<V: Vector>(&mut self, node: u32, next_cycle: u64, packets: &mut [V], stride: usize) {
+    pub fn sent<V: Vector>(&mut self, node: u32, next_cycle: u64, packets: &mut Packets<'_, V>) {
         let start = self.next_start[node as usize];
         if start <= next_cycle {
-            self.take(node, packets, stride);
+            self.take(node, packets);
         } else if start != u64::MAX {
             self.wait(node);
         }
@@ -205,7 +246,7 @@ impl<'w> Feed<'w> {
     }
 
     #[inline(always)]
-    fn take<V: Vector>(&mut self, all: u32, packets: &mut [V], stride: usize) {
+    fn take<V: Vector>(&mut self, all: u32, packets: &mut Packets<'_, V>) {
         let index = all as usize;
         let (copy, node) = (index / self.nodes, (index % self.nodes) as NodeId);
         let (number, start) = (self.taken[index], self.next_start[index]);
@@ -218,19 +259,20 @@ impl<'w> Feed<'w> {
         self.next_start[index] = self.start_after(index, start + 1);
         self.loaded[copy] += 1;
         self.start_sum[copy] = self.start_sum[copy].wrapping_add(start);
-        let mut header = self.header(node, destination);
         if self.tag_bits > 0 {
-            header |= self.tag(all) << (7 + self.x.bits() + self.y.bits());
             self.log.push(Loaded { source: all, destination, start });
         }
         let place = self.places[index] as usize;
-        let (block, lane) = (place / V::BITS, place % V::BITS);
-        let planes = words_mut(&mut packets[block * stride..][..stride]);
-        let (word, bit) = (lane / 64, lane % 64);
-        for plane in planes.chunks_exact_mut(V::WORDS) {
-            plane[word] = plane[word] & !(1 << bit) | (header & 1) << bit;
-            header >>= 1;
+        if let Some(last) = self.destinations.get_mut(index)
+            && std::mem::replace(last, destination) == destination
+        {
+            return packets.again(place);
         }
+        let mut header = self.header(node, destination);
+        if self.tag_bits > 0 {
+            header |= self.tag(all) << (6 + self.x.bits() + self.y.bits());
+        }
+        packets.write(place, header);
     }
 
     /// The tag of a source: its number, and a bit that says that it is known.
@@ -238,8 +280,8 @@ impl<'w> Feed<'w> {
         u64::from(all) | 1 << (self.tag_bits - 1)
     }
 
-    /// The planes of a packet at its source: "has flits", its output (+x, -x, +y, -y, P), the sign
-    /// of y, then x and y of the destination.
+    /// A packet at its source: its output (+x, -x, +y, -y, P), the sign of y, then x and y of the
+    /// destination.
     #[inline(always)]
     fn header(&self, source: NodeId, destination: NodeId) -> u64 {
         let (from_x, from_y) = (source % self.x.size, source / self.x.size);
@@ -254,7 +296,7 @@ impl<'w> Feed<'w> {
         } else {
             4
         };
-        1 | 2 << output | minus(y) << 6 | u64::from(to_x) << 7 | u64::from(to_y) << (7 + self.x.bits())
+        1 << output | minus(y) << 5 | u64::from(to_x) << 6 | u64::from(to_y) << (6 + self.x.bits())
     }
 }
 

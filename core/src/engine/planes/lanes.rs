@@ -20,7 +20,7 @@ pub struct Axis {
 impl Axis {
     /// Routers of one lane along the dimension.
     pub fn tile(&self) -> u32 {
-        self.size / self.lanes
+        self.size >> self.lanes.trailing_zeros()
     }
 
     /// Bits of a coordinate.
@@ -99,15 +99,32 @@ impl Tiling {
     }
 }
 
+impl Tiling {
+    /// The router of a bit, counted over all copies.
+    #[inline(always)]
+    pub fn node_at(&self, block: usize, lane: usize) -> u32 {
+        let (block, lane) = (block as u32, lane as u32);
+        let (column, row) = (block % self.x.tile(), block / self.x.tile());
+        // Numbers of lanes are powers of two.
+        let (x_bits, y_bits) = (self.x.lanes.trailing_zeros(), self.y.lanes.trailing_zeros());
+        let (lane_x, lane) = (lane & (self.x.lanes - 1), lane >> x_bits);
+        let (lane_y, copy) = (lane & (self.y.lanes - 1), lane >> y_bits);
+        let (x, y) = (lane_x * self.x.tile() + column, lane_y * self.y.tile() + row);
+        (copy * self.y.size + y) * self.x.size + x
+    }
+}
+
 /// Bits moved by one lane along one dimension, cyclically.
 #[derive(Clone, Copy)]
 pub struct Rotation<V: Vector> {
-    main: u32,
-    carry: u32,
+    main: V,
+    carry: V,
     /// Where the main shift's bits are taken; elsewhere the carried ones.
     keep: V,
     order: V::Order,
     down: bool,
+    /// Bits go from word to word.
+    across: bool,
 }
 
 impl<V: Vector> Rotation<V> {
@@ -127,37 +144,31 @@ impl<V: Vector> Rotation<V> {
             let (base, word) = (word / words * words, word % words);
             base + if down { (word + 1) % words } else { (word + words - 1) % words }
         });
-        // A row of 64 lanes is one whole word: nothing is left of the main shift.
-        let keep = V::splat(if row == 64 {
-            0
-        } else if down {
-            u64::MAX >> row
-        } else {
-            u64::MAX << row
-        });
-        Self { main: row, carry: 64 - row, keep, order, down }
+        Self::by(row, 64 - row, u64::MAX, order, down, true)
     }
 
     /// Rotates groups of `group` bits by `step`.
     fn inside_words(step: u32, group: u32, down: bool) -> Self {
         let kept = |bit: u32| if down { bit % group < group - step } else { bit % group >= step };
         let keep = (0..64).filter(|&bit| kept(bit)).fold(0, |mask, bit| mask | 1_u64 << bit);
-        Self { main: step, carry: group - step, keep: V::splat(keep), order: V::order(|word| word), down }
+        Self::by(step, group - step, keep, V::order(|word| word), down, false)
+    }
+
+    fn by(main: u32, carry: u32, keep: u64, order: V::Order, down: bool, across: bool) -> Self {
+        let counts = |count: u32| V::splat(count.into());
+        Self { main: counts(main), carry: counts(carry), keep: V::splat(keep), order, down, across }
     }
 
     /// The moved bits.
     #[inline(always)]
-    pub fn apply(&self, source: &[V], target: &mut [V]) {
-        if self.down {
-            for (target, &source) in target.iter_mut().zip(source) {
-                let carried = source.permute(self.order).shift_left(self.carry);
-                *target = self.keep.select(source.shift_right(self.main), carried);
+    pub fn apply(&self, source: V) -> V {
+        match (self.across, self.down) {
+            (false, false) => self.keep.select(source.shift_left(self.main), source.shift_right(self.carry)),
+            (false, true) => self.keep.select(source.shift_right(self.main), source.shift_left(self.carry)),
+            (true, false) => {
+                source.shift_left(self.main) | source.permute(self.order).shift_right(self.carry)
             }
-        } else {
-            for (target, &source) in target.iter_mut().zip(source) {
-                let carried = source.permute(self.order).shift_right(self.carry);
-                *target = self.keep.select(source.shift_left(self.main), carried);
-            }
+            (true, true) => source.shift_right(self.main) | source.permute(self.order).shift_left(self.carry),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! A network in planes: all blocks, and the loop over cycles.
 
 use super::{
-    block::{Block, Events, Full, LINK_QUEUES, QUEUES, Widths, X_QUEUES},
-    cycle::{Receiver, Rules, Sender, receive_x, receive_y, send},
-    feed::Feed,
+    block::{
+        Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, QUEUES, Widths, X_QUEUES, XRow, Y_QUEUES,
+        YRow,
+    },
+    cycle::{Incoming, More, Receiver, Rules, Sender, receive_x, receive_y, send},
+    feed::{Feed, Packets},
     genes::Genes,
     lanes::{Position, Rotation, Tiling, columns, rows},
     occupation::Occupation,
@@ -42,17 +45,21 @@ pub struct Machine<'w, V: Vector, const K: usize> {
     rotations: [Rotation<V>; 4],
     genes: Genes<V>,
     pub(super) blocks: Vec<Block<V, K>>,
-    pub(super) counters: Vec<V>,
-    pub(super) slots: Vec<V>,
-    slots_used: Vec<V>,
-    pub(super) packets: Vec<V>,
-    pub(super) links: Vec<V>,
+    pub(super) counters: Vec<[V; QUEUES]>,
+    pub(super) x_rows: Vec<XRow<V>>,
+    pub(super) y_rows: Vec<YRow<V>>,
+    pub(super) more_x: Vec<[V; X_QUEUES]>,
+    pub(super) more_y: Vec<[V; Y_QUEUES]>,
+    used: Vec<[V; LINK_QUEUES]>,
+    pub(super) packets: Vec<Packet<V>>,
+    links: Vec<Links<V>>,
+    pub(super) x_links: Vec<LinkRow<V>>,
+    pub(super) y_links: Vec<LinkRow<V>>,
     full: Vec<Full<V>>,
     events: Vec<Events<V>>,
-    pub(super) scratch: Vec<V>,
     pub(super) feed: Feed<'w>,
     occupation: Option<Occupation<V>>,
-    pub(super) ejected_tags: Vec<V>,
+    pub(super) ejected_tags: Vec<[V; 3]>,
     fingerprints: bool,
     outcomes: Vec<Outcome>,
     /// Sum of the cycles of all deliveries per copy, modulo 2^64.
@@ -96,8 +103,10 @@ pub trait Engine: Send {
     fn corrupt(&mut self, node: NodeId);
 }
 
-fn zeros<V: Vector>(count: usize) -> Vec<V> {
-    vec![V::zero(); count]
+/// Part `index` of rows kept together for all blocks.
+#[inline(always)]
+fn part<T>(rows: &mut [T], index: usize, each: usize) -> &mut [T] {
+    &mut rows[index * each..][..each]
 }
 
 impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
@@ -119,8 +128,9 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
         let skip = if length < 2 { 0 } else { ((1_usize << counter) - 2) ^ (length as usize - 2) };
         let rules = Rules { widths, offset: (1 << (K - 1)) - buffer as usize, skip };
         let blocks = tiling.blocks();
-        let feed = Feed::new(plan.workload, &tiling, V::BITS);
+        let feed = Feed::new(plan.workload, &tiling);
         let copies = tiling.copies as usize;
+        let zero = V::zero();
         let mut machine = Self {
             columns: columns(&tiling),
             rows: rows(&tiling),
@@ -132,14 +142,18 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
             ],
             genes: Genes::new(shape, router.channels, blocks),
             blocks: Vec::with_capacity(blocks),
-            counters: zeros(blocks * QUEUES * counter),
-            slots: zeros(blocks * widths.slots()),
-            slots_used: zeros(blocks * widths.slots_used()),
-            packets: zeros(blocks * widths.packet()),
-            links: zeros(blocks * widths.links()),
+            counters: vec![[zero; QUEUES]; blocks * counter],
+            x_rows: vec![XRow { queues: [zero; X_QUEUES], packet: zero }; blocks * widths.x_data()],
+            y_rows: vec![[zero; Y_QUEUES]; blocks * widths.y_data()],
+            more_x: vec![[zero; X_QUEUES]; blocks * widths.more_x()],
+            more_y: vec![[zero; Y_QUEUES]; blocks * widths.more_y()],
+            used: vec![[zero; LINK_QUEUES]; blocks * widths.used()],
+            packets: vec![Packet { ready: zero, output: [zero; 5] }; blocks],
+            links: vec![Links { x: [[zero; 3]; 2], y: [[zero; 4]; 2] }; blocks],
+            x_links: vec![[zero; 2]; blocks * widths.x_data()],
+            y_links: vec![[zero; 2]; blocks * widths.y_data()],
             full: vec![Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] }; blocks],
             events: vec![Events { delivered: V::zero(), sent: V::zero(), four_hops: V::zero() }; blocks],
-            scratch: zeros(widths.x_link().max(widths.y_link())),
             occupation: plan.occupation.then(|| Occupation::new(blocks)),
             ejected_tags: Vec::new(),
             fingerprints: plan.fingerprints,
@@ -170,9 +184,11 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
         self.blocks.clear();
         let offset = self.rules.offset;
         self.blocks.extend(self.genes.initial.iter().map(|&precedence| Block::empty(precedence, offset)));
-        self.counters.fill(V::ones());
-        self.slots_used.fill(V::zero());
-        self.packets.fill(V::zero());
+        self.counters.fill([V::ones(); QUEUES]);
+        self.used.fill([V::zero(); LINK_QUEUES]);
+        for packet in &mut self.packets {
+            packet.ready = V::zero();
+        }
         self.full.fill(Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] });
         self.outcomes.fill(Outcome::default());
         self.delivery_sum.fill(0);
@@ -196,37 +212,48 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                 if bx + 1 < wide {
                     behind.x[0] = full[index + 1].x[0];
                 } else {
-                    rotations[1].apply(&full[index + 1 - wide].x[0], &mut behind.x[0]);
+                    for c in 0..2 {
+                        behind.x[0][c] = rotations[1].apply(full[index + 1 - wide].x[0][c]);
+                    }
                 }
                 if bx > 0 {
                     behind.x[1] = full[index - 1].x[1];
                 } else {
-                    rotations[0].apply(&full[index + wide - 1].x[1], &mut behind.x[1]);
+                    for c in 0..2 {
+                        behind.x[1][c] = rotations[0].apply(full[index + wide - 1].x[1][c]);
+                    }
                 }
                 if by + 1 < high {
                     behind.y[0] = full[index + wide].y[0];
                 } else {
-                    rotations[3].apply(&full[bx].y[0], &mut behind.y[0]);
+                    for c in 0..3 {
+                        behind.y[0][c] = rotations[3].apply(full[bx].y[0][c]);
+                    }
                 }
                 if by > 0 {
                     behind.y[1] = full[index - wide].y[1];
                 } else {
-                    rotations[2].apply(&full[(high - 1) * wide + bx].y[1], &mut behind.y[1]);
+                    for c in 0..3 {
+                        behind.y[1][c] = rotations[2].apply(full[(high - 1) * wide + bx].y[1][c]);
+                    }
                 }
                 let sender = Sender {
                     block: &mut blocks[index],
-                    counters: &mut self.counters[index * QUEUES * widths.counter..]
-                        [..QUEUES * widths.counter],
-                    slots: &mut self.slots[index * widths.slots()..][..widths.slots()],
-                    slots_used: &mut self.slots_used[index * widths.slots_used()..][..widths.slots_used()],
-                    packet: &mut self.packets[index * widths.packet()..][..widths.packet()],
-                    links: &mut self.links[index * widths.links()..][..widths.links()],
+                    counters: part(&mut self.counters, index, widths.counter),
+                    x_rows: part(&mut self.x_rows, index, widths.x_data()),
+                    y_rows: part(&mut self.y_rows, index, widths.y_data()),
+                    more: More {
+                        x: part(&mut self.more_x, index, widths.more_x()),
+                        y: part(&mut self.more_y, index, widths.more_y()),
+                        used: part(&mut self.used, index, widths.used()),
+                    },
+                    packet: &mut self.packets[index],
+                    links: &mut self.links[index],
+                    x_links: part(&mut self.x_links, index, widths.x_data()),
+                    y_links: part(&mut self.y_links, index, widths.y_data()),
+                    ejected_tags: part(&mut self.ejected_tags, index, widths.tag),
                 };
-                let tags = match widths.tag {
-                    0 => &mut [][..],
-                    tag => &mut self.ejected_tags[index * 3 * tag..][..3 * tag],
-                };
-                let sent = send(sender, tags, genes.settings(index), &behind, column, row, rules);
+                let sent = send(sender, genes.settings(index), &behind, column, row, rules);
                 let (block_events, sends, ejects) = sent;
                 events[index] = block_events;
                 ejected = ejected | ejects;
@@ -243,44 +270,47 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
     /// All blocks receive.
     #[inline(always)]
     fn receive_all(&mut self) {
-        let Self { rules, columns, rows, rotations, blocks, full, links, scratch, .. } = self;
+        let Self { rules, columns, rows, rotations, blocks, full, links, x_links, y_links, .. } = self;
         let widths = rules.widths;
-        let (wide, high, stride) = (columns.len(), rows.len(), widths.links());
-        let (x_link, y_link) = (widths.x_link(), widths.y_link());
+        let (wide, high) = (columns.len(), rows.len());
+        let (x_data, y_data) = (widths.x_data(), widths.y_data());
         for (by, row) in rows.iter().enumerate() {
             for (bx, column) in columns.iter().enumerate() {
                 let index = by * wide + bx;
                 let mut receiver = Receiver {
                     block: &mut blocks[index],
-                    slots: &mut self.slots[index * widths.slots()..][..widths.slots()],
-                    slots_used: &mut self.slots_used[index * widths.slots_used()..][..widths.slots_used()],
+                    x_rows: part(&mut self.x_rows, index, x_data),
+                    y_rows: part(&mut self.y_rows, index, y_data),
+                    more: More {
+                        x: part(&mut self.more_x, index, widths.more_x()),
+                        y: part(&mut self.more_y, index, widths.more_y()),
+                        used: part(&mut self.used, index, widths.used()),
+                    },
                     full: &mut full[index],
                 };
                 // Flits that travel up come from below, those that travel down from above.
-                for (d, edge, inside, around) in [
-                    (0, bx == 0, index.wrapping_sub(1), index + wide - 1),
-                    (1, bx + 1 == wide, index + 1, (index + 1).wrapping_sub(wide)),
-                ] {
-                    let from = if edge { around } else { inside };
-                    let mut link = &links[from * stride + d * x_link..][..x_link];
-                    if edge {
-                        rotations[d].apply(link, &mut scratch[..x_link]);
-                        link = &scratch[..x_link];
-                    }
-                    receive_x(&mut receiver, d, link, column, row, widths);
-                }
-                for (e, edge, inside, around) in [
-                    (0, by == 0, index.wrapping_sub(wide), (high - 1) * wide + bx),
-                    (1, by + 1 == high, index + wide, bx),
-                ] {
-                    let from = if edge { around } else { inside };
-                    let mut link = &links[from * stride + 2 * x_link + e * y_link..][..y_link];
-                    if edge {
-                        rotations[2 + e].apply(link, &mut scratch[..y_link]);
-                        link = &scratch[..y_link];
-                    }
-                    receive_y(&mut receiver, e, link, row, widths);
-                }
+                let below = if bx == 0 { index + wide - 1 } else { index - 1 };
+                let above = if bx + 1 == wide { index + 1 - wide } else { index + 1 };
+                let incoming = Incoming {
+                    flits: [&links[below].x[0], &links[above].x[1]],
+                    data: [&x_links[below * x_data..][..x_data], &x_links[above * x_data..][..x_data]],
+                    rotations: [
+                        (bx == 0).then_some(&rotations[0]),
+                        (bx + 1 == wide).then_some(&rotations[1]),
+                    ],
+                };
+                receive_x(&mut receiver, &incoming, column, row, widths);
+                let below = if by == 0 { (high - 1) * wide + bx } else { index - wide };
+                let above = if by + 1 == high { bx } else { index + wide };
+                let incoming = Incoming {
+                    flits: [&links[below].y[0], &links[above].y[1]],
+                    data: [&y_links[below * y_data..][..y_data], &y_links[above * y_data..][..y_data]],
+                    rotations: [
+                        (by == 0).then_some(&rotations[2]),
+                        (by + 1 == high).then_some(&rotations[3]),
+                    ],
+                };
+                receive_y(&mut receiver, &incoming, row, widths);
             }
         }
     }
@@ -288,8 +318,9 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
     /// Counts what happened and feeds the nodes that sent a tail.
     #[inline(always)]
     fn account(&mut self, cycle: u64, ejected: V) -> u64 {
-        let Self { events, feed, outcomes, delivery_sum, packets, rules, tiling, .. } = self;
-        let (stride, per_copy) = (rules.widths.packet(), tiling.words_per_copy());
+        let Self { events, feed, outcomes, delivery_sum, packets, x_rows, rules, tiling, .. } = self;
+        let mut packets = Packets { packets, x_rows, rows: rules.widths.x_data() };
+        let per_copy = tiling.words_per_copy();
         let mut all_delivered = 0;
         for (outcome, words) in outcomes.iter_mut().zip(words(&[ejected]).chunks_exact(per_copy)) {
             if words.iter().any(|&word| word != 0) {
@@ -310,23 +341,24 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                 all_delivered += tails;
             }
             if self.fingerprints {
-                for place in bits(delivered) {
-                    let node = feed.node_at(index * V::BITS + place) as usize;
+                for_bits(&event.delivered, |place| {
+                    let node = tiling.node_at(index, place) as usize;
                     let outcome = &mut outcomes[node / tiling.nodes()];
                     let share = fingerprint(cycle, (node % tiling.nodes()) as NodeId);
                     outcome.fingerprint = outcome.fingerprint.wrapping_add(share);
-                }
+                });
             }
-            for place in bits(words(std::slice::from_ref(&event.sent))) {
-                let node = feed.node_at(index * V::BITS + place);
-                feed.sent(node, cycle + 1, packets, stride);
-            }
+            for_bits(&event.sent, |place| {
+                let node = tiling.node_at(index, place);
+                feed.sent(node, cycle + 1, &mut packets);
+            });
         }
         all_delivered
     }
 
     #[inline(always)]
-    fn run_inside(&mut self, options: &Options, tags_from: u64) -> Result<(), Failure> {
+    fn run_inside(&mut self, options: &Options, tags: Tags) -> Result<(), Failure> {
+        let (mut tags_from, mut estimate) = (tags.from, tags.estimate);
         self.reset();
         let limit = options.cycle_limit.unwrap_or(u64::MAX);
         let stop = options.stop_at.unwrap_or(u64::MAX);
@@ -345,9 +377,19 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                 }
             }
             if self.rules.widths.tag == 0 && cycle >= tags_from {
-                self.begin_tags();
+                if let Some(reach) = estimate.take() {
+                    // Little's law: the mean time a packet is under way, and some for the slowest.
+                    let under_way = self.feed.loaded.iter().sum::<u64>() - delivered;
+                    let latency = under_way * cycle / u64::max(delivered, 1);
+                    tags_from = stop - u64::clamp(10 * latency, 2 * reach, stop - cycle);
+                }
+                if cycle >= tags_from {
+                    self.begin_tags();
+                }
             }
-            self.feed.start_due(cycle, &mut self.packets, self.rules.widths.packet());
+            let rows = self.rules.widths.x_data();
+            let mut packets = Packets { packets: &mut self.packets, x_rows: &mut self.x_rows, rows };
+            self.feed.start_due(cycle, &mut packets);
             if delivered == self.feed.loaded.iter().sum::<u64>() {
                 match self.feed.next_event(cycle) {
                     Some(start) => cycle = start,
@@ -385,17 +427,16 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
             let mut partial = 0;
             for (index, block) in self.blocks.iter().enumerate() {
                 let widths = self.rules.widths;
-                let counters = &self.counters[index * QUEUES * widths.counter..][..QUEUES * widths.counter];
-                let counter = |queue: usize| &counters[queue * widths.counter..][..widths.counter];
-                let head = |queue: usize| counter(queue).iter().fold(V::ones(), |all, &bit| all & bit);
-                waiting += count(self.packets[index * widths.packet()] & head(QUEUES - 1));
+                let counters = &self.counters[index * widths.counter..][..widths.counter];
+                let head = |queue: usize| counters.iter().fold(V::ones(), |all, row| all & row[queue]);
+                waiting += count(self.packets[index].ready & head(QUEUES - 1));
                 outcome.flit_hops += count(block.hops[0]) + 2 * count(block.hops[1]);
                 // Flits of packets whose tail is still to come.
                 let mut ejecting = |queue: usize, owned: V| {
                     let under_way = owned & !head(queue);
                     partial += count(under_way) * u64::from(self.length - 1);
-                    for (bit, &plane) in counter(queue).iter().enumerate() {
-                        partial -= count(under_way & plane) << bit;
+                    for (bit, row) in counters.iter().enumerate() {
+                        partial -= count(under_way & row[queue]) << bit;
                     }
                 };
                 block.owned_x.iter().enumerate().for_each(|(q, owned)| ejecting(q, owned[3]));
@@ -416,24 +457,32 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
     }
 }
 
-/// The set bits of words, in order.
+/// Calls `act` with every set bit of a vector, in order.
 #[inline(always)]
-fn bits(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    words.iter().enumerate().flat_map(|(index, &word)| {
+fn for_bits<V: Vector>(vector: &V, mut act: impl FnMut(usize)) {
+    for (index, &word) in words(std::slice::from_ref(vector)).iter().enumerate() {
         let mut left = word;
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+        while left != 0 {
+            act(index * 64 + left.trailing_zeros() as usize);
             left &= left - 1;
-            Some(index * 64 + bit)
-        })
-    })
+        }
+    }
 }
 
 /// A run, compiled for the vector's instruction set.
 struct Run<'a, 'w, V: Vector, const K: usize> {
     machine: &'a mut Machine<'w, V, K>,
     options: &'a Options<'a>,
-    tags_from: u64,
+    tags: Tags,
+}
+
+/// When tags come into use.
+#[derive(Clone, Copy)]
+struct Tags {
+    /// At this cycle, or later by an estimate.
+    from: u64,
+    /// The time a packet alone needs at most, where an estimate is to be made.
+    estimate: Option<u64>,
 }
 
 impl<V: Vector, const K: usize> Task for Run<'_, '_, V, K> {
@@ -441,7 +490,7 @@ impl<V: Vector, const K: usize> Task for Run<'_, '_, V, K> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        self.machine.run_inside(self.options, self.tags_from)
+        self.machine.run_inside(self.options, self.tags)
     }
 }
 
@@ -450,15 +499,20 @@ impl<V: Vector, const K: usize> Engine for Machine<'_, V, K> {
         // Tags are needed only for the packets under way at a stop, so they begin shortly before;
         // if packets turn out to be older than that, earlier.
         let reach = u64::from(self.tiling.x.size + self.tiling.y.size + self.length);
-        let mut last = 16 * reach;
-        loop {
-            let tags_from = options.stop_at.map_or(u64::MAX, |stop| stop.saturating_sub(last));
-            match V::enter(Run { machine: self, options, tags_from }) {
-                Ok(()) => return Ok(&self.outcomes),
-                Err(Failure::TagsTooYoung) => last = last.saturating_mul(16),
-                Err(failure) => return Err(failure),
+        let stop = options.stop_at.unwrap_or(u64::MAX);
+        let never = Tags { from: u64::MAX, estimate: None };
+        let from = (stop / 2).max(stop.saturating_sub(16 * reach));
+        let estimated = Tags { from, estimate: Some(reach.min(stop / 8)) };
+        let always = Tags { from: 0, estimate: None };
+        let attempts = if options.stop_at.is_none() { [never; 2] } else { [estimated, always] };
+        let mut result = Ok(());
+        for tags in attempts {
+            result = V::enter(Run { machine: self, options, tags });
+            if !matches!(result, Err(Failure::TagsTooYoung)) {
+                break;
             }
         }
+        result.map(|()| &self.outcomes[..])
     }
 
     fn copies(&self) -> usize {
@@ -494,10 +548,15 @@ impl<V: Vector, const K: usize> Engine for Machine<'_, V, K> {
         }
         of(&self.blocks)
             + of(&self.counters)
-            + of(&self.slots)
-            + of(&self.slots_used)
+            + of(&self.x_rows)
+            + of(&self.y_rows)
+            + of(&self.more_x)
+            + of(&self.more_y)
+            + of(&self.used)
             + of(&self.packets)
             + of(&self.links)
+            + of(&self.x_links)
+            + of(&self.y_links)
             + of(&self.full)
             + of(&self.events)
             + self.genes.bytes()

@@ -31,7 +31,9 @@ use thiserror::Error;
 use vector::Words;
 
 /// Deepest buffer in flits.
-pub const MAX_BUFFER: u16 = 16;
+pub const MAX_BUFFER: u16 = 1 << (OCCUPANCY - 1);
+/// Planes of a queue's occupancy.
+const OCCUPANCY: usize = 4;
 /// Most headers one queue may hold.
 pub const MAX_HEADERS: u32 = 4;
 
@@ -40,8 +42,6 @@ pub const MAX_HEADERS: u32 = 4;
 pub enum InstructionSet {
     /// 64 bits, any processor.
     Word,
-    /// 256 bits as four words, any processor.
-    Words,
     /// 256 bits, x86-64 with AVX2.
     Avx2,
     /// 512 bits, x86-64 with AVX-512 (F, BW, DQ, VL).
@@ -50,12 +50,12 @@ pub enum InstructionSet {
 
 impl InstructionSet {
     /// All sets.
-    pub const ALL: [Self; 4] = [Self::Word, Self::Words, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 3] = [Self::Word, Self::Avx2, Self::Avx512];
 
     /// Whether this processor has it.
     pub fn is_available(self) -> bool {
         match self {
-            Self::Word | Self::Words => true,
+            Self::Word => true,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => vector::Avx2::available(),
             #[cfg(target_arch = "x86_64")]
@@ -69,7 +69,7 @@ impl InstructionSet {
     pub fn bits(self) -> usize {
         match self {
             Self::Word => 64,
-            Self::Words | Self::Avx2 => 256,
+            Self::Avx2 => 256,
             Self::Avx512 => 512,
         }
     }
@@ -79,8 +79,7 @@ impl InstructionSet {
     pub fn best(network: &Network, networks: usize) -> Self {
         let lanes =
             |set: Self| lanes::Tiling::new(network.fabric().shape(), set.bits(), networks).lanes() as usize;
-        let wide = if Self::Avx2.is_available() { Self::Avx2 } else { Self::Words };
-        [Self::Avx512, wide]
+        [Self::Avx512, Self::Avx2]
             .into_iter()
             .find(|&set| set.is_available() && 2 * lanes(set) > set.bits())
             .unwrap_or(Self::Word)
@@ -131,7 +130,7 @@ pub enum Unsupported {
 }
 
 /// Whether the planes cover a case: a healthy torus or mesh of one or two dimensions with any sizes,
-/// at least as many virtual channels as it needs to be free of deadlock, buffers up to 16 flits,
+/// at least as many virtual channels as it needs to be free of deadlock, buffers up to 8 flits,
 /// latency of one cycle and wormhole flow control, with any arbitration settings; and packets of
 /// one length, of which a queue holds four at most.
 ///
@@ -316,13 +315,12 @@ impl<'w> Planes<'w> {
         };
         let engine: Box<dyn Engine + 'w> = match set {
             InstructionSet::Word => build::<Words<1>>(network, &plan),
-            InstructionSet::Words => build::<Words<4>>(network, &plan),
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => build::<vector::Avx2>(network, &plan),
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx512 => build::<vector::Avx512>(network, &plan),
             #[cfg(not(target_arch = "x86_64"))]
-            InstructionSet::Avx2 | InstructionSet::Avx512 => build::<Words<4>>(network, &plan),
+            InstructionSet::Avx2 | InstructionSet::Avx512 => build::<Words<1>>(network, &plan),
         };
         let ports = network.fabric().shape().directions() + 1;
         Ok(Self { engine, network, workload, ports })
@@ -383,11 +381,7 @@ impl<'w> Planes<'w> {
 }
 
 fn build<'w, V: vector::Vector>(network: &Network, plan: &Plan<'w>) -> Box<dyn Engine + 'w> {
-    // Three planes hold the papers' buffers of four flits without an offset.
-    match network.router().buffer {
-        4 => Box::new(Machine::<V, 3>::new(network, plan)),
-        _ => Box::new(Machine::<V, 5>::new(network, plan)),
-    }
+    Box::new(Machine::<V, OCCUPANCY>::new(network, plan))
 }
 
 #[cfg(test)]

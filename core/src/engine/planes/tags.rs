@@ -7,28 +7,25 @@
 //! the last ones their source has taken.
 
 use super::{
-    block::{LINK_QUEUES, P_ROUTE, QUEUES, X_QUEUES, X_ROUTE, Y_ROUTE},
+    block::{LINK_QUEUES, QUEUES, X_QUEUES, XRow, Y_QUEUES},
     machine::{Failure, Machine},
     vector::{Vector, words},
 };
 use std::collections::HashMap;
 
-fn value<V: Vector>(planes: &[V], lane: usize) -> u64 {
-    let bit_of = |plane: &V| words(std::slice::from_ref(plane))[lane / 64] >> (lane % 64) & 1;
-    planes.iter().enumerate().map(|(bit, plane)| bit_of(plane) << bit).sum()
+fn value<V: Vector>(planes: impl Iterator<Item = V>, lane: usize) -> u64 {
+    let bit_of = |plane: V| words(&[plane])[lane / 64] >> (lane % 64) & 1;
+    planes.enumerate().map(|(bit, plane)| bit_of(plane) << bit).sum()
 }
 
-/// Copies rows of planes into rows of another width.
-fn widen<V: Vector>(planes: &[V], from: usize, to: usize) -> Vec<V> {
-    if from == 0 {
-        return Vec::new();
-    }
-    let kept = from.min(to);
-    let mut result = vec![V::zero(); planes.len() / from * to];
-    for (target, source) in result.chunks_exact_mut(to).zip(planes.chunks_exact(from)) {
-        target[..kept].copy_from_slice(&source[..kept]);
-    }
-    result
+fn mask(bits: usize) -> u64 {
+    (1 << bits) - 1
+}
+
+/// Rows in groups of `from` (at least 1), cut or filled up to groups of `to`.
+fn widen<T: Copy>(rows: &[T], from: usize, to: usize, empty: T) -> Vec<T> {
+    let groups = rows.chunks_exact(from);
+    groups.flat_map(|group| (0..to).map(|index| group.get(index).copied().unwrap_or(empty))).collect()
 }
 
 impl<V: Vector, const K: usize> Machine<'_, V, K> {
@@ -49,18 +46,19 @@ impl<V: Vector, const K: usize> Machine<'_, V, K> {
         self.rules.widths.tag = tag;
         self.feed.tag_bits = tag;
         let (new, blocks) = (self.rules.widths, self.tiling.blocks());
-        let x_planes = X_QUEUES * old.headers * old.x_slot();
-        let mut slots = Vec::with_capacity(blocks * new.slots());
-        for block in self.slots.chunks_exact(old.slots()) {
-            let (x_slots, y_slots) = block.split_at(x_planes);
-            slots.extend(widen(x_slots, old.x_slot(), new.x_slot()));
-            slots.extend(widen(y_slots, old.y_slot(), new.y_slot()));
-        }
-        self.slots = slots;
-        self.packets = widen(&self.packets, old.packet(), new.packet());
-        self.links = vec![V::zero(); blocks * new.links()];
-        self.scratch = vec![V::zero(); new.x_link().max(new.y_link())];
-        self.ejected_tags = vec![V::zero(); blocks * 3 * tag];
+        let zero = V::zero();
+        let no_row = XRow { queues: [zero; X_QUEUES], packet: zero };
+        self.x_rows = widen(&self.x_rows, old.x_data(), new.x_data(), no_row);
+        self.more_x = widen(&self.more_x, 2 + old.x_data(), 2 + new.x_data(), [zero; X_QUEUES]);
+        self.y_rows = match old.y_data() {
+            0 => vec![[zero; Y_QUEUES]; blocks * new.y_data()],
+            width => widen(&self.y_rows, width, new.y_data(), [zero; Y_QUEUES]),
+        };
+        self.more_y = widen(&self.more_y, 1 + old.y_data(), 1 + new.y_data(), [zero; Y_QUEUES]);
+        self.x_links = vec![[zero; 2]; blocks * new.x_data()];
+        self.y_links = vec![[zero; 2]; blocks * new.y_data()];
+        self.feed.forget_destinations();
+        self.ejected_tags = vec![[zero; 3]; blocks * tag];
     }
 
     /// Sum of the starts of all packets taken but not delivered, per copy.
@@ -94,18 +92,26 @@ impl<V: Vector, const K: usize> Machine<'_, V, K> {
     fn headers_at(&self, here: u32, place: usize) -> Vec<(u64, u32)> {
         let widths = self.rules.widths;
         let (index, lane) = (place / V::BITS, place % V::BITS);
-        let block = &self.blocks[index];
-        let counters = &self.counters[index * QUEUES * widths.counter..][..QUEUES * widths.counter];
+        let (block, packet) = (&self.blocks[index], &self.packets[index]);
+        let counters = &self.counters[index * widths.counter..][..widths.counter];
+        let x_rows = &self.x_rows[index * widths.x_data()..][..widths.x_data()];
+        let y_rows = &self.y_rows[index * widths.y_data()..][..widths.y_data()];
+        let more_x = &self.more_x[index * widths.more_x()..][..widths.more_x()];
+        let more_y = &self.more_y[index * widths.more_y()..][..widths.more_y()];
         let is_head = (1_u64 << widths.counter) - 1;
-        let counter = |queue: usize| value(&counters[queue * widths.counter..][..widths.counter], lane);
-        let (own_x, own_y) = (here % self.tiling.x.size, here / self.tiling.x.size);
-        let node = |x: u64, y: u64| (y * u64::from(self.tiling.x.size) + x) as u32;
+        let counter = |queue: usize| value(counters.iter().map(|row| row[queue]), lane);
+        let size = u64::from(self.tiling.x.size);
+        let own_x = u64::from(here) % size;
+        // Data of an x header: the sign, x, y, tag; of a y header: y, tag.
+        let x_header = |data: u64| {
+            let (x, rest) = (data >> 1 & mask(widths.x), data >> (1 + widths.x));
+            (rest >> widths.y, ((rest & mask(widths.y)) * size + x) as u32)
+        };
+        let y_header = |data: u64| (data >> widths.y, ((data & mask(widths.y)) * size + own_x) as u32);
         let mut found = Vec::new();
 
-        let slots = &self.slots[index * widths.slots()..][..widths.slots()];
-        let (x_slots, y_slots) = slots.split_at(X_QUEUES * widths.headers * widths.x_slot());
         for queue in 0..LINK_QUEUES {
-            let flits = value(&block.occupancy[queue], lane) - self.rules.offset as u64;
+            let flits = value(block.occupancy[queue].into_iter(), lane) - self.rules.offset as u64;
             if flits == 0 {
                 continue;
             }
@@ -114,44 +120,39 @@ impl<V: Vector, const K: usize> Machine<'_, V, K> {
             let ahead = if front == is_head { 0 } else { front + 1 };
             let headers = flits.saturating_sub(ahead).div_ceil(self.length.into()) as usize;
             for slot in 0..headers {
-                if queue < X_QUEUES {
-                    let width = widths.x_slot();
-                    let at = &x_slots[(queue * widths.headers + slot) * width..][..width];
-                    let (x, rest) = at[X_ROUTE + 1..].split_at(widths.x);
-                    let (y, tag) = rest.split_at(widths.y);
-                    found.push((value(tag, lane), node(value(x, lane), value(y, lane))));
+                found.push(if queue < X_QUEUES {
+                    let each = 2 + widths.x_data();
+                    x_header(match slot {
+                        0 => value(x_rows.iter().map(|row| row.queues[queue]), lane),
+                        _ => value(
+                            more_x[(slot - 1) * each..slot * each][2..].iter().map(|row| row[queue]),
+                            lane,
+                        ),
+                    })
                 } else {
-                    let width = widths.y_slot();
-                    let at = &y_slots[((queue - X_QUEUES) * widths.headers + slot) * width..][..width];
-                    let (y, tag) = at[Y_ROUTE..].split_at(widths.y);
-                    found.push((value(tag, lane), node(own_x.into(), value(y, lane))));
-                }
+                    let (queue, each) = (queue - X_QUEUES, 1 + widths.y_data());
+                    y_header(match slot {
+                        0 => value(y_rows.iter().map(|row| row[queue]), lane),
+                        _ => value(
+                            more_y[(slot - 1) * each..slot * each][1..].iter().map(|row| row[queue]),
+                            lane,
+                        ),
+                    })
+                });
             }
         }
-
-        let packet = &self.packets[index * widths.packet()..][..widths.packet()];
-        if value(&packet[..1], lane) == 1 && counter(QUEUES - 1) == is_head {
-            let (x, rest) = packet[P_ROUTE + 1..].split_at(widths.x);
-            let (y, tag) = rest.split_at(widths.y);
-            found.push((value(tag, lane), node(value(x, lane), value(y, lane))));
+        if value([packet.ready].into_iter(), lane) == 1 && counter(QUEUES - 1) == is_head {
+            found.push(x_header(value(x_rows.iter().map(|row| row.packet), lane)));
         }
 
-        let owners = [
-            &[(0, block.owned_x[0][3]), (2, block.owned_x[2][3]), (4, block.owned_y[0][1])][..],
-            &[(1, block.owned_x[1][3]), (3, block.owned_x[3][3]), (5, block.owned_y[1][1])][..],
-            &[(6, block.owned_y[2][1]), (9, block.owned_y[5][1])][..],
-        ];
-        let more = [
-            &[(7, block.owned_y[3][1]), (QUEUES - 1, block.owned_p[4])][..],
-            &[(8, block.owned_y[4][1])][..],
-            &[][..],
-        ];
-        for (label, queues) in owners.into_iter().zip(more).enumerate() {
-            for &(queue, owned) in queues.0.iter().chain(queues.1) {
-                if value(&[owned], lane) == 1 && counter(queue) != is_head {
-                    let tags = &self.ejected_tags[(index * 3 + label) * widths.tag..][..widths.tag];
-                    found.push((value(tags, lane), node(own_x.into(), own_y.into())));
-                }
+        // Owners of the processor output, and their labels.
+        let x_owners = (0..X_QUEUES).map(|queue| (queue, block.owned_x[queue][3], queue % 2));
+        let y_owners = (0..Y_QUEUES).map(|queue| (X_QUEUES + queue, block.owned_y[queue][1], queue % 3));
+        let own = [(QUEUES - 1, block.owned_p[4], 0)];
+        for (queue, owned, label) in x_owners.chain(y_owners).chain(own) {
+            if value([owned].into_iter(), lane) == 1 && counter(queue) != is_head {
+                let tags = &self.ejected_tags[index * widths.tag..][..widths.tag];
+                found.push((value(tags.iter().map(|row| row[label]), lane), here));
             }
         }
         found

@@ -11,6 +11,9 @@ pub trait Task {
     fn run(self) -> Self::Output;
 }
 
+// In the methods, no closures and no iterator adaptors work on vectors: a function that is not
+// inlined is not compiled for the instruction set.
+
 /// A fixed number of 64-bit words, operated on at once.
 ///
 /// # Safety
@@ -35,10 +38,10 @@ pub unsafe trait Vector:
 
     /// The same word everywhere.
     fn splat(word: u64) -> Self;
-    /// Shifts every word left; all bits leave it at 64.
-    fn shift_left(self, count: u32) -> Self;
-    /// Shifts every word right; all bits leave it at 64.
-    fn shift_right(self, count: u32) -> Self;
+    /// Shifts every word left by the same word of `counts`; all bits leave it at 64.
+    fn shift_left(self, counts: Self) -> Self;
+    /// Shifts every word right by the same word of `counts`; all bits leave it at 64.
+    fn shift_right(self, counts: Self) -> Self;
     /// The order in which word `i` comes from word `from(i)`.
     fn order(from: impl Fn(usize) -> usize) -> Self::Order;
     /// Reorders the words.
@@ -92,7 +95,11 @@ macro_rules! word_operator {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Self(std::array::from_fn(|word| self.0[word] $operator other.0[word]))
+                let mut words = self.0;
+                for (word, other) in words.iter_mut().zip(other.0) {
+                    *word = *word $operator other;
+                }
+                Self(words)
             }
         }
     };
@@ -105,7 +112,11 @@ impl<const N: usize> Not for Words<N> {
     type Output = Self;
     #[inline(always)]
     fn not(self) -> Self {
-        Self(self.0.map(|word| !word))
+        let mut words = self.0;
+        for word in &mut words {
+            *word = !*word;
+        }
+        Self(words)
     }
 }
 
@@ -120,13 +131,21 @@ unsafe impl<const N: usize> Vector for Words<N> {
     }
 
     #[inline(always)]
-    fn shift_left(self, count: u32) -> Self {
-        Self(self.0.map(|word| word.checked_shl(count).unwrap_or(0)))
+    fn shift_left(self, counts: Self) -> Self {
+        let mut words = self.0;
+        for (word, count) in words.iter_mut().zip(counts.0) {
+            *word = word.checked_shl(count as u32).unwrap_or(0);
+        }
+        Self(words)
     }
 
     #[inline(always)]
-    fn shift_right(self, count: u32) -> Self {
-        Self(self.0.map(|word| word.checked_shr(count).unwrap_or(0)))
+    fn shift_right(self, counts: Self) -> Self {
+        let mut words = self.0;
+        for (word, count) in words.iter_mut().zip(counts.0) {
+            *word = word.checked_shr(count as u32).unwrap_or(0);
+        }
+        Self(words)
     }
 
     #[inline(always)]
@@ -136,7 +155,11 @@ unsafe impl<const N: usize> Vector for Words<N> {
 
     #[inline(always)]
     fn permute(self, order: Self::Order) -> Self {
-        Self(order.map(|from| self.0[from]))
+        let mut words = self.0;
+        for (word, from) in words.iter_mut().zip(order) {
+            *word = self.0[from];
+        }
+        Self(words)
     }
 
     #[inline(always)]
@@ -252,13 +275,13 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn shift_left(self, count: u32) -> Self {
-            Self(unsafe { _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(count.into())) })
+        fn shift_left(self, counts: Self) -> Self {
+            Self(unsafe { _mm256_sllv_epi64(self.0, counts.0) })
         }
 
         #[inline(always)]
-        fn shift_right(self, count: u32) -> Self {
-            Self(unsafe { _mm256_srlv_epi64(self.0, _mm256_set1_epi64x(count.into())) })
+        fn shift_right(self, counts: Self) -> Self {
+            Self(unsafe { _mm256_srlv_epi64(self.0, counts.0) })
         }
 
         #[inline(always)]
@@ -297,13 +320,13 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn shift_left(self, count: u32) -> Self {
-            Self(unsafe { _mm512_sllv_epi64(self.0, _mm512_set1_epi64(count.into())) })
+        fn shift_left(self, counts: Self) -> Self {
+            Self(unsafe { _mm512_sllv_epi64(self.0, counts.0) })
         }
 
         #[inline(always)]
-        fn shift_right(self, count: u32) -> Self {
-            Self(unsafe { _mm512_srlv_epi64(self.0, _mm512_set1_epi64(count.into())) })
+        fn shift_right(self, counts: Self) -> Self {
+            Self(unsafe { _mm512_srlv_epi64(self.0, counts.0) })
         }
 
         #[inline(always)]
