@@ -15,9 +15,8 @@ use flitloom_core::{
 };
 use pyo3::{prelude::*, types::PyDict};
 
-const SETS: [(&str, InstructionSet); 4] = [
+const SETS: [(&str, InstructionSet); 3] = [
     ("planes u64", InstructionSet::Word),
-    ("planes 4xu64", InstructionSet::Words),
     ("planes AVX2", InstructionSet::Avx2),
     ("planes AVX-512", InstructionSet::Avx512),
 ];

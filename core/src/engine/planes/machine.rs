@@ -381,7 +381,7 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                     // Little's law: the mean time a packet is under way, and some for the slowest.
                     let under_way = self.feed.loaded.iter().sum::<u64>() - delivered;
                     let latency = under_way * cycle / u64::max(delivered, 1);
-                    tags_from = stop - u64::clamp(10 * latency, 2 * reach, stop - cycle);
+                    tags_from = stop - (10 * latency).max(2 * reach).min(stop - cycle);
                 }
                 if cycle >= tags_from {
                     self.begin_tags();

@@ -97,16 +97,16 @@ macro_rules! word_operator {
             fn $method(self, other: Self) -> Self {
                 let mut words = self.0;
                 for (word, other) in words.iter_mut().zip(other.0) {
-                    *word = *word $operator other;
+                    *word $operator other;
                 }
                 Self(words)
             }
         }
     };
 }
-word_operator!(BitAnd, bitand, &);
-word_operator!(BitOr, bitor, |);
-word_operator!(BitXor, bitxor, ^);
+word_operator!(BitAnd, bitand, &=);
+word_operator!(BitOr, bitor, |=);
+word_operator!(BitXor, bitxor, ^=);
 
 impl<const N: usize> Not for Words<N> {
     type Output = Self;
