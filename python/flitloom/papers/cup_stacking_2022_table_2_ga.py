@@ -42,7 +42,7 @@ def reproduce(context: Context) -> Report:
     for pattern in PATTERNS:
 
         def least(objective: str, stacked: int, value: str, pattern: str = pattern) -> int:
-            return min(row[value] for row in found[f"{objective}, stacked {stacked}"][pattern])
+            return int(min(row[value] for row in found[f"{objective}, stacked {stacked}"][pattern]))
 
         ours = (
             least("duration", 2, "score"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,9 @@ def run(campaigns: list[Campaign], context: Context) -> dict[str, dict[str, list
     return found
 
 
-def columns(published: dict[str, tuple[int, ...]], campaigns: list[Campaign], context: Context) -> list[Cell]:
+def columns(
+    published: Mapping[str, tuple[int, ...]], campaigns: list[Campaign], context: Context
+) -> list[Cell]:
     """A column of best durations per campaign, beside the published rows."""
     found = run(campaigns, context)
     return [
