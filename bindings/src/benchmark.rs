@@ -63,7 +63,8 @@ pub fn repeat<'py>(
                 return Ok(Ok((last, 1, None)));
             };
             let networks = (set.bits() / network.fabric().shape().nodes()).max(1);
-            let settings = Settings { set: Some(set), networks, fingerprints, ..Settings::default() };
+            let settings =
+                Settings { set: Some(set), networks, fingerprints, latencies: false, ..Settings::default() };
             let mut planes = match Planes::new(network, workload, settings) {
                 Ok(planes) => planes,
                 Err(unsupported) => return Ok(Err(unsupported)),

@@ -28,3 +28,21 @@ fn options_beyond_the_planes_go_to_the_general_engine() {
     // The options do change what happens, so that ignoring them would be seen.
     assert!(durations[1] != durations[0] && durations[2] != durations[0], "{durations:?}");
 }
+
+#[test]
+fn without_latencies_a_stopped_run_has_all_other_totals() {
+    let shape = Shape::torus(&[16, 16]).unwrap();
+    let destinations = Pattern::BitReverse.destinations(&shape, 0).unwrap();
+    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+    let collective = Collective { payload: 28, slices: 4, interval: 20, ..Collective::default() };
+    let workload = Workload::Packets(collective.packet_list(256, &destinations).unwrap());
+    let settings = planes::Settings { latencies: false, ..planes::Settings::default() };
+    let mut planes = planes::Planes::new(&network, &workload, settings).unwrap();
+    for stop_at in [Some(90), None] {
+        let options = general::Options { stop_at, ..Default::default() };
+        let all = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
+        assert!(all.latency_sum > 0);
+        let latency_sum = if stop_at.is_some() { 0 } else { all.latency_sum };
+        assert_eq!(planes.run(&options).unwrap()[0], engine::Outcome { latency_sum, ..all });
+    }
+}

@@ -61,6 +61,7 @@ pub struct Machine<'w, V: Vector, const K: usize> {
     occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
     fingerprints: bool,
+    latencies: bool,
     outcomes: Vec<Outcome>,
     /// Sum of the cycles of all deliveries per copy, modulo 2^64.
     delivery_sum: Vec<u64>,
@@ -76,6 +77,8 @@ pub struct Plan<'w> {
     pub copies: usize,
     /// Whether fingerprints are computed.
     pub fingerprints: bool,
+    /// Whether sums of latencies are exact for stopped runs.
+    pub latencies: bool,
     /// Whether the first and last cycle of every link are kept.
     pub occupation: bool,
 }
@@ -157,6 +160,7 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
             occupation: plan.occupation.then(|| Occupation::new(blocks)),
             ejected_tags: Vec::new(),
             fingerprints: plan.fingerprints,
+            latencies: plan.latencies,
             outcomes: vec![Outcome::default(); copies],
             delivery_sum: vec![0; copies],
             feed,
@@ -447,7 +451,12 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
             outcome.flits_delivered = outcome.packets_delivered * u64::from(self.length) + partial;
             let starts = self.feed.start_sum[copy];
             let open = under_way.as_ref().map_or(0, |sums: &Vec<u64>| sums[copy]);
-            outcome.latency_sum = self.delivery_sum[copy].wrapping_sub(starts.wrapping_sub(open));
+            let all_delivered = outcome.packets_delivered == self.feed.loaded[copy];
+            outcome.latency_sum = if all_delivered || under_way.is_some() {
+                self.delivery_sum[copy].wrapping_sub(starts.wrapping_sub(open))
+            } else {
+                0
+            };
             outcome.cycles = match options.stop_at {
                 Some(stop) => stop,
                 None => outcome.duration.saturating_sub(1),
@@ -504,7 +513,8 @@ impl<V: Vector, const K: usize> Engine for Machine<'_, V, K> {
         let from = (stop / 2).max(stop.saturating_sub(16 * reach));
         let estimated = Tags { from, estimate: Some(reach.min(stop / 8)) };
         let always = Tags { from: 0, estimate: None };
-        let attempts = if options.stop_at.is_none() { [never; 2] } else { [estimated, always] };
+        let tagged = options.stop_at.is_some() && self.latencies;
+        let attempts = if tagged { [estimated, always] } else { [never; 2] };
         let mut result = Ok(());
         for tags in attempts {
             result = V::enter(Run { machine: self, options, tags });

@@ -255,11 +255,14 @@ pub struct Settings {
     pub fingerprints: bool,
     /// Whether the first and last cycle of every link are kept.
     pub occupation: bool,
+    /// Whether [`Outcome::latency_sum`] is exact also when a run is stopped with packets under way,
+    /// for which their headers carry tags in the end; otherwise it is 0 then.
+    pub latencies: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { set: None, networks: 1, fingerprints: true, occupation: false }
+        Self { set: None, networks: 1, fingerprints: true, occupation: false, latencies: true }
     }
 }
 
@@ -311,6 +314,7 @@ impl<'w> Planes<'w> {
             length: length(workload)?.max(1),
             copies: settings.networks,
             fingerprints: settings.fingerprints,
+            latencies: settings.latencies,
             occupation: settings.occupation,
         };
         let engine: Box<dyn Engine + 'w> = match set {

@@ -60,8 +60,13 @@ pub(super) fn evaluator<'a>(
 ) -> Result<Box<dyn Evaluator + 'a>, SimulationError> {
     let rules = wanted.reinitialise_slices || wanted.interlock_slices;
     if wanted.planes && !rules && !wanted.counts && planes::pays(case.network, &case.workload) {
-        let settings =
-            planes::Settings { set: None, networks: 2, fingerprints: false, occupation: wanted.thickness };
+        let settings = planes::Settings {
+            set: None,
+            networks: 2,
+            fingerprints: false,
+            occupation: wanted.thickness,
+            latencies: false,
+        };
         if let Ok(planes) = Planes::new(case.network, &case.workload, settings) {
             let lanes = planes.networks();
             let mut planes = PlaneEvaluator {
