@@ -28,10 +28,10 @@ pub fn engines() -> Vec<&'static str> {
     std::iter::once("general").chain(planes).collect()
 }
 
-/// The planes flitloom would pick for a network.
+/// The planes flitloom would pick for `networks` copies of a network side by side.
 #[pyfunction]
-pub fn best_planes(network: &Network) -> &'static str {
-    let best = InstructionSet::best(&network.inner, 1);
+pub fn best_planes(network: &Network, networks: usize) -> &'static str {
+    let best = InstructionSet::best(&network.inner, networks);
     SETS.into_iter().find(|&(_, set)| set == best).map_or("planes u64", |(name, _)| name)
 }
 

@@ -73,7 +73,8 @@ def run(context: Context) -> list[Row]:
     rows: list[Row] = []
     every = cases()
     for done, case in enumerate(every):
-        best = _core.best_planes(case.network._core)
+        # Whole simulations run side by side, as the searches do it.
+        best = _core.best_planes(case.network._core, 2 if case.stop_at is None else 1)
         engines = _core.engines() if context.everything else ["general", best]
         truth = _measure(case, "general", 1)[1]["fingerprint"]
         rows += [_row(case, engine, context.seconds, truth) for engine in engines]
