@@ -36,13 +36,22 @@ def plot_stackings(
 
 
 def _draw(axes: Axes, title: str, curves: Sequence[tuple[str, Stacking]]) -> None:
+    # Curves that are the same are drawn once, under all their names.
+    same: dict[tuple[tuple[int, ...], tuple[int, ...]], list[str]] = {}
     for label, stacking in curves:
-        (line,) = axes.plot(stacking.intervals, stacking.durations, label=label, linewidth=1)
-        axes.plot(stacking.interval, stacking.duration, "o", color=line.get_color(), markersize=4)
-    for whole in sorted({stacking.whole for _, stacking in curves}):
-        axes.axhline(whole, color="black", linewidth=1, label=f"whole packet: {whole}")
+        same.setdefault((stacking.intervals, stacking.durations), []).append(label)
+    for (intervals, durations), labels in same.items():
+        (line,) = axes.plot(intervals, durations, label=", ".join(labels), linewidth=1)
+        least = min(durations)
+        axes.plot(intervals[durations.index(least)], least, "o", color=line.get_color(), markersize=4)
+    wholes = {stacking.whole for _, stacking in curves}
+    if len(wholes) == 1:
+        axes.axhline(whole := wholes.pop(), color="black", linewidth=1, label=f"whole packet: {whole}")
     axes.set_title(title)
     axes.set_xlabel("interval between slices (cycles)")
     axes.set_ylabel("duration (cycles)")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    if len(same) > 5:
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    else:
+        axes.legend(fontsize="small")
