@@ -1,6 +1,7 @@
 """Whatever a file holds, reading it ends well or in one `FlitloomError`; corpus/ keeps what was found."""
 
 import contextlib
+import json
 import os
 import re
 import tomllib
@@ -135,6 +136,47 @@ def test_mutilated_specs(data, folder):
             | st.sampled_from([b"-", b"9", b"]", b"\n", b'"', b"[", b"=", b"1e9", b"nan"])
         )
     read(READERS["spec"], bytes(content), folder)
+
+
+@pytest.fixture(scope="module")
+def plan_text(folder):
+    network = fl.Network(fl.Torus(3, 3))
+    fl.schedule(network, fl.Collective("next"), routes="any-order").save(folder / "plan.json")
+    return (folder / "plan.json").read_bytes()
+
+
+def use(file):
+    """Do with a plan what commands do."""
+    plan = fl.read_plan(file)
+    fl.check_plan(plan)
+    if plan.duration < 10_000:
+        fl.study_jitter(plan.network(), plan, 2, trials=1, separate=True)
+
+
+@given(data=st.data())
+@BRIEF
+def test_mutilated_plans(data, folder, plan_text):
+    content = bytearray(plan_text)
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(0, len(content)))
+        end = min(len(content), begin + data.draw(st.integers(0, 8)))
+        content[begin:end] = data.draw(
+            st.binary(max_size=4)
+            | st.sampled_from([b"-", b"9", b"+x1", b" ", b'"', b"[", b"}", b"null", b"1e9"])
+        )
+    read(use, bytes(content), folder)
+
+
+@given(
+    place=st.sampled_from(sorted(fl.Plan.model_fields))
+    | st.sampled_from(["source", "start", "length", "route"]),
+    value=VALUES,
+)
+@BRIEF
+def test_any_value_in_any_field_of_a_plan(place, value, folder, plan_text):
+    fields = json.loads(plan_text)
+    (fields if place in fields else fields["packets"][2])[place] = value
+    read(use, json.dumps(fields).encode(), folder)
 
 
 @given(

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Verify a deadlock certificate against routing tables, without flitloom.
+"""Verify a deadlock certificate against routing tables or a plan, without flitloom.
 
 usage: recheck.py tables.json certificate.json
+       recheck.py plan.json certificate.json
 
-Every pair of working nodes must have a route over existing, working links, and every step of a route
-from one channel to the next must go to a channel of higher rank; with the bubble rule the rank may
-stay the same within one ring of one direction, which always keeps a free slot. Then no cycle of
-channels can wait for each other.
+Every pair of working nodes (every packet of a plan) must have a route over existing, working links,
+and every step of a route from one channel to the next must go to a channel of higher rank; with the
+bubble rule the rank may stay the same within one ring of one direction, which always keeps a free
+slot. Then no cycle of channels can wait for each other.
 """
 
 import json
@@ -67,25 +68,48 @@ def main(tables_file, certificate_file):
             return channel
         return min(channel + crosses, certificate["virtual_channels"] - 1)
 
+    def walk(packet):
+        """The nodes of a packet's route, and None beyond the rim."""
+        nodes = [packet["source"]]
+        for leg in packet["route"].split():
+            dimension, step = names.index(leg[1]), 1 if leg[0] == "+" else -1
+            for _ in range(int(leg[2:])):
+                place = coordinates(nodes[-1])
+                place[dimension] += step
+                if wraps[dimension]:
+                    place[dimension] %= sizes[dimension]
+                elif not 0 <= place[dimension] < sizes[dimension]:
+                    return [*nodes, None]
+                stride = 1
+                for size in sizes[:dimension]:
+                    stride *= size
+                nodes.append(nodes[-1] + (place[dimension] - coordinates(nodes[-1])[dimension]) * stride)
+        return nodes
+
+    plan = "packets" in tables
+    routes = tables["packets"] if plan else tables["routes"]
     served = set()
-    for route in tables["routes"]:
-        nodes, pair = route["nodes"], (route["source"], route["destination"])
+    for route in routes:
+        nodes, pair = walk(route) if plan else route["nodes"], (route["source"], route["destination"])
         where = f"route from {pair[0]} to {pair[1]}"
-        if (nodes[0], nodes[-1]) != pair or pair in served:
+        if (nodes[0], nodes[-1]) != pair or (pair in served and not plan):
             return f"{where}: wrong ends, or given twice"
         served.add(pair)
-        before, channel = None, 0
+        before, channel = None, route.get("channel", 0) if plan and tables["channels"] else 0
         for hop, (a, b) in enumerate(pairwise(nodes)):
             way = direction(a, b) if 0 <= a < count and 0 <= b < count else None
             if way is None or {a, b} & failed or frozenset((a, b)) in cut:
                 return f"{where}: there is no working link from {a} to {b}"
-            channel = route["channels"][hop] if "channels" in route else channel_after(channel, a, way)
+            given = None if plan else route.get("channels")
+            channel = given[hop] if given else channel_after(channel, a, way)
             after = (a, way, channel)
             if before is not None:
                 same_ring = certificate["bubble"] and before[1] == way and before[2] == channel
                 if not (rank[before] < rank[after] or (same_ring and rank[before] == rank[after])):
                     return f"{where}: rank does not rise from {before} to {after}"
             before = after
+    if plan:
+        return None
     working = [node for node in range(count) if node not in failed]
     missing = [(a, b) for a in working for b in working if a != b and (a, b) not in served]
     return f"no route for {missing[0]}" if missing else None

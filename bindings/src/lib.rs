@@ -5,8 +5,10 @@
 mod benchmark;
 mod errors;
 mod genetic;
+mod late;
 mod message_graph;
 mod network;
+mod operation;
 mod route;
 mod running;
 mod schedule;
@@ -23,10 +25,12 @@ mod _core {
     use super::{
         benchmark::{best_planes, engines, repeat},
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
+        late::{plan_dependencies, separate_channels, spread_plan},
         message_graph::goal_workload,
         network::Network,
+        operation::{operation_phases, phase_bound, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
-        schedule::{check_plan, filtered_starts, operation_phases, plan_workload, schedule, schedule_bound},
+        schedule::{check_plan, filtered_starts, plan_workload, schedule, schedule_bound},
         simulation::{lower_bound, simulate},
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},

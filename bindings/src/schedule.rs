@@ -4,8 +4,7 @@ use crate::{errors::spec_error, network::Network, running::interruptible, traffi
 use flitloom_core::{
     fabric::{Direction, Fabric},
     schedule::{
-        self as planning, Budget, Contention, Demand, Operation, PlannedPacket, Problem, RouteChoice,
-        Slicing, Solution,
+        self as planning, Budget, Contention, Demand, PlannedPacket, Problem, RouteChoice, Slicing, Solution,
     },
     traffic,
 };
@@ -16,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
+pub fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
     let rows = table.as_array();
     let demand = |row: numpy::ndarray::ArrayView1<'_, i64>| Demand {
@@ -28,7 +27,7 @@ fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
     rows.rows().into_iter().map(demand).collect()
 }
 
-fn route_choice(py: Python<'_>, name: &str) -> PyResult<RouteChoice> {
+pub fn route_choice(py: Python<'_>, name: &str) -> PyResult<RouteChoice> {
     Ok(match name {
         "dor" => RouteChoice::DimensionOrder,
         "balanced-ties" => RouteChoice::BalancedTies,
@@ -174,7 +173,11 @@ fn put_packets<'py>(
     )
 }
 
-fn planned(network: &Network, table: &PyReadonlyArray2<'_, i64>, routes: &[Vec<u8>]) -> Vec<PlannedPacket> {
+pub fn planned(
+    network: &Network,
+    table: &PyReadonlyArray2<'_, i64>,
+    routes: &[Vec<u8>],
+) -> Vec<PlannedPacket> {
     let fabric = network.inner.fabric();
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
     table
@@ -219,7 +222,8 @@ pub fn check_plan(
     planning::verify(network.inner.fabric(), &packets).map_err(|error| spec_error(py, "plan", error))
 }
 
-/// A plan as traffic; `channels` are the first virtual channels of the packets.
+/// A plan, or packets with routes, as traffic; `channels` are the first virtual channels of the
+/// packets. Errors name `place`. Packets of a node go in the order of their starts.
 #[pyfunction]
 pub fn plan_workload(
     py: Python<'_>,
@@ -227,12 +231,21 @@ pub fn plan_workload(
     table: PyReadonlyArray2<'_, i64>,
     routes: Vec<Vec<u8>>,
     channels: Vec<u8>,
+    place: &str,
 ) -> PyResult<Workload> {
     let fabric = network.inner.fabric();
     let packets = planned(network, &table, &routes);
+    for (index, packet) in packets.iter().enumerate() {
+        planning::check_route(fabric, index, packet).map_err(|error| spec_error(py, place, error))?;
+    }
+    let available = network.inner.router().channels;
+    if let Some(channel) = channels.iter().find(|&&channel| channel >= available) {
+        let text = format!("virtual channel {channel} is asked for, the router has {available}");
+        return Err(spec_error(py, place, text));
+    }
     planning::packet_list(fabric, &packets, &channels)
         .map(|list| Workload { inner: traffic::Workload::Packets(list) })
-        .map_err(|error| spec_error(py, "plan", error))
+        .map_err(|error| spec_error(py, place, error))
 }
 
 /// The lower bound on any schedule of the messages, and the classic one.
@@ -281,31 +294,4 @@ pub fn filtered_starts(
         (uses, description.length, domains.starts(job).collect())
     });
     Ok(Some(jobs.collect()))
-}
-
-/// The messages of a collective operation, phase by phase, and a bound on any algorithm for it.
-#[pyfunction]
-pub fn operation_phases<'py>(
-    py: Python<'py>,
-    network: &Network,
-    name: &str,
-    root: u32,
-    payload: u32,
-) -> PyResult<(Vec<Bound<'py, PyArray2<i64>>>, u64)> {
-    let shape = network.inner.fabric().shape();
-    let operation: Operation = name.parse().map_err(|error: String| spec_error(py, "operation", error))?;
-    let operation = match operation {
-        Operation::Broadcast { .. } => Operation::Broadcast { root },
-        other => other,
-    };
-    let phases = operation.phases(shape, payload).map_err(|error| spec_error(py, "operation", error))?;
-    let tables = phases.iter().map(|phase| {
-        let rows = phase.iter().flat_map(|demand| {
-            [demand.source, demand.destination, demand.length, demand.slices].map(i64::from)
-        });
-        numpy::ndarray::Array2::from_shape_vec((phase.len(), 4), rows.collect())
-            .map(|table| table.into_pyarray(py))
-            .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
-    });
-    Ok((tables.collect::<PyResult<Vec<_>>>()?, operation.bound(shape, payload)))
 }

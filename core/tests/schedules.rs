@@ -5,8 +5,8 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
-        Budget, Contention, Demand, Operation, PlanError, Problem, RouteChoice, Slicing, Solution, balance,
-        classic_bound, lower_bound, packet_list, planned_packets, solve, verify,
+        Budget, Contention, Demand, Group, Operation, PlanError, Problem, RouteChoice, Slicing, Solution,
+        balance, classic_bound, lower_bound, packet_list, planned_packets, solve, verify,
     },
     traffic::{Pattern, Purpose, Workload, draw_below},
 };
@@ -84,7 +84,7 @@ fn the_same_seed_gives_the_same_schedule() {
 fn all_to_all_on_4x4_is_optimal() {
     let shape = Shape::torus(&[4, 4]).unwrap();
     let fabric = Fabric::new(shape.clone());
-    let demands = Operation::AllToAll.phases(&shape, 7).unwrap().remove(0);
+    let demands = Operation::AllToAll.phases(&shape, &Group::all(&shape), 7).unwrap().remove(0);
     let found = check_plan(&fabric, &demands, Slicing::OneInterval, RouteChoice::BalancedTies, 100_000);
     assert_eq!(found.duration, found.bound);
 }
@@ -94,10 +94,11 @@ fn operations_deliver_to_everyone() {
     for sizes in [vec![4, 3], vec![5], vec![2, 3, 4]] {
         let shape = Shape::torus(&sizes).unwrap();
         let nodes = shape.nodes();
+        let group = Group::all(&shape);
         // Blocks known by every node: all-gather must spread all of them, a phase at a time.
         let mut known: Vec<Vec<bool>> =
             (0..nodes).map(|own| (0..nodes).map(|b| b == own).collect()).collect();
-        for phase in Operation::AllGather.phases(&shape, 3).unwrap() {
+        for phase in Operation::AllGather.phases(&shape, &group, 3).unwrap() {
             let before = known.clone();
             for demand in phase {
                 let block = (0..nodes).filter(|&block| before[demand.source as usize][block]);
@@ -107,7 +108,7 @@ fn operations_deliver_to_everyone() {
         assert!(known.iter().flatten().all(|&known| known));
         let mut reached = vec![false; nodes];
         reached[1] = true;
-        for phase in (Operation::Broadcast { root: 1 }).phases(&shape, 3).unwrap() {
+        for phase in (Operation::Broadcast { root: 1 }).phases(&shape, &group, 3).unwrap() {
             let before = reached.clone();
             for demand in phase {
                 assert!(before[demand.source as usize], "{sizes:?}: {demand:?} sends what it has not");

@@ -19,8 +19,11 @@ from flitloom.scheduling import (
     Operation,
     Plan,
     check_plan,
+    deadlock_certificate,
+    guarded_plans,
     read_plan,
     schedule,
+    spread,
     study_jitter,
 )
 from flitloom.simulation import lower_bound, run_experiment, simulate
@@ -67,6 +70,8 @@ __all__ = [
     "__version__",
     "check",
     "check_plan",
+    "deadlock_certificate",
+    "guarded_plans",
     "lower_bound",
     "read_experiment",
     "read_plan",
@@ -75,6 +80,7 @@ __all__ = [
     "run_experiment",
     "schedule",
     "simulate",
+    "spread",
     "stack",
     "study_jitter",
 ]

@@ -200,8 +200,38 @@ def schedule(
 ) -> dict[str, Any]: ...
 def check_plan(network: Network, table: NDArray[np.int64], routes: Sequence[bytes]) -> int: ...
 def plan_workload(
-    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], channels: bytes
+    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], channels: bytes, place: str
 ) -> Workload: ...
+def spread_plan(
+    network: Network,
+    table: NDArray[np.int64],
+    routes: Sequence[bytes],
+    together: bool,
+    target: int,
+    reach: int,
+    sweeps: int,
+    seed: int,
+) -> list[int]: ...
+def separate_channels(
+    network: Network, table: NDArray[np.int64], routes: Sequence[bytes]
+) -> tuple[int, list[int]] | None: ...
+def plan_dependencies(
+    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], channels: int, first: bytes
+) -> dict[str, Any]: ...
+def phase_bound(network: Network, messages: NDArray[np.int64], phases: Sequence[int], routes: str) -> int: ...
+def phases_respected(
+    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], phases: Sequence[int]
+) -> bool: ...
+def tighten_phases(
+    network: Network,
+    table: NDArray[np.int64],
+    routes: Sequence[bytes],
+    phases: Sequence[int],
+    bound: int,
+    seed: int,
+    moves: int,
+    seconds: float | None,
+) -> tuple[list[int], bool]: ...
 def schedule_bound(
     network: Network, messages: NDArray[np.int64], routes: str, interval: int | None, free: bool
 ) -> tuple[int, int]: ...
@@ -214,5 +244,5 @@ def filtered_starts(
     target: int,
 ) -> list[tuple[list[tuple[int, int]], int, list[int]]] | None: ...
 def operation_phases(
-    network: Network, name: str, root: int, payload: int
+    network: Network, name: str, root: int, payload: int, nodes: Sequence[int] | None
 ) -> tuple[list[NDArray[np.int64]], int]: ...

@@ -11,6 +11,7 @@ from flitloom.result import Result
 from flitloom.scheduling.plan import Plan
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import show
+from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Patterned
 
 #: Cells a link-time record may have (one byte each).
@@ -72,12 +73,8 @@ def simulate(
     >>> res.links.flits.sel(direction="+x").shape
     (16, 16)
     """
-    workload = None
     if isinstance(traffic, Plan):
-        workload = traffic.workload(network)
-        traffic = Packets(table=[tuple(row) for row in traffic.table.tolist()])
-        # The result cannot run again by itself: its spec has no room for routes.
-        links, packets = True, True
+        traffic = traffic.as_packets(network)
     if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
         raise SpecError(f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)")
     spec = Experiment(
@@ -88,8 +85,7 @@ def simulate(
         stop_at=stop_at,
         cycle_limit=cycle_limit,
     )
-    if workload is None:
-        workload = make_workload(network, traffic, seed)
+    workload = make_workload(network, traffic, seed)
     bound = _core.lower_bound(network._core, workload)
     if link_time:
         horizon = min(
@@ -171,6 +167,15 @@ def make_workload(
         case Load():
             to = make_destinations(network, traffic, seed)
             return _core.Workload.load(to, traffic.rate, traffic.length, traffic.cycles, seed)
+        case Packets() if traffic.routes:
+            table = np.array(traffic.table, dtype=np.int64)
+            routes = []
+            for number, route in enumerate(traffic.routes):
+                try:
+                    routes.append(read_route(route))
+                except SpecError as error:
+                    raise SpecError(f"traffic.routes[{number}]: {error}") from None
+            return _core.plan_workload(core, table, routes, bytes(traffic.channels), "traffic")
         case Packets():
             return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
         case _:

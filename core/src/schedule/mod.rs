@@ -7,29 +7,37 @@
 
 mod balance;
 mod bounds;
+mod dependent;
 mod domains;
 mod ejection;
 pub mod genetic;
 mod greedy;
+mod group;
 mod operations;
 mod plan;
 mod problem;
 mod routes;
+mod separation;
 mod solve;
+mod spread;
 mod symmetry;
 mod timeline;
 mod verify;
 
 pub use balance::{Balance, balance, load_bound};
 pub use bounds::{classic_bound, lower_bound};
+pub use dependent::{Dependencies, chain_bound, tighten};
 pub use domains::{Contention, Domains};
 pub use ejection::Budget;
 pub use greedy::{duration_of, greedy};
+pub use group::Group;
 pub use operations::Operation;
 pub use plan::{PlannedPacket, packet_list, planned_packets};
 pub use problem::{Demand, Job, Problem, Route, ScheduleError, Slicing, Use};
 pub use routes::{Path, RouteChoice};
+pub use separation::{Separation, dependencies, separate};
 pub use solve::{Progress, Solution, proven_bound, solve};
+pub use spread::{Spread, spread};
 pub use symmetry::Quotient;
 pub use timeline::Placement;
-pub use verify::{PlanError, verify};
+pub use verify::{PlanError, check_route, verify};

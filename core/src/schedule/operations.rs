@@ -1,8 +1,8 @@
-use super::{Demand, ScheduleError};
+use super::{Demand, Group, ScheduleError};
 use crate::fabric::{NodeId, Shape};
 use std::str::FromStr;
 
-/// A collective operation over all nodes, as phases of messages.
+/// A collective operation over a group of nodes, as phases of messages.
 ///
 /// A phase may use what the phases before it have delivered; the messages within one are
 /// independent. All-to-all is one phase. The others work dimension by dimension: all-gather and
@@ -35,63 +35,70 @@ impl Operation {
     /// header flit more.
     ///
     /// ```
-    /// use flitloom_core::{fabric::Shape, schedule::Operation};
+    /// use flitloom_core::{fabric::Shape, schedule::{Group, Operation}};
     /// let shape = Shape::torus(&[4, 4])?;
-    /// assert_eq!(Operation::AllToAll.phases(&shape, 7)?[0].len(), 16 * 15);
-    /// assert_eq!(Operation::AllGather.phases(&shape, 7)?.len(), 3 + 3);
+    /// let all = Group::all(&shape);
+    /// assert_eq!(Operation::AllToAll.phases(&shape, &all, 7)?[0].len(), 16 * 15);
+    /// assert_eq!(Operation::AllGather.phases(&shape, &all, 7)?.len(), 3 + 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// The root does not exist, or a message would be too long.
-    pub fn phases(self, shape: &Shape, payload: u32) -> Result<Vec<Vec<Demand>>, ScheduleError> {
-        let nodes = shape.nodes() as NodeId;
-        let largest = u64::from(payload) * u64::from(nodes);
+    /// The root does not take part, or a message would be too long.
+    pub fn phases(
+        self,
+        shape: &Shape,
+        group: &Group,
+        payload: u32,
+    ) -> Result<Vec<Vec<Demand>>, ScheduleError> {
+        let members = group.len() as u32;
+        let largest = u64::from(payload) * u64::from(members);
         if payload == 0 || largest > u64::from(super::Problem::MAX_LENGTH) {
             return Err(ScheduleError::TooMuch(largest));
         }
-        let message = |source, destination, length| Demand { source, destination, length, slices: 1 };
         Ok(match self {
             Self::AllToAll => {
-                let all = (0..nodes).flat_map(|source| {
-                    (0..nodes)
-                        .filter(move |&other| other != source)
-                        .map(move |other| message(source, other, payload + 1))
-                });
-                vec![all.collect()]
+                let nodes = group.nodes();
+                let others = |&source: &NodeId| {
+                    let to = nodes.iter().filter(move |&&other| other != source);
+                    to.map(move |&other| message(source, other, payload + 1))
+                };
+                vec![nodes.iter().flat_map(others).collect()]
             }
-            Self::AllGather => gather(shape, payload),
+            Self::AllGather => gather(group, payload),
             Self::ReduceScatter => {
-                let mut phases = gather(shape, payload);
+                let mut phases = gather(group, payload);
                 phases.reverse();
                 phases
             }
             Self::AllReduce => {
-                let mut phases = Self::ReduceScatter.phases(shape, payload)?;
-                phases.extend(gather(shape, payload));
+                let mut phases = Self::ReduceScatter.phases(shape, group, payload)?;
+                phases.extend(gather(group, payload));
                 phases
             }
             Self::Broadcast { root } => {
-                if root >= nodes {
-                    return Err(ScheduleError::Node { packet: 0, node: root, last: nodes - 1 });
-                }
-                broadcast(shape, root, payload + 1)
+                let Some(place) = group.place(root) else {
+                    let last = shape.nodes() as NodeId - 1;
+                    return Err(ScheduleError::Node { packet: 0, node: root, last });
+                };
+                broadcast(group, place, payload + 1)
             }
         })
     }
 
     /// A duration below which no algorithm can stay: the flits that one injection port must pass,
-    /// the last of them over one hop (two cycles more), or the longest way. What must be passed on
-    /// is counted once, with one header for all.
-    pub fn bound(self, shape: &Shape, payload: u32) -> u64 {
-        let others = shape.nodes() as u64 - 1;
+    /// the last of them over the shortest way, or the longest way. What must be passed on is counted
+    /// once, with one header for all.
+    pub fn bound(self, shape: &Shape, group: &Group, payload: u32) -> u64 {
+        let others = (group.len() as u64).saturating_sub(1);
         let payload = u64::from(payload);
+        let way = u64::from(group.nearest(shape)) + 1;
         match self {
-            Self::AllToAll => others * (payload + 1) + 2,
-            Self::AllGather | Self::ReduceScatter => others * payload + 1 + 2,
-            Self::AllReduce => 2 * others * payload + 1 + 2,
+            Self::AllToAll => others * (payload + 1) + way,
+            Self::AllGather | Self::ReduceScatter => others * payload + 1 + way,
+            Self::AllReduce => 2 * others * payload + 1 + way,
             Self::Broadcast { root } => {
-                let farthest = (0..shape.nodes() as NodeId).map(|node| shape.distance(root, node)).max();
+                let farthest = group.nodes().iter().map(|&node| shape.distance(root, node)).max();
                 payload + 1 + u64::from(farthest.unwrap_or(0)) + 1
             }
         }
@@ -115,35 +122,38 @@ impl FromStr for Operation {
     }
 }
 
-/// The node at the given coordinate of one dimension, the others as they are.
-fn moved(shape: &Shape, node: NodeId, dimension: usize, coordinate: u32) -> NodeId {
-    let old = shape.coordinate(node, dimension);
-    node - old * shape.stride(dimension) + coordinate * shape.stride(dimension)
+fn message(source: NodeId, destination: NodeId, length: u32) -> Demand {
+    Demand { source, destination, length, slices: 1 }
 }
 
-fn gather(shape: &Shape, payload: u32) -> Vec<Vec<Demand>> {
+/// The place that lies `distance` further along an axis of `size` places, around its end.
+fn further(place: u32, stride: u32, size: u32, distance: u32) -> u32 {
+    let own = place / stride % size;
+    place - own * stride + (own + distance) % size * stride
+}
+
+fn gather(group: &Group, payload: u32) -> Vec<Vec<Demand>> {
     let mut phases = Vec::new();
-    let mut block = payload;
-    for dimension in 0..shape.dimensions() {
-        let size = shape.size(dimension);
+    let (mut block, mut stride) = (payload, 1);
+    for size in group.sizes() {
         for _ in 1..size {
-            let send = |source: NodeId| {
-                let next = (shape.coordinate(source, dimension) + 1) % size;
-                let destination = moved(shape, source, dimension, next);
-                Demand { source, destination, length: block + 1, slices: 1 }
+            let send = |place: u32| {
+                let next = further(place, stride, size, 1);
+                message(group.node(place), group.node(next), block + 1)
             };
-            phases.push((0..shape.nodes() as NodeId).map(send).collect());
+            phases.push((0..group.len() as u32).map(send).collect());
         }
         block *= size;
+        stride *= size;
     }
     phases
 }
 
-fn broadcast(shape: &Shape, root: NodeId, length: u32) -> Vec<Vec<Demand>> {
+fn broadcast(group: &Group, root: u32, length: u32) -> Vec<Vec<Demand>> {
     let mut phases = Vec::new();
     let mut holders = vec![root];
-    for dimension in 0..shape.dimensions() {
-        let size = shape.size(dimension);
+    let mut stride = 1;
+    for size in group.sizes() {
         // Parts of the line, seen from the holder: distance of its first node, and nodes.
         let mut parts = vec![(0, size)];
         let mut reached = holders.clone();
@@ -158,17 +168,16 @@ fn broadcast(shape: &Shape, root: NodeId, length: u32) -> Vec<Vec<Demand>> {
                 }
                 next.push((first + half, nodes - half));
                 for &holder in &holders {
-                    let own = shape.coordinate(holder, dimension);
-                    let at = |distance: u32| moved(shape, holder, dimension, (own + distance) % size);
-                    let (source, destination) = (at(first), at(first + half));
-                    phase.push(Demand { source, destination, length, slices: 1 });
-                    reached.push(destination);
+                    let at = |distance| further(holder, stride, size, distance);
+                    phase.push(message(group.node(at(first)), group.node(at(first + half)), length));
+                    reached.push(at(first + half));
                 }
             }
             parts = next;
             phases.push(phase);
         }
         holders = reached;
+        stride *= size;
     }
     phases
 }

@@ -46,6 +46,40 @@ pub enum PlanError {
     },
 }
 
+/// Follows the route of packet `index` link by link.
+///
+/// # Errors
+/// A node that does not exist or has failed, no flits, or a route that does not lead from the source
+/// over working links to the destination.
+pub fn check_route(fabric: &Fabric, index: usize, packet: &PlannedPacket) -> Result<(), PlanError> {
+    let shape = fabric.shape();
+    for node in [packet.source, packet.destination] {
+        if node as usize >= shape.nodes() || !fabric.node_works(node) {
+            return Err(PlanError::Node(index, node));
+        }
+    }
+    if packet.length == 0 {
+        return Err(PlanError::Length(index));
+    }
+    let mut node = packet.source;
+    for (hop, &link) in packet.path.iter().enumerate() {
+        let fault = PlanError::Route { packet: index, hop, node };
+        if link as usize >= shape.nodes() * shape.directions() {
+            return Err(fault);
+        }
+        let (from, direction) = fabric.link_ends(link);
+        node = match fabric.working_neighbour(from, direction) {
+            Some(next) if from == node => next,
+            _ => return Err(fault),
+        };
+    }
+    if node != packet.destination {
+        let destination = packet.destination;
+        return Err(PlanError::End { packet: index, end: node, destination });
+    }
+    Ok(())
+}
+
 /// Checks a plan against the fabric alone and returns its duration in cycles.
 ///
 /// It follows every route link by link, notes who holds what from when on, and looks for two holders
@@ -54,50 +88,27 @@ pub enum PlanError {
 /// # Errors
 /// The first fault found.
 pub fn verify(fabric: &Fabric, packets: &[PlannedPacket]) -> Result<u64, PlanError> {
-    let shape = fabric.shape();
     let mut links: BTreeMap<LinkId, Vec<(u64, usize)>> = BTreeMap::new();
     let mut injection: BTreeMap<NodeId, Vec<(u64, usize)>> = BTreeMap::new();
     let mut ejection: BTreeMap<NodeId, Vec<(u64, usize)>> = BTreeMap::new();
     let mut duration = 0;
     for (index, packet) in packets.iter().enumerate() {
-        for node in [packet.source, packet.destination] {
-            if node as usize >= shape.nodes() || !fabric.node_works(node) {
-                return Err(PlanError::Node(index, node));
-            }
-        }
-        if packet.length == 0 {
-            return Err(PlanError::Length(index));
-        }
+        check_route(fabric, index, packet)?;
         injection.entry(packet.source).or_default().push((packet.start, index));
-        let mut node = packet.source;
-        let mut time = packet.start;
-        for (hop, &link) in packet.path.iter().enumerate() {
-            let fault = PlanError::Route { packet: index, hop, node };
-            if link as usize >= shape.nodes() * shape.directions() {
-                return Err(fault);
-            }
-            let (from, direction) = fabric.link_ends(link);
-            node = match fabric.working_neighbour(from, direction) {
-                Some(next) if from == node => next,
-                _ => return Err(fault),
-            };
+        for (&link, time) in packet.path.iter().zip(packet.start..) {
             links.entry(link).or_default().push((time, index));
-            time += 1;
         }
-        if node != packet.destination {
-            let destination = packet.destination;
-            return Err(PlanError::End { packet: index, end: node, destination });
-        }
+        let (node, time) = (packet.destination, packet.start + packet.path.len() as u64);
         ejection.entry(node).or_default().push((time, index));
         duration = duration.max(time + u64::from(packet.length) + 1);
     }
     let name = |link: &LinkId| {
         let (node, direction) = fabric.link_ends(*link);
-        format!("link {}{direction}", shape.describe(node))
+        format!("link {}{direction}", fabric.shape().describe(node))
     };
     check(packets, &mut links, name)?;
-    check(packets, &mut injection, |node| format!("injection at {}", shape.describe(*node)))?;
-    check(packets, &mut ejection, |node| format!("ejection at {}", shape.describe(*node)))?;
+    check(packets, &mut injection, |node| format!("injection at {}", fabric.shape().describe(*node)))?;
+    check(packets, &mut ejection, |node| format!("ejection at {}", fabric.shape().describe(*node)))?;
     Ok(duration)
 }
 

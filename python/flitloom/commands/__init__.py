@@ -20,6 +20,7 @@ VERBS = (
     "simulate",
     "stack",
     "schedule",
+    "jitter",
     "campaign",
     "route",
     "check",

@@ -32,23 +32,25 @@ def command(
 ) -> None:
     """Check a plan or routing tables.
 
-    Of a plan: every route, every port and link, the duration, the bound, and that the engine runs it in
-    the planned time under any arbitration scheme. Of tables: every pair, every hop, every rule, and
-    freedom from deadlock.
+    Of a plan: every route, every port and link, the duration, the bound, that the engine runs it in the
+    planned time under any arbitration scheme, and whether late nodes can cause a deadlock. Of tables: every
+    pair, every hop, every rule, and freedom from deadlock.
 
     Prints the shortest cycle of channels that can wait for each other if there is one. Ends with exit
     code 1 if anything is wrong with the routes.
 
     Example: flitloom check tables.json --certificate certificate.json
     """
+    from flitloom.commands.options import topology_fields
+    from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
-    from flitloom.commands.schedule import check_if_plan
     from flitloom.outputs import check_output
 
-    if check_if_plan(tables, as_json):
-        return
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
+    if is_plan(tables):
+        check_plan_file(tables, topology_fields(torus, mesh, None, fail), certificate, as_json)
+        return
     if fail and torus is None and mesh is None:
         raise SpecError("--fail belongs to a network named with --torus or --mesh")
     topology = None if torus is None and mesh is None else read_topology(torus, mesh, fail or [], None)

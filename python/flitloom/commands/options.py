@@ -64,6 +64,14 @@ def topology_fields(
     return fields
 
 
+def whole_numbers(text: str, place: str) -> list[int]:
+    """Whole numbers separated by commas."""
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
+        raise SpecError(f"{place} {text}: write whole numbers like 0,4,8")
+    return [int(part) for part in parts]
+
+
 def given(**fields: Any) -> dict[str, Any]:
     """The fields that were given, files as absolute paths."""
     return {

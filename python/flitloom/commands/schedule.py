@@ -1,4 +1,4 @@
-"""``flitloom schedule``, and the part of ``check`` and ``simulate`` that deals with plans."""
+"""``flitloom schedule``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,27 @@ def command(
     interval: Annotated[
         int | None, typer.Option(help="A given interval between slices. [default: the best]")
     ] = None,
-    guard: Annotated[int, typer.Option(help="Cycles kept free behind every packet, for late nodes.")] = 0,
+    root: Annotated[
+        int | None, typer.Option(help="Operation broadcast: the sender. [default: first]")
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(help="Operation: only these nodes, as 0-7,12 or node[0-7,12].", metavar="LIST"),
+    ] = None,
+    as_one: Annotated[
+        bool, typer.Option("--as-one", help="Operation: no barriers; a node goes on when it can.")
+    ] = False,
+    guard: Annotated[
+        str,
+        typer.Option(help="Cycles kept free behind every packet, or auto (with --jitter).", metavar="G"),
+    ] = "0",
+    jitter: Annotated[
+        int | None, typer.Option(help="With --guard auto: every node is late by 0 to this many cycles.")
+    ] = None,
+    separate: Annotated[
+        bool,
+        typer.Option("--separate", help="Virtual channels that keep late nodes from a deadlock, certified."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
     moves: Annotated[
         int | None, typer.Option(help="Placements to try. [default: 2000000, unless --time is given]")
@@ -77,6 +97,8 @@ def command(
       flitloom schedule --torus 16x16 --pattern shfl --payload 14 --slices 2 -o plan.json
       flitloom schedule --torus 16x16 --pattern brot --payload 14 --slices 2 --routes minimal --time 20s
       flitloom schedule --torus 4x4x4 --operation all-to-all --time 10s
+      flitloom schedule --torus 8x8 --operation all-reduce --nodes 0-15,20 --as-one
+      flitloom schedule --torus 16x16 --pattern brev --guard auto --jitter 8 -o plan.json
     """
     import sys
 
@@ -85,7 +107,7 @@ def command(
     from flitloom.errors import SpecError
     from flitloom.network import Network
     from flitloom.outputs import check_output
-    from flitloom.scheduling import Operation, schedule
+    from flitloom.scheduling import Operation, guarded_plans, schedule
     from flitloom.scheduling.search import MOVES
     from flitloom.simulation import simulate
     from flitloom.spec import Collective, TrafficMatrix
@@ -98,6 +120,12 @@ def command(
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
+    if operation is None and (nodes is not None or root is not None or as_one):
+        raise SpecError("--nodes, --root and --as-one belong to --operation")
+    if (guard == "auto") != (jitter is not None):
+        raise SpecError("--guard auto and --jitter J go together")
+    if guard != "auto" and not (guard.isascii() and guard.isdigit() and len(guard) <= 9):
+        raise SpecError(f"--guard {guard}: write a number of cycles, or auto")
     if moves is not None and seconds is not None:
         raise SpecError("give either --moves or --time")
     kind = "matrix" if matrix is not None else "collective"
@@ -114,26 +142,34 @@ def command(
     network = Network(experiment.topology)
     traffic: Collective | TrafficMatrix | Operation
     if operation is not None:
-        traffic = Operation(operation, payload)
+        members = None if nodes is None else tuple(_parse_nodes(nodes, network.nodes))
+        traffic = Operation(operation, payload, root, members)
     else:
         assert isinstance(experiment.traffic, Collective | TrafficMatrix)
         traffic = experiment.traffic
     begin = time.perf_counter()
     watcher = _watcher(begin) if sys.stderr.isatty() else None
-    plan = schedule(
-        network,
-        traffic,
-        method,
-        routes=routes,
-        free_slices=free_slices,
-        interval=interval,
-        guard=guard,
-        seed=seed,
-        moves=moves or MOVES,
-        seconds=None if seconds is None else read_time(seconds, "--time"),
-        cp_sat_seconds=0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
-        progress=watcher,
-    )
+    search: dict[str, Any] = {
+        "method": method,
+        "routes": routes,
+        "free_slices": free_slices,
+        "interval": interval,
+        "as_one": as_one,
+        "seed": seed,
+        "moves": moves or MOVES,
+        "seconds": None if seconds is None else read_time(seconds, "--time"),
+        "cp_sat_seconds": 0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
+    }
+    late: dict[str, Any] = {}
+    if jitter is None:
+        plan = schedule(network, traffic, guard=int(guard), progress=watcher, **search)
+        if separate:
+            plan = plan.separated()
+    else:
+        with screen.progress("guards") as progress:
+            tried = guarded_plans(network, traffic, jitter, separate=separate, progress=progress, **search)
+        plan = tried[0].plan
+        late = {"guard": plan.guard, "spread": plan.spread, "late": tried[0].mean}
     elapsed = time.perf_counter() - begin
     if watcher is not None and elapsed > screen.PATIENCE:
         screen.say("")
@@ -151,6 +187,9 @@ def command(
         "packets": len(plan.packets),
         "routes": plan.routes,
         "reproducible": plan.reproducible,
+        **late,
+        "algorithm_bound": plan.algorithm_bound,
+        "channels": plan.channels,
         "version": provenance.version(),
     }
     if isinstance(traffic, Collective):
@@ -169,6 +208,15 @@ def command(
         "lower bound": f"{plan.bound} cycles",
         "found in": f"{elapsed:.2f} s",
     }
+    if plan.algorithm_bound is not None:
+        rows["any algorithm"] = f"at least {plan.algorithm_bound} cycles"
+    if late:
+        kind = f"spare time spread against {plan.spread}" if plan.spread else f"guard of {plan.guard} cycles"
+        rows[f"late by 0-{jitter}"] = f"{late['late']:.1f} cycles on average, {kind}"
+    if plan.channels is not None:
+        rows["late nodes"] = f"no deadlock possible on {plan.channels} virtual channels"
+    elif plan.routes in ("any-order", "minimal"):
+        rows["late nodes"] = _deadlock_text(plan)
     if "unison" in fields:
         rows["unison"] = f"{fields['unison']} cycles, {_saved(plan.duration, fields['unison'])}"
         rows["stacked"] = f"{fields['stacked']} cycles, {_saved(plan.duration, fields['stacked'])}"
@@ -177,6 +225,24 @@ def command(
 
 def _saved(duration: int, other: Any) -> str:
     return f"{100 * (1 - duration / other):.1f} % saved"
+
+
+def _deadlock_text(plan: Plan) -> str:
+    """What can happen to a plan without channels of its own when nodes are late."""
+    from flitloom.scheduling.checking import late_dependencies
+
+    channels, cycle, _ = late_dependencies(plan)
+    if cycle:
+        return f"on time no channels are needed; late, {channels} can deadlock: take --separate"
+    return f"on time no channels are needed; late, no deadlock possible on {channels} virtual channels"
+
+
+def _parse_nodes(text: str, nodes: int) -> list[int]:
+    """A list of nodes in Slurm notation; bare numbers and ranges may stand without brackets."""
+    from flitloom.routing.nodes import parse_nodes
+
+    bare = text and set(text) <= set("0123456789,-")
+    return parse_nodes(f"node[{text}]" if bare else text, nodes, "--nodes")
 
 
 def _savings(
@@ -223,65 +289,3 @@ def read_time(text: str, place: str) -> float:
     if not 0 < value <= 1e9:
         raise SpecError(f"{place} {text}: write a time like 60s or 2m")
     return value
-
-
-def check_if_plan(file: Path, as_json: bool) -> bool:
-    """Check a file that is a plan; False if it is not."""
-    from flitloom.commands import screen
-    from flitloom.scheduling import check_plan, read_plan
-
-    try:
-        with file.open(encoding="utf-8") as opened:
-            start = opened.read(200)
-    except (OSError, UnicodeDecodeError):
-        return False
-    if '"flitloom plan' not in start:
-        return False
-    report = check_plan(read_plan(file))
-    if as_json:
-        screen.print_json(report)
-    else:
-        for scheme, duration in report["simulated"].items():
-            screen.echo(f"simulated  {duration} cycles with {scheme}")
-        screen.echo(f"duration   {report['duration']}")
-        screen.echo(f"bound      {report['bound']}")
-        for line in report["problems"]:
-            screen.echo(f"  {line}")
-        screen.echo("passed" if report["passed"] else "FAILED")
-    if not report["passed"]:
-        raise typer.Exit(1)
-    return True
-
-
-def simulate_plan(
-    file: Path,
-    router: dict[str, Any],
-    jitter: int | None,
-    trials: int,
-    seed: int,
-    separate: bool,
-    as_json: bool,
-    chart: Path | None,
-) -> None:
-    """Simulate a plan as it is, or with late nodes."""
-    from flitloom.commands import screen
-    from flitloom.network import Network
-    from flitloom.scheduling import read_plan, study_jitter
-    from flitloom.simulation import simulate
-    from flitloom.spec import Router
-
-    plan = read_plan(file)
-    network = Network(plan.network().topology, Router(**router))
-    if jitter is not None:
-        fields: dict[str, Any] = study_jitter(
-            network, plan, jitter, trials, seed, separate=separate
-        ).summary()
-    else:
-        result = simulate(network, plan, link_time=chart is not None)
-        if chart is not None:
-            result.plot_link_time(chart)
-        fields = {"duration": result.duration, "planned": plan.duration, "bound": plan.bound}
-    if as_json:
-        screen.print_json(fields)
-    else:
-        screen.print_fields(fields)

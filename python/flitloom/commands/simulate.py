@@ -71,7 +71,8 @@ def command(
     ] = None,
     trials: Annotated[int, typer.Option(help="With --jitter: simulations, each with its own delays.")] = 100,
     separate: Annotated[
-        bool, typer.Option("--separate", help="With --jitter: YX packets in virtual channels of their own.")
+        bool,
+        typer.Option("--separate", help="With --jitter: virtual channels against deadlocks of late nodes."),
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
@@ -96,26 +97,6 @@ def command(
         check_output(out, (".nc",), "--out")
     if chart is not None:
         check_output(chart, (".png", ".pdf", ".svg"), "--chart")
-    if plan is not None:
-        from flitloom.commands.schedule import simulate_plan
-
-        simulate_plan(
-            plan,
-            options.given(
-                channels=channels,
-                buffer=buffer,
-                latency=latency,
-                flow_control=flow_control,
-                arbitration=arbitration,
-            ),
-            jitter,
-            trials,
-            seed or 1,
-            separate,
-            json,
-            chart,
-        )
-        return
     fields = read_fields(spec) if spec is not None else {}
     traffic = options.given(
         pattern=pattern,
@@ -149,7 +130,13 @@ def command(
     options.merge(fields, options.given(seed=seed, stop_at=stop_at, cycle_limit=cycle_limit))
     for setting in settings or []:
         change(fields, setting)
-    experiment = build_experiment(fields, spec.parent if spec is not None else Path())
+    folder = spec.parent if spec is not None else Path()
+    if plan is not None:
+        from flitloom.commands.plans import simulate_plan
+
+        simulate_plan(plan, fields, folder, jitter, trials, separate, json, out, chart)
+        return
+    experiment = build_experiment(fields, folder)
     result = run_experiment(experiment, packets=out is not None, link_time=chart is not None)
     if chart is not None:
         result.plot_link_time(chart)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.network import Network
 from flitloom.scheduling.plan import Plan
 from flitloom.spec import Router
+
+#: Largest delay of a node, in cycles.
+LONGEST = 1 << 20
+
+#: Makes the workload of one trial from the delay of every node.
+Late = Callable[[NDArray[np.int64]], _core.Workload]
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,36 @@ class JitterStudy:
         return fields
 
 
+def check_jitter(jitter: int, trials: int) -> None:
+    """Refuse delays and numbers of trials that make no sense."""
+    if not 0 <= jitter <= LONGEST:
+        raise SpecError(f"jitter: {jitter} is out of range; it must be 0 to 2^20 cycles")
+    if not 1 <= trials <= 1_000_000:
+        raise SpecError(f"trials: {trials} is out of range; it must be 1 to 1000000")
+
+
+def late_durations(network: Network, late: Late, jitter: int, trials: int, key: tuple[int, int]) -> list[int]:
+    """Durations of trials whose delays are a function of the key alone; -1 for a deadlock."""
+    random = np.random.Generator(np.random.Philox(np.random.SeedSequence(key)))
+    durations = []
+    for _ in range(trials):
+        workload = late(random.integers(0, jitter + 1, network.nodes))
+        try:
+            raw = _core.simulate(network._core, workload, None, None, False, False, False)
+            durations.append(int(raw["duration"]))
+        except DeadlockError:
+            durations.append(-1)
+    return durations
+
+
+def with_channels(network: Network, plan: Plan) -> Network:
+    """The network, with as many virtual channels as the plan needs."""
+    if plan.channels is None or network.channels >= plan.channels:
+        return network
+    router = Router(**{**network.router.model_dump(), "channels": plan.channels})
+    return Network(network.topology, router)
+
+
 def study_jitter(
     network: Network, plan: Plan, jitter: int, trials: int = 100, seed: int = 1, *, separate: bool = False
 ) -> JitterStudy:
@@ -58,8 +96,7 @@ def study_jitter(
     seed : int
         Seed of the delays.
     separate : bool
-        Twice the virtual channels, the upper half for packets that do not go in dimension order (YX), so
-        that XY and YX packets never wait for each other in a circle.
+        Virtual channels that keep late nodes from a deadlock (`Plan.separated`), as many as that takes.
 
     Examples
     --------
@@ -69,36 +106,24 @@ def study_jitter(
     >>> fl.study_jitter(net, plan, jitter=0, trials=1).plan == [plan.duration]
     True
     """
-    if not 0 <= jitter <= 1 << 20:
-        raise SpecError(f"jitter: {jitter} is out of range; it must be 0 to 2^20 cycles")
-    if not 1 <= trials <= 1_000_000:
-        raise SpecError(f"trials: {trials} is out of range; it must be 1 to 1000000")
+    check_jitter(jitter, trials)
     plan.require(network)
+    if separate and plan.channels is None:
+        plan = plan.separated()
+    network = with_channels(network, plan)
     directions = plan.directions()
-    channels: list[int] = []
-    if separate:
-        usual = network.channels
-        router = network.router.model_copy(update={"channels": 2 * usual})
-        network = Network(network.topology, Router(**router.model_dump()))
-        channels = [0 if list(route) == sorted(route) else usual for route in directions]
+    channels = bytes(plan.first_channels() if plan.channels else [])
     unison = plan.table.copy()
     # Slices and messages of a node keep their order and leave back to back.
     unison[:, 3] = 0
-    together = _core.plan_workload
-    random = np.random.Generator(np.random.Philox(seed))
-    results: tuple[list[int], list[int]] = ([], [])
-    for _ in range(trials):
-        delays = random.integers(0, jitter + 1, network.nodes)
+
+    def together(delays: NDArray[np.int64]) -> _core.Workload:
         shifted = unison.copy()
-        shifted[:, 3] += delays[shifted[:, 0]]
-        workloads = (
-            plan.workload(network, delays, channels),
-            together(network._core, shifted, directions, bytes(channels)),
-        )
-        for durations, workload in zip(results, workloads, strict=True):
-            try:
-                raw = _core.simulate(network._core, workload, None, None, False, False, False)
-                durations.append(int(raw["duration"]))
-            except DeadlockError:
-                durations.append(-1)
-    return JitterStudy(jitter, *results)
+        shifted[:, 3] = delays[shifted[:, 0]]
+        return _core.plan_workload(network._core, shifted, directions, channels, "plan")
+
+    durations = [
+        late_durations(network, late, jitter, trials, (seed, 0))
+        for late in (lambda delays: plan.workload(network, delays), together)
+    ]
+    return JitterStudy(jitter, *durations)

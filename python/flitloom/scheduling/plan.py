@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pydantic
@@ -14,48 +13,36 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from flitloom import _core
+from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import write_text
-from flitloom.spec import DIMENSION_NAMES, Topology
-from flitloom.spec.base import explain
+from flitloom.spec import Collective, Packets, Topology, TrafficMatrix
+from flitloom.spec.base import explain, show
+from flitloom.spec.legs import read_route
+
+if TYPE_CHECKING:
+    from flitloom.scheduling.operation import Operation
 
 #: Form of plan files; readers refuse others.
 FORMAT: Literal["flitloom plan 1"] = "flitloom plan 1"
-_LEG = re.compile(r"([+-])([a-z])([1-9][0-9]*)")
 
 
 class PlannedPacket(BaseModel):
     """One packet of a plan."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    source: int = Field(ge=0, description="Sending node.")
-    destination: int = Field(ge=0, description="Receiving node.")
+    source: int = Field(ge=0, lt=LIMITS["nodes"], description="Sending node.")
+    destination: int = Field(ge=0, lt=LIMITS["nodes"], description="Receiving node.")
     start: int = Field(ge=0, le=2**40, description="Cycle in which its first flit is injected.")
     length: int = Field(ge=1, le=2**20, description="Flits, the header included.")
-    slice: int = Field(default=0, ge=0, description="Which slice of its message it is.")
+    slice: int = Field(default=0, ge=0, lt=2**32, description="Which slice of its message it is.")
     route: str = Field(description="Directions and numbers of hops, in order: '+x3 -y2'; empty if none.")
+    channel: int = Field(default=0, ge=0, lt=LIMITS["channels"], description="First virtual channel.")
 
     def directions(self) -> bytes:
         """Indices of the directions of all hops."""
-        hops = bytearray()
-        for leg in self.route.split():
-            match = _LEG.fullmatch(leg)
-            if match is None or match[2] not in DIMENSION_NAMES:
-                raise SpecError(f"route: {leg!r} is not understood; write legs like '+x3 -y2'")
-            hops += bytes([2 * DIMENSION_NAMES.index(match[2]) + (match[1] == "-")]) * int(match[3])
-        return bytes(hops)
-
-
-def route_text(directions: bytes) -> str:
-    """A route as legs."""
-    legs: list[list[int]] = []
-    for index in directions:
-        if legs and legs[-1][0] == index:
-            legs[-1][1] += 1
-        else:
-            legs.append([index, 1])
-    return " ".join(f"{'+-'[index % 2]}{DIMENSION_NAMES[index // 2]}{hops}" for index, hops in legs)
+        return read_route(self.route)
 
 
 class Plan(BaseModel):
@@ -88,18 +75,40 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
     format: Literal["flitloom plan 1"] = FORMAT
-    duration: int = Field(ge=0, description="Duration in cycles.")
-    bound: int = Field(ge=0, description="Proven lower bound on the duration, in cycles.")
+    duration: int = Field(ge=0, le=2**42, description="Duration in cycles.")
+    bound: int = Field(ge=0, le=2**42, description="Proven lower bound on the duration, in cycles.")
     optimal: bool = Field(description="Whether the duration is the bound.")
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
     traffic: str = Field(description="What is sent, in words.")
     method: str = Field(description="How it was found.")
     routes: str = Field(description="dor, balanced-ties, any-order or minimal.")
-    interval: int | None = Field(default=None, description="Given interval between slices, in cycles.")
+    interval: int | None = Field(
+        default=None, ge=1, le=2**20, description="Given interval between slices, in cycles."
+    )
     free_slices: bool = Field(default=False, description="Whether every slice has a time of its own.")
-    guard: int = Field(default=0, ge=0, description="Cycles kept free behind every packet.")
-    phases: list[int] = Field(default=[], description="Cycles at which the phases of an operation begin.")
-    seed: int = Field(default=1, description="Seed of the search.")
+    guard: int = Field(default=0, ge=0, le=1024, description="Cycles kept free behind every packet.")
+    phases: list[Annotated[int, Field(ge=0, le=2**42)]] = Field(
+        default=[], description="Cycles at which the phases of an operation begin."
+    )
+    spread: int = Field(
+        default=0,
+        ge=0,
+        le=2**20,
+        description="Delay in cycles against which spare time was spread; 0 if it was not.",
+    )
+    channels: int | None = Field(
+        default=None,
+        ge=1,
+        le=LIMITS["channels"],
+        description="Virtual channels under which late nodes cannot cause a deadlock, if separated.",
+    )
+    operation: dict[str, Any] | None = Field(
+        default=None, description="The collective operation: name, payload, root and nodes (null: all)."
+    )
+    algorithm_bound: int | None = Field(
+        default=None, ge=0, le=2**42, description="Bound for any algorithm of the operation, in cycles."
+    )
+    seed: int = Field(default=1, ge=0, lt=2**64, description="Seed of the search.")
     reproducible: bool = Field(
         default=True, description="False if the search was ended by time: another run may differ."
     )
@@ -142,16 +151,81 @@ class Plan(BaseModel):
         if (mine.sizes, mine.wraps) != (other.sizes, other.wraps):
             raise SpecError(f"plan.topology: the plan is for {mine}, the network is {other}")
 
-    def workload(
-        self, network: Network, delays: NDArray[np.int64] | None = None, channels: list[int] | None = None
-    ) -> _core.Workload:
+    def require_traffic(
+        self, network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int = 1
+    ) -> None:
+        """Refuse traffic with other messages than those of the plan, whatever their order."""
+        from flitloom.scheduling.search import phases_of
+
+        phases, _, words = phases_of(network, traffic, seed)
+        wanted = sorted(map(tuple, np.concatenate(phases).tolist()))
+        if wanted != sorted(map(tuple, messages_of(self).tolist())):
+            raise SpecError(f"plan.traffic: the plan is for {self.traffic}, not for {words}")
+
+    def first_channels(self) -> list[int]:
+        """Virtual channels in which the packets enter their first links."""
+        return [packet.channel for packet in self.packets]
+
+    def separated(self) -> Plan:
+        """The same plan with virtual channels that keep late nodes from a deadlock.
+
+        Routes in dimension order (XY) and in the opposite order (YX) get channels of their own; routes
+        with more bends the lowest channels under which no cycle of waiting can close.
+
+        Raises
+        ------
+        SpecError
+            No such channels were found; a router has at most 8.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), routes="any-order")
+        >>> plan.separated().channels
+        5
+        """
+        network = self.network()
+        found = _core.separate_channels(network._core, self.table, self._checked_routes(network))
+        if found is None:
+            raise SpecError(
+                f"plan: no {LIMITS['channels']} virtual channels were found that keep these routes from a "
+                "deadlock; take fewer kinds of routes (dor or any-order)"
+            )
+        channels, first = found
+        packets = [
+            packet.model_copy(update={"channel": channel})
+            for packet, channel in zip(self.packets, first, strict=True)
+        ]
+        return self.model_copy(update={"channels": channels, "packets": packets})
+
+    def _checked_routes(self, network: Network) -> list[bytes]:
+        directions = self.directions()
+        _core.plan_workload(network._core, self.table, directions, b"", "plan")
+        return directions
+
+    def as_packets(self, network: Network) -> Packets:
+        """The packets with their starts, routes and, if the router has enough, their channels."""
+        self.require(network)
+        order = np.lexsort((self.table[:, 3], self.table[:, 0])).tolist()
+        first = self.first_channels()
+        # On time no packet waits, and channels change nothing.
+        separate = self.channels is not None and network.channels >= self.channels
+        return Packets(
+            table=[tuple(row) for row in self.table[order].tolist()],
+            routes=[self.packets[index].route for index in order],
+            channels=[first[index] for index in order] if separate else [],
+        )
+
+    def workload(self, network: Network, delays: NDArray[np.int64] | None = None) -> _core.Workload:
         """The core's form of it; `delays` (per node, in cycles) shift all starts of a node."""
         self.require(network)
         table = self.table
         if delays is not None:
             table = table.copy()
             table[:, 3] += delays[table[:, 0]]
-        return _core.plan_workload(network._core, table, self.directions(), bytes(channels or []))
+        enough = self.channels is not None and (delays is not None or network.channels >= self.channels)
+        first = bytes(self.first_channels()) if enough else b""
+        return _core.plan_workload(network._core, table, self.directions(), first, "plan")
 
 
 def read_plan(file: str | Path) -> Plan:
@@ -168,10 +242,12 @@ def read_plan(file: str | Path) -> Plan:
         raise SpecError(f"plan: {file} cannot be read: {error}") from None
     try:
         fields = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise SpecError(f"plan: {file} is not JSON: {error}") from None
-    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
-        raise SpecError(f'plan: {file} has no "format": "{FORMAT}"; is it a plan of this version?')
+    form = fields.get("format") if isinstance(fields, dict) else None
+    if form != FORMAT:
+        found = f'its "format" is {show(form)}' if isinstance(form, str) else 'it has no "format"'
+        raise SpecError(f'plan: {file} is no plan that this version reads: {found}, not "{FORMAT}"')
     try:
         return Plan(**fields)
     except pydantic.ValidationError as error:
@@ -194,55 +270,3 @@ def messages_of(plan: Plan) -> NDArray[np.int64]:
             )
         last[3] += 1
     return np.array(messages, dtype=np.int64).reshape(-1, 4)
-
-
-def check_plan(plan: Plan) -> dict[str, Any]:
-    """Check a plan by means that share nothing with the search.
-
-    Every route is followed link by link; no two packets may hold a port or link at once; duration and
-    lower bound are computed anew; the engine simulates it under several arbitration schemes.
-
-    Returns
-    -------
-    dict
-        ``passed``, ``problems`` (a list of messages), ``duration``, ``bound``, ``simulated``.
-    """
-    network = plan.network()
-    problems: list[str] = []
-    duration = bound = None
-    simulated: dict[str, int] = {}
-    try:
-        routes = plan.directions()
-        duration = _core.check_plan(network._core, plan.table, routes)
-    except SpecError as error:
-        return {"passed": False, "problems": [str(error)], "duration": None, "bound": None, "simulated": {}}
-    if duration != plan.duration:
-        problems.append(f"duration: the file says {plan.duration}, the packets take {duration}")
-    if not plan.phases:
-        try:
-            bound = _core.schedule_bound(
-                network._core, messages_of(plan), plan.routes, plan.interval, plan.free_slices
-            )[0]
-        except SpecError as error:
-            problems.append(str(error))
-    if bound is not None and bound < plan.bound and not plan.method.endswith("cp-sat"):
-        problems.append(f"bound: the file says {plan.bound}, only {bound} can be proven")
-    if plan.optimal != (plan.duration == plan.bound):
-        problems.append("optimal: does not agree with duration and bound")
-    if plan.bound > duration:
-        problems.append(f"bound: {plan.bound} is above the duration")
-    from flitloom.spec import Router
-
-    for scheme in ("C00", "C04", "C09"):
-        same = Network(network.topology, Router(arbitration=scheme))
-        raw = _core.simulate(same._core, plan.workload(same), None, None, False, False, False)
-        simulated[scheme] = int(raw["duration"])
-        if simulated[scheme] != duration:
-            problems.append(f"simulated with {scheme}: {simulated[scheme]} cycles instead of {duration}")
-    return {
-        "passed": not problems,
-        "problems": problems,
-        "duration": duration,
-        "bound": bound,
-        "simulated": simulated,
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,10 @@ from flitloom import _core, provenance
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.scheduling.cp_sat import finish
-from flitloom.scheduling.plan import Plan, PlannedPacket, route_text
+from flitloom.scheduling.operation import Operation, operation_phases
+from flitloom.scheduling.plan import Plan, PlannedPacket
 from flitloom.spec import Collective, Packets, TrafficMatrix
+from flitloom.spec.legs import route_text
 
 #: How a plan is found: searched for until it is proven optimal or the budget ends, or at once.
 METHODS = ("exact", "greedy")
@@ -22,32 +23,6 @@ METHODS = ("exact", "greedy")
 ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
 #: Placements tried if nothing else is said.
 MOVES = 2_000_000
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A collective operation over all nodes.
-
-    Parameters
-    ----------
-    name : str
-        all-to-all, all-gather, reduce-scatter, all-reduce (rings per dimension) or broadcast.
-    payload : int
-        Block of one node, in flits; every message carries a header flit more.
-    root : int
-        The node that broadcasts.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-to-all", payload=7))
-    >>> plan.duration, plan.optimal
-    (125, True)
-    """
-
-    name: str
-    payload: int = 7
-    root: int = 0
 
 
 def schedule(
@@ -59,6 +34,7 @@ def schedule(
     free_slices: bool = False,
     interval: int | None = None,
     guard: int = 0,
+    as_one: bool = False,
     seed: int = 1,
     moves: int = MOVES,
     seconds: float | None = None,
@@ -84,6 +60,9 @@ def schedule(
         A given interval; by default the best, which is back to back.
     guard : int
         Cycles kept free behind every packet, for nodes that are late.
+    as_one : bool
+        Let every node of an operation go on as soon as what it needs has arrived, instead of phase by
+        phase.
     seed, moves : int
         Seed of the search and placements it may try; the result is a function of both.
     seconds : float, optional
@@ -117,8 +96,12 @@ def schedule(
         raise SpecError(f"moves: {moves} is out of range; at least one placement must be tried")
     if seconds is not None and not 0 < seconds <= 1e9:
         raise SpecError(f"seconds: {seconds} is out of range; a limit is above 0")
+    if interval is not None and not 1 <= interval <= 2**20:
+        raise SpecError(f"interval: {interval} is out of range; it must be 1 to 2^20 cycles")
+    if not 0 <= seed < 2**64:
+        raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
     operation = isinstance(traffic, Operation)
-    phases, bound, words = _phases(network, traffic, seed)
+    phases, bound, words = phases_of(network, traffic, seed)
     if routes is None:
         routes = "balanced-ties" if operation else "dor"
     if seconds is not None:
@@ -153,8 +136,17 @@ def schedule(
             method, cp_sat_seconds = "greedy", 0.0
     last = found[-1]
     duration = begins[-1] + int(last["duration"])
+    algorithm_bound = bound if operation else None
+    stopped = any(raw["stopped"] for raw in found)
     if len(phases) == 1:
         bound = max(bound, int(last["bound"]))
+    else:
+        sizes = [len(phase) for phase in phases]
+        own = _core.phase_bound(network._core, np.concatenate(phases), sizes, routes)
+        bound = max(bound, own)
+    if as_one and len(phases) > 1:
+        stopped |= _without_barriers(network, found, sizes, bound, seed, moves, seconds)
+        duration, begins = _core.check_plan(network._core, *_joined(found)), begins[:1]
     packets = [
         PlannedPacket(
             source=row[0],
@@ -178,15 +170,45 @@ def schedule(
         interval=interval,
         free_slices=free_slices,
         guard=guard,
-        phases=begins if len(phases) > 1 else [],
+        phases=begins if len(begins) > 1 else [],
+        operation=traffic.fields() if isinstance(traffic, Operation) else None,
+        algorithm_bound=algorithm_bound,
         seed=seed,
-        reproducible=seconds is None and not any(raw["stopped"] for raw in found),
+        reproducible=seconds is None and not stopped,
         version=provenance.version(),
         packets=packets,
     )
 
 
-def _phases(
+def _joined(found: list[dict[str, Any]]) -> tuple[NDArray[np.int64], list[bytes]]:
+    """The packets of all phases: table and routes."""
+    return np.concatenate([raw["table"] for raw in found]), [
+        route for raw in found for route in raw["routes"]
+    ]
+
+
+def _without_barriers(
+    network: Network,
+    found: list[dict[str, Any]],
+    sizes: list[int],
+    bound: int,
+    seed: int,
+    moves: int,
+    seconds: float | None,
+) -> bool:
+    """Shorten a schedule in phases in place, its barriers lifted; whether it was interrupted."""
+    table, routes = _joined(found)
+    starts, interrupted = _core.tighten_phases(
+        network._core, table, routes, sizes, bound, seed, moves, seconds
+    )
+    end = 0
+    for raw, size in zip(found, sizes, strict=True):
+        raw["table"][:, 3] = starts[end : end + size]
+        end += size
+    return interrupted
+
+
+def phases_of(
     network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int
 ) -> tuple[list[NDArray[np.int64]], int, str]:
     """The messages phase by phase, a bound known beforehand, and words for the file."""
@@ -194,16 +216,8 @@ def _phases(
 
     match traffic:
         case Operation():
-            if not 1 <= traffic.payload <= 2**20:
-                raise SpecError(
-                    f"operation.payload: {traffic.payload} is out of range; it must be 1 to 2^20 flits"
-                )
-            if not 0 <= traffic.root < network.nodes:
-                raise SpecError(
-                    f"operation.root: node {traffic.root} does not exist; nodes are 0 to {network.nodes - 1}"
-                )
-            phases, bound = _core.operation_phases(network._core, traffic.name, traffic.root, traffic.payload)
-            return phases, bound, f"{traffic.name}, payload {traffic.payload}"
+            phases, bound = operation_phases(network, traffic)
+            return phases, bound, str(traffic)
         case Collective():
             to = make_destinations(network, traffic, seed)
             length = traffic.payload // traffic.slices + 1

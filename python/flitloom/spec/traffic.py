@@ -137,6 +137,12 @@ class Packets(SpecModel):
     table : path or sequence of (source, destination, length, start[, slice])
         The packets, or a CSV file with the columns source, destination, length, start and slice (the
         last is optional): nodes, flits with the header, the first cycle in which the packet may leave.
+    routes : sequence of str, optional
+        The route of every packet, as ``"+x3 -y2"``; dimension order without. The packets of a node are
+        then listed in the order of their starts.
+    channels : sequence of int, optional
+        With routes: the virtual channel in which every packet enters its first link (one higher at a
+        dateline); 0 without.
 
     Examples
     --------
@@ -154,10 +160,28 @@ class Packets(SpecModel):
         BeforeValidator(packet_table),
         Field(min_length=1),
     ]
+    routes: tuple[str, ...] = ()
+    channels: tuple[Annotated[int, whole(0, LIMITS["channels"] - 1)], ...] = ()
 
     if TYPE_CHECKING:
 
         def __init__(self, table: Any = None, **fields: Any) -> None: ...
+
+    @model_validator(mode="after")
+    def _one_route_per_packet(self) -> Any:
+        for name, given in (("routes", self.routes), ("channels", self.channels)):
+            if given and len(given) != len(self.table):
+                raise problem(
+                    f"{name} has {len(given)} entries; one per packet ({len(self.table)}) is needed"
+                )
+        if self.channels and not self.routes:
+            raise problem("channels need routes")
+        latest: dict[int, int] = {}
+        for number, (source, _, _, start, _) in enumerate(self.table if self.routes else ()):
+            if start < latest.get(source, 0):
+                raise problem(f"table[{number}]: with routes, a node's packets are listed by their starts")
+            latest[source] = start
+        return self
 
 
 class TrafficMatrix(SpecModel):

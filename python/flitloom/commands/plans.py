@@ -1,0 +1,112 @@
+"""The part of ``check`` and ``simulate`` that deals with plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def is_plan(file: Path) -> bool:
+    """Whether a file is, or once was, a plan."""
+    if file.suffix != ".json":
+        return False
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return '"flitloom plan' in text or '"packets"' in text
+
+
+def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | None, as_json: bool) -> None:
+    """Check a plan and, if its channels can not deadlock, write the certificate."""
+    from flitloom.commands import screen
+    from flitloom.network import Network
+    from flitloom.scheduling import check_plan, read_plan
+    from flitloom.scheduling.checking import write_certificate
+    from flitloom.spec import Topology
+
+    plan = read_plan(file)
+    if topology:
+        plan.require(Network(Topology(**topology)))
+    report = check_plan(plan)
+    if as_json:
+        screen.print_json(report)
+    else:
+        for scheme, duration in report["simulated"].items():
+            screen.echo(f"simulated  {duration} cycles with {scheme}")
+        screen.echo(f"duration   {report['duration']}")
+        screen.echo(f"bound      {report['bound']}")
+        if report["cycle"] is not None:
+            danger = f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
+            screen.echo(f"late       {danger} ({report['channels']} virtual channels)")
+        for line in report["problems"]:
+            screen.echo(f"  {line}")
+        screen.echo("passed" if report["passed"] else "FAILED")
+    if certificate is not None and report["cycle"] is not None:
+        write_certificate(plan, certificate)
+    if not report["passed"]:
+        raise typer.Exit(1)
+
+
+def simulate_plan(
+    file: Path,
+    fields: dict[str, Any],
+    folder: Path,
+    jitter: int | None,
+    trials: int,
+    separate: bool,
+    as_json: bool,
+    out: Path | None,
+    chart: Path | None,
+) -> None:
+    """Simulate a plan as it is, or with late nodes; what else `fields` say of it must agree with it."""
+    from flitloom.commands import screen
+    from flitloom.errors import SpecError
+    from flitloom.network import Network
+    from flitloom.scheduling import read_plan, study_jitter
+    from flitloom.scheduling.jitter import with_channels
+    from flitloom.simulation import simulate
+    from flitloom.spec import Load, Router, Topology
+    from flitloom.spec.experiment import build_experiment
+
+    plan = read_plan(file)
+    topology = Topology(**fields["topology"]) if "topology" in fields else plan.network().topology
+    network = Network(topology, Router(**fields.get("router", {})))
+    plan.require(network)
+    seed = fields.get("seed", 1)
+    traffic = {name: value for name, value in fields.get("traffic", {}).items() if name != "kind"}
+    if traffic:
+        expected = build_experiment(
+            {"topology": topology.model_dump(), "traffic": fields["traffic"], "seed": seed}, folder
+        ).traffic
+        if isinstance(expected, Load):
+            raise SpecError("plan: a random load has no plan")
+        plan.require_traffic(network, expected, seed)
+    if jitter is not None:
+        if out is not None or chart is not None:
+            raise SpecError("--out and --chart show one simulation; leave out --jitter")
+        summary: dict[str, Any] = study_jitter(
+            network, plan, jitter, trials, seed, separate=separate
+        ).summary()
+    else:
+        if fields.get("router", {}).get("channels") is None:
+            network = with_channels(network, plan)
+        result = simulate(
+            network,
+            plan,
+            stop_at=fields.get("stop_at"),
+            cycle_limit=fields.get("cycle_limit"),
+            packets=out is not None,
+            link_time=chart is not None,
+        )
+        if chart is not None:
+            result.plot_link_time(chart)
+        if out is not None:
+            result.to_netcdf(out)
+        summary = {"duration": result.duration, "planned": plan.duration, "bound": plan.bound}
+    if as_json:
+        screen.print_json(summary)
+    else:
+        screen.print_fields(summary)

@@ -1,0 +1,97 @@
+"""Collective operations as phases of messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.network import Network
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A collective operation over all nodes or some.
+
+    Nodes that form a box keep the rings of the dimensions; any other set is one ring along a walk through
+    the network.
+
+    Parameters
+    ----------
+    name : str
+        all-to-all, all-gather, reduce-scatter, all-reduce (rings per dimension) or broadcast.
+    payload : int
+        Block of one node, in flits; every message carries a header flit more.
+    root : int, optional
+        The node that broadcasts; the first by default.
+    nodes : sequence of int, optional
+        The nodes that take part; by default all.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-to-all", payload=7))
+    >>> plan.duration, plan.optimal
+    (125, True)
+    >>> part = fl.Operation("all-gather", nodes=[0, 1, 2, 3, 8])
+    >>> fl.schedule(fl.Network(fl.Torus(4, 4)), part).algorithm_bound
+    31
+    """
+
+    name: str
+    payload: int = 7
+    root: int | None = None
+    nodes: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.nodes is not None:
+            object.__setattr__(self, "nodes", tuple(self.nodes))
+
+    def fields(self) -> dict[str, Any]:
+        """Its parts as plain values."""
+        nodes = None if self.nodes is None else list(self.nodes)
+        return {"name": self.name, "payload": self.payload, "root": self.root, "nodes": nodes}
+
+    def __str__(self) -> str:
+        part = "" if self.nodes is None else f" of {len(self.nodes)} nodes"
+        return f"{self.name}{part}, payload {self.payload}"
+
+
+def operation_phases(network: Network, operation: Operation) -> tuple[list[NDArray[np.int64]], int]:
+    """The messages of every phase, and a lower bound for any algorithm in cycles.
+
+    Raises
+    ------
+    SpecError
+        The operation is unknown, or does not fit the network.
+    """
+    if not _whole(operation.payload) or not 1 <= operation.payload <= 2**20:
+        raise SpecError(f"operation.payload: {operation.payload} is out of range; it must be 1 to 2^20 flits")
+    last = network.nodes - 1
+    nodes = operation.nodes
+    if nodes is not None:
+        for node in nodes:
+            if not _whole(node) or not 0 <= node <= last:
+                raise SpecError(f"operation.nodes: node {node} does not exist; nodes are 0 to {last}")
+        if len(set(nodes)) != len(nodes):
+            raise SpecError("operation.nodes: a node is named twice")
+        if len(nodes) < 2:
+            raise SpecError("operation.nodes: an operation needs at least two nodes")
+    root = operation.root
+    if root is None:
+        root = 0 if nodes is None else min(nodes)
+    if not _whole(root) or not 0 <= root <= last:
+        raise SpecError(f"operation.root: node {root} does not exist; nodes are 0 to {last}")
+    if nodes is not None and root not in nodes and operation.name == "broadcast":
+        raise SpecError(f"operation.root: node {root} does not take part")
+    return _core.operation_phases(
+        network._core, str(operation.name), root, operation.payload, None if nodes is None else list(nodes)
+    )
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
