@@ -7,8 +7,8 @@ use crate::{
 use flitloom_core::{
     router::Arbitration,
     schedule::genetic::{
-        Acceptance, Case, Chromosome, Evaluation, GeneticError, Groups, IntervalLimit, Objective, Record,
-        Settings, SortKey, Ties, extrapolate, replay, search,
+        Acceptance, Beginning, Case, Chromosome, Evaluation, GeneticError, Groups, IntervalLimit, Objective,
+        Record, Settings, SortKey, Ties, extrapolate, replay, search,
     },
     traffic::Collective,
 };
@@ -67,6 +67,8 @@ pub struct SettingsFields {
     ties: String,
     lifetime: u32,
     watchdog: u32,
+    beginning: String,
+    timing_step: u64,
     acceptance: String,
     interval_limit: String,
     objective: String,
@@ -99,6 +101,12 @@ impl SettingsFields {
             },
             lifetime: self.lifetime,
             watchdog: self.watchdog,
+            beginning: match &self.beginning[..] {
+                "uniform" => Beginning::Uniform,
+                "random" => Beginning::Random,
+                other => return unknown("beginning", other),
+            },
+            timing_step: self.timing_step,
             acceptance: match &self.acceptance[..] {
                 "not-worse" => Acceptance::NotWorse,
                 "better" => Acceptance::Better,

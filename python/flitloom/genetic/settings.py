@@ -35,6 +35,12 @@ class GeneticSettings(SpecModel):
         Generations after which a chromosome that has not improved begins anew [0, 100, 200]; 0 for never.
     watchdog : int
         Generations without a new best after which all begin anew [0, 100, 200]; excludes a lifetime.
+    beginning : str
+        Values of new chromosomes: uniform (no delays, one scheme for all ports, one order for all port
+        lists, drawn per chromosome; then mutated once) or random. The papers do not say.
+    timing_step : int
+        Largest change of a delay or of the interval in one mutation, in cycles; 0 for any value within
+        the limits, as the papers may be read.
     acceptance : str
         A mutated child survives if it is not-worse (cup-stacking-2022) or only if it is better
         (cup-stacking-extended-2023).
@@ -70,6 +76,8 @@ class GeneticSettings(SpecModel):
     ties: Annotated[str, one_of("random", "age")] = "random"
     lifetime: Annotated[int, whole(0, _COUNT)] = 0
     watchdog: Annotated[int, whole(0, _COUNT)] = 0
+    beginning: Annotated[str, one_of("uniform", "random")] = "uniform"
+    timing_step: Annotated[int, whole(0, _COUNT)] = 8
     acceptance: Annotated[str, one_of("not-worse", "better")] = "not-worse"
     interval_limit: Annotated[str, one_of("height", "thickness")] = "height"
     objective: Annotated[str, one_of("duration", "thickness", "estimate")] = "duration"

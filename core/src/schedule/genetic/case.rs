@@ -168,7 +168,7 @@ pub(super) struct GeneSpace {
     /// Number of values per gene.
     pub counts: Vec<u32>,
     first_interval: u64,
-    default_list: Vec<u8>,
+    pub default_list: Vec<u8>,
     base: Chromosome,
     ports: usize,
     channels: usize,
@@ -303,5 +303,48 @@ impl GeneSpace {
         }
         list.extend(self.default_list.iter().filter(|port| !meeting.contains(port)));
         list
+    }
+}
+
+/// The number of the order in which the given ports come in `order`, as in [`GeneSpace::port_list`].
+pub(super) fn list_number(meeting: &[u8], order: &[u8]) -> u32 {
+    let mut left = meeting.to_vec();
+    let (mut number, mut weight) = (0, 1);
+    for port in order.iter().filter(|port| meeting.contains(port)) {
+        let place = left.iter().position(|other| other == port).unwrap_or(0);
+        number += weight * place as u32;
+        weight *= left.len() as u32;
+        left.remove(place);
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::{Fabric, Shape},
+        router::RouterConfig,
+        traffic::Pattern,
+    };
+
+    #[test]
+    fn numbers_of_orders_come_back() {
+        let shape = Shape::torus(&[8, 8]).unwrap();
+        let destinations = Pattern::BitReverse.destinations(&shape, 0).unwrap();
+        let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+        let collective = Collective { payload: 14, slices: 2, interval: 9, ..Collective::default() };
+        let case = Case::new(&network, &destinations, collective, Groups::FULL).unwrap();
+        let limits = Limits { height: 9, thickness: 9, first_interval: 1, last_interval: 2, last_delay: 1 };
+        let space = GeneSpace::new(&case, &limits);
+        let mut seen = 0;
+        for (gene, &count) in space.genes.iter().zip(&space.counts) {
+            let Gene::PortList(_, meeting) = gene else { continue };
+            for value in 0..count {
+                assert_eq!(list_number(meeting, &space.port_list(meeting, value)), value);
+                seen += 1;
+            }
+        }
+        assert!(seen > 100);
     }
 }

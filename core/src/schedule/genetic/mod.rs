@@ -22,5 +22,5 @@ pub use chromosome::Chromosome;
 pub use evaluation::{Evaluation, Objective, SortKey};
 pub use record::{Generation, Record};
 pub use search::{Search, SearchOutcome, search};
-pub use settings::{Acceptance, GeneticError, IntervalLimit, Settings, Ties};
+pub use settings::{Acceptance, Beginning, GeneticError, IntervalLimit, Settings, Ties};
 pub use stacking::{Extrapolation, extrapolate, replay};

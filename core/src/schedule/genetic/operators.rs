@@ -1,9 +1,13 @@
 //! Initialisation, mutation and crossover: which genes get which values. All draws are functions of
 //! the seed, the chromosome's place, the generation and the gene.
 
-use super::case::GeneSpace;
+use super::{
+    Beginning, Settings,
+    case::{Gene, GeneSpace, list_number},
+};
 use crate::{
     fabric::NodeId,
+    router::ChannelScheme,
     traffic::{Purpose, draw, draw_below},
 };
 
@@ -24,19 +28,85 @@ fn stream(generation: u32) -> u64 {
 pub(super) fn initialise(
     space: &GeneSpace,
     values: &[u32],
-    seed: u64,
+    settings: &Settings,
     place: usize,
     generation: u32,
     changes: &mut Vec<Change>,
 ) {
     changes.clear();
+    let (seed, node) = (settings.seed, place as NodeId);
+    let uniform =
+        (settings.beginning == Beginning::Uniform).then(|| Uniform::new(space, settings, place, generation));
     for (gene, (&old, &count)) in values.iter().zip(&space.counts).enumerate() {
         let index = stream(generation) + gene as u64;
-        let new = draw_below(seed, place as NodeId, Purpose::GeneValue, index, count);
+        let start = uniform.as_ref().and_then(|uniform| uniform.value(space.gene(gene)));
+        let mutates = || draw(seed, node, Purpose::Mutation, index) <= threshold(settings.mutation_rate);
+        let new = match start {
+            Some(value) if !matches!(space.gene(gene), Gene::Delay(_)) || !mutates() => value,
+            _ => {
+                let step = if start.is_some() { step(space.gene(gene), settings) } else { 0 };
+                let (first, count) = window(start.unwrap_or(0), count, step);
+                first + draw_below(seed, node, Purpose::GeneValue, index, count)
+            }
+        };
         if new != old {
             changes.push(Change { gene: gene as u32, old, new });
         }
     }
+}
+
+/// Values that are the same everywhere.
+struct Uniform {
+    scheme: u32,
+    order: Vec<u8>,
+}
+
+impl Uniform {
+    fn new(space: &GeneSpace, settings: &Settings, place: usize, generation: u32) -> Self {
+        // The last draws of the generation; genes take the first.
+        let below = |count: u32, number: u32| {
+            let index = stream(generation) + u64::from(u32::MAX - number);
+            draw_below(settings.seed, place as NodeId, Purpose::GeneValue, index, count)
+        };
+        let mut left = space.default_list.clone();
+        let order =
+            (1..=left.len() as u32).rev().map(|count| left.remove(below(count, count) as usize)).collect();
+        Self { scheme: below(ChannelScheme::ALL.len() as u32, 0), order }
+    }
+
+    /// The value of a gene; none if it begins at random.
+    fn value(&self, gene: &Gene) -> Option<u32> {
+        match gene {
+            Gene::Interval => None,
+            Gene::Delay(_) => Some(0),
+            Gene::Scheme(..) => Some(self.scheme),
+            Gene::PortList(_, meeting) => Some(list_number(meeting, &self.order)),
+        }
+    }
+}
+
+/// Largest change of a gene in one mutation.
+fn step(gene: &Gene, settings: &Settings) -> u64 {
+    match gene {
+        Gene::Interval | Gene::Delay(_) => settings.timing_step,
+        Gene::Scheme(..) | Gene::PortList(..) => 0,
+    }
+}
+
+/// A probability as a share of all draws.
+fn threshold(rate: f64) -> u64 {
+    (rate * 2.0_f64.powi(64)) as u64
+}
+
+/// First value and number of values that are at most `step` (0: any) from a value below `count`.
+fn window(value: u32, count: u32, step: u64) -> (u32, u32) {
+    let step = match step {
+        0 => count,
+        step => u32::try_from(step).unwrap_or(u32::MAX),
+    };
+    let first = value.saturating_sub(step);
+    let last = value.saturating_add(step).min(count - 1);
+    (first, last - first + 1)
 }
 
 /// Draws how many genes in a row stay as they are, each with the same probability.
@@ -69,18 +139,19 @@ pub(super) fn mutate(
     space: &GeneSpace,
     gaps: &Gaps,
     values: &[u32],
-    seed: u64,
+    settings: &Settings,
     place: usize,
     generation: u32,
     changes: &mut Vec<Change>,
 ) {
     changes.clear();
-    let node = place as NodeId;
+    let (seed, node) = (settings.seed, place as NodeId);
     let change = |gene: usize| {
+        let (first, count) = window(values[gene], space.counts[gene], step(space.gene(gene), settings));
         // One of the other values.
         let index = stream(generation) + gene as u64;
-        let step = draw_below(seed, node, Purpose::GeneValue, index, space.counts[gene] - 1);
-        let new = if step < values[gene] { step } else { step + 1 };
+        let new = first + draw_below(seed, node, Purpose::GeneValue, index, count - 1);
+        let new = if new < values[gene] { new } else { new + 1 };
         Change { gene: gene as u32, old: values[gene], new }
     };
     let (mut gene, mut draws) = (0, 0);
@@ -107,7 +178,7 @@ pub(super) fn pairs(chromosomes: usize, count: usize) -> impl Iterator<Item = (u
 
 /// Genes of the stronger chromosome that the child of a pair takes over.
 pub(super) fn cross(stronger: &[u32], child: &mut [u32], rate: f64, seed: u64, pair: usize, generation: u32) {
-    let threshold = (rate * 2.0_f64.powi(64)) as u64;
+    let threshold = threshold(rate);
     for (gene, (child, &value)) in child.iter_mut().zip(stronger).enumerate() {
         if draw(seed, pair as NodeId, Purpose::Crossover, stream(generation) + gene as u64) <= threshold {
             *child = value;
@@ -124,6 +195,15 @@ mod tests {
         let expected = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (0, 4)];
         assert_eq!(pairs(50, 7).collect::<Vec<_>>(), expected);
         assert_eq!(pairs(4, 100).count(), 6);
+    }
+
+    #[test]
+    fn steps_stay_within_their_limits() {
+        assert_eq!(window(5, 100, 2), (3, 5));
+        assert_eq!(window(1, 100, 2), (0, 4));
+        assert_eq!(window(99, 100, 2), (97, 3));
+        assert_eq!(window(40, 100, 0), (0, 100));
+        assert_eq!(window(40, 100, u64::MAX), (0, 100));
     }
 
     #[test]

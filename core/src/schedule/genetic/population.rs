@@ -206,10 +206,10 @@ fn make_child(
     for change in individual.rejected.drain(..) {
         space.apply(evaluator, lane, change.gene as usize, change.old);
     }
-    let (seed, values) = (settings.seed, &individual.values);
+    let values = &individual.values;
     match individual.step {
-        Step::Initialise => initialise(space, values, seed, place, generation, &mut individual.changes),
-        Step::Mutate => mutate(space, gaps, values, seed, place, generation, &mut individual.changes),
+        Step::Initialise => initialise(space, values, settings, place, generation, &mut individual.changes),
+        Step::Mutate => mutate(space, gaps, values, settings, place, generation, &mut individual.changes),
         Step::Cross => {}
         Step::Rest => individual.changes.clear(),
     }

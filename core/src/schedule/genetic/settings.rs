@@ -32,6 +32,17 @@ pub enum IntervalLimit {
     Thickness,
 }
 
+/// Values of the genes with which a chromosome begins. The interval begins at random.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// The same everywhere, then mutated once: no delays, one scheme for all ports, one order for all
+    /// port lists, drawn per chromosome. The search leads away from what is there without it.
+    #[default]
+    Uniform,
+    /// Any values within the limits.
+    Random,
+}
+
 /// Parameters of one genetic search. The defaults are values used in cup-stacking-extended-2023, A.3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -61,6 +72,11 @@ pub struct Settings {
     /// `wd`: generations without a new best score after which all chromosomes begin anew: 0 for
     /// never (of 0, 100, 200). Excludes a lifetime.
     pub watchdog: u32,
+    /// How chromosomes begin: uniform. The papers do not say.
+    pub beginning: Beginning,
+    /// Largest change of a delay or of the interval in one mutation: 8 cycles; 0 for any value within
+    /// the limits, as the papers may be read. Steps find what single draws do not.
+    pub timing_step: u64,
     /// Which of parent and child survives a tie.
     pub acceptance: Acceptance,
     /// Upper limit of the interval.
@@ -100,6 +116,8 @@ impl Default for Settings {
             ties: Ties::default(),
             lifetime: 0,
             watchdog: 0,
+            beginning: Beginning::default(),
+            timing_step: 8,
             acceptance: Acceptance::default(),
             interval_limit: IntervalLimit::default(),
             objective: Objective::default(),
