@@ -108,6 +108,7 @@ impl SettingsFields {
             },
             timing_step: self.timing_step,
             acceptance: match &self.acceptance[..] {
+                "not-later" => Acceptance::NotLater,
                 "not-worse" => Acceptance::NotWorse,
                 "better" => Acceptance::Better,
                 other => return unknown("acceptance", other),

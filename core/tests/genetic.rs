@@ -63,7 +63,7 @@ fn simulate(chromosome: &Chromosome, slices: u32, options: &Options) -> (u64, u6
 #[test]
 fn engines_and_short_cuts_do_not_change_a_decision() {
     for groups in [Groups::FULL, Groups::WITHOUT_TIMING, Groups::TIMING] {
-        for acceptance in [Acceptance::NotWorse, Acceptance::Better] {
+        for acceptance in [Acceptance::NotLater, Acceptance::NotWorse, Acceptance::Better] {
             let plain = Settings { planes: false, skip_unused: false, acceptance, ..small() };
             let expected = run(groups, 2, &plain);
             let skipping = run(groups, 2, &Settings { skip_unused: true, ..plain.clone() });

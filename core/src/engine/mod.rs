@@ -9,7 +9,7 @@ mod sweep;
 
 pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
 pub use network::{Network, NetworkError};
-pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint};
+pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint, lateness};
 pub use sweep::stack;
 
 use crate::{probe::NoProbe, traffic::Workload};

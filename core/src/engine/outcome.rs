@@ -25,6 +25,9 @@ pub struct Outcome {
     pub latency_sum: u64,
     /// Order-independent fingerprint of all tail ejections (cycle and node); see [`fingerprint`].
     pub fingerprint: u64,
+    /// Sum over delivered packets of [`lateness`] of the tail's ejection. Of two runs of equal
+    /// duration, the one in which fewer packets are about as late as the last one has less.
+    pub lateness: u128,
     /// Cycle in which the last operation of a message graph was complete; `None` for other
     /// workloads.
     pub makespan: Option<u64>,
@@ -35,6 +38,11 @@ pub fn fingerprint(cycle: u64, node: NodeId) -> u64 {
     let key = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(node).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     let key = (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     key ^ (key >> 32)
+}
+
+/// The share of one tail ejection in [`Outcome::lateness`]: the fourth power of its cycle.
+pub fn lateness(cycle: u64) -> u128 {
+    u128::from(cycle).pow(4)
 }
 
 /// A virtual channel that waits in a deadlock: the buffer it is, and what its front flit wants.

@@ -63,6 +63,7 @@ pub fn totals(outcome: &Outcome) -> Totals {
         packets_injected: outcome.packets_injected,
         latency_sum: outcome.latency_sum,
         fingerprint: outcome.fingerprint,
+        lateness: outcome.lateness,
     }
 }
 

@@ -153,6 +153,7 @@ pub struct Totals {
     pub packets_injected: u64,
     pub latency_sum: u64,
     pub fingerprint: u64,
+    pub lateness: u128,
 }
 
 /// How a simulation ended.
@@ -213,6 +214,7 @@ impl Run {
         for packet in self.packets.iter().filter(|packet| packet.tail < cycle) {
             totals.packets_delivered += 1;
             totals.latency_sum += packet.tail - packet.start;
+            totals.lateness += u128::from(packet.tail).pow(4);
             let share = flitloom_core::engine::fingerprint(packet.tail, packet.destination);
             totals.fingerprint = totals.fingerprint.wrapping_add(share);
         }

@@ -350,6 +350,7 @@ impl<'a> Simulator<'a> {
             totals.packets_delivered += 1;
             self.routers[node as usize].received += 1;
             totals.latency_sum += cycle - start;
+            totals.lateness += u128::from(cycle).pow(4);
             totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
             let injected = self.injected[source as usize][number as usize];
             let head = self.heads[source as usize][number as usize];

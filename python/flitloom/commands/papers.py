@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder for pictures and data [figures: .].")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
+    searches: Annotated[
+        int | None, typer.Option(min=1, max=1440, help="Genetic searches per value at most [4].")
+    ] = None,
     quick: Annotated[
         bool | None, typer.Option("--quick/--full", help="A smaller budget, or the paper's.")
     ] = None,
@@ -66,7 +70,7 @@ def run(
                 tasks[text] = bar.add_task(text, total=total)
             bar.update(tasks[text], completed=done, total=total)  # type: ignore[arg-type]
 
-        report = reproduce(identifier, Context(folder, threads, seed, quick, progress))
+        report = reproduce(identifier, Context(folder, threads, seed, quick, progress, searches))
     if json_:
         screen.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
     else:
@@ -90,7 +94,7 @@ def show(report: Report) -> None:
             cell = by_place.get((row, column))
             if cell is None:
                 texts.append("")
-            elif cell.status == "not reproduced":
+            elif cell.status in ("not reproduced", "not reached", "beaten"):
                 texts.append(f"{text(cell.ours)} ({text(cell.paper)})")
             else:
                 texts.append(text(cell.ours))
@@ -100,8 +104,17 @@ def show(report: Report) -> None:
     Console(width=10_000).print(table)
     published = [cell for cell in report.cells if cell.paper is not None]
     if published:
-        reproduced = sum(cell.status == "reproduced" for cell in published)
-        screen.echo(f"{reproduced} of {len(published)} published values reproduced, others in parentheses.")
+        counts = Counter(cell.status for cell in published)
+        if counts["reproduced"] + counts["not reproduced"]:
+            screen.echo(
+                f"{counts['reproduced']} of {counts['reproduced'] + counts['not reproduced']} "
+                "published values reproduced, others in parentheses."
+            )
+        if searched := counts["reached"] + counts["beaten"] + counts["not reached"]:
+            screen.echo(
+                f"{counts['reached'] + counts['beaten']} of {searched} published values reached, "
+                f"{counts['beaten']} of them beaten; published values in parentheses where different."
+            )
     for remark in report.remarks:
         screen.echo(f"Note: {remark}")
     screen.echo(f"Source: {report.source}")

@@ -42,8 +42,9 @@ class GeneticSettings(SpecModel):
         Largest change of a delay or of the interval in one mutation, in cycles; 0 for any value within
         the limits, as the papers may be read.
     acceptance : str
-        A mutated child survives if it is not-worse (cup-stacking-2022) or only if it is better
-        (cup-stacking-extended-2023).
+        A mutated child survives if it is not-worse (cup-stacking-2022), only if it is better
+        (cup-stacking-extended-2023), or, of equal score, if it is not-later: if the sum of the fourth
+        powers of its packets' delivery times is not larger; crossover sorts ties likewise.
     interval_limit : str
         Upper limit of the interval: the height of a slice less its length (A.3), or its thickness less
         its length (Eq. 5).
@@ -78,7 +79,7 @@ class GeneticSettings(SpecModel):
     watchdog: Annotated[int, whole(0, _COUNT)] = 0
     beginning: Annotated[str, one_of("uniform", "random")] = "uniform"
     timing_step: Annotated[int, whole(0, _COUNT)] = 8
-    acceptance: Annotated[str, one_of("not-worse", "better")] = "not-worse"
+    acceptance: Annotated[str, one_of("not-later", "not-worse", "better")] = "not-later"
     interval_limit: Annotated[str, one_of("height", "thickness")] = "height"
     objective: Annotated[str, one_of("duration", "thickness", "estimate")] = "duration"
     estimated_slices: Annotated[int, whole(1, 1 << 20)] = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flitloom.papers.cup_stacking import ROUTER_REMARK, SCHEMES
-from flitloom.papers.cup_stacking_genetic import columns, remark, searches
+from flitloom.papers.cup_stacking_genetic import searches, table
 from flitloom.papers.report import Context, Report
 
 IDENTIFIER = "cup-stacking-extended-2023/table-3"
@@ -22,5 +22,5 @@ PUBLISHED = {
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""
     campaigns = [searches(scheme, context, genes="timing", arbitrations=[scheme]) for scheme in SCHEMES]
-    cells = columns(PUBLISHED, campaigns, context)
-    return Report(IDENTIFIER, TITLE, cells, [remark(context), ROUTER_REMARK])
+    cells, remark = table(PUBLISHED, campaigns, context)
+    return Report(IDENTIFIER, TITLE, cells, [remark, ROUTER_REMARK])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flitloom.papers.cup_stacking import ROUTER_REMARK
-from flitloom.papers.cup_stacking_genetic import columns, remark, searches
+from flitloom.papers.cup_stacking_genetic import searches, table
 from flitloom.papers.report import Context, Report
 
 IDENTIFIER = "cup-stacking-extended-2023/table-6"
@@ -38,5 +38,5 @@ ITEMS: dict[str, dict[str, Any]] = {
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""
     campaigns = [searches(name, context, genetic=fields) for name, fields in ITEMS.items()]
-    cells = columns(PUBLISHED, campaigns, context)
-    return Report(IDENTIFIER, TITLE, cells, [remark(context), ROUTER_REMARK])
+    cells, remark = table(PUBLISHED, campaigns, context)
+    return Report(IDENTIFIER, TITLE, cells, [remark, ROUTER_REMARK])

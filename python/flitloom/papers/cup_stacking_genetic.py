@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,10 @@ from flitloom.papers.report import Cell, Context
 #: Finished searches of all tables, in the output folder.
 STORE = "flitloom-papers.sqlite"
 
+#: Rows of finished searches by campaign and pattern.
+Found = dict[str, dict[str, list[dict[str, Any]]]]
+Table = tuple[list[Cell], str]
+
 #: The papers' parameters (cup-stacking-extended-2023, A.3): 288 combinations, five runs each.
 GRID: dict[str, list[Any]] = {
     "mutation_rate": [0.1, 0.05, 0.02],
@@ -24,28 +30,42 @@ GRID: dict[str, list[Any]] = {
     "watchdog": [0, 100, 200],
 }
 
-#: Remarks on what was run.
-QUICK_REMARK = (
-    "--quick: one search of 100 generations per cell with default parameters, instead of the papers' 1440 "
-    "searches of 1000 generations; --full runs those and resumes where it was stopped. Values above the "
-    "papers' are not reached."
-)
-FULL_REMARK = "--full: the papers' 1440 searches per cell; finished ones are kept in " + STORE + "."
+#: Searches per value at most.
+BUDGET = 4
+
+#: Whether the rows of a campaign's finished searches of one pattern reach the published values.
+Reached = Callable[[Campaign, str, list[dict[str, Any]]], bool]
 
 
-def remark(context: Context) -> str:
+def remark(context: Context, found: Found) -> str:
     """What was run."""
-    return FULL_REMARK if context.quick is False else QUICK_REMARK
+    counts = [len(rows) for patterns in found.values() for rows in patterns.values()]
+    if context.quick:
+        kind = "of 100 generations with default parameters (--quick)"
+    elif context.quick is False:
+        kind = f"with the papers' parameters (--full; finished ones are kept in {STORE})"
+    else:
+        kind = (
+            f"with default parameters (finished ones are kept in {STORE})"
+            if context.folder
+            else ("with default parameters")
+        )
+    return (
+        f"{sum(counts)} searches {kind}, {min(counts)} to {max(counts)} per value, each until the published "
+        "one was reached; the papers ran 1440 per value."
+    )
 
 
 def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Campaign:
-    """The searches behind one column: the papers' budget, or a small one."""
+    """The searches behind one column: the papers' parameters, or default ones."""
     genetic = fields.pop("genetic", {})
     grid = fields.pop("grid", GRID)
-    budget: dict[str, Any] = {"grid": grid, "repeats": 5, "restarts": "one"}
-    if context.quick is not False:
+    budget: dict[str, Any] = {"repeats": context.searches or BUDGET}
+    if context.quick:
         genetic = {"generations": 100, "training": 10, **genetic}
-        budget = {}
+        budget = {"repeats": context.searches or 1}
+    elif context.quick is False:
+        budget = {"grid": grid, "repeats": 5, "restarts": "one"}
     return parse_campaign(
         {
             "name": name,
@@ -60,27 +80,53 @@ def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Cam
     )
 
 
-def run(campaigns: list[Campaign], context: Context) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Run campaigns; rows of their finished searches by campaign and pattern."""
-    jobs: list[Job] = [job for campaign in campaigns for job in campaign.jobs()]
-    store = Store((context.folder or Path()) / STORE if context.quick is False else ":memory:")
+def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
+    """Run campaigns, every pattern until the published values are reached."""
+    waiting: dict[tuple[str, str], list[Job]] = {}
+    for campaign in campaigns:
+        for job in campaign.jobs():
+            waiting.setdefault((campaign.name, job.spec["collective"]["pattern"]), []).append(job)
+    if context.quick is False and context.searches:
+        waiting = {key: jobs[: context.searches] for key, jobs in waiting.items()}
+    by_name = {campaign.name: campaign for campaign in campaigns}
+    found: Found = {name: {} for name in by_name}
+    lasting = context.folder is not None or context.quick is False
+    store = Store((context.folder or Path()) / STORE if lasting else ":memory:")
+    total, done = len(waiting), 0
+    # Spawned processes share no locks or threads with this one.
+    pool = ProcessPoolExecutor(context.threads, mp_context=get_context("spawn"))
+    progress = context.step("published values")
     try:
-        run_campaign(jobs, store, workers=context.threads, progress=context.step("searches"))
-        found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-        for row in store.rows(jobs):
-            found.setdefault(row["campaign"], {}).setdefault(row["pattern"], []).append(row)
+        while waiting:
+            run_campaign([jobs[0] for jobs in waiting.values()], store, executor=pool)
+            for key, jobs in list(waiting.items()):
+                rows = found[key[0]].setdefault(key[1], [])
+                rows += store.rows([jobs.pop(0)])
+                if not jobs or reached(by_name[key[0]], key[1], rows):
+                    del waiting[key]
+                    done += 1
+            if progress:
+                progress(done, total)
     finally:
+        pool.shutdown(wait=True, cancel_futures=True)
         store.close()
     return found
 
 
-def columns(
-    published: Mapping[str, tuple[int, ...]], campaigns: list[Campaign], context: Context
-) -> list[Cell]:
-    """A column of best durations per campaign, beside the published rows."""
-    found = run(campaigns, context)
-    return [
-        Cell(pattern, campaign.name, paper, min(row["duration"] for row in found[campaign.name][pattern]))
+def table(published: Mapping[str, tuple[int, ...]], campaigns: list[Campaign], context: Context) -> Table:
+    """A column of best durations per campaign, beside the published rows, and what was run."""
+    column = {campaign.name: number for number, campaign in enumerate(campaigns)}
+
+    def least(rows: list[dict[str, Any]]) -> int:
+        return int(min(row["duration"] for row in rows))
+
+    def reached(campaign: Campaign, pattern: str, rows: list[dict[str, Any]]) -> bool:
+        return least(rows) <= published[pattern][column[campaign.name]]
+
+    found = run(campaigns, context, reached)
+    cells = [
+        Cell(pattern, campaign.name, paper, least(found[campaign.name][pattern]), at_most=True)
         for pattern in PATTERNS
         for campaign, paper in zip(campaigns, published[pattern], strict=True)
     ]
+    return cells, remark(context, found)

@@ -39,18 +39,29 @@ class Cell:
         The published value; ``None`` where only a picture was published.
     ours : number, bool or str
         What flitloom computes.
+    at_most : bool
+        Whether the published value is the best of a search, to be reached or beaten.
     """
 
     row: str
     column: str
     paper: Value
     ours: Value
+    at_most: bool = False
 
     @property
     def status(self) -> str:
-        """``reproduced``, ``not reproduced``, or ``no published value``."""
+        """How they compare.
+
+        ``reproduced``, ``not reproduced`` or ``no published value``; of a search ``reached``, ``beaten``
+        or ``not reached``.
+        """
         if self.paper is None:
             return "no published value"
+        if self.at_most and isinstance(self.paper, int) and isinstance(self.ours, int):
+            if self.ours == self.paper:
+                return "reached"
+            return "beaten" if self.ours < self.paper else "not reached"
         return "reproduced" if self.paper == self.ours else "not reproduced"
 
     def as_dict(self) -> dict[str, Any]:
@@ -108,6 +119,8 @@ class Context:
         For reproductions with a choice: a smaller budget (True) or the papers' (False).
     progress : callable or None
         Called with a text, the steps done and the number of all.
+    searches : int or None
+        Genetic searches per value at most.
     """
 
     folder: Path | None = None
@@ -115,6 +128,7 @@ class Context:
     seed: int = 1
     quick: bool | None = None
     progress: Callable[[str, int, int], None] | None = None
+    searches: int | None = None
 
     def step(self, text: str) -> Callable[[int, int], None] | None:
         """A progress callback for one step named `text`."""

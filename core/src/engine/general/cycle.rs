@@ -7,7 +7,7 @@ use super::{
     state::{Feed, PacketState, State},
 };
 use crate::{
-    engine::{Network, Outcome, SimulationError, fingerprint},
+    engine::{Network, Outcome, SimulationError, fingerprint, lateness},
     probe::{Flit, Probe},
     traffic::{Sources, WorkloadError},
 };
@@ -293,6 +293,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                     let slot = flit >> SLOT_SHIFT;
                     self.outcome.packets_delivered += 1;
                     self.outcome.latency_sum += self.cycle - self.state.packets[slot as usize].start;
+                    self.outcome.lateness += lateness(self.cycle);
                     let share = fingerprint(self.cycle, node);
                     self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(share);
                     self.state.free_slots.push(slot);

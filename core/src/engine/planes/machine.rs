@@ -13,7 +13,7 @@ use super::{
     vector::{Task, Vector, words},
 };
 use crate::{
-    engine::{Network, Outcome, SimulationError, fingerprint, general::Options},
+    engine::{Network, Outcome, SimulationError, fingerprint, general::Options, lateness},
     fabric::NodeId,
     router::{Arbitration, ChannelScheme},
     traffic::Workload,
@@ -340,6 +340,9 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                     |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
                 let tails = count(&delivered[range.clone()]);
                 outcome.packets_delivered += tails;
+                if tails > 0 {
+                    outcome.lateness += u128::from(tails) * lateness(cycle);
+                }
                 delivery_sum[copy] = delivery_sum[copy].wrapping_add(tails.wrapping_mul(cycle));
                 outcome.flit_hops += 4 * count(&four_hops[range]);
                 all_delivered += tails;

@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn numbers_of_orders_come_back() {
-        let shape = Shape::torus(&[8, 8]).unwrap();
+        let shape = Shape::torus(&[16, 16]).unwrap();
         let destinations = Pattern::BitReverse.destinations(&shape, 0).unwrap();
         let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
         let collective = Collective { payload: 14, slices: 2, interval: 9, ..Collective::default() };

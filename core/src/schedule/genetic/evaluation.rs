@@ -8,6 +8,8 @@ pub struct Evaluation {
     /// Effective thickness `T_e`: the largest occupation `oc` of any link in cycles (Eq. 4); 0 if it
     /// was not asked for.
     pub thickness: u64,
+    /// [`Outcome::lateness`](crate::engine::Outcome::lateness).
+    pub lateness: u128,
     /// Lost arbitrations and blocked links, if they were asked for.
     pub counts: Option<ArbitrationCounts>,
 }

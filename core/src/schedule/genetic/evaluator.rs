@@ -158,6 +158,7 @@ impl Evaluator for PlaneEvaluator<'_> {
         let outcomes = self.planes.run(options)?;
         for (seen, outcome) in self.seen.iter_mut().zip(outcomes) {
             seen.duration = outcome.duration;
+            seen.lateness = outcome.lateness;
         }
         if self.thickness {
             for lane in 0..self.seen.len() {
@@ -257,8 +258,10 @@ impl Evaluator for GeneralEvaluator<'_> {
             }
         };
         self.used = used;
+        let outcome = outcome?;
         self.seen = Evaluation {
-            duration: outcome?.duration,
+            duration: outcome.duration,
+            lateness: outcome.lateness,
             thickness: occupation.effective_thickness(),
             counts: wants_counts.then_some(counts),
         };

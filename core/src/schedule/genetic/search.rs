@@ -167,6 +167,9 @@ impl<'a> Search<'a> {
             self.evaluations += 1;
             let accepted = match self.settings.acceptance {
                 _ if step != Step::Mutate => true,
+                Acceptance::NotLater => {
+                    (child, individual.child.lateness) <= (score, individual.evaluation.lateness)
+                }
                 Acceptance::NotWorse => child <= score,
                 Acceptance::Better => child < score,
             };
@@ -236,7 +239,9 @@ impl<'a> Search<'a> {
         };
         order.sort_by_cached_key(|&place| {
             let individual = self.population.get(place);
-            (self.settings.sort_key.key(individual.score, &individual.evaluation), tie(place), place)
+            let key = self.settings.sort_key.key(individual.score, &individual.evaluation);
+            let led = self.settings.acceptance == Acceptance::NotLater;
+            (key, if led { individual.evaluation.lateness } else { 0 }, tie(place), place)
         });
         order
     }

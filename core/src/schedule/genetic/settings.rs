@@ -15,8 +15,12 @@ pub enum Ties {
 /// Which of two survives when a mutated chromosome scores as its parent does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Acceptance {
-    /// The child, which must not be worse (cup-stacking-2022, 4.3).
+    /// The child, if its packets are not later over all (least sum of the fourth powers of delivery
+    /// times); crossover sorts ties likewise. Ties are what most children are, so this leads on where
+    /// the duration alone does not.
     #[default]
+    NotLater,
+    /// The child, which must not be worse (cup-stacking-2022, 4.3).
     NotWorse,
     /// The parent; the child must be better (cup-stacking-extended-2023, A.3 (3)).
     Better,
