@@ -5,6 +5,7 @@
 //! [`solve`] searches for one at the bound. [`verify`] checks a finished plan by other means.
 //! [`genetic`] is the cup-stacking papers' search, in which packets may wait.
 
+mod aligned;
 mod balance;
 mod bounds;
 mod dependent;

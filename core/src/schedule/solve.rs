@@ -1,5 +1,5 @@
 use super::{
-    Budget, Domains, Placement, Problem, Quotient, duration_of,
+    Budget, Domains, Placement, Problem, Quotient, aligned, duration_of,
     ejection::{Ejection, Manner},
     greedy,
 };
@@ -43,9 +43,13 @@ impl Solution {
     }
 }
 
+/// Packets of an all-to-all beyond which the general search never caught up with slots in step.
+const LARGE_EXCHANGE: usize = 5_000;
+
 /// Searches for a schedule at the lower bound.
 ///
-/// Attempts from an empty schedule at the bound, each longer than the one before, alternate with
+/// All-to-all on tori is first tried with all packets in step with rotating slots. In general,
+/// attempts from an empty schedule at the bound, each longer than the one before, alternate with
 /// attempts half way to the best duration. What an attempt leaves unplaced is then fitted in at the
 /// smallest target that works. Symmetric problems are searched in their quotient.
 ///
@@ -67,16 +71,31 @@ pub fn solve(
         (bound, domains) = (loaded, filtered);
     }
     let total = budget.moves;
+    let aligned = aligned::all_to_all(fabric, problem, seed, budget);
+    let aligned = aligned.map(|placements| (duration_of(problem, &placements), placements));
+    if let Some((best, _)) = aligned {
+        on_progress(Progress { best, bound, target: best, unplaced: 0, moves: budget.moves });
+    }
+    if let Some((duration, placements)) = &aligned
+        && (*duration == bound || problem.jobs().len() > LARGE_EXCHANGE)
+    {
+        let (duration, placements) = (*duration, placements.clone());
+        let stopped = (budget.should_stop)();
+        return Solution { placements, duration, bound, moves: total - budget.moves, stopped };
+    }
     let best = greedy(small);
     let duration = duration_of(small, &best);
     let contention = Contention::new(small);
     let mut search = Search { problem: small, contention, seed, bound, best, duration, on_progress };
     search.improve(&domains, budget);
-    let placements = match &quotient {
+    let mut placements = match &quotient {
         Some(quotient) => quotient.expand(&search.best),
         None => search.best,
     };
-    let duration = duration_of(problem, &placements);
+    let mut duration = duration_of(problem, &placements);
+    if let Some(shorter) = aligned.filter(|aligned| aligned.0 < duration) {
+        (duration, placements) = shorter;
+    }
     let stopped = duration > bound && (budget.should_stop)();
     Solution { placements, duration, bound, moves: total - budget.moves, stopped }
 }
