@@ -27,6 +27,8 @@ SYSTEMS = [
     fl.Torus(3, 3, failed_links=[(0, 1)]),
     fl.Torus(4, 2, 2),
     fl.Mesh(3, 4),
+    # Its failed nodes are diagonal neighbours, so that some turns are withheld.
+    fl.Torus(8, 8, failed_nodes=[13, 20]),
 ]
 
 
@@ -176,6 +178,25 @@ def test_every_table_passes_and_keeps_its_bound(sizes: list[int], method: str, d
     assert fl.check(tables).passed
     assert tables.bound <= tables.max_load
     assert sum(tables.histogram().values()) == tables.to_networkx().number_of_edges()
+
+
+def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = fl.route(fl.Torus(5, 4, failed_nodes=[7]))
+    file = tmp_path / "t.json"
+    tables.to_json(file)
+    assert file.read_text() == tables.to_json()
+    monkeypatch.setattr("flitloom.routing.files.WHOLE", 100)
+    assert fl.read_tables(file) == tables
+    good = file.read_text()
+    for damaged, message in [
+        (good[:-100], "is no JSON|cut off"),
+        (good.replace('"routes"', '"rows"'), "one per line"),
+        (good.replace('"nodes": [0, 1]', '"nodes": [0, -1]'), "must be a whole number"),
+        ("[" * 200, "one per line"),
+    ]:
+        file.write_text(damaged)
+        with pytest.raises(fl.SpecError, match=message):
+            fl.read_tables(file)
 
 
 def _refused_or_read(file: Path) -> None:

@@ -112,6 +112,9 @@ impl RoutingRules {
     }
 }
 
+/// A turn: node, direction in, direction out.
+type Turn = (u32, String, String);
+
 /// A fabric with the rules of its routers and their permitted turns.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct RoutingSystem {
@@ -160,19 +163,30 @@ impl RoutingSystem {
         })
     }
 
-    /// The same system with given turns against the order, as (node, direction in, direction out).
-    fn with_turns(&self, py: Python<'_>, turns: Vec<(u32, String, String)>) -> PyResult<Self> {
+    /// The same system with given turns against the order, and others in it withheld, as (node,
+    /// direction in, direction out).
+    fn with_turns(&self, py: Python<'_>, turns: Vec<Turn>, withheld: Vec<Turn>) -> PyResult<Self> {
         let fabric = self.inner.fabric();
         let mut set = TurnSet::none(fabric);
-        for (node, along, out) in turns {
-            let (along, out) = (direction(py, "turns", &along)?, direction(py, "turns", &out)?);
-            let exists = (node as usize) < self.inner.nodes()
-                && along.index().max(out.index()) < fabric.shape().directions();
-            let before = if exists { fabric.shape().neighbour(node, along.opposite()) } else { None };
-            let Some(before) = before else {
-                return Err(spec_error(py, "turns", format!("no link arrives at node {node} along {along}")));
-            };
-            set.insert(fabric.link(before, along), out);
+        for (place, list) in [("turns", turns), ("withheld_turns", withheld)] {
+            for (node, along, out) in list {
+                let (along, out) = (direction(py, place, &along)?, direction(py, place, &out)?);
+                let exists = (node as usize) < self.inner.nodes()
+                    && along.index().max(out.index()) < fabric.shape().directions();
+                let before = if exists { fabric.shape().neighbour(node, along.opposite()) } else { None };
+                let Some(before) = before else {
+                    return Err(spec_error(
+                        py,
+                        place,
+                        format!("no link arrives at node {node} along {along}"),
+                    ));
+                };
+                if place == "turns" {
+                    set.insert(fabric.link(before, along), out);
+                } else {
+                    set.withhold(fabric.link(before, along), out);
+                }
+            }
         }
         let inner = tables::System::with_turns(fabric.clone(), self.inner.rules().clone(), set)
             .map_err(|error| table_error(py, error))?;
@@ -187,15 +201,17 @@ impl RoutingSystem {
         }
     }
 
-    /// Permitted turns against the order, as (node, direction in, direction out).
-    fn turns(&self) -> Vec<(u32, String, String)> {
+    /// Permitted turns against the order, and withheld ones in it, as (node, direction in, direction
+    /// out).
+    fn turns(&self) -> (Vec<Turn>, Vec<Turn>) {
         let fabric = self.inner.fabric();
         let ends = |(link, out): (u32, Direction)| {
             let (before, along) = fabric.link_ends(link);
             let node = fabric.shape().neighbour(before, along).unwrap_or(before);
             (node, along.to_string(), out.to_string())
         };
-        self.inner.turns().iter().map(ends).collect()
+        let turns = self.inner.turns();
+        (turns.iter().map(ends).collect(), turns.withheld().map(ends).collect())
     }
 
     /// Working links as rows of index, source node, target node; and their names.
@@ -464,7 +480,7 @@ pub fn route<'py>(
 type Failures = (Vec<u32>, Vec<(u32, u32)>);
 
 /// Whether every pair stays served, per failure set and regime (plain, direction-sets, closed-form,
-/// on-demand).
+/// exact, on-demand).
 #[pyfunction]
 pub fn resilience(
     py: Python<'_>,
@@ -472,14 +488,14 @@ pub fn resilience(
     wraps: Vec<bool>,
     rules: &RoutingRules,
     failures: Vec<Failures>,
-) -> PyResult<Vec<[bool; 4]>> {
+) -> PyResult<Vec<[bool; 5]>> {
     let fabrics: Vec<Fabric> = failures
         .iter()
         .map(|(nodes, links)| build_fabric(py, &sizes, &wraps, nodes, links))
         .collect::<PyResult<_>>()?;
     let rules = &rules.inner;
-    let judge = |fabric: &Fabric| -> Result<[bool; 4], TableError> {
-        let mut served = [false; 4];
+    let judge = |fabric: &Fabric| -> Result<[bool; 5], TableError> {
+        let mut served = [false; 5];
         for (entry, (_, regime)) in served.iter_mut().zip(Regime::NAMES) {
             *entry = tables::serves(fabric, rules, regime)?.is_empty();
         }

@@ -113,6 +113,20 @@ impl Shape {
         (0..self.dimensions()).map(|dimension| self.coordinate(node, dimension)).collect()
     }
 
+    /// All nodes in the order of their coordinates, the first dimension most significant.
+    ///
+    /// ```
+    /// use flitloom_core::fabric::Shape;
+    /// assert_eq!(Shape::torus(&[2, 3])?.nodes_by_coordinates(), [0, 2, 4, 1, 3, 5]);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn nodes_by_coordinates(&self) -> Vec<NodeId> {
+        (0..self.dimensions()).fold(vec![0], |nodes, dimension| {
+            let along = (0..self.size(dimension)).map(|coordinate| coordinate * self.stride(dimension));
+            nodes.iter().flat_map(|node| along.clone().map(move |step| node + step)).collect()
+        })
+    }
+
     /// The node at the given coordinates (each below its size).
     pub fn node(&self, coordinates: &[u32]) -> NodeId {
         coordinates.iter().zip(&self.strides).map(|(&coordinate, &stride)| coordinate * stride).sum()

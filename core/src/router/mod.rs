@@ -1,4 +1,4 @@
-//! The rules of one router in one cycle: ports, virtual channels and datelines, buffers, queue
+//! The rules of one router in one cycle: ports, virtual channels, buffers, queue
 //! selection, channel selection and flow control.
 //!
 //! A router has one port per link direction, numbered by [`Direction::index`](crate::fabric::Direction::index),
@@ -6,8 +6,6 @@
 
 mod arbitration;
 mod config;
-mod dateline;
 
 pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, default_port_list};
 pub use config::{FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, RouterConfig, RouterError};
-pub use dateline::{crosses_dateline, next_channel};

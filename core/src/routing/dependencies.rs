@@ -1,6 +1,6 @@
 use super::components::components;
+use super::crosses_dateline;
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
-use crate::router::crosses_dateline;
 use fixedbitset::FixedBitSet;
 use std::collections::VecDeque;
 
@@ -70,8 +70,8 @@ impl DependencyGraph {
             let (node, direction) = fabric.link_ends(link);
             let Some(here) = fabric.working_neighbour(node, direction) else { continue };
             for out in (0..fabric.shape().directions()).map(Direction::from_index) {
-                let allowed = rules.rank(direction) <= rules.rank(out) || turns.contains(link, out);
-                if out == direction.opposite() || !allowed || !fabric.link_works(here, out) {
+                let permitted = turns.permits(rules, link, direction, out);
+                if out == direction.opposite() || !permitted || !fabric.link_works(here, out) {
                     continue;
                 }
                 // A packet on the last channel meets no further dateline on the ways the rules are for.
@@ -91,6 +91,20 @@ impl DependencyGraph {
     pub fn insert(&mut self, link: LinkId, channel: u8, out: Direction, next: u8) {
         let edge = self.edge(link, channel, out, next);
         self.edges.insert(edge);
+    }
+
+    /// Adds the dependency of a turn between the first channels of two links, unless the channel turned
+    /// into can already come to wait for the other; says whether it is in.
+    pub fn try_insert(&mut self, link: LinkId, out: Direction) -> bool {
+        let from = self.vertex(Channel { link, channel: 0 });
+        let end = self.targets[link as usize];
+        if end != NodeId::MAX
+            && self.reaches(self.vertex(Channel { link: self.fabric.link(end, out), channel: 0 }), from)
+        {
+            return false;
+        }
+        self.insert(link, 0, out, 0);
+        true
     }
 
     /// Takes a dependency out again.

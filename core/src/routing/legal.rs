@@ -184,10 +184,8 @@ impl Search<'_> {
         let mut arrived: Option<(NodeId, Direction)> = None;
         for &direction in walk {
             if let Some((before, along)) = arrived {
-                let against = self.rules.rank(along) > self.rules.rank(direction);
-                if along == direction.opposite()
-                    || against && !self.turns.contains(self.fabric.link(before, along), direction)
-                {
+                let link = self.fabric.link(before, along);
+                if along == direction.opposite() || !self.turns.permits(self.rules, link, along, direction) {
                     return false;
                 }
             }

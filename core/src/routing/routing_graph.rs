@@ -48,35 +48,36 @@ enum State {
 
 impl RoutingGraph {
     /// Builds the graph on the working links, with the given turns against the order.
+    ///
+    /// Edges leave a vertex in the order in which Section 3.1 lists them: first steps, ordered hops,
+    /// last steps, the end; each kind in the order of directions.
     pub fn new(fabric: &Fabric, rules: &Rules, turns: &TurnSet) -> Self {
         let states = all_states(rules);
-        let index = StateIndex::new(&states);
+        let moves = Moves::new(&states, rules);
         let nodes = fabric.shape().nodes() as NodeId;
         let count = states.len() as u32;
         let mut graph = Self { states: count, starts: vec![0], edges: Vec::new() };
         for node in 0..nodes {
-            for &state in &states {
-                if fabric.node_works(node) {
-                    if !matches!(state, State::End) {
-                        graph.edges.push(RoutingEdge {
-                            target: node * count + count - 1,
-                            link: RoutingEdge::NO_LINK,
-                        });
+            let neighbours: Vec<Option<NodeId>> = (0..fabric.shape().directions())
+                .map(|index| fabric.working_neighbour(node, Direction::from_index(index)))
+                .collect();
+            for state in 0..count {
+                for step in moves.of(state).iter().filter(|_| fabric.node_works(node)) {
+                    let Some(next) = neighbours[step.direction.index()] else { continue };
+                    let permitted = step.after.is_none_or(|along| {
+                        let before = fabric.shape().neighbour(node, along.opposite());
+                        before.is_some_and(|before| {
+                            turns.permits(rules, fabric.link(before, along), along, step.direction)
+                        })
+                    });
+                    if permitted {
+                        let link = fabric.link(node, step.direction);
+                        graph.edges.push(RoutingEdge { target: next * count + step.target, link });
                     }
-                    for &direction in rules.order() {
-                        let Some(next) = fabric.working_neighbour(node, direction) else { continue };
-                        let link = fabric.link(node, direction);
-                        let turn = |along: Direction| {
-                            let opposite = along.opposite();
-                            let before = fabric.shape().neighbour(node, opposite);
-                            let permitted = before
-                                .is_some_and(|before| turns.contains(fabric.link(before, along), direction));
-                            direction != opposite && (rules.rank(along) < rules.rank(direction) || permitted)
-                        };
-                        for target in steps(state, direction, rules, turn) {
-                            graph.edges.push(RoutingEdge { target: next * count + index.of(target), link });
-                        }
-                    }
+                }
+                if fabric.node_works(node) && state + 1 < count {
+                    let target = node * count + count - 1;
+                    graph.edges.push(RoutingEdge { target, link: RoutingEdge::NO_LINK });
                 }
                 graph.starts.push(graph.edges.len() as u32);
             }
@@ -163,34 +164,73 @@ impl RoutingGraph {
     }
 }
 
-/// The states one step can lead to.
-fn steps(state: State, direction: Direction, rules: &Rules, turn: impl Fn(Direction) -> bool) -> Vec<State> {
+/// One way on from a state.
+struct Move {
+    direction: Direction,
+    /// State it leads to.
+    target: u32,
+    /// Direction of the hop before if this is a turn, which has to be permitted.
+    after: Option<Direction>,
+}
+
+/// The ways on from every state, wherever the packet is.
+struct Moves {
+    starts: Vec<usize>,
+    moves: Vec<Move>,
+}
+
+impl Moves {
+    fn new(states: &[State], rules: &Rules) -> Self {
+        let index = StateIndex::new(states);
+        let mut all = Self { starts: vec![0], moves: Vec::new() };
+        for &state in states {
+            let mut found: Vec<(State, Move)> = Vec::new();
+            for &direction in rules.order() {
+                for (target, after) in steps(state, direction, rules) {
+                    found.push((target, Move { direction, target: index.of(target), after }));
+                }
+            }
+            found.sort_by_key(|(target, _)| match target {
+                State::First(_) => 0,
+                State::Last(_) => 2,
+                _ => 1,
+            });
+            all.moves.extend(found.into_iter().map(|(_, step)| step));
+            all.starts.push(all.moves.len());
+        }
+        all
+    }
+
+    fn of(&self, state: u32) -> &[Move] {
+        &self.moves[self.starts[state as usize]..self.starts[state as usize + 1]]
+    }
+}
+
+/// The states one step can lead to, each with the direction before if that is a turn.
+fn steps(state: State, direction: Direction, rules: &Rules) -> Vec<(State, Option<Direction>)> {
     let single = State::Middle { code: digit(direction), last: direction };
+    let turns = |along: Direction| along != direction && along != direction.opposite();
     let mut reached = Vec::with_capacity(2);
     match state {
         State::Begin => {
-            reached.push(single);
+            reached.push((single, None));
             if rules.first_steps().contains(&direction) {
-                reached.push(State::First(direction));
+                reached.push((State::First(direction), None));
             }
         }
-        State::First(along) => {
-            if along != direction && turn(along) {
-                reached.push(single);
-            }
-        }
+        State::First(along) if turns(along) => reached.push((single, Some(along))),
         State::Middle { code, last } => {
             let both = uses(code, direction.opposite()) && rules.direction_bits();
             if last == direction {
-                reached.push(state);
+                reached.push((state, None));
             } else if rules.rank(last) < rules.rank(direction) && !both && !uses(code, direction) {
-                reached.push(State::Middle { code: code + digit(direction), last: direction });
+                reached.push((State::Middle { code: code + digit(direction), last: direction }, Some(last)));
             }
-            if last != direction && rules.last_steps().contains(&direction) && turn(last) {
-                reached.push(State::Last(direction));
+            if rules.last_steps().contains(&direction) && turns(last) {
+                reached.push((State::Last(direction), Some(last)));
             }
         }
-        State::Last(_) | State::End => {}
+        _ => {}
     }
     reached
 }

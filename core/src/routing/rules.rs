@@ -143,7 +143,7 @@ impl Rules {
     }
 
     /// Dimension order on virtual channels, one higher at each dateline
-    /// ([`crate::router::crosses_dateline`]); `dimensions + 1` of them always suffice.
+    /// ([`crate::routing::crosses_dateline`]); `dimensions + 1` of them always suffice.
     pub fn dateline(dimensions: usize) -> Self {
         let flow = Flow::Channels { count: dimensions as u8 + 1, datelines: true };
         let order = (0..2 * dimensions).map(Direction::from_index).collect();

@@ -1,14 +1,16 @@
-use super::{Channel, DependencyGraph, Rules};
+use super::{DependencyGraph, Rules};
 use crate::fabric::{Direction, Fabric, LinkId};
 use fixedbitset::FixedBitSet;
 
-/// Turns against the order of directions that first and last steps may take.
+/// Turns against the order of directions that first and last steps may take, and turns in that order
+/// that no route may take so that others are safe.
 ///
 /// A turn is a link and the direction in which a packet leaves its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnSet {
     directions: usize,
     turns: FixedBitSet,
+    withheld: FixedBitSet,
 }
 
 /// Which turns against the order are permitted.
@@ -40,7 +42,7 @@ impl TurnSet {
     pub fn none(fabric: &Fabric) -> Self {
         let directions = fabric.shape().directions();
         let turns = FixedBitSet::with_capacity(fabric.shape().nodes() * directions * directions);
-        Self { directions, turns }
+        Self { directions, withheld: turns.clone(), turns }
     }
 
     /// The turns of a policy.
@@ -98,33 +100,52 @@ impl TurnSet {
     ///
     /// Exact: a cycle arises if and only if the channel turned into already reaches the other.
     pub fn try_insert(&mut self, graph: &mut DependencyGraph, link: LinkId, out: Direction) -> bool {
-        let from = graph.vertex(Channel { link, channel: 0 });
-        graph.insert(link, 0, out, 0);
-        let into = graph.targets(from).find(|target| *target as usize % self.directions == out.index());
-        if into.is_some_and(|into| graph.reaches(into, from)) {
-            graph.remove(link, 0, out, 0);
-            return false;
+        let fits = graph.try_insert(link, out);
+        if fits {
+            self.insert(link, out);
         }
-        self.insert(link, out);
-        true
+        fits
     }
 
-    /// Whether a turn is permitted.
+    /// Whether a turn against the order is permitted.
     pub fn contains(&self, link: LinkId, out: Direction) -> bool {
         self.turns.contains(link as usize * self.directions + out.index())
     }
 
-    /// Number of turns.
+    /// Withholds a turn in the order of directions.
+    pub fn withhold(&mut self, link: LinkId, out: Direction) {
+        self.withheld.insert(link as usize * self.directions + out.index());
+    }
+
+    /// All withheld turns as (link, direction out), in ascending order.
+    pub fn withheld(&self) -> impl Iterator<Item = (LinkId, Direction)> + '_ {
+        self.withheld
+            .ones()
+            .map(|turn| ((turn / self.directions) as LinkId, Direction::from_index(turn % self.directions)))
+    }
+
+    /// Whether a packet that comes over a link along a direction may leave its end in direction `out`:
+    /// on along the same direction, in the order unless withheld, or by a turn against it.
+    pub fn permits(&self, rules: &Rules, link: LinkId, along: Direction, out: Direction) -> bool {
+        let turn = link as usize * self.directions + out.index();
+        if rules.rank(along) > rules.rank(out) {
+            self.turns.contains(turn)
+        } else {
+            along == out || !self.withheld.contains(turn)
+        }
+    }
+
+    /// Number of turns against the order.
     pub fn len(&self) -> usize {
         self.turns.count_ones(..)
     }
 
-    /// Whether there are none.
+    /// Whether there are none against the order.
     pub fn is_empty(&self) -> bool {
         self.turns.is_clear()
     }
 
-    /// All turns as (link, direction out), in ascending order.
+    /// All turns against the order as (link, direction out), in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (LinkId, Direction)> + '_ {
         self.turns
             .ones()
@@ -167,8 +188,35 @@ fn closed_form(fabric: &Fabric, rules: &Rules) -> TurnSet {
 }
 
 /// Theorem 2: a turn `(v, D_j) -> (u, D_k)` is safe if no way from `(u, D_k)` uses `D_j` again.
-/// Turns are tried in the order of channels, and the direction sets rebuilt after each.
+/// Turns are tried in the order of channels, that is of coordinates and then directions, and the
+/// direction sets rebuilt after each; as published, also turns from negative to positive directions,
+/// which no step can use.
 fn direction_sets(fabric: &Fabric, rules: &Rules) -> TurnSet {
+    let channels = channels_by_coordinates(fabric, rules);
+    let turns = channels.flat_map(|link| rules.order().iter().map(move |&out| (link, out)));
+    safe_direction_sets(fabric, rules, turns)
+}
+
+fn channels_by_coordinates<'a>(fabric: &'a Fabric, rules: &'a Rules) -> impl Iterator<Item = LinkId> + 'a {
+    let nodes = fabric.shape().nodes_by_coordinates().into_iter();
+    nodes
+        .flat_map(|node| rules.order().iter().map(move |&along| (node, along)))
+        .filter(|&(node, along)| fabric.link_works(node, along))
+        .map(|(node, along)| fabric.link(node, along))
+}
+
+/// The same among the turns alone that a step can use.
+#[cfg(test)]
+pub(crate) fn useful_direction_sets(fabric: &Fabric, rules: &Rules) -> TurnSet {
+    safe_direction_sets(fabric, rules, candidates(fabric, rules))
+}
+
+/// Tries turns one after the other.
+fn safe_direction_sets(
+    fabric: &Fabric,
+    rules: &Rules,
+    tried: impl Iterator<Item = (LinkId, Direction)>,
+) -> TurnSet {
     let mut turns = TurnSet::none(fabric);
     let mut graph = DependencyGraph::of_rules(fabric, rules, &turns);
     let directions = fabric.shape().directions() as u32;
@@ -181,9 +229,7 @@ fn direction_sets(fabric: &Fabric, rules: &Rules) -> TurnSet {
     let mut used: Vec<u32> = (0..graph.vertices() as u32).map(|vertex| 1 << (vertex % directions)).collect();
     let mut open: Vec<u32> = (0..graph.vertices() as u32).collect();
     spread(&mut used, &backward, &mut open);
-    // As published, also turns from negative to positive directions, which no step can use.
-    let pairs = fabric.working_links().flat_map(|link| rules.order().iter().map(move |&out| (link, out)));
-    for (link, out) in pairs {
+    for (link, out) in tried {
         let (node, along) = fabric.link_ends(link);
         let here = fabric.working_neighbour(node, along).filter(|&here| fabric.link_works(here, out));
         let Some(here) = here.filter(|_| rules.rank(out) < rules.rank(along) && out != along.opposite())

@@ -6,7 +6,7 @@ use crate::routing::{Route, RoutingEdge, RoutingGraph, legal_routes};
 ///
 /// Reading of what the paper leaves open: a vertex is ordered within its level by the sum of the
 /// weights of its outgoing edges, ties by the order in which it was reached; equally remote next
-/// sources by their index.
+/// sources by their coordinates.
 pub(crate) fn headers(
     system: &System,
     traffic: Option<&[u64]>,
@@ -15,8 +15,8 @@ pub(crate) fn headers(
     let graph = RoutingGraph::new(system.fabric(), system.rules(), system.turns());
     let nodes = system.nodes();
     let mut table = Table::new(system, traffic);
-    let mut waiting: Vec<NodeId> =
-        (0..nodes as NodeId).filter(|&node| system.fabric().node_works(node)).collect();
+    let mut waiting = system.fabric().shape().nodes_by_coordinates();
+    waiting.retain(|&node| system.fabric().node_works(node));
     let mut parent = vec![NONE; graph.vertices()];
     let mut source = waiting.first().copied();
     let total = waiting.len() as f64;

@@ -55,50 +55,105 @@ impl Bound {
     /// The dual bound: at any prices on the links, no table is cheaper than every pair on its cheapest
     /// route, so the largest load is at least that cost over the sum of all prices.
     ///
-    /// Prices start from powers of the given loads and follow them through `rounds` best responses
-    /// (fictitious play), fewer if the bound comes to say `enough`.
+    /// Prices start from a power of the given loads and climb for `rounds` steps along the loads of the
+    /// cheapest routes, as far as would lift the bound to `enough` if it were linear (Polyak 1969);
+    /// fewer if the bound comes to say `enough`.
     pub fn dual(program: &Program, row_loads: &[u64], rounds: u32, enough: u64) -> Self {
+        Self::dual_with_prices(program, row_loads, rounds, enough).0
+    }
+
+    /// The dual bound, and the prices of the rows that prove it.
+    pub(crate) fn dual_with_prices(
+        program: &Program,
+        row_loads: &[u64],
+        rounds: u32,
+        enough: u64,
+    ) -> (Self, Vec<u64>) {
+        let sizes: Vec<f64> = program.sizes.iter().map(|&size| size as f64).collect();
         let per_link = |loads: &[u64]| -> Vec<f64> {
-            loads.iter().zip(&program.sizes).map(|(&load, &size)| load as f64 / size as f64).collect()
+            loads.iter().zip(&sizes).map(|(&load, &size)| load as f64 / size).collect()
         };
-        let mut average = per_link(row_loads);
-        let mut response = vec![0; program.sizes.len()];
-        let mut best = Self { numerator: 0, denominator: 1, proof: "dual" };
-        let mut best_power = 8;
-        let mut evaluate = |average: &[f64], power: i32| {
-            let prices = prices(average, power);
+        let mut response = vec![0; sizes.len()];
+        let mut best = (Self { numerator: 0, denominator: 1, proof: "dual" }, Vec::new());
+        // Shares of the rows in the sum of all prices, and the best seen so far.
+        let (mut shares, mut leading) = (Vec::new(), Vec::new());
+        let mut evaluate = |shares: &[f64], best: &mut (Self, Vec<u64>)| {
+            let prices = whole_prices(shares, &sizes);
             let numerator = program.respond(&prices, &mut response);
             let denominator: u128 = prices
                 .iter()
                 .zip(&program.sizes)
                 .map(|(&price, &size)| u128::from(price) * u128::from(size))
                 .sum();
-            (Self { numerator, denominator: denominator.max(1), proof: "dual" }, per_link(&response))
+            let bound = Self { numerator, denominator: denominator.max(1), proof: "dual" };
+            let better = bound.value() > best.0.value();
+            if better {
+                *best = (bound, prices);
+            }
+            (better, bound.value(), per_link(&response))
         };
+        let loads = per_link(row_loads);
+        let top = loads.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         for power in [4, 8, 16, 32, 64, 128] {
-            let (bound, _) = evaluate(&average, power);
-            if bound.value() > best.value() {
-                (best, best_power) = (bound, power);
+            shares = loads.iter().zip(&sizes).map(|(load, size)| (load / top).powi(power) * size).collect();
+            if evaluate(&shares, &mut best).0 {
+                leading.clone_from(&shares);
             }
         }
+        shares.clone_from(&leading);
+        to_simplex(&mut shares);
         for round in 0..rounds {
-            if best.ceil() >= enough {
+            if best.0.ceil() >= enough {
                 break;
             }
-            let power = best_power << (4 * round / rounds.max(1)).min(4);
-            let (bound, loads) = evaluate(&average, power);
-            best = best.max(bound);
-            let share = 1.0 / f64::from(round + 8);
-            for (mean, load) in average.iter_mut().zip(loads) {
-                *mean += share * (load - *mean);
+            let (better, value, loads) = evaluate(&shares, &mut best);
+            if better {
+                leading.clone_from(&shares);
+            } else if round % 64 == 63 {
+                // Too far: on from the best prices with shorter steps.
+                shares.clone_from(&leading);
+                to_simplex(&mut shares);
+                continue;
             }
+            let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+            let square: f64 = loads.iter().map(|load| (load - mean).powi(2)).sum();
+            if square <= 0.0 {
+                break;
+            }
+            let length = 1.5 / f64::from(1 + round / 64) * (enough as f64 - value) / square;
+            for (share, load) in shares.iter_mut().zip(&loads) {
+                *share += length * (load - mean);
+            }
+            project(&mut shares);
         }
         best
     }
 }
 
-/// Integer prices proportional to a power of the loads.
-fn prices(loads: &[f64], power: i32) -> Vec<u64> {
-    let top = loads.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    loads.iter().map(|load| ((load / top).powi(power) * f64::from(1 << 24)).round() as u64).collect()
+/// Scales shares to the sum 1.
+fn to_simplex(shares: &mut [f64]) {
+    let sum: f64 = shares.iter().sum();
+    shares.iter_mut().for_each(|share| *share /= sum.max(f64::MIN_POSITIVE));
+}
+
+/// The nearest shares that are not negative and have the sum 1 (Held, Wolfe and Crowder 1974).
+fn project(shares: &mut [f64]) {
+    let mut sorted = shares.to_vec();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut shift) = (0.0, 0.0);
+    for (count, share) in (1..).zip(&sorted) {
+        sum += share;
+        let candidate = (sum - 1.0) / f64::from(count);
+        if share - candidate > 0.0 {
+            shift = candidate;
+        }
+    }
+    shares.iter_mut().for_each(|share| *share = (*share - shift).max(0.0));
+}
+
+/// Whole prices of the links of every row, from the shares of the rows in their sum.
+fn whole_prices(shares: &[f64], sizes: &[f64]) -> Vec<u64> {
+    let price = |(share, size): (&f64, &f64)| share / size;
+    let top = shares.iter().zip(sizes).map(price).fold(f64::MIN_POSITIVE, f64::max);
+    shares.iter().zip(sizes).map(|entry| (price(entry) / top * f64::from(1 << 24)).round() as u64).collect()
 }

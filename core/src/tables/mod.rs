@@ -8,14 +8,17 @@ mod choices;
 mod coherent;
 mod dimension_order;
 mod failures;
+mod fold;
 mod genetic;
 mod loads;
 mod program;
 mod rings;
 mod route;
+mod search;
 mod sssp;
 mod system;
 mod table;
+mod tie_break;
 
 pub use bound::Bound;
 pub use check::{CheckReport, Problem, Rejection, WalkChecker, check_table};

@@ -108,23 +108,39 @@ impl Program {
         loads.copy_from_slice(&self.fixed);
         let mut total: u128 =
             self.fixed.iter().zip(prices).map(|(&load, &price)| u128::from(load) * u128::from(price)).sum();
+        let mut option = 0;
         for (demand, &weight) in self.weights.iter().enumerate() {
-            let options = self.options[demand]..self.options[demand + 1];
-            let cost = |option: u32| -> u64 {
-                self.entries_of(option).map(|(row, hops)| prices[row] * u64::from(hops)).sum()
-            };
-            let Some((best, option)) = options.map(|option| (cost(option), option)).min() else { continue };
-            total += u128::from(best) * u128::from(weight);
-            for (row, hops) in self.entries_of(option) {
-                loads[row] += weight * u64::from(hops);
+            let end = self.options[demand + 1] as usize;
+            let (mut best, mut least) = (option, u64::MAX);
+            while option < end {
+                let range = self.range_of(option);
+                let cost: u64 = self.rows[range.clone()]
+                    .iter()
+                    .zip(&self.hops[range])
+                    .map(|(&row, &hops)| prices[row as usize] * u64::from(hops))
+                    .sum();
+                if cost < least {
+                    (best, least) = (option, cost);
+                }
+                option += 1;
+            }
+            total += u128::from(least) * u128::from(weight);
+            let range = self.range_of(best);
+            for (&row, &hops) in self.rows[range.clone()].iter().zip(&self.hops[range]) {
+                loads[row as usize] += weight * u64::from(hops);
             }
         }
         total
     }
 
-    fn entries_of(&self, option: u32) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let range = self.entries[option as usize] as usize..self.entries[option as usize + 1] as usize;
-        self.rows[range.clone()].iter().map(|&row| row as usize).zip(self.hops[range].iter().copied())
+    fn range_of(&self, option: usize) -> std::ops::Range<usize> {
+        self.entries[option] as usize..self.entries[option + 1] as usize
+    }
+
+    /// The prices of the links, from those of the rows.
+    pub(crate) fn link_prices(system: &System, symmetric: bool, prices: &[u64]) -> Vec<u64> {
+        let (row_of, _) = rows(system, symmetric);
+        row_of.iter().map(|&row| prices.get(row as usize).copied().unwrap_or(0)).collect()
     }
 
     /// Sums loads of links into loads of rows.

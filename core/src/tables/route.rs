@@ -102,7 +102,8 @@ pub fn route(
             headers
         }
         Method::Sssp => {
-            let (headers, count) = sssp::headers(&system, traffic, request.unique_first, keep_going)?;
+            let (headers, count) =
+                sssp::headers(&system, traffic, request.unique_first, None, keep_going)?.unwrap_or_default();
             calls = Some(count);
             headers
         }

@@ -62,7 +62,7 @@ impl System {
         &self.rules
     }
 
-    /// The permitted turns against the order of directions.
+    /// The permitted turns against the order of directions, and those in it that are withheld.
     pub fn turns(&self) -> &TurnSet {
         &self.turns
     }
@@ -106,6 +106,22 @@ impl System {
             here = self.next[(here * directions + u32::from(direction)) as usize];
             here != NodeId::MAX
         })
+    }
+
+    /// Whether all turns of a working walk are permitted.
+    pub(crate) fn walk_permitted(&self, source: NodeId, walk: &[u8]) -> bool {
+        if self.turns.withheld().next().is_none() {
+            return true;
+        }
+        let mut ends = self.links(source, walk).zip(walk).peekable();
+        while let Some((link, &along)) = ends.next() {
+            let out = ends.peek().map(|(_, out)| Direction::from_index(usize::from(**out)));
+            let along = Direction::from_index(usize::from(along));
+            if out.is_some_and(|out| !self.turns.permits(&self.rules, link, along, out)) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Directions of a header's route, as indices.

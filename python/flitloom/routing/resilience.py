@@ -12,7 +12,7 @@ from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
 
 #: The regimes, in the order of the columns.
-REGIMES = ("no first/last steps", "direction sets", "closed form", "on demand")
+REGIMES = ("no first/last steps", "direction sets", "closed form", "exact", "on demand")
 
 Failure = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 
@@ -31,13 +31,14 @@ class Survival:
         Whether these are all there are.
     fractions : tuple of float
         Fraction served without first and last steps, with the turns of angara-routing-2021
-        (Theorem 2), with all turns that can never close a cycle, and with turns on demand.
+        (Theorem 2), with all turns that can never close a cycle, with every further turn that an exact
+        test admits in the order of the links, and with turns on demand.
     """
 
     failures: str
     systems: int
     exhaustive: bool
-    fractions: tuple[float, float, float, float]
+    fractions: tuple[float, ...]
 
 
 def survive(
@@ -65,13 +66,13 @@ def survive(
     failures, exhaustive = _failures(topology.nodes, cables, nodes, links, sample, seed)
     served = _core.resilience(topology.sizes, topology.wraps, rules.core(), failures)
     count = len(served)
-    a, b, c, d = (sum(row[regime] for row in served) / count for regime in range(4))
+    fractions = tuple(sum(regime) / count for regime in zip(*served, strict=True))
     parts = [
         f"{number} {name}{'s' * (number > 1)}"
         for number, name in ((nodes, "node"), (links, "link"))
         if number
     ]
-    return Survival(" and ".join(parts), count, exhaustive, (a, b, c, d))
+    return Survival(" and ".join(parts), count, exhaustive, fractions)
 
 
 def _failures(

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,14 +220,26 @@ class Tables:
             graph.add_edge(source, target, link=link, name=name, load=load)
         return graph
 
-    def to_json(self, file: str | Path | None = None) -> str:
-        """The tables as JSON text, also written to `file` if one is given (see ``schema.json``)."""
-        from flitloom.routing.files import json_text
+    @overload
+    def to_json(self) -> str: ...
 
-        text = json_text(self)
-        if file is not None:
-            write_text(file, text)
-        return text
+    @overload
+    def to_json(self, file: str | Path) -> None: ...
+
+    def to_json(self, file: str | Path | None = None) -> str | None:
+        """The tables as JSON text (see ``schema.json``), or into a file.
+
+        Raises
+        ------
+        SpecError
+            There are more than 1024 nodes for a text, or more than 4096 for a file.
+        """
+        from flitloom.routing.files import json_text, write_json
+
+        if file is None:
+            return json_text(self)
+        write_json(self, file)
+        return None
 
     def to_lft(self, file: str | Path | None = None) -> str:
         """The tables as OpenSM's dump of unicast forwarding tables, one switch per node.

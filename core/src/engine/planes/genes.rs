@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     fabric::{Direction, NodeId, Shape},
-    router::{Arbitration, ChannelScheme, crosses_dateline, default_port_list},
+    router::{Arbitration, ChannelScheme, default_port_list},
+    routing::crosses_dateline,
 };
 
 /// The input port of flits that travel in a direction, and of the processor.

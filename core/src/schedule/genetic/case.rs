@@ -3,8 +3,8 @@ use crate::{
     engine::Network,
     fabric::NodeId,
     probe::OutputChannel,
-    router::{Arbitration, ChannelScheme, FlowControl, crosses_dateline, default_port_list, next_channel},
-    routing::dimension_order,
+    router::{Arbitration, ChannelScheme, FlowControl, default_port_list},
+    routing::{crosses_dateline, dimension_order, next_channel},
     traffic::{Collective, Destinations, PacketList, Workload},
 };
 

@@ -7,7 +7,7 @@ use crate::fabric::{Direction, NodeId, Shape, Sign};
 /// has none: its channels cannot form a cycle.
 ///
 /// ```
-/// use flitloom_core::{fabric::{Direction, Shape, Sign}, router::crosses_dateline};
+/// use flitloom_core::{fabric::{Direction, Shape, Sign}, routing::crosses_dateline};
 /// let ring = Shape::torus(&[16])?;
 /// let plus = Direction::new(0, Sign::Plus);
 /// assert!(crosses_dateline(&ring, 7, plus) && crosses_dateline(&ring, 15, plus));

@@ -1,0 +1,88 @@
+use super::choices::Pair;
+use super::{Choices, System};
+use crate::fabric::NodeId;
+
+/// A healthy system folded along its rings: rotations of the rings by multiples of a period carry every
+/// node into a corner. If all such translates of a pair choose alike, all links that these rotations
+/// carry into each other have the same load, and the corners tell everything.
+pub(crate) struct Fold {
+    corners: Vec<NodeId>,
+    translates: u64,
+}
+
+impl Fold {
+    /// Folds the shape of a system; rings whose size the period does not divide are folded to the
+    /// greatest common divisor.
+    pub(crate) fn new(system: &System, period: u32) -> Self {
+        let shape = system.fabric().shape();
+        let mut periods: Vec<(usize, u32)> = Vec::new();
+        for ring in (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)) {
+            let (mut divisor, mut rest) = (shape.size(ring), period);
+            while rest > 0 {
+                (divisor, rest) = (rest, divisor % rest);
+            }
+            periods.push((ring, divisor));
+        }
+        let corner = |node: NodeId| {
+            let along = |&(ring, period): &(usize, u32)| {
+                let coordinate = shape.coordinate(node, ring);
+                (coordinate - coordinate % period) * shape.stride(ring)
+            };
+            node - periods.iter().map(along).sum::<u32>()
+        };
+        Self {
+            corners: (0..system.nodes() as NodeId).map(corner).collect(),
+            translates: periods.iter().map(|&(ring, period)| u64::from(shape.size(ring) / period)).product(),
+        }
+    }
+
+    /// The corner of a node.
+    pub(crate) fn corner(&self, node: NodeId) -> NodeId {
+        self.corners[node as usize]
+    }
+
+    /// Number of nodes that share a corner.
+    pub(crate) fn translates(&self) -> u64 {
+        self.translates
+    }
+
+    /// Leaves only the pairs whose source is a corner; returns all of them.
+    pub(crate) fn representatives(&self, choices: &mut Choices) -> Vec<Pair> {
+        let corners: Vec<Pair> =
+            choices.pairs.iter().copied().filter(|pair| self.corner(pair.source) == pair.source).collect();
+        std::mem::replace(&mut choices.pairs, corners)
+    }
+
+    /// Gives all pairs the choice of their representative.
+    pub(crate) fn spread(&self, choices: &mut Choices, mut all: Vec<Pair>) {
+        // Pairs of one displacement share a list; with the corner of the source it names the class.
+        let mut number = vec![0_usize; choices.list_entries()];
+        let mut lists = 0;
+        for pair in &choices.pairs {
+            let entry = &mut number[choices.list(pair) as usize];
+            if *entry == 0 {
+                lists += 1;
+                *entry = lists;
+            }
+        }
+        let mut place = vec![0_usize; self.corners.len()];
+        let mut corners = 0;
+        for (node, &corner) in self.corners.iter().enumerate() {
+            if corner as usize == node {
+                place[node] = corners;
+                corners += 1;
+            }
+        }
+        let class = |pair: &Pair| {
+            (number[choices.list(pair) as usize] - 1) * corners + place[self.corner(pair.source) as usize]
+        };
+        let mut chosen = vec![0_u16; lists * corners];
+        for pair in &choices.pairs {
+            chosen[class(pair)] = pair.chosen;
+        }
+        for pair in &mut all {
+            pair.chosen = chosen[class(pair)];
+        }
+        choices.pairs = all;
+    }
+}
