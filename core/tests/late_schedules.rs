@@ -3,8 +3,8 @@
 use flitloom_core::{
     engine::{self, Network, SimulationError},
     fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
-    router::{RouterConfig, crosses_dateline},
-    routing::Verdict,
+    router::RouterConfig,
+    routing::{Verdict, crosses_dateline},
     schedule::{
         Budget, Demand, Dependencies, Group, Operation, Placement, PlannedPacket, Problem, RouteChoice,
         Slicing, Spread, chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets,

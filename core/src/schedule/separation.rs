@@ -1,8 +1,8 @@
 use super::PlannedPacket;
 use crate::{
     fabric::{Direction, Fabric, LinkId, NodeId},
-    router::{MAX_CHANNELS, RouterConfig, crosses_dateline, next_channel},
-    routing::{DependencyGraph, Verdict},
+    router::{MAX_CHANNELS, RouterConfig},
+    routing::{DependencyGraph, Verdict, crosses_dateline, next_channel},
 };
 use std::collections::BTreeMap;
 
