@@ -10,6 +10,7 @@ from flitloom.commands import run
 from flitloom.network import Network
 from flitloom.simulation import make_workload, simulate
 from flitloom.spec import Collective, Load, Torus
+from flitloom.spec.traffic import PERMUTATIONS
 
 CASES = [
     network.Case("slices", Network(Torus(16, 16)), Collective("brev", payload=14, slices=2), None, {}),
@@ -47,3 +48,15 @@ def test_an_unknown_benchmark_is_refused(capsys):
     assert run(["bench", "speed"]) == 2
     assert f"'speed' is unknown; it must be one of {', '.join(BENCHMARKS)}" in capsys.readouterr().err
     assert run(["bench", "--seconds", "0"]) == 2
+
+
+def test_methods_are_ordered_by_what_they_may_do(capsys):
+    assert run(["bench", "methods", "--seconds", "0.02", "--json"]) == 0
+    rows = {(row["torus"], row["method"]): row for row in json.loads(capsys.readouterr().out)}
+    for torus in ("8x8", "16x16"):
+        for pattern in PERMUTATIONS:
+            unison, stacked, exact = (rows[torus, name][pattern] for name in ("unison", "stacked", "exact"))
+            assert exact <= rows[torus, "greedy"][pattern]
+            assert stacked <= unison
+    # Best simple stacking of torn (cup-stacking-extended-2023, Table 2).
+    assert rows["16x16", "stacked"]["torn"] == 131

@@ -57,6 +57,7 @@ def simulate_plan(
     jitter: int | None,
     trials: int,
     separate: bool,
+    lead: int,
     as_json: bool,
     out: Path | None,
     chart: Path | None,
@@ -88,7 +89,7 @@ def simulate_plan(
         if out is not None or chart is not None:
             raise SpecError("--out and --chart show one simulation; leave out --jitter")
         summary: dict[str, Any] = study_jitter(
-            network, plan, jitter, trials, seed, separate=separate
+            network, plan, jitter, trials, seed, separate=separate, lead=lead
         ).summary()
     else:
         if fields.get("router", {}).get("channels") is None:

@@ -55,7 +55,9 @@ def command(
     ] = None,
     nodes: Annotated[
         str | None,
-        typer.Option(help="Operation: only these nodes, as 0-7,12 or node[0-7,12].", metavar="LIST"),
+        typer.Option(
+            help="Operation: only these nodes, as 0-7,12 or node[0-7,12], or a file.", metavar="LIST"
+        ),
     ] = None,
     as_one: Annotated[
         bool, typer.Option("--as-one", help="Operation: no barriers; a node goes on when it can.")
@@ -169,7 +171,7 @@ def command(
         with screen.progress("guards") as progress:
             tried = guarded_plans(network, traffic, jitter, separate=separate, progress=progress, **search)
         plan = tried[0].plan
-        late = {"guard": plan.guard, "spread": plan.spread, "late": tried[0].mean}
+        late = {"guard": plan.guard, "spread": plan.spread, "lead": tried[0].lead, "late": tried[0].mean}
     elapsed = time.perf_counter() - begin
     if watcher is not None and elapsed > screen.PATIENCE:
         screen.say("")
@@ -212,6 +214,8 @@ def command(
         rows["any algorithm"] = f"at least {plan.algorithm_bound} cycles"
     if late:
         kind = f"spare time spread against {plan.spread}" if plan.spread else f"guard of {plan.guard} cycles"
+        if late["lead"]:
+            kind += f", aiming {late['lead']} early"
         rows[f"late by 0-{jitter}"] = f"{late['late']:.1f} cycles on average, {kind}"
     if plan.channels is not None:
         rows["late nodes"] = f"no deadlock possible on {plan.channels} virtual channels"
@@ -238,9 +242,11 @@ def _deadlock_text(plan: Plan) -> str:
 
 
 def _parse_nodes(text: str, nodes: int) -> list[int]:
-    """A list of nodes in Slurm notation; bare numbers and ranges may stand without brackets."""
-    from flitloom.routing.nodes import parse_nodes
+    """Nodes in Slurm notation, or a file of them; bare numbers and ranges may stand without brackets."""
+    from flitloom.routing.nodes import parse_nodes, read_nodes
 
+    if Path(text).is_file():
+        return read_nodes(text, nodes)
     bare = text and set(text) <= set("0123456789,-")
     return parse_nodes(f"node[{text}]" if bare else text, nodes, "--nodes")
 

@@ -74,6 +74,9 @@ def command(
         bool,
         typer.Option("--separate", help="With --jitter: virtual channels against deadlocks of late nodes."),
     ] = False,
+    lead: Annotated[
+        int, typer.Option(help="With --jitter: cycles by which nodes aim before their planned starts.")
+    ] = 0,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
     chart: Annotated[
@@ -134,7 +137,7 @@ def command(
     if plan is not None:
         from flitloom.commands.plans import simulate_plan
 
-        simulate_plan(plan, fields, folder, jitter, trials, separate, json, out, chart)
+        simulate_plan(plan, fields, folder, jitter, trials, separate, lead, json, out, chart)
         return
     experiment = build_experiment(fields, folder)
     result = run_experiment(experiment, packets=out is not None, link_time=chart is not None)

@@ -68,7 +68,12 @@ def finish(
         return
     while raw["bound"] < raw["duration"]:
         target = raw["bound"]
-        answer = decide(network, messages, routes, interval, free_slices, target, seconds)
+        try:
+            answer = decide(network, messages, routes, interval, free_slices, target, seconds)
+        except KeyboardInterrupt:
+            # What the search found is kept.
+            raw["stopped"] = raw["interrupted"] = True
+            return
         if answer is None:
             return
         raw["cp_sat"] = True

@@ -20,12 +20,14 @@ from flitloom.spec import Collective, Packets, TrafficMatrix
 #: Guards that are tried if nothing else is said, in cycles.
 GUARDS = (0, 1, 2, 3, 4)
 #: Cycles given away for spare time that are tried if nothing else is said.
-EXTRAS = (0, 1, 2, 3, 4, 6, 8)
+EXTRAS = (0, 1, 2, 3, 4, 5, 6)
+#: Reaches of spreading that are tried: only the narrowest gaps, or all that delays could close.
+REACHES = (2, 3, None)
 #: Moves per packet when spare time is spread.
-SWEEPS = 200
+SWEEPS = 300
 
 
-def spread(plan: Plan, jitter: int, extra: int = 0, *, seed: int = 1) -> Plan:
+def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None, seed: int = 1) -> Plan:
     """Shift the packets of a plan so that gaps widen where links have time to spare.
 
     Parameters
@@ -33,9 +35,12 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, seed: int = 1) -> Plan:
     plan : Plan
         A plan without phases.
     jitter : int
-        Largest delay of a node, in cycles; gaps of twice that need no widening.
+        Largest delay of a node, in cycles.
     extra : int
         Cycles by which the plan may become longer.
+    reach : int, optional
+        Gaps from this many cycles on need no widening: by default twice the jitter, since delays add up
+        along the way; a small reach spends all spare time on packets without any gap.
     seed : int
         Seed of the search.
 
@@ -61,8 +66,10 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, seed: int = 1) -> Plan:
     network = plan.network()
     routes = plan.directions()
     _core.check_plan(network._core, plan.table, routes)
-    # Delays add up along the way; gaps wider than the plan is long change nothing.
-    reach = min(2 * jitter, plan.duration + extra)
+    if reach is not None and not 1 <= reach <= LONGEST:
+        raise SpecError(f"reach: {reach} is out of range; it must be 1 to 2^20 cycles")
+    # Gaps wider than the plan is long change nothing.
+    reach = min(2 * jitter if reach is None else reach, plan.duration + extra)
     together = not plan.free_slices
     starts = _core.spread_plan(
         network._core, plan.table, routes, together, plan.duration + extra, reach, SWEEPS, seed
@@ -87,10 +94,13 @@ class Candidate:
         The plan; its ``guard`` and ``spread`` say what it is.
     mean : float
         Mean duration over the trials, in cycles; infinite if one ended in a deadlock.
+    lead : int
+        Cycles by which nodes aim before their planned starts; tried for the best plan only.
     """
 
     plan: Plan
     mean: float
+    lead: int = 0
 
 
 def guarded_plans(
@@ -150,32 +160,60 @@ def guarded_plans(
     def guarded(guard: int) -> Callable[[], Plan]:
         return lambda: schedule(network, traffic, guard=guard, seed=seed, **search)
 
-    def widened(extra: int) -> Callable[[], Plan]:
-        return lambda: spread(plain, jitter, extra, seed=seed)
+    def widened(extra: int, reach: int | None) -> Callable[[], Plan]:
+        return lambda: spread(plain, jitter, extra, reach=reach, seed=seed)
 
     kinds += [guarded(guard) for guard in guards if guard]
     waits = plain.operation is not None and plain.operation["name"] != "all-to-all"
     if jitter and not waits:
-        kinds += [widened(extra) for extra in extras]
-    tried = []
+        kinds += [widened(extra, reach) for extra in extras for reach in REACHES]
+    tried: list[Candidate] = []
     for number, make in enumerate(kinds):
         plan = make()
+        if tried and not plan.reproducible and search.get("seconds") is None:
+            # Ctrl-C ended this search: what was tried before is kept.
+            break
         if separate:
             plan = plan.separated()
         tried.append(Candidate(plan, mean_duration(network, plan, jitter, trials, (seed, 1))))
         if progress is not None:
             progress(number + 1, len(kinds))
-    return sorted(tried, key=lambda candidate: (candidate.mean, candidate.plan.duration))
+    tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
+    best = tried[0].plan
+    for lead in leads_for(jitter):
+        mean = mean_duration(network, best, jitter, trials, (seed, 1), lead)
+        if mean < tried[0].mean:
+            tried[0] = Candidate(best, mean, lead)
+    return tried
 
 
-def mean_duration(network: Network, plan: Plan, jitter: int, trials: int, key: tuple[int, int]) -> float:
+def leads_for(jitter: int) -> list[int]:
+    """Leads worth trying, in cycles: shares of the largest delay."""
+    return sorted({jitter // 4, jitter // 2, jitter} - {0})
+
+
+def mean_duration(
+    network: Network, plan: Plan, jitter: int, trials: int, key: tuple[int, int], lead: int = 0
+) -> float:
     """Mean duration of a plan under delays, in cycles; infinite if a trial ends in a deadlock."""
     network = with_channels(network, plan)
-    durations = late_durations(network, lambda delays: plan.workload(network, delays), jitter, trials, key)
+    durations = late_durations(
+        network, lambda delays: plan.workload(network, delays, lead), jitter, trials, key
+    )
     return float("inf") if min(durations) < 0 else float(np.mean(durations))
 
 
-def best_plan(network: Network, plans: Sequence[Plan], jitter: int, seed: int, trials: int = 20) -> Plan:
-    """The plan with the smallest mean duration under delays, of equal ones the shortest."""
-    means = [mean_duration(network, plan, jitter, trials, (seed, 1)) for plan in plans]
-    return min(zip(means, plans, strict=True), key=lambda entry: (entry[0], entry[1].duration))[1]
+def best_plan(
+    network: Network,
+    plans: Sequence[Plan],
+    jitter: int,
+    seed: int,
+    *,
+    leads: Sequence[int] = (0,),
+    trials: int = 20,
+) -> tuple[Plan, int]:
+    """The plan and lead with the smallest mean duration under delays, of equal ones the shortest plan."""
+    choices = [(plan, lead) for plan in plans for lead in leads]
+    means = [mean_duration(network, plan, jitter, trials, (seed, 1), lead) for plan, lead in choices]
+    ranked = zip(means, choices, strict=True)
+    return min(ranked, key=lambda entry: (entry[0], entry[1][0].duration, entry[1][1]))[1]

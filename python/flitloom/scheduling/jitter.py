@@ -79,7 +79,14 @@ def with_channels(network: Network, plan: Plan) -> Network:
 
 
 def study_jitter(
-    network: Network, plan: Plan, jitter: int, trials: int = 100, seed: int = 1, *, separate: bool = False
+    network: Network,
+    plan: Plan,
+    jitter: int,
+    trials: int = 100,
+    seed: int = 1,
+    *,
+    separate: bool = False,
+    lead: int = 0,
 ) -> JitterStudy:
     """Simulate a plan, and its packets sent in unison, with nodes that are late.
 
@@ -97,6 +104,8 @@ def study_jitter(
         Seed of the delays.
     separate : bool
         Virtual channels that keep late nodes from a deadlock (`Plan.separated`), as many as that takes.
+    lead : int
+        Cycles by which nodes, expecting to be late, aim before their planned starts (but not before 0).
 
     Examples
     --------
@@ -107,6 +116,8 @@ def study_jitter(
     True
     """
     check_jitter(jitter, trials)
+    if not 0 <= lead <= LONGEST:
+        raise SpecError(f"lead: {lead} is out of range; it must be 0 to 2^20 cycles")
     plan.require(network)
     if separate and plan.channels is None:
         plan = plan.separated()
@@ -124,6 +135,6 @@ def study_jitter(
 
     durations = [
         late_durations(network, late, jitter, trials, (seed, 0))
-        for late in (lambda delays: plan.workload(network, delays), together)
+        for late in (lambda delays: plan.workload(network, delays, lead), together)
     ]
     return JitterStudy(jitter, *durations)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.scheduling.guards import EXTRAS, GUARDS, best_plan, mean_duration, spread
+from flitloom.scheduling.guards import EXTRAS, GUARDS, REACHES, best_plan, leads_for, mean_duration, spread
 from flitloom.scheduling.jitter import Late, check_jitter, late_durations
+from flitloom.scheduling.plan import Plan
 from flitloom.scheduling.search import schedule
 from flitloom.spec import Collective
 
@@ -33,8 +34,8 @@ class JitterTable:
         Rows, each a mean over the patterns and trials for every delay, in cycles; infinite if a trial
         ended in a deadlock.
     chosen : list of dict
-        Per pattern and delay, the uniform guard, and the extra cycles spent on spreading spare time, that
-        were best in the trials they were chosen by.
+        Per pattern and delay, the uniform guard, the extra cycles spent on spreading spare time, and the
+        cycles by which nodes aim early, that were best in the trials they were chosen by.
     """
 
     jitters: tuple[int, ...]
@@ -66,9 +67,10 @@ def jitter_table(
 ) -> JitterTable:
     """Compare unison, stacked and exact sending, without guards and with, when nodes are late.
 
-    "best guard" is the uniform guard, "spread" the schedule with spare time where links have it (or
-    without, where that was better), each chosen per pattern and delay by 20 trials of its own; what the
-    table shows are other trials, the same for all rows.
+    "best guard" is the best uniform guard, "spread" the schedule with spare time where links have it (or
+    without, where that was better), "auto" the better of both, with nodes that aim before their planned
+    starts by 0 to J cycles. Each is chosen per pattern and delay by 20 trials of its own; what the table
+    shows are other trials, the same for all rows.
 
     Parameters
     ----------
@@ -103,27 +105,38 @@ def jitter_table(
         plans = {
             guard: schedule(network, collective, guard=guard, seed=seed, **search) for guard in {0, *guards}
         }
+        if not all(plan.reproducible for plan in plans.values()):
+            raise KeyboardInterrupt
         if separate:
             plans = {guard: plan.separated() for guard, plan in plans.items()}
         for column, jitter in enumerate(jitters):
             entries = _entries(network, collective, jitter, trials, seed)
 
-            def measure(plan: Any, jitter: int = jitter) -> float:
-                return mean_duration(network, plan, jitter, trials, (seed, 0))
+            def measure(plan: Plan, lead: int = 0, jitter: int = jitter) -> float:
+                return mean_duration(network, plan, jitter, trials, (seed, 0), lead)
 
             entries["exact"] = measure(plans[0])
             entries |= {f"guard {guard}": measure(plans[guard]) for guard in sorted(plans) if guard}
-            uniform = best_plan(network, list(plans.values()), jitter, seed)
+            uniform, _ = best_plan(network, list(plans.values()), jitter, seed)
             entries["best guard"] = entries["exact" if not uniform.guard else f"guard {uniform.guard}"]
-            wide = [plans[0], *(spread(plans[0], jitter, extra, seed=seed) for extra in extras if jitter)]
-            best = best_plan(network, wide, jitter, seed)
+            wide = [plans[0]]
+            if jitter:
+                wide += [
+                    spread(plans[0], jitter, extra, reach=reach, seed=seed)
+                    for extra in extras
+                    for reach in REACHES
+                ]
+            best, _ = best_plan(network, wide, jitter, seed)
             entries["spread"] = measure(best)
+            auto, lead = best_plan(network, [uniform, best], jitter, seed, leads=[0, *leads_for(jitter)])
+            entries["auto"] = measure(auto, lead)
             chosen.append(
                 {
                     "pattern": collective.pattern or "given",
                     "jitter": jitter,
                     "guard": uniform.guard,
                     "extra": best.duration - plans[0].duration if best.spread else None,
+                    "lead": lead,
                 }
             )
             for name, mean in entries.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -121,6 +122,12 @@ class Plan(BaseModel):
         rows = [(p.source, p.destination, p.length, p.start, p.slice) for p in self.packets]
         return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Plan:
+        """A copy with other fields; what was computed from the old ones is left behind."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("table", None)
+        return copy
+
     def directions(self) -> list[bytes]:
         """The direction indices of every packet's route."""
         routes = []
@@ -216,13 +223,15 @@ class Plan(BaseModel):
             channels=[first[index] for index in order] if separate else [],
         )
 
-    def workload(self, network: Network, delays: NDArray[np.int64] | None = None) -> _core.Workload:
-        """The core's form of it; `delays` (per node, in cycles) shift all starts of a node."""
+    def workload(
+        self, network: Network, delays: NDArray[np.int64] | None = None, lead: int = 0
+    ) -> _core.Workload:
+        """The core's form of it; `delays` shift all starts of a node, taken forward by `lead` (cycles)."""
         self.require(network)
         table = self.table
         if delays is not None:
             table = table.copy()
-            table[:, 3] += delays[table[:, 0]]
+            table[:, 3] = np.maximum(table[:, 3] - lead, 0) + delays[table[:, 0]]
         enough = self.channels is not None and (delays is not None or network.channels >= self.channels)
         first = bytes(self.first_channels()) if enough else b""
         return _core.plan_workload(network._core, table, self.directions(), first, "plan")
