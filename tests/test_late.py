@@ -270,10 +270,10 @@ def test_mismatched_plans_are_refused(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def ctrl_c(arguments: list[str], ready: Callable[[bytes], bool]) -> tuple[int, str]:
-    """Run the command line on a terminal; press Ctrl-C when `ready`, given what it wrote; code and text."""
+    """Run Python on a terminal; press Ctrl-C when `ready`, given what it wrote to it; code and text."""
     terminal, end = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "flitloom", *arguments],
+        [sys.executable, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=end,
@@ -300,7 +300,7 @@ def ctrl_c(arguments: list[str], ready: Callable[[bytes], bool]) -> tuple[int, s
 
 def test_ctrl_c_keeps_the_best_schedule(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
-    command = ["schedule", "--torus", "8x8", "--operation", "all-to-all", "--routes", "dor"]
+    command = ["-m", "flitloom", "schedule", "--torus", "8x8", "--operation", "all-to-all"]
     code, text = ctrl_c([*command, "--time", "10m", "-o", str(file)], lambda text: b"trying" in text)
     assert code == 0, text
     assert "best found so far" in text
@@ -319,9 +319,29 @@ def test_ctrl_c_keeps_finished_searches_of_a_campaign(tmp_path: Path) -> None:
         with contextlib.closing(Store(store)) as results:
             return len(results.finished()) > 1
 
-    code, text = ctrl_c(["campaign", "run", str(campaign), "--workers", "1"], finished)
+    code, text = ctrl_c(["-m", "flitloom", "campaign", "run", str(campaign), "--workers", "1"], finished)
     assert code == 130, text
     assert "Traceback" not in text
     kept = int(re.search(r"interrupted: ([0-9]+) of 4000 searches are finished and kept", text)[1])
     with contextlib.closing(Store(store)) as results:
         assert len(results.finished()) == kept > 1
+
+
+def test_ctrl_c_keeps_the_best_chromosome() -> None:
+    script = """
+import sys
+import flitloom as fl
+from flitloom import genetic
+
+def show(done, total):
+    print("generation", done, file=sys.stderr)
+
+settings = genetic.GeneticSettings(generations=1_000_000)
+collective = fl.Collective("shfl", payload=14, slices=2)
+found = genetic.search(fl.Network(fl.Torus(4, 4)), collective, settings, threads=1, progress=show)
+again = fl.simulate(found.network, found.collective).duration
+print("stopped", found.stopped, "replayed", found.duration == again, file=sys.stderr)
+"""
+    code, text = ctrl_c(["-c", script], lambda text: b"generation" in text)
+    assert code == 0, text
+    assert "stopped True replayed True" in text
