@@ -161,6 +161,30 @@ def test_the_best_guard_is_the_best_of_those_tried(network: fl.Network) -> None:
         assert fl.check_plan(candidate.plan)["passed"]
 
 
+def test_ctrl_c_keeps_the_guards_tried(network: fl.Network) -> None:
+    def press(done: int, _: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    tried = fl.guarded_plans(network, fl.Collective("shfl"), 8, trials=2, moves=2000, progress=press)
+    assert len(tried) == 2
+    assert tried[0].mean <= tried[1].mean
+    assert [candidate.plan.reproducible for candidate in tried] == [False, True]
+
+
+def test_guard_auto_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["schedule", "--torus", "4x4", "--pattern", "shfl", "--routes", "any-order", "--moves", "2000"]
+    file = str(tmp_path / "plan.json")
+    assert run([*command, "--guard", "auto", "--jitter", "6", "--separate", "--json", "-o", file]) == 0
+    fields = json.loads(capsys.readouterr().out)
+    plan = fl.read_plan(file)
+    assert (fields["guard"], fields["spread"], fields["channels"]) == (plan.guard, plan.spread, plan.channels)
+    assert fields["late"] == mean_duration(plan.network(), plan, 6, 20, (1, 1), fields["lead"])
+    assert run([*command, "--guard", "auto"]) == 2
+    assert run([*command, "--jitter", "3"]) == 2
+    assert run([*command, "--guard", "some"]) == 2
+
+
 def test_jitter_table(network: fl.Network) -> None:
     collectives = [fl.Collective(name, payload=14, slices=2) for name in ("shfl", "trns")]
     table = jitter_table(network, collectives, (0, 6), guards=(1,), extras=(0,), trials=3, moves=20_000)

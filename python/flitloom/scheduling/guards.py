@@ -142,7 +142,8 @@ def guarded_plans(
     Returns
     -------
     list of Candidate
-        The one with the smallest mean first; of equal ones that with the shorter plan.
+        The one with the smallest mean first; of equal ones that with the shorter plan. After Ctrl-C those
+        tried by then, the first with ``reproducible`` False.
 
     Examples
     --------
@@ -168,22 +169,36 @@ def guarded_plans(
     if jitter and not waits:
         kinds += [widened(extra, reach) for extra in extras for reach in REACHES]
     tried: list[Candidate] = []
-    for number, make in enumerate(kinds):
-        plan = make()
-        if tried and not plan.reproducible and search.get("seconds") is None:
-            # Ctrl-C ended this search: what was tried before is kept.
-            break
-        if separate:
-            plan = plan.separated()
-        tried.append(Candidate(plan, mean_duration(network, plan, jitter, trials, (seed, 1))))
-        if progress is not None:
-            progress(number + 1, len(kinds))
-    tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
-    best = tried[0].plan
-    for lead in leads_for(jitter):
-        mean = mean_duration(network, best, jitter, trials, (seed, 1), lead)
-        if mean < tried[0].mean:
-            tried[0] = Candidate(best, mean, lead)
+    ended = False
+    try:
+        for number, make in enumerate(kinds):
+            plan = make()
+            # Without a time limit, only Ctrl-C ends a search early.
+            ended = not plan.reproducible and search.get("seconds") is None
+            if ended and tried:
+                break
+            if separate:
+                plan = plan.separated()
+            tried.append(Candidate(plan, mean_duration(network, plan, jitter, trials, (seed, 1))))
+            if ended:
+                break
+            if progress is not None:
+                progress(number + 1, len(kinds))
+        tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
+        for lead in leads_for(jitter):
+            best = tried[0].plan
+            mean = mean_duration(network, best, jitter, trials, (seed, 1), lead)
+            if mean < tried[0].mean:
+                tried[0] = Candidate(best, mean, lead)
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        ended = True
+        tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
+    if ended:
+        first = tried[0]
+        kept = first.plan.model_copy(update={"reproducible": False})
+        tried[0] = Candidate(kept, first.mean, first.lead)
     return tried
 
 
