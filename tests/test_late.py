@@ -88,6 +88,10 @@ def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> No
     unison = fl.study_jitter(plan.network(), plan, jitter=0, trials=1)
     assert unison.plan == [plan.duration]
     assert unison.unison == [-1]
+    assert unison.summary()["unison_mean"] is None
+    file = tmp_path / "plan.json"
+    plan.save(file)
+    assert run(["simulate", "--plan", str(file), "--jitter", "0", "--trials", "1", "--json"]) == 0
     with pytest.raises(fl.SpecError, match="late nodes can cause a deadlock"):
         deadlock_certificate(plan)
     separated = plan.separated()
@@ -96,8 +100,6 @@ def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> No
     # Separated channels that are not are a problem.
     broken = separated.model_copy(update={"packets": plan.packets})
     assert "wait in a circle" in fl.check_plan(broken)["problems"][0]
-    file = tmp_path / "plan.json"
-    plan.save(file)
     assert run(["check", str(file), "--certificate", str(tmp_path / "none.json")]) == 2
     assert not (tmp_path / "none.json").exists()
 

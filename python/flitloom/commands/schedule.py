@@ -102,6 +102,7 @@ def command(
       flitloom schedule --torus 8x8 --operation all-reduce --nodes 0-15,20 --as-one
       flitloom schedule --torus 16x16 --pattern brev --guard auto --jitter 8 -o plan.json
     """
+    import math
     import sys
 
     from flitloom import provenance
@@ -171,7 +172,8 @@ def command(
         with screen.progress("guards") as progress:
             tried = guarded_plans(network, traffic, jitter, separate=separate, progress=progress, **search)
         plan = tried[0].plan
-        late = {"guard": plan.guard, "spread": plan.spread, "lead": tried[0].lead, "late": tried[0].mean}
+        late = {"guard": plan.guard, "spread": plan.spread, "lead": tried[0].lead}
+        late["late"] = tried[0].mean if math.isfinite(tried[0].mean) else None
     elapsed = time.perf_counter() - begin
     if watcher is not None and elapsed > screen.PATIENCE:
         screen.say("")
@@ -216,7 +218,10 @@ def command(
         kind = f"spare time spread against {plan.spread}" if plan.spread else f"guard of {plan.guard} cycles"
         if late["lead"]:
             kind += f", aiming {late['lead']} early"
-        rows[f"late by 0-{jitter}"] = f"{late['late']:.1f} cycles on average, {kind}"
+        mean = (
+            "a trial ended in a deadlock" if late["late"] is None else f"{late['late']:.1f} cycles on average"
+        )
+        rows[f"late by 0-{jitter}"] = f"{mean}, {kind}"
     if plan.channels is not None:
         rows["late nodes"] = f"no deadlock possible on {plan.channels} virtual channels"
     elif plan.routes in ("any-order", "minimal"):

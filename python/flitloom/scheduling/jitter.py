@@ -37,13 +37,13 @@ class JitterStudy:
     plan: list[int]
     unison: list[int]
 
-    def summary(self) -> dict[str, float | int]:
-        """Means, extremes and deadlocks."""
-        fields: dict[str, float | int] = {"jitter": self.jitter, "trials": len(self.plan)}
+    def summary(self) -> dict[str, float | int | None]:
+        """Means, extremes and deadlocks; ``None`` where every trial ended in a deadlock."""
+        fields: dict[str, float | int | None] = {"jitter": self.jitter, "trials": len(self.plan)}
         for name, durations in (("plan", self.plan), ("unison", self.unison)):
             ended = [duration for duration in durations if duration >= 0]
-            fields[f"{name}_mean"] = round(float(np.mean(ended)), 2) if ended else float("nan")
-            fields[f"{name}_worst"] = max(ended, default=-1)
+            fields[f"{name}_mean"] = round(float(np.mean(ended)), 2) if ended else None
+            fields[f"{name}_worst"] = max(ended, default=None)
             fields[f"{name}_deadlocks"] = len(durations) - len(ended)
         return fields
 

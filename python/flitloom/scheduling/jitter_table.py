@@ -43,10 +43,13 @@ class JitterTable:
     chosen: list[dict[str, Any]]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table, a row per way of sending."""
+        """The table, a row per way of sending; ``None`` where a trial ended in a deadlock."""
         return [
             {"method": name}
-            | {f"J={jitter}": round(mean, 1) for jitter, mean in zip(self.jitters, means, strict=True)}
+            | {
+                f"J={jitter}": None if mean == float("inf") else round(mean, 1)
+                for jitter, mean in zip(self.jitters, means, strict=True)
+            }
             for name, means in self.means.items()
         ]
 
