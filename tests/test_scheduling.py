@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,39 @@ def test_operations_run_as_planned(network: fl.Network, name: str) -> None:
     found = fl.schedule(network, fl.Operation(name, payload=3), moves=20_000)
     assert fl.check_plan(found)["passed"]
     assert fl.simulate(network, found).duration == found.duration >= found.bound
+
+
+def test_staircases_run_as_planned_and_bend_at_will() -> None:
+    torus = fl.Network(fl.Torus(8, 8))
+    found = fl.schedule(torus, fl.Operation("all-to-all", payload=7), routes="staircase", moves=200_000)
+    report = fl.check_plan(found)
+    assert report["passed"]
+    assert report["bound"] == found.bound
+    # Mean distance 4 in 8-flit packets over 4 links a node, and two cycles.
+    assert found.bound == 64 * 64 * 4 * 8 // (64 * 4) + 2
+    assert found.duration < 1.25 * found.bound
+    assert any(packet.route.count("x") > 1 and packet.route.count("y") > 1 for packet in found.packets)
+    assert (
+        fl.schedule(torus, fl.Operation("all-to-all", payload=7), "greedy", routes="staircase").duration
+        >= found.duration
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "traffic", "more", "message"),
+    [
+        ((8, 8), fl.Collective("shfl"), {}, "routes: staircase is for all-to-all"),
+        ((4, 4), fl.Operation("all-to-all"), {}, "routes: staircase is for all-to-all"),
+        ((8, 8), fl.Operation("all-gather"), {}, "routes: staircase is for all-to-all"),
+        ((8, 8), fl.Operation("all-to-all"), {"guard": 1}, "guard: staircase"),
+        ((8, 8), fl.Operation("all-to-all"), {"interval": 9}, "interval: packets on staircase"),
+    ],
+)
+def test_staircases_for_other_traffic_are_refused(
+    sizes: tuple[int, ...], traffic: Any, more: dict[str, int], message: str
+) -> None:
+    with pytest.raises(fl.SpecError, match=message):
+        fl.schedule(fl.Network(fl.Torus(*sizes)), traffic, routes="staircase", **more)
 
 
 def test_damage_is_found(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,9 @@ mod _core {
         network::Network,
         operation::{operation_phases, phase_bound, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
-        schedule::{check_plan, filtered_starts, plan_workload, schedule, schedule_bound},
+        schedule::{
+            check_plan, filtered_starts, plan_workload, schedule, schedule_bound, schedule_staircases,
+        },
         simulation::{lower_bound, simulate},
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},

@@ -34,7 +34,8 @@ pub fn route_choice(py: Python<'_>, name: &str) -> PyResult<RouteChoice> {
         "any-order" => RouteChoice::AnyOrder,
         "minimal" => RouteChoice::TwoBends,
         _ => {
-            let text = format!("{name} is unknown; there are dor, balanced-ties, any-order and minimal");
+            let text =
+                format!("{name} is unknown; there are dor, balanced-ties, any-order, minimal and staircase");
             return Err(spec_error(py, "routes", text));
         }
     })
@@ -147,6 +148,60 @@ pub fn schedule<'py>(
     Ok(result)
 }
 
+/// Searches for a schedule of all-to-all traffic over minimal routes with any number of bends; `None`
+/// if the traffic or the network does not fit the method.
+#[pyfunction]
+pub fn schedule_staircases<'py>(
+    py: Python<'py>,
+    network: &Network,
+    messages: PyReadonlyArray2<'py, i64>,
+    seed: u64,
+    moves: u64,
+    seconds: Option<f64>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let fabric = network.inner.fabric();
+    let demands = demands_of(&messages);
+    let found = Mutex::new(None);
+    let deadline = seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .and_then(|limit| Instant::now().checked_add(limit));
+    let outcome = interruptible(
+        py,
+        |interrupt| {
+            let should_stop =
+                || interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit);
+            let mut budget = Budget { moves, should_stop: &should_stop };
+            let packets = planning::staircases(fabric, &demands, seed, &mut budget);
+            if let Ok(mut slot) = found.lock() {
+                *slot = Some((packets, moves - budget.moves, should_stop()));
+            }
+        },
+        |_| Ok(()),
+    );
+    let interrupted = outcome.is_err();
+    let Some((packets, spent, stopped)) = found.into_inner().ok().flatten() else {
+        outcome?;
+        return Ok(None);
+    };
+    if let Err(failure) = outcome
+        && !failure.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
+    {
+        return Err(failure);
+    }
+    let Some(packets) = packets.map_err(|error| spec_error(py, "traffic", error))? else {
+        return Ok(None);
+    };
+    let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
+    let result = PyDict::new(py);
+    result.set_item("duration", duration)?;
+    result.set_item("bound", planning::distance_bound(fabric, &demands))?;
+    result.set_item("moves", spent)?;
+    result.set_item("stopped", stopped || interrupted)?;
+    result.set_item("interrupted", interrupted)?;
+    put_packets(py, &result, fabric, &packets)?;
+    Ok(Some(result))
+}
+
 fn put_packets<'py>(
     py: Python<'py>,
     result: &Bound<'py, PyDict>,
@@ -248,7 +303,8 @@ pub fn plan_workload(
         .map_err(|error| spec_error(py, place, error))
 }
 
-/// The lower bound on any schedule of the messages, and the classic one.
+/// The lower bound on any schedule of the messages, and the classic one; for staircases, which may
+/// take any minimal route, the bound of the distances.
 #[pyfunction]
 pub fn schedule_bound(
     py: Python<'_>,
@@ -258,10 +314,15 @@ pub fn schedule_bound(
     interval: Option<u32>,
     free: bool,
 ) -> PyResult<(u32, u32)> {
-    let choice = route_choice(py, routes)?;
     let demands = demands_of(&messages);
+    let choice = if routes == "staircase" { RouteChoice::default() } else { route_choice(py, routes)? };
     let problem = Problem::new(network.inner.fabric(), &demands, slicing_of(interval, free), choice)
         .map_err(|error| spec_error(py, "traffic", error))?;
+    if routes == "staircase" {
+        let bound = planning::distance_bound(network.inner.fabric(), &demands);
+        let bound = u32::try_from(bound).unwrap_or(u32::MAX);
+        return Ok((bound, bound));
+    }
     Ok(py.detach(|| (planning::proven_bound(&problem), planning::classic_bound(&problem))))
 }
 

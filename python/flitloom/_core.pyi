@@ -234,6 +234,13 @@ def tighten_phases(
     moves: int,
     seconds: float | None,
 ) -> tuple[list[int], bool]: ...
+def schedule_staircases(
+    network: Network,
+    messages: NDArray[np.int64],
+    seed: int,
+    moves: int,
+    seconds: float | None,
+) -> dict[str, Any] | None: ...
 def schedule_bound(
     network: Network, messages: NDArray[np.int64], routes: str, interval: int | None, free: bool
 ) -> tuple[int, int]: ...

@@ -25,8 +25,9 @@ mod symmetry;
 mod timeline;
 mod verify;
 
+pub use aligned::staircases;
 pub use balance::{Balance, balance, load_bound};
-pub use bounds::{classic_bound, lower_bound};
+pub use bounds::{classic_bound, distance_bound, lower_bound};
 pub use dependent::{Dependencies, chain_bound, tighten};
 pub use domains::{Contention, Domains};
 pub use ejection::Budget;

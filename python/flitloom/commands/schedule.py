@@ -40,7 +40,8 @@ def command(
     routes: Annotated[
         str | None,
         typer.Option(
-            help="dor, balanced-ties, any-order (XY or YX) or minimal (two bends). [default: dor]",
+            help="dor, balanced-ties, any-order (XY or YX), minimal (two bends) or, for all-to-all, "
+            "staircase (any bends). [default: dor]",
             metavar="NAME",
         ),
     ] = None,
@@ -99,6 +100,7 @@ def command(
       flitloom schedule --torus 16x16 --pattern shfl --payload 14 --slices 2 -o plan.json
       flitloom schedule --torus 16x16 --pattern brot --payload 14 --slices 2 --routes minimal --time 20s
       flitloom schedule --torus 4x4x4 --operation all-to-all --time 10s
+      flitloom schedule --torus 8x8 --operation all-to-all --routes staircase
       flitloom schedule --torus 8x8 --operation all-reduce --nodes 0-15,20 --as-one
       flitloom schedule --torus 16x16 --pattern brev --guard auto --jitter 8 -o plan.json
     """

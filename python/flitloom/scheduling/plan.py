@@ -82,7 +82,7 @@ class Plan(BaseModel):
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
     traffic: str = Field(description="What is sent, in words.")
     method: str = Field(description="How it was found.")
-    routes: str = Field(description="dor, balanced-ties, any-order or minimal.")
+    routes: str = Field(description="dor, balanced-ties, any-order, minimal or staircase.")
     interval: int | None = Field(
         default=None, ge=1, le=2**20, description="Given interval between slices, in cycles."
     )

@@ -14,6 +14,7 @@ from flitloom.network import Network
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
 from flitloom.scheduling.plan import Plan, PlannedPacket
+from flitloom.scheduling.staircase import STAIRCASE, schedule_staircases
 from flitloom.spec import Collective, Packets, TrafficMatrix
 from flitloom.spec.legs import route_text
 
@@ -51,9 +52,10 @@ def schedule(
         What is sent; intervals, delays and start times in it are ignored.
     method : {"exact", "greedy"}
         Search until proven optimal or the budget ends, or one pass of list scheduling.
-    routes : {"dor", "balanced-ties", "any-order", "minimal"}, optional
+    routes : {"dor", "balanced-ties", "any-order", "minimal", "staircase"}, optional
         Dimension order; dimension order with ties split by parity (the default for all-to-all);
-        dimensions in any order and either way round at ties; all minimal routes with two bends.
+        dimensions in any order and either way round at ties; all minimal routes with two bends;
+        for all-to-all on tori, minimal routes with any number of bends.
     free_slices : bool
         Whether every slice has its own time, or all slices of a message one interval.
     interval : int, optional
@@ -111,19 +113,31 @@ def schedule(
     begin = 0
     asked = method
     for messages in phases:
-        raw = _core.schedule(
-            network._core,
-            messages,
-            method == "exact",
-            routes,
-            interval,
-            free_slices,
-            guard,
-            seed,
-            moves,
-            None if seconds is None else seconds / len(phases),
-            progress,
-        )
+        if routes == STAIRCASE:
+            raw = schedule_staircases(
+                network,
+                phases,
+                exact=method == "exact",
+                slicing=free_slices or interval is not None,
+                guard=guard,
+                seed=seed,
+                moves=moves,
+                seconds=seconds,
+            )
+        else:
+            raw = _core.schedule(
+                network._core,
+                messages,
+                method == "exact",
+                routes,
+                interval,
+                free_slices,
+                guard,
+                seed,
+                moves,
+                None if seconds is None else seconds / len(phases),
+                progress,
+            )
         if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard:
             finish(network, messages, routes, interval, free_slices, raw, cp_sat_seconds)
         raw["table"][:, 3] += begin

@@ -9,42 +9,111 @@
 //! epochs follow each other.
 
 mod epoch;
+mod fit;
 mod sweep;
 
-use super::{Budget, Placement, Problem, bounds::classic_bound};
+use super::{
+    Budget, Demand, Placement, PlannedPacket, Problem, RouteChoice, ScheduleError, Slicing,
+    bounds::classic_bound,
+};
 use crate::{
-    fabric::{Fabric, Shape},
+    fabric::{Direction, Fabric, LinkId, NodeId, Shape},
     traffic::{Purpose, draw},
 };
 use epoch::Epoch;
-use sweep::{Manner, Sweep};
+use sweep::{Manner, Start, Sweep, Ways};
 
-/// A schedule of all-to-all traffic; `None` if the traffic or the network is of another kind.
-///
+/// A schedule of all-to-all traffic on the given routes; `None` if the traffic or the network is of
+/// another kind.
 pub(super) fn all_to_all(
     fabric: &Fabric,
     problem: &Problem,
     seed: u64,
     budget: &mut Budget,
 ) -> Option<Vec<Placement>> {
-    let (lines, pitch) = slots(fabric.shape(), problem)?;
-    let epochs = epoch::split(fabric, problem, lines)?;
-    let mut schedule = Joined::new(problem);
+    // The general search gets what is left.
     let moves = budget.moves / 2;
-    for epoch in &epochs {
-        let given = moves / epochs.len() as u64;
-        let mut share = Budget { moves: given, should_stop: budget.should_stop };
-        let starts = shortest(epoch, pitch, seed, &mut share)?;
-        budget.moves -= given - share.moves;
-        schedule.append(problem, epoch, &starts);
-    }
-    schedule.placements.into_iter().collect()
+    let starts = exchange(fabric, problem, Ways::InOrder, seed, moves, budget)?;
+    Some(starts.into_iter().map(|(start, _)| Placement { route: 0, start }).collect())
 }
 
-/// Stages of a sweep.
-const STAGES: u64 = 16;
-/// Most manners that are tried per stage.
-const MOST_TRIES: u64 = 32;
+/// A schedule of all-to-all traffic in which packets take minimal routes with any number of bends;
+/// `None` if the traffic or the network is of another kind.
+///
+/// Where the slots of two dimensions meet, the packets in them may change places without any port,
+/// so that a packet only has to begin wherever another one ends for all slots to be used. Kinds
+/// that fit: one packet per ordered pair, all equally long, on a whole torus whose sizes have a common
+/// divisor that is a multiple of the packet length, or of up to a quarter more.
+///
+/// ```
+/// use flitloom_core::fabric::{Fabric, Shape};
+/// use flitloom_core::schedule::{Budget, Group, Operation, distance_bound, staircases, verify};
+/// let fabric = Fabric::new(Shape::torus(&[8, 8])?);
+/// let demands = Operation::AllToAll.phases(fabric.shape(), &Group::all(fabric.shape()), 3)?.remove(0);
+/// let mut budget = Budget { moves: 10_000, should_stop: &|| false };
+/// let packets = staircases(&fabric, &demands, 1, &mut budget)?.ok_or("does not fit")?;
+/// assert!(verify(&fabric, &packets)? >= distance_bound(&fabric, &demands));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A demand is out of range.
+pub fn staircases(
+    fabric: &Fabric,
+    demands: &[Demand],
+    seed: u64,
+    budget: &mut Budget,
+) -> Result<Option<Vec<PlannedPacket>>, ScheduleError> {
+    let problem = Problem::new(fabric, demands, Slicing::OneInterval, RouteChoice::BalancedTies)?;
+    let moves = budget.moves;
+    let starts = exchange(fabric, &problem, Ways::Staircase, seed, moves, budget);
+    let packet = |(demand, (start, path)): (&Demand, (u32, Vec<LinkId>))| PlannedPacket {
+        source: demand.source,
+        destination: demand.destination,
+        length: demand.length * demand.slices,
+        start: start.into(),
+        slice: 0,
+        path,
+    };
+    Ok(starts.map(|starts| demands.iter().zip(starts).map(packet).collect()))
+}
+
+/// Start and path of every job; at most `moves` are taken from the budget.
+fn exchange(
+    fabric: &Fabric,
+    problem: &Problem,
+    ways: Ways,
+    seed: u64,
+    moves: u64,
+    budget: &mut Budget,
+) -> Option<Vec<(u32, Vec<LinkId>)>> {
+    let (lines, pitch) = slots(fabric.shape(), problem)?;
+    let epochs = epoch::split(fabric, problem, lines)?;
+    let share = (moves / epochs.len() as u64).min(MOST_MOVES);
+    let mut found: Vec<Option<(u64, Vec<Start>)>> = vec![None; epochs.len()];
+    // A little for every epoch first, so that a stop finds all of them improved.
+    for (round, given) in (0..).zip([share / 16, share - share / 16]) {
+        for (epoch, found) in epochs.iter().zip(&mut found) {
+            if found.is_some() && (budget.should_stop)() {
+                continue;
+            }
+            let mut share = Budget { moves: given, should_stop: budget.should_stop };
+            let other = shortest(epoch, pitch, ways, seed.wrapping_add(round << 32), &mut share);
+            budget.moves -= given - share.moves;
+            *found = found.take().into_iter().chain(other).min_by_key(|found| found.0);
+        }
+    }
+    let mut schedule = Joined::new(fabric, problem);
+    for (epoch, found) in epochs.iter().zip(found) {
+        schedule.append(epoch, &found?.1);
+    }
+    schedule.starts.into_iter().collect()
+}
+
+/// Stages of a sweep in the time that the loads need; the rest of it has stages of the same length.
+const STAGES: u64 = 32;
+/// Most moves that are spent on an epoch.
+const MOST_MOVES: u64 = 5_000_000;
 
 /// Diagonals and pitch; `None` if this is not one equally long packet per pair on a whole torus
 /// whose rings hold a whole number of slots.
@@ -67,85 +136,119 @@ fn common_divisor(a: u32, b: u32) -> u32 {
 }
 
 /// A short schedule of one epoch: a sweep in stages, each of which goes on in the manner that led to
-/// the shortest schedule when carried through.
-fn shortest(epoch: &Epoch, pitch: u32, seed: u64, budget: &mut Budget) -> Option<Vec<Placement>> {
+/// the best schedule when carried through. Also returns how bad it is.
+fn shortest(
+    epoch: &Epoch,
+    pitch: u32,
+    ways: Ways,
+    seed: u64,
+    budget: &mut Budget,
+) -> Option<(u64, Vec<Start>)> {
     let bound = classic_bound(&epoch.problem);
     let jobs = epoch.orbits.len() as u64;
     // A stage carries half of the jobs through, on average.
-    let tries = (2 * budget.moves / (STAGES * jobs)).clamp(1, MOST_TRIES);
-    let mut sweep = Sweep::new(epoch, pitch);
+    let tries = (2 * budget.moves / (STAGES * jobs)).max(1);
+    let mut sweep = Sweep::new(epoch, pitch, ways);
     let mut best: Option<(Sweep, Manner)> = None;
-    for stage in 0..STAGES {
+    'stages: for stage in 0.. {
+        let proven = best.as_ref().map_or(draw(seed, 2, Purpose::Search, 0), |best| best.1.weights);
         for number in 0..tries {
             if best.is_some() && (budget.moves < sweep.left() as u64 || (budget.should_stop)()) {
-                return best?.0.placements();
+                break 'stages;
             }
             budget.moves = budget.moves.saturating_sub(sweep.left() as u64);
-            // The slots can only be shifted before the first start.
-            let offset =
-                best.as_ref().filter(|_| stage > 0).map_or(number as u32 % pitch, |best| best.1.offset);
-            let manner = Manner { seed: draw(seed, 0, Purpose::Search, stage * tries + number), offset };
+            let random = |purpose| draw(seed, purpose, Purpose::Search, stage * tries + number);
+            let mut manner = Manner { seed: random(0), weights: random(1) };
+            if number % 2 == 1 {
+                manner.weights = proven;
+            }
             let mut whole = sweep.clone();
             let complete = whole.advance(manner, u32::MAX);
-            if complete && best.as_ref().is_none_or(|best| whole.duration() < best.0.duration()) {
+            if complete && best.as_ref().is_none_or(|best| whole.badness() < best.0.badness()) {
                 best = Some((whole, manner));
             }
         }
         let until = (u64::from(bound) * (stage + 1) / STAGES) as u32;
-        sweep.advance(best.as_ref()?.1, until);
+        if sweep.advance(best.as_ref()?.1, until) {
+            break;
+        }
     }
-    best?.0.placements()
+    let best = best?.0;
+    Some((best.badness(), best.into_starts()?))
 }
 
 /// Epochs one after the other, each as early as the ports and links before it allow.
-struct Joined {
-    placements: Vec<Option<Placement>>,
+struct Joined<'a> {
+    fabric: &'a Fabric,
+    problem: &'a Problem,
+    starts: Vec<Option<(u32, Vec<LinkId>)>>,
     /// Per resource, when it is free for good.
     free_from: Vec<u32>,
 }
 
-impl Joined {
-    fn new(problem: &Problem) -> Self {
-        Self { placements: vec![None; problem.jobs().len()], free_from: vec![0; problem.resources()] }
+impl<'a> Joined<'a> {
+    fn new(fabric: &'a Fabric, problem: &'a Problem) -> Self {
+        let starts = vec![None; problem.jobs().len()];
+        Self { fabric, problem, starts, free_from: vec![0; problem.resources()] }
     }
 
-    fn append(&mut self, problem: &Problem, epoch: &Epoch, starts: &[Placement]) {
-        let of_members = || {
-            epoch.orbits.iter().zip(starts).flat_map(|(orbit, placement)| {
-                orbit.members.iter().map(|&job| (job as usize, placement.start))
-            })
-        };
-        let uses = |job: usize| problem.jobs()[job].routes[0].uses.iter();
-        let mut first = vec![u32::MAX; self.free_from.len()];
-        for (job, start) in of_members() {
-            for held in uses(job) {
-                let first = &mut first[held.resource as usize];
-                *first = (*first).min(start + held.offset);
+    fn append(&mut self, epoch: &Epoch, starts: &[Start]) {
+        let (fabric, problem) = (self.fabric, self.problem);
+        let links = (fabric.shape().nodes() * fabric.shape().directions()) as u32;
+        let mut own = Vec::new();
+        for (orbit, (start, way)) in epoch.orbits.iter().zip(starts) {
+            for &job in &orbit.members {
+                let source = problem.jobs()[job as usize].routes[0].uses[0].resource - links;
+                own.push((job as usize, *start, follow(fabric, source, way)));
             }
         }
-        let shift = self.free_from.iter().zip(&first).map(|(&free, &first)| free.saturating_sub(first)).max();
-        let shift = shift.unwrap_or(0);
-        for (job, start) in of_members() {
+        let ports = |job: usize| {
+            let uses = &problem.jobs()[job].routes[0].uses;
+            [uses.first(), uses.last()].into_iter().flatten().map(|held| (held.resource, held.offset))
+        };
+        let held = |job: usize, path: &[LinkId]| -> Vec<(u32, u32)> {
+            ports(job).chain(path.iter().copied().zip(0..)).collect()
+        };
+        // The smallest shift that puts each of them behind what was there before.
+        let late = own.iter().flat_map(|(job, start, path)| {
+            let free_from = &self.free_from;
+            let used = held(*job, path).into_iter();
+            used.map(move |(resource, offset)| free_from[resource as usize].saturating_sub(start + offset))
+        });
+        let shift = late.max().unwrap_or(0);
+        for (job, start, path) in own {
             let start = start + shift;
-            self.placements[job] = Some(Placement { route: 0, start });
-            for held in uses(job) {
-                let free = &mut self.free_from[held.resource as usize];
-                *free = (*free).max(start + held.offset + problem.jobs()[job].length);
+            for (resource, offset) in held(job, &path) {
+                let free = &mut self.free_from[resource as usize];
+                *free = (*free).max(start + offset + problem.jobs()[job].length);
             }
+            self.starts[job] = Some((start, path));
         }
     }
+}
+
+/// The links of a way.
+fn follow(fabric: &Fabric, source: NodeId, way: &[u32]) -> Vec<LinkId> {
+    let mut here = source;
+    let hop = |&direction: &u32| {
+        let direction = Direction::from_index(direction as usize);
+        let link = fabric.link(here, direction);
+        here = fabric.shape().neighbour(here, direction).unwrap_or(here);
+        link
+    };
+    way.iter().map(hop).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Demand, Group, Operation, RouteChoice, Slicing, planned_packets, verify};
+    use crate::schedule::{Group, Operation, distance_bound, planned_packets, verify};
 
     fn problem_of(fabric: &Fabric, demands: &[Demand]) -> Problem {
         Problem::new(fabric, demands, Slicing::OneInterval, RouteChoice::BalancedTies).unwrap()
     }
 
-    fn exchange(fabric: &Fabric, length: u32) -> Vec<Demand> {
+    fn exchange_of(fabric: &Fabric, length: u32) -> Vec<Demand> {
         let shape = fabric.shape();
         Operation::AllToAll.phases(shape, &Group::all(shape), length - 1).unwrap().remove(0)
     }
@@ -158,7 +261,7 @@ mod tests {
     fn schedules_have_no_conflicts_and_stay_near_the_load() {
         // Sizes, packet length, moves, and how far above the bound it may end, in per cent.
         let cases: [(&[u32], u32, u64, u32); 6] = [
-            (&[16], 8, 10_000, 10),
+            (&[16], 8, 10_000, 15),
             (&[8, 8], 4, 100_000, 35),
             (&[12, 6], 5, 20_000, 60),
             (&[16, 8], 8, 50_000, 15),
@@ -167,7 +270,7 @@ mod tests {
         ];
         for (sizes, length, moves, above) in cases {
             let fabric = Fabric::new(Shape::torus(sizes).unwrap());
-            let demands = exchange(&fabric, length);
+            let demands = exchange_of(&fabric, length);
             let problem = problem_of(&fabric, &demands);
             let placements = all_to_all(&fabric, &problem, 1, &mut limited(moves)).unwrap();
             let packets = planned_packets(&demands, Slicing::OneInterval, &problem, &placements);
@@ -180,9 +283,33 @@ mod tests {
     }
 
     #[test]
+    fn staircases_are_minimal_and_free_of_conflicts() {
+        for (sizes, length, moves) in [
+            (vec![8, 8], 8, 100_000),
+            (vec![8, 8], 4, 50_000),
+            (vec![4, 4, 4], 2, 20_000),
+            (vec![12, 6], 5, 5_000),
+        ] {
+            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            let demands = exchange_of(&fabric, length);
+            let packets = staircases(&fabric, &demands, 1, &mut limited(moves)).unwrap().unwrap();
+            let duration = verify(&fabric, &packets).unwrap();
+            let bound = distance_bound(&fabric, &demands);
+            assert!(bound <= duration && 10 * duration <= 18 * bound, "{sizes:?}: {duration} over {bound}");
+            for (packet, demand) in packets.iter().zip(&demands) {
+                assert_eq!((packet.source, packet.destination), (demand.source, demand.destination));
+                assert_eq!(
+                    packet.path.len() as u32,
+                    fabric.shape().distance(demand.source, demand.destination)
+                );
+            }
+        }
+    }
+
+    #[test]
     fn a_stop_leaves_a_complete_schedule() {
         let fabric = Fabric::new(Shape::torus(&[8, 8]).unwrap());
-        let problem = problem_of(&fabric, &exchange(&fabric, 4));
+        let problem = problem_of(&fabric, &exchange_of(&fabric, 4));
         let mut budget = Budget { moves: 1 << 40, should_stop: &|| true };
         assert!(all_to_all(&fabric, &problem, 1, &mut budget).is_some());
     }
@@ -191,7 +318,7 @@ mod tests {
     fn other_traffic_and_networks_are_left_alone() {
         let none = |shape: Shape, length, keep: usize| {
             let fabric = Fabric::new(shape);
-            let mut demands = exchange(&fabric, length);
+            let mut demands = exchange_of(&fabric, length);
             demands.truncate(keep);
             all_to_all(&fabric, &problem_of(&fabric, &demands), 1, &mut limited(1000)).is_none()
         };
