@@ -157,13 +157,52 @@ impl DependencyGraph {
         false
     }
 
+    /// A rank for every vertex: no dependency goes to a lower one, and equal ranks wait for each other.
+    pub fn ranks(&self) -> Vec<u32> {
+        components(self.vertices(), |vertex| self.targets(vertex))
+    }
+
+    /// As [`try_insert`](Self::try_insert), for many turns: `ranks`, which have to be those of the graph
+    /// and stay so, limit the search to what lies between the two links.
+    pub fn try_insert_ranked(&mut self, ranks: &mut Vec<u32>, link: LinkId, out: Direction) -> bool {
+        let from = self.vertex(Channel { link, channel: 0 });
+        let end = self.targets[link as usize];
+        if end == NodeId::MAX {
+            return false;
+        }
+        let into = self.vertex(Channel { link: self.fabric.link(end, out), channel: 0 });
+        let (low, high) = (ranks[into as usize], ranks[from as usize]);
+        if low == high || low < high && self.reaches_below(into, from, ranks) {
+            return false;
+        }
+        self.insert(link, 0, out, 0);
+        if low < high {
+            *ranks = self.ranks();
+        }
+        true
+    }
+
+    /// Whether a channel reaches another over ranks up to that one's.
+    fn reaches_below(&self, from: u32, to: u32, ranks: &[u32]) -> bool {
+        let mut seen = FixedBitSet::with_capacity(self.vertices());
+        let mut open = VecDeque::from([from]);
+        while let Some(vertex) = open.pop_front() {
+            if ranks[vertex as usize] == ranks[to as usize] {
+                return true;
+            }
+            let below = |target: &u32| ranks[*target as usize] <= ranks[to as usize];
+            open.extend(self.targets(vertex).filter(below).filter(|&target| !seen.put(target as usize)));
+        }
+        false
+    }
+
     /// The exact deadlock test.
     ///
     /// With the bubble rule a strongly connected component of several channels is harmless exactly
     /// when it lies inside one ring of one direction; without it every component must be a single
     /// channel. Linear in the graph, and for a dangerous graph the search for a shortest cycle.
     pub fn verdict(&self, bubble: bool) -> Verdict {
-        let ranks = components(self.vertices(), |vertex| self.targets(vertex));
+        let ranks = self.ranks();
         let dangerous = |from: u32, to: u32| {
             ranks[from as usize] == ranks[to as usize] && !(bubble && self.in_one_ring(from, to))
         };

@@ -67,9 +67,10 @@ impl TurnSet {
             TurnPolicy::Exact => {
                 let mut turns = closed_form(fabric, rules);
                 let mut graph = DependencyGraph::of_rules(fabric, rules, &turns);
+                let mut ranks = graph.ranks();
                 for (link, out) in candidates(fabric, rules) {
-                    if !turns.contains(link, out) {
-                        turns.try_insert(&mut graph, link, out);
+                    if !turns.contains(link, out) && graph.try_insert_ranked(&mut ranks, link, out) {
+                        turns.insert(link, out);
                     }
                 }
                 turns
@@ -284,6 +285,26 @@ mod tests {
             }
             prop_assert_eq!(&turns, &closed);
             prop_assert_eq!(&turns, &TurnSet::of(TurnPolicy::Exact, &fabric, &rules));
+        }
+
+        #[test]
+        fn ranks_change_nothing_about_the_exact_set(
+            sizes in prop::collection::vec(2_u32..=5, 2..=3),
+            failed in prop::collection::vec(0_u32..64, 0..4),
+        ) {
+            let mut fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            for node in failed {
+                fabric.fail_node(node % fabric.shape().nodes() as u32).unwrap();
+            }
+            let rules = Rules::angara(sizes.len());
+            let mut turns = closed_form(&fabric, &rules);
+            let mut graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
+            for (link, out) in candidates(&fabric, &rules) {
+                if !turns.contains(link, out) {
+                    turns.try_insert(&mut graph, link, out);
+                }
+            }
+            prop_assert_eq!(turns, TurnSet::of(TurnPolicy::Exact, &fabric, &rules));
         }
 
         #[test]

@@ -3,9 +3,9 @@ use super::search::Search;
 use super::sssp::{self, Limit};
 use super::{Bound, Choices, Program, Quality, System, TableError};
 
-/// Systems with more pairs that have a choice are balanced by classes of pairs first.
+/// Systems with more pairs that have a choice are balanced by classes of pairs first, others only if
+/// that does not meet the bound pair by pair.
 const FOLDED_PAIRS: usize = 1000;
-
 /// Systems with fewer such pairs are evened out pair by pair even if the bound is met before.
 const EVENED_PAIRS: usize = 20_000;
 /// Periods of the rings within which they choose.
@@ -17,7 +17,8 @@ const PERIODS: [u32; 4] = [1, 2, 3, 4];
 ///
 /// The cost of a load l is `l^p`: p = 8 first, then 32 and 128, which press on the largest load
 /// alone; when that stalls a few pairs are re-routed at random. A last pass lowers the fourth moment
-/// at unchanged largest load. On large healthy systems all translates of a pair first choose alike.
+/// at unchanged largest load. On large healthy systems all translates of a pair first choose alike, on
+/// small ones last.
 ///
 /// If the bound is not met, the table of the shortest-path generator is made too, as far as it can
 /// still be as good, and the better one kept: by largest load, then by fourth moment. So no largest
@@ -38,23 +39,10 @@ pub(crate) fn headers(
     let effort = u64::from(effort.max(1));
     let fixed = Quality::of(system, &choices.headers, traffic).loads;
     let mut prover = Prover::new(system, &choices, traffic);
-    if prover.plain && choices.pairs.len() > FOLDED_PAIRS {
-        for period in PERIODS {
-            let fold = Fold::new(system, period);
-            let all = fold.representatives(&mut choices);
-            let mut search = Search::new(system, &mut choices, traffic, (&fixed, Some(&fold)), seed, effort);
-            search.place_all();
-            let reached = finish(search, &mut prover, keep_going)?;
-            fold.spread(&mut choices, all);
-            if reached.0 <= prover.bound.ceil() {
-                if choices.pairs.len() < EVENED_PAIRS {
-                    let mut search = Search::new(system, &mut choices, traffic, (&fixed, None), seed, effort);
-                    search.adopt();
-                    search.polish(reached.0, keep_going)?;
-                }
-                return Ok((choices.chosen_headers(), prover.bound));
-            }
-        }
+    let large = choices.pairs.len() > FOLDED_PAIRS;
+    let setting = (&fixed[..], seed, effort);
+    if large && folded(system, &mut choices, setting, &mut prover, keep_going)? {
+        return Ok((choices.chosen_headers(), prover.bound));
     }
     let mut search = Search::new(system, &mut choices, traffic, (&fixed, None), seed, effort);
     search.place_all();
@@ -62,6 +50,9 @@ pub(crate) fn headers(
     let headers = choices.chosen_headers();
     if reached.0 <= prover.bound.ceil() {
         return Ok((headers, prover.bound));
+    }
+    if !large && folded(system, &mut choices, setting, &mut prover, keep_going)? {
+        return Ok((choices.chosen_headers(), prover.bound));
     }
     let limit = Limit { max_load: reached.0, ..prover.limit };
     let Some((rival, _)) = sssp::headers(system, traffic, true, Some(&limit), keep_going)? else {
@@ -71,6 +62,39 @@ pub(crate) fn headers(
     let moment = quality.sigma4.powi(4) * system.channels() as f64;
     let better = (quality.max_load, moment) < reached;
     Ok((if better { rival } else { headers }, prover.bound))
+}
+
+/// Balances a healthy system by classes of pairs that choose alike; says whether that meets the bound.
+fn folded(
+    system: &System,
+    choices: &mut Choices,
+    (fixed, seed, effort): (&[u64], u64, u64),
+    prover: &mut Prover,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<bool, TableError> {
+    let mut tried: Vec<Fold> = Vec::new();
+    for period in PERIODS {
+        let fold = Fold::new(system, period);
+        // Without rings, or with periods as long as they are, nothing is folded.
+        if !prover.plain || fold.translates() == 1 || tried.contains(&fold) {
+            continue;
+        }
+        let all = fold.representatives(choices);
+        let mut search = Search::new(system, choices, None, (fixed, Some(&fold)), seed, effort);
+        search.place_all();
+        let reached = finish(search, prover, keep_going)?;
+        fold.spread(choices, all);
+        if reached.0 <= prover.bound.ceil() {
+            if choices.pairs.len() < EVENED_PAIRS {
+                let mut search = Search::new(system, choices, None, (fixed, None), seed, effort);
+                search.adopt();
+                search.polish(reached.0, keep_going)?;
+            }
+            return Ok(true);
+        }
+        tried.push(fold);
+    }
+    Ok(false)
 }
 
 /// Runs a search to its end; returns the largest load and the fourth moment.

@@ -5,6 +5,7 @@ use crate::fabric::NodeId;
 /// A healthy system folded along its rings: rotations of the rings by multiples of a period carry every
 /// node into a corner. If all such translates of a pair choose alike, all links that these rotations
 /// carry into each other have the same load, and the corners tell everything.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Fold {
     corners: Vec<NodeId>,
     translates: u64,
@@ -84,5 +85,48 @@ impl Fold {
             pair.chosen = chosen[class(pair)];
         }
         choices.pairs = all;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Fabric, Shape};
+    use crate::routing::{Rules, TurnPolicy};
+    use crate::tables::Quality;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn translates_that_choose_alike_load_alike(
+            sizes in prop::collection::vec(2_u32..=6, 1..=3),
+            period in 1_u32..=4,
+            draws in prop::collection::vec(any::<u16>(), 64),
+        ) {
+            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            let system = System::new(fabric, Rules::angara(sizes.len()), TurnPolicy::ClosedForm).unwrap();
+            let fold = Fold::new(&system, period);
+            let mut choices = Choices::new(&system);
+            let all = fold.representatives(&mut choices);
+            for (pair, draw) in choices.pairs.iter_mut().zip(draws.iter().cycle()) {
+                pair.chosen = draw % pair.count;
+            }
+            let chosen = choices.pairs.clone();
+            fold.spread(&mut choices, all);
+            for pair in &chosen {
+                let same = choices.pairs.iter().find(|other| {
+                    (other.source, other.destination) == (pair.source, pair.destination)
+                });
+                prop_assert_eq!(same.unwrap().chosen, pair.chosen);
+            }
+            let loads = Quality::of(&system, &choices.chosen_headers(), None).loads;
+            for node in 0..system.nodes() as NodeId {
+                let directions = system.fabric().shape().directions();
+                let of = |node: NodeId| &loads[node as usize * directions..][..directions];
+                prop_assert_eq!(of(node), of(fold.corner(node)));
+            }
+        }
     }
 }

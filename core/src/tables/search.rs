@@ -13,7 +13,7 @@ const WORK: u64 = 12_000_000;
 /// The same of a search on a folded system.
 const FOLDED_WORK: u64 = 2_000_000;
 /// Work spent on evenness once the largest load is settled.
-const POLISH_WORK: u64 = 80_000;
+const POLISH_WORK: u64 = 50_000;
 
 /// A search among the choices of all pairs, with the loads that the current ones make.
 pub(crate) struct Search<'a> {

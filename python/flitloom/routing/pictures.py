@@ -12,6 +12,9 @@ from matplotlib.collections import LineCollection
 from flitloom.plots.canvas import figure
 from flitloom.routing.tables import Tables
 
+#: Where the links of dimensions beyond the second point to.
+SLANTS = ((0.3, 0.3), (-0.3, 0.3), (0.16, 0.38), (-0.16, 0.38))
+
 
 def draw_comparison(tables: Sequence[Tables], file: str | Path) -> None:
     """Draw tables of one system side by side: load of every link, histogram, sorted loads and bound."""
@@ -47,7 +50,7 @@ def draw_loads(tables: Tables, axes: Axes, top: int) -> LineCollection:
     """Draw every link as a line with its load as colour; wrap-around links are half drawn at each rim.
 
     Two of the dimensions span the drawing; each further pair of dimensions puts planes beside and
-    above each other.
+    above each other. Links between planes are slanted stubs at the node they leave.
     """
     sizes = (*tables.topology.sizes, 1) if len(tables.topology.sizes) == 1 else tables.topology.sizes
     strides = [[1.0, 0.0], [0.0, 1.0]]
@@ -69,11 +72,13 @@ def draw_loads(tables: Tables, axes: Axes, top: int) -> LineCollection:
         dimension, minus = divmod(link % (2 * len(tables.topology.sizes)), 2)
         start, end = place(source), place(target)
         sign = -1 if minus else 1
-        step = np.array(strides[dimension]) * sign
-        if not np.allclose(end - start, step):
+        step = np.array(strides[dimension] if dimension < 2 else SLANTS[dimension - 2]) * sign
+        if dimension >= 2:
+            end = start + step
+        elif not np.allclose(end - start, step):
             end = start + 0.45 * step / max(1.0, float(np.abs(step).max()))
         # The two directions of a cable lie side by side.
-        aside = 0.06 * np.array([-step[1], step[0]]) / max(1.0, float(np.abs(step).max()))
+        aside = (0.06 if dimension < 2 else 0.0) * np.array([-step[1], step[0]])
         segments.append([start + aside, end + aside])
         loads.append(load)
     lines = LineCollection(segments, array=np.array(loads), cmap="viridis", linewidths=1.8)
