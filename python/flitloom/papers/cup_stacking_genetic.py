@@ -86,7 +86,7 @@ def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
     for campaign in campaigns:
         for job in campaign.jobs():
             waiting.setdefault((campaign.name, job.spec["collective"]["pattern"]), []).append(job)
-    if context.quick is False and context.searches:
+    if context.searches:
         waiting = {key: jobs[: context.searches] for key, jobs in waiting.items()}
     by_name = {campaign.name: campaign for campaign in campaigns}
     found: Found = {name: {} for name in by_name}
