@@ -19,8 +19,8 @@ PANELS = {
 
 REMARKS = [
     "The number of slices is not given; the four colours named in Section 8.3 suggest four. As in the paper, "
-    "the first quarter of the links is drawn. The published value of (b) is the letter's for four slices, the "
-    "best of 1440 searches.",
+    "the first quarter of the links is drawn. The published value of (b) is the letter's for four slices, "
+    "the best of 1440 searches.",
 ]
 
 
