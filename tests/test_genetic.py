@@ -4,6 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 import flitloom as fl
 from flitloom import genetic
@@ -138,6 +139,35 @@ def test_the_commands(tmp_path, capsys):
     assert genetic.load_chromosome(tmp_path / "best/brev-C00.json").duration == row["duration"]
     assert command_line(["campaign", "export", str(file), "--out", str(tmp_path / "rows.csv")]) == 0
     assert len((tmp_path / "rows.csv").read_text().splitlines()) == 2
+    assert command_line(["campaign", "export", str(file), "--out", str(tmp_path / "rows.parquet")]) == 0
+    rows = parquet.read_table(tmp_path / "rows.parquet").to_pylist()
+    assert [(row["pattern"], row["genetic.generations"]) for row in rows] == [("brev", 3)]
     file.write_text("repeats = 0\n")
     assert command_line(["campaign", "run", str(file)]) == 2
     assert "campaign.repeats" in capsys.readouterr().err
+
+
+def test_a_genetic_plan_brings_its_arbitration(tmp_path, capsys):
+    plan = fl.schedule(NETWORK, SLICES, method="genetic", genetic=FEW, seed=3)
+    result = fl.simulate(NETWORK, plan)
+    assert result.duration == plan.duration
+    found = genetic.search(NETWORK, SLICES, FEW, seed=3)
+    assert plan.duration == found.duration
+    exact = fl.schedule(NETWORK, SLICES)
+    assert plan.bound <= exact.duration <= plan.duration
+    # The experiment in the result is complete.
+    spec = result.spec
+    assert fl.simulate(fl.Network(spec.topology, spec.router), spec.traffic).duration == plan.duration
+    file = tmp_path / "plan.json"
+    plan.save(file)
+    assert command_line(["check", str(file)]) == 0
+    assert command_line(["simulate", "--plan", str(file), "--json"]) == 0
+    fields = json.loads(file.read_text())
+    file.write_text(json.dumps({**fields, "duration": plan.duration - 1}))
+    assert command_line(["check", str(file)]) == 1
+    assert "duration: the file says" in capsys.readouterr().out
+    with pytest.raises(fl.SpecError, match="does not go with a genetic search"):
+        fl.schedule(NETWORK, SLICES, method="genetic", guard=1)
+    with pytest.raises(fl.SpecError, match="needs a collective"):
+        fl.schedule(NETWORK, fl.scheduling.Operation("all-to-all"), method="genetic")
+    assert command_line(["schedule", "--torus", "4x4", "--pattern", "shfl", "--method", "genetic"]) == 0

@@ -74,6 +74,7 @@ def simulate(
     (16, 16)
     """
     if isinstance(traffic, Plan):
+        network = traffic.arbitrated(network)
         traffic = traffic.as_packets(network)
     if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
         raise SpecError(f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)")

@@ -113,29 +113,36 @@ def best(
 @app.command("export")
 def export(
     file: File,
-    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.")],
     store: StoreFile = None,
 ) -> None:
-    """Write one line per finished search to a CSV file.
+    """Write one row per finished search to a CSV or Parquet file.
 
-    Example: flitloom campaign export examples/campaigns/small.toml --out small.csv
+    Example: flitloom campaign export examples/campaigns/small.toml --out small.parquet
     """
     import csv
     import io
 
     from flitloom.errors import SpecError
-    from flitloom.outputs import check_output, write_text
+    from flitloom.outputs import check_output, replacing, write_text
 
-    check_output(out, (".csv",), "--out")
+    check_output(out, (".csv", ".parquet"), "--out")
     jobs, results = _open(file, store)
     rows = list(results.rows(jobs))
     if not rows:
         raise SpecError("campaign: no search is finished yet; start with: flitloom campaign run")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(out, text.getvalue())
+    if out.suffix == ".parquet":
+        import pyarrow
+        from pyarrow import parquet
+
+        with replacing(out) as temporary:
+            parquet.write_table(pyarrow.Table.from_pylist(rows), temporary)
+    else:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text(out, text.getvalue())
     screen.say(f"wrote {out}: {len(rows)} searches")
 
 

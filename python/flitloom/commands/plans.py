@@ -74,7 +74,7 @@ def simulate_plan(
 
     plan = read_plan(file)
     topology = Topology(**fields["topology"]) if "topology" in fields else plan.network().topology
-    network = Network(topology, Router(**fields.get("router", {})))
+    network = Network(topology, Router(**fields.get("router", plan.router or {})))
     plan.require(network)
     seed = fields.get("seed", 1)
     traffic = {name: value for name, value in fields.get("traffic", {}).items() if name != "kind"}

@@ -36,7 +36,11 @@ def command(
     slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,
     packets: Annotated[int, typer.Option(help="Packets per node.")] = 1,
     length: Annotated[int, typer.Option(help="Matrix: flits per packet.")] = 8,
-    method: Annotated[str, typer.Option(help="exact or greedy.")] = "exact",
+    method: Annotated[str, typer.Option(help="exact, greedy or genetic.")] = "exact",
+    generations: Annotated[int, typer.Option(help="Genetic: generations of 50 chromosomes.")] = 1000,
+    genes: Annotated[
+        str, typer.Option(help="Genetic: what may vary, full, timing or without-timing.", metavar="NAME")
+    ] = "full",
     routes: Annotated[
         str | None,
         typer.Option(
@@ -102,6 +106,7 @@ def command(
       flitloom schedule --torus 4x4x4 --operation all-to-all --time 10s
       flitloom schedule --torus 8x8 --operation all-to-all --routes staircase
       flitloom schedule --torus 8x8 --operation all-reduce --nodes 0-15,20 --as-one
+      flitloom schedule --torus 16x16 --pattern bcmp --payload 14 --slices 2 --method genetic
       flitloom schedule --torus 16x16 --pattern brev --guard auto --jitter 8 -o plan.json
     """
     import math
@@ -110,6 +115,7 @@ def command(
     from flitloom import provenance
     from flitloom.commands import screen
     from flitloom.errors import SpecError
+    from flitloom.genetic import GeneticSettings
     from flitloom.network import Network
     from flitloom.outputs import check_output
     from flitloom.scheduling import Operation, guarded_plans, schedule
@@ -127,6 +133,8 @@ def command(
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
     if operation is None and (nodes is not None or root is not None or as_one):
         raise SpecError("--nodes, --root and --as-one belong to --operation")
+    if method == "genetic" and (jitter is not None or separate):
+        raise SpecError("--jitter and --separate do not go with a genetic search")
     if (guard == "auto") != (jitter is not None):
         raise SpecError("--guard auto and --jitter J go together")
     if guard != "auto" and not (guard.isascii() and guard.isdigit() and len(guard) <= 9):
@@ -166,7 +174,14 @@ def command(
         "cp_sat_seconds": 0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
     }
     late: dict[str, Any] = {}
-    if jitter is None:
+    if method == "genetic":
+        search["genetic"] = GeneticSettings(generations=generations, training=min(100, generations // 10))
+        search["genes"] = genes
+        with screen.progress("generations") as told:
+            plan = schedule(
+                network, traffic, guard=int(guard), progress=lambda *seen: told(*seen[2:]), **search
+            )
+    elif jitter is None:
         plan = schedule(network, traffic, guard=int(guard), progress=watcher, **search)
         if separate:
             plan = plan.separated()

@@ -35,6 +35,10 @@ def check_plan(plan: Plan) -> dict[str, Any]:
         for, empty if there is none. A cycle is a problem only if the plan says that its channels are
         separated.
     """
+    if plan.router is not None:
+        from flitloom.scheduling.genetic import check_genetic_plan
+
+        return check_genetic_plan(plan)
     network = plan.network()
     report: dict[str, Any] = {
         "passed": False,

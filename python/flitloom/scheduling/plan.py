@@ -18,7 +18,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import write_text
-from flitloom.spec import Collective, Packets, Topology, TrafficMatrix
+from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
 from flitloom.spec.base import explain, show
 from flitloom.spec.legs import read_route
 
@@ -50,7 +50,8 @@ class Plan(BaseModel):
     """When every packet starts and which way it goes; no two are ever in each other's way.
 
     Nothing waits, so buffers, virtual channels and arbitration cannot change a cycle as long as every
-    node is on time, and routes in any order are free of deadlock.
+    node is on time, and routes in any order are free of deadlock. Only in a plan of a genetic search do
+    packets wait; it brings the router whose arbitration it was made for.
 
     Attributes
     ----------
@@ -103,6 +104,10 @@ class Plan(BaseModel):
         le=LIMITS["channels"],
         description="Virtual channels under which late nodes cannot cause a deadlock, if separated.",
     )
+    router: dict[str, Any] | None = Field(
+        default=None,
+        description="Router of a genetic search, under which packets wait for each other; null: none wait.",
+    )
     operation: dict[str, Any] | None = Field(
         default=None, description="The collective operation: name, payload, root and nodes (null: all)."
     )
@@ -139,9 +144,9 @@ class Plan(BaseModel):
         return routes
 
     def network(self) -> Network:
-        """The network it is for, with the papers' router."""
+        """The network it is for, with its router or the papers'."""
         try:
-            return Network(Topology(**self.topology))
+            return Network(Topology(**self.topology), Router(**(self.router or {})))
         except SpecError as error:
             raise SpecError(f"plan: {error}") from None
 
@@ -151,6 +156,15 @@ class Plan(BaseModel):
         lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
         packets = ",\n  ".join(json.dumps(packet.model_dump()) for packet in self.packets)
         write_text(file, "{\n" + ",\n".join([*lines, f' "packets": [\n  {packets}\n ]']) + "\n}\n")
+
+    def arbitrated(self, network: Network) -> Network:
+        """The given network, with the arbitration of the plan if packets wait in it."""
+        self.require(network)
+        if self.router is None:
+            return network
+        mine = self.network().router
+        fields = {"arbitration": mine.arbitration, "queue_order": mine.queue_order}
+        return Network(network.topology, network.router.model_copy(update=fields))
 
     def require(self, network: Network) -> None:
         """Refuse a network of another shape."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core, provenance
 from flitloom.errors import SpecError
+from flitloom.genetic import GeneticSettings
 from flitloom.network import Network
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
@@ -19,7 +20,7 @@ from flitloom.spec import Collective, Packets, TrafficMatrix
 from flitloom.spec.legs import route_text
 
 #: How a plan is found: searched for until it is proven optimal or the budget ends, or at once.
-METHODS = ("exact", "greedy")
+METHODS = ("exact", "greedy", "genetic")
 #: Which routes a packet may take.
 ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
 #: Placements tried if nothing else is said.
@@ -40,6 +41,8 @@ def schedule(
     moves: int = MOVES,
     seconds: float | None = None,
     cp_sat_seconds: float = 0.0,
+    genetic: GeneticSettings | None = None,
+    genes: str = "full",
     progress: Callable[[int, int, int, int], None] | None = None,
 ) -> Plan:
     """Find start cycles such that no two packets ever hold a link or port at once.
@@ -50,8 +53,9 @@ def schedule(
         The network; router and arbitration do not matter.
     traffic : Collective, Packets, TrafficMatrix or Operation
         What is sent; intervals, delays and start times in it are ignored.
-    method : {"exact", "greedy"}
-        Search until proven optimal or the budget ends, or one pass of list scheduling.
+    method : {"exact", "greedy", "genetic"}
+        Search until proven optimal or the budget ends; one pass of list scheduling; or the cup-stacking
+        papers' genetic search for a collective, in whose plan packets wait for each other.
     routes : {"dor", "balanced-ties", "any-order", "minimal", "staircase"}, optional
         Dimension order; dimension order with ties split by parity (the default for all-to-all);
         dimensions in any order and either way round at ties; all minimal routes with two bends;
@@ -71,8 +75,13 @@ def schedule(
         Wall-clock limit instead; the result then depends on the machine.
     cp_sat_seconds : float
         Time for CP-SAT to place what the search could not, or to refute the bound.
+    genetic : GeneticSettings, optional
+        Parameters of the genetic search.
+    genes : str
+        What the genetic search may choose; see `flitloom.genetic.search`.
     progress : callable, optional
-        Called with best duration, bound, target and unplaced packets about 20 times a second.
+        Called with best duration, bound, target and unplaced packets about 20 times a second; in a
+        genetic search with 0, 0, the generations done and all of them.
 
     Returns
     -------
@@ -104,6 +113,22 @@ def schedule(
         raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
     operation = isinstance(traffic, Operation)
     phases, bound, words = phases_of(network, traffic, seed)
+    if method == "genetic":
+        given = {"free_slices": free_slices, "interval": interval, "guard": guard, "seconds": seconds}
+        for name, value in {**given, "cp_sat_seconds": cp_sat_seconds, "as_one": as_one}.items():
+            if value:
+                raise SpecError(f"{name}: does not go with a genetic search")
+        if routes not in (None, "dor"):
+            raise SpecError(f"routes: a genetic search takes dor, not {routes}")
+        if not isinstance(traffic, Collective):
+            raise SpecError("traffic: a genetic search needs a collective")
+        from flitloom.scheduling.genetic import genetic_plan
+
+        timed = schedule(network, traffic, "greedy", seed=seed)
+        told = None if progress is None else (lambda done, total: progress(0, 0, done, total))
+        return genetic_plan(
+            network, traffic, timed.packets, words, genetic, genes=genes, seed=seed, progress=told
+        )
     if routes is None:
         routes = "balanced-ties" if operation else "dor"
     if seconds is not None:

@@ -1,0 +1,101 @@
+"""Plans of the cup-stacking papers' genetic search, in which packets wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flitloom import _core, provenance
+from flitloom.errors import SpecError
+from flitloom.genetic import GeneticResult, GeneticSettings, search
+from flitloom.network import Network
+from flitloom.scheduling.plan import Plan, PlannedPacket, messages_of
+from flitloom.spec import Collective
+
+
+def genetic_plan(
+    network: Network,
+    collective: Collective,
+    packets: list[PlannedPacket],
+    words: str,
+    settings: GeneticSettings | None = None,
+    *,
+    genes: str = "full",
+    seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """The plan of one genetic search (cup-stacking-extended-2023, 5.3).
+
+    Parameters
+    ----------
+    network, collective
+        What is scheduled.
+    packets : list of PlannedPacket
+        The packets of any plan for it, node by node in the order in which they are sent.
+    words : str
+        What is sent, in words.
+    settings, genes, seed, progress
+        As for `flitloom.genetic.search`.
+    """
+    found: GeneticResult = search(network, collective, settings, genes=genes, seed=seed, progress=progress)
+    chosen = found.collective
+    each = collective.packets * collective.slices
+    timed = []
+    for number, packet in enumerate(packets):
+        delay = chosen.delays[packet.source] if chosen.delays else 0
+        start = number % each * chosen.interval + delay
+        timed.append(packet.model_copy(update={"start": start}))
+    plan = Plan(
+        duration=found.duration,
+        bound=0,
+        optimal=False,
+        topology=network.topology.model_dump(mode="json"),
+        traffic=words,
+        method="genetic" if genes == "full" else f"genetic, {genes}",
+        routes="dor",
+        interval=chosen.interval or None,
+        router=found.network.router.model_dump(mode="json"),
+        seed=seed,
+        reproducible=not found.stopped,
+        version=provenance.version(),
+        packets=timed,
+    )
+    bound = _bound(plan)
+    return plan.model_copy(update={"bound": bound, "optimal": bound == plan.duration})
+
+
+def check_genetic_plan(plan: Plan) -> dict[str, Any]:
+    """Check a plan in which packets wait: simulate it, and compute its bound anew; see `check_plan`."""
+    report: dict[str, Any] = {"passed": False, "duration": None, "bound": None, "channels": None}
+    problems: list[str] = []
+    report |= {"problems": problems, "simulated": {}, "cycle": None}
+    network = plan.network()
+    try:
+        messages_of(plan)
+        raw = _core.simulate(network._core, plan.workload(network), None, None, False, False, False)
+        report["bound"] = _bound(plan)
+    except SpecError as error:
+        problems.append(str(error))
+        return report
+    duration = report["duration"] = int(raw["duration"])
+    report["simulated"] = {"its own arbitration": duration}
+    if duration != plan.duration:
+        problems.append(f"duration: the file says {plan.duration}, the packets take {duration}")
+    if report["bound"] < plan.bound:
+        problems.append(f"bound: the file says {plan.bound}, only {report['bound']} can be proven")
+    if plan.optimal != (plan.duration == plan.bound):
+        problems.append("optimal: does not agree with duration and bound")
+    report["passed"] = not problems
+    return report
+
+
+def _bound(plan: Plan) -> int:
+    """What the packets take at least on their routes, whenever they start, in cycles."""
+    network = plan.network()
+    table = plan.table.copy()
+    table[:, 3] = 0
+    workload = _core.plan_workload(network._core, np.ascontiguousarray(table), plan.directions(), b"", "plan")
+    bound = _core.lower_bound(network._core, workload)
+    return int(bound[0]) if bound else 0
