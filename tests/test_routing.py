@@ -213,7 +213,7 @@ def test_damaged_files_give_one_clear_error(tmp_path: Path) -> None:
     good = tables.to_json()
     draw = random.Random(7)
     file = tmp_path / "t.json"
-    fields = ["topology", "routes", "rules", "turns", "bound_exact", "max_load"]
+    fields = ["topology", "routes", "rules", "turns", "withheld_turns", "bound_exact", "max_load"]
     for trial in range(250):
         if trial % 3 == 0:
             position = draw.randrange(len(good))

@@ -20,8 +20,8 @@ from flitloom.spec import Topology
 METHODS = ("balanced", "sssp", "bfs", "genetic", "dor", "coherent")
 #: Which turns against the order of directions first and last steps may take.
 TURNS = ("on-demand", "closed-form", "direction-sets", "exact", "none")
-#: Routes of linear programs larger than this are not worth the wait.
-LARGEST_PROGRAM = 200_000
+#: Linear programs with more options than this are not worth the wait: on failed tori minutes.
+LARGEST_PROGRAM = 10_000
 
 
 def route(
