@@ -68,7 +68,7 @@ impl Domains {
         changed
     }
 
-    fn row(&self, job: usize) -> &[u64] {
+    pub(super) fn row(&self, job: usize) -> &[u64] {
         &self.bits[job * self.words..(job + 1) * self.words]
     }
 }

@@ -1,4 +1,4 @@
-use super::{Domains, Placement, Problem, timeline::Timeline};
+use super::{Domains, Placement, Problem, neighbours::Neighbours, timeline::Timeline};
 use crate::traffic::{Purpose, draw};
 
 /// What a search may spend, and how it is told to stop.
@@ -56,14 +56,20 @@ pub(super) struct Ejection<'p> {
 
 impl<'p> Ejection<'p> {
     /// From an empty schedule.
-    pub fn new(problem: &'p Problem, domains: Domains, target: u32, manner: Manner) -> Self {
+    pub fn new(
+        problem: &'p Problem,
+        neighbours: Option<&'p Neighbours>,
+        domains: Domains,
+        target: u32,
+        manner: Manner,
+    ) -> Self {
         let jobs = problem.jobs().len();
         Self {
             problem,
             domains,
             target,
             manner,
-            timeline: Timeline::new(problem, target),
+            timeline: Timeline::new(problem, neighbours),
             unplaced: (0..jobs as u32).rev().collect(),
             weights: vec![1; jobs],
             tabu: vec![(Placement { route: 0, start: 0 }, 0); jobs],
@@ -81,7 +87,7 @@ impl<'p> Ejection<'p> {
             if let &Some(placement) = placement {
                 let end = placement.start + self.timeline.route(job, placement.route).span;
                 if end <= self.target && self.domains.allows(job, placement.start) {
-                    self.timeline.place(job, placement);
+                    self.timeline.place(job, placement, 1);
                 }
             }
         }
@@ -131,7 +137,7 @@ impl<'p> Ejection<'p> {
                 }
                 self.unplaced.push(victim);
             }
-            self.timeline.place(job, placement);
+            self.timeline.place(job, placement, self.weights[job]);
             if self.unplaced.len() < 50 {
                 self.keep_best();
             }
@@ -163,8 +169,8 @@ impl<'p> Ejection<'p> {
         for route in 0..choices {
             let Some(last) = self.target.checked_sub(self.timeline.route(job, route).span) else { continue };
             // Among starts with equal conflicts, the route over less used resources.
-            let load = if choices > 1 { self.timeline.load_cost(job, route) } else { 0 };
-            let profile = self.timeline.conflicts(job, route, last, &self.weights);
+            let load = 0;
+            let profile = self.timeline.conflicts(job, route, last);
             for start in self.domains.starts(job).take_while(|&start| start <= last) {
                 let cost = i64::from(profile[start as usize]) * 100 + load;
                 if cost <= least {
@@ -199,9 +205,15 @@ impl<'p> Ejection<'p> {
             order.reverse();
         }
         for &(_, job) in &order {
-            if let Some(old) = self.timeline.remove(job as usize) {
-                let start = self.gap(job as usize, old.route).unwrap_or(old.start);
-                self.timeline.place(job as usize, Placement { start, ..old });
+            let (job, weight) = (job as usize, self.weights[job as usize]);
+            let Some(old) = self.timeline.placed()[job] else { continue };
+            if !self.timeline.holds_once(job) {
+                self.timeline.remove(job);
+            }
+            let start = self.gap(job, old.route).unwrap_or(old.start);
+            if start != old.start || !self.timeline.holds_once(job) {
+                self.timeline.remove(job);
+                self.timeline.place(job, Placement { start, ..old }, weight);
             }
         }
         let unplaced = std::mem::take(&mut self.unplaced);
@@ -211,7 +223,9 @@ impl<'p> Ejection<'p> {
                 .filter_map(|route| Some(Placement { route, start: self.gap(job as usize, route)? }))
                 .next();
             match found {
-                Some(placement) => self.timeline.place(job as usize, placement),
+                Some(placement) => {
+                    self.timeline.place(job as usize, placement, self.weights[job as usize]);
+                }
                 None => self.unplaced.push(job),
             }
         }
@@ -220,9 +234,9 @@ impl<'p> Ejection<'p> {
     fn gap(&mut self, job: usize, route: u32) -> Option<u32> {
         let last = self.target.checked_sub(self.timeline.route(job, route).span)?;
         if self.rightward {
-            self.timeline.latest(job, route, last, &self.domains, &self.weights)
+            self.timeline.latest(job, route, last, Some(&self.domains))
         } else {
-            self.timeline.earliest(job, route, last, Some(&self.domains), &self.weights)
+            self.timeline.earliest(job, route, last, Some(&self.domains))
         }
     }
 }

@@ -20,18 +20,17 @@ pub fn greedy(problem: &Problem) -> Vec<Placement> {
     let mut horizon = horizon.min(4 * u64::from(super::classic_bound(problem)) + 64) as u32;
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&job| std::cmp::Reverse(shortest(problem, &jobs[job])));
-    let weights = vec![1; jobs.len()];
     loop {
-        let mut timeline = Timeline::new(problem, horizon);
+        let mut timeline = Timeline::new(problem, None);
         let complete = order.iter().all(|&job| {
             let best = (0..jobs[job].routes.len() as u32)
                 .filter_map(|route| {
-                    let start = timeline.earliest(job, route, horizon, None, &weights)?;
+                    let start = timeline.earliest(job, route, horizon, None)?;
                     Some((start + timeline.route(job, route).span, route, start))
                 })
                 .min();
             match best {
-                Some((_, route, start)) => timeline.place(job, Placement { route, start }),
+                Some((_, route, start)) => timeline.place(job, Placement { route, start }, 1),
                 None => return false,
             }
             true

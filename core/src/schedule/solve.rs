@@ -2,6 +2,7 @@ use super::{
     Budget, Domains, Placement, Problem, Quotient, aligned, duration_of,
     ejection::{Ejection, Manner},
     greedy,
+    neighbours::Neighbours,
 };
 use super::{Contention, load_bound, lower_bound};
 use crate::fabric::Fabric;
@@ -86,7 +87,17 @@ pub fn solve(
     let best = greedy(small);
     let duration = duration_of(small, &best);
     let contention = Contention::new(small);
-    let mut search = Search { problem: small, contention, seed, bound, best, duration, on_progress };
+    let neighbours = Neighbours::new(small, MOST_MEETINGS);
+    let mut search = Search {
+        problem: small,
+        neighbours: neighbours.as_ref(),
+        contention,
+        seed,
+        bound,
+        best,
+        duration,
+        on_progress,
+    };
     search.improve(&domains, budget);
     let mut placements = match &quotient {
         Some(quotient) => quotient.expand(&search.best),
@@ -115,8 +126,12 @@ fn loaded_bound(problem: &Problem) -> u32 {
     }
 }
 
+/// Lists of more meetings than this (8 bytes each) are not kept.
+const MOST_MEETINGS: usize = 1 << 25;
+
 struct Search<'a> {
     problem: &'a Problem,
+    neighbours: Option<&'a Neighbours>,
     contention: Contention,
     seed: u64,
     bound: u32,
@@ -148,11 +163,14 @@ impl Search<'_> {
             let manner = Manner {
                 seed: self.seed.wrapping_mul(1_000_003).wrapping_add(attempt),
                 newest_first: attempt.is_multiple_of(2) && jobs < 1000,
-                period: if attempt % 4 < 2 { 100 } else { 300 }.max(jobs / 2).min(1000),
+                period: std::env::var("PERIOD")
+                    .ok()
+                    .map(|p| (p.parse::<f64>().unwrap() * jobs as f64) as u64)
+                    .unwrap_or(if attempt % 4 < 2 { 100 } else { 300 }.max(jobs / 2).min(1000)),
             };
             let moves = (10_000 + 30 * jobs) << (attempt / 2).max(round).min(20);
             let problem = self.problem;
-            let mut search = Ejection::new(problem, domains, target, manner);
+            let mut search = Ejection::new(problem, self.neighbours, domains, target, manner);
             if !self.turn(&mut search, target, moves, budget) {
                 let rest = search.best().to_vec();
                 let hopeless = search.fewest_unplaced() as u64 > 3 + jobs / 50;
@@ -179,7 +197,7 @@ impl Search<'_> {
             step *= 2;
             let Some(domains) = self.contention.filter(self.problem, target) else { continue };
             let problem = self.problem;
-            let mut search = Ejection::new(problem, domains, target, manner);
+            let mut search = Ejection::new(problem, self.neighbours, domains, target, manner);
             search.start_from(&partial);
             if self.turn(&mut search, target, moves, budget) {
                 return;

@@ -1,4 +1,8 @@
-use super::{Domains, Problem, Route};
+use super::{
+    Domains, Problem, Route,
+    busy::Busy,
+    neighbours::{Neighbours, first_options},
+};
 
 /// Where a job is placed: which of its routes, and its start cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +13,25 @@ pub struct Placement {
     pub start: u32,
 }
 
-/// A job on a resource from cycle `at` on.
+/// A route of a job that may be in use.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// First cycle and the one behind the last; far in the past when it is not in use.
+    start: i32,
+    end: i32,
+    weight: i32,
+}
+
+impl State {
+    const UNUSED: Self = Self { start: i32::MIN / 2, end: i32::MIN / 2, weight: 0 };
+}
+
+/// An option on a resource.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    at: i32,
-    length: i32,
-    job: u32,
-    /// The resource the job takes before this one; `u32::MAX` for the first.
+    option: u32,
+    offset: u32,
+    /// The resource it takes before this one; `u32::MAX` for the first.
     before: u32,
 }
 
@@ -23,19 +39,39 @@ struct Held {
 #[derive(Clone, Debug)]
 pub(super) struct Timeline<'p> {
     problem: &'p Problem,
+    neighbours: Option<&'p Neighbours>,
+    first: Vec<u32>,
+    job_of: Vec<u32>,
+    state: Vec<State>,
+    /// Who holds a resource; kept only without neighbours.
     held: Vec<Vec<Held>>,
+    busy: Busy,
+    once: Vec<bool>,
     placed: Vec<Option<Placement>>,
     profile: Vec<i32>,
 }
 
 impl<'p> Timeline<'p> {
-    /// An empty timeline for starts below `horizon`.
-    pub fn new(problem: &'p Problem, horizon: u32) -> Self {
+    /// An empty timeline. With `neighbours`, conflicts are found much faster.
+    pub fn new(problem: &'p Problem, neighbours: Option<&'p Neighbours>) -> Self {
+        let first = first_options(problem);
+        let job_of: Vec<u32> = first
+            .windows(2)
+            .enumerate()
+            .flat_map(|(job, options)| (options[0]..options[1]).map(move |_| job as u32))
+            .collect();
+        let lists = if neighbours.is_none() { problem.resources() } else { 0 };
         Self {
             problem,
-            held: vec![Vec::new(); problem.resources()],
+            neighbours,
+            state: vec![State::UNUSED; job_of.len()],
+            first,
+            job_of,
+            held: vec![Vec::new(); lists],
+            once: problem.jobs().iter().map(|job| job.routes.iter().all(holds_once)).collect(),
+            busy: Busy::new(problem.resources()),
             placed: vec![None; problem.jobs().len()],
-            profile: vec![0; horizon as usize + 2],
+            profile: Vec::new(),
         }
     }
 
@@ -47,115 +83,149 @@ impl<'p> Timeline<'p> {
         &self.problem.jobs()[job].routes[route as usize]
     }
 
-    pub fn place(&mut self, job: usize, placement: Placement) {
-        let length = self.problem.jobs()[job].length as i32;
+    /// Places a job; whoever is in the way must have been removed before.
+    pub fn place(&mut self, job: usize, placement: Placement, weight: i32) {
+        let length = self.problem.jobs()[job].length;
+        let option = self.first[job] + placement.route;
         let mut before = u32::MAX;
         for held in &self.route(job, placement.route).uses {
-            let at = (placement.start + held.offset) as i32;
-            self.held[held.resource as usize].push(Held { at, length, job: job as u32, before });
-            before = held.resource;
+            self.busy.set(held.resource, placement.start + held.offset, length, true);
+            if self.neighbours.is_none() {
+                self.held[held.resource as usize].push(Held { option, offset: held.offset, before });
+                before = held.resource;
+            }
         }
+        let start = placement.start as i32;
+        self.state[option as usize] = State { start, end: start + length as i32, weight };
         self.placed[job] = Some(placement);
     }
 
     pub fn remove(&mut self, job: usize) -> Option<Placement> {
         let placement = self.placed[job].take()?;
+        let length = self.problem.jobs()[job].length;
+        let option = self.first[job] + placement.route;
         for held in &self.route(job, placement.route).uses {
-            let at = (placement.start + held.offset) as i32;
-            let list = &mut self.held[held.resource as usize];
-            if let Some(index) = list.iter().position(|other| other.job == job as u32 && other.at == at) {
-                list.swap_remove(index);
+            self.busy.set(held.resource, placement.start + held.offset, length, false);
+            if self.neighbours.is_none() {
+                let list = &mut self.held[held.resource as usize];
+                let own = |other: &Held| other.option == option && other.offset == held.offset;
+                if let Some(index) = list.iter().position(own) {
+                    list.swap_remove(index);
+                }
             }
         }
+        self.state[option as usize] = State::UNUSED;
         Some(placement)
     }
 
-    /// Sum of the weights of the placed jobs in the way, for every start from 0 to `last`.
-    pub fn conflicts(&mut self, job: usize, route: u32, last: u32, weights: &[i32]) -> &[i32] {
+    /// Calls `visit` with a placed route that can be met and the range of starts in its way;
+    /// without neighbours perhaps several times for one meeting.
+    fn meetings(&self, job: usize, route: u32, mut visit: impl FnMut(u32, &State, i32, i32)) {
         let length = self.problem.jobs()[job].length as i32;
-        let end = last as i32 + 1;
-        self.profile[..=end as usize].fill(0);
-        let mut before = u32::MAX;
-        for held in &self.route(job, route).uses {
-            let offset = held.offset as i32;
-            for other in &self.held[held.resource as usize] {
-                // Companions over consecutive links meet at one distance: count them once.
-                if other.before == before && before != u32::MAX {
-                    continue;
-                }
-                let from = (other.at - offset - length + 1).max(0);
-                let to = (other.at - offset + other.length).min(end);
-                if from < to {
-                    let weight = weights[other.job as usize];
-                    self.profile[from as usize] += weight;
-                    self.profile[to as usize] -= weight;
+        let mut meet = |option: u32, shift: i32| {
+            let state = &self.state[option as usize];
+            visit(option, state, state.start + shift - length + 1, state.end + shift);
+        };
+        match self.neighbours {
+            Some(neighbours) => {
+                for meeting in neighbours.of(job, route) {
+                    meet(meeting.option, meeting.shift);
                 }
             }
-            before = held.resource;
+            None => {
+                let mut before = u32::MAX;
+                for held in &self.route(job, route).uses {
+                    for other in &self.held[held.resource as usize] {
+                        // Companions over consecutive links meet at one distance: count them once.
+                        if other.before != before || before == u32::MAX {
+                            meet(other.option, other.offset as i32 - held.offset as i32);
+                        }
+                    }
+                    before = held.resource;
+                }
+            }
         }
+    }
+
+    /// Sum of the weights of the placed jobs in the way, for every start from 0 to `last`.
+    pub fn conflicts(&mut self, job: usize, route: u32, last: u32) -> &[i32] {
+        let end = last as i32 + 1;
+        let mut profile = std::mem::take(&mut self.profile);
+        profile.clear();
+        profile.resize(end as usize + 1, 0);
+        self.meetings(job, route, |_, state, from, to| {
+            let (from, to) = (from.max(0), to.min(end));
+            if from < to {
+                profile[from as usize] += state.weight;
+                profile[to as usize] -= state.weight;
+            }
+        });
         let mut sum = 0;
-        for value in &mut self.profile[..end as usize] {
+        for value in &mut profile {
             sum += *value;
             *value = sum;
         }
+        self.profile = profile;
         &self.profile[..end as usize]
-    }
-
-    /// How used the resources of a route are: the sum of the cubes of their numbers of jobs.
-    pub fn load_cost(&self, job: usize, route: u32) -> i64 {
-        let uses = &self.route(job, route).uses;
-        uses.iter().map(|held| (self.held[held.resource as usize].len() as i64).pow(3)).sum()
     }
 
     /// The placed jobs that overlap a placement, each once, in ascending order.
     pub fn in_the_way(&self, job: usize, placement: Placement, out: &mut Vec<u32>) {
         out.clear();
-        let length = self.problem.jobs()[job].length as i32;
-        for held in &self.route(job, placement.route).uses {
-            let at = (placement.start + held.offset) as i32;
-            let overlapping = self.held[held.resource as usize]
-                .iter()
-                .filter(|other| other.at < at + length && at < other.at + other.length);
-            out.extend(overlapping.map(|other| other.job));
-        }
+        let start = placement.start as i32;
+        self.meetings(job, placement.route, |option, _, from, to| {
+            if from <= start && start < to {
+                out.push(self.job_of[option as usize]);
+            }
+        });
         out.sort_unstable();
         out.dedup();
     }
 
-    /// Earliest free start of an unplaced job on one route within `last`, if any.
-    pub fn earliest(
-        &mut self,
-        job: usize,
-        route: u32,
-        last: u32,
-        domains: Option<&Domains>,
-        weights: &[i32],
-    ) -> Option<u32> {
-        let profile = self.conflicts(job, route, last, weights);
-        match domains {
-            None => profile.iter().position(|&sum| sum == 0).map(|start| start as u32),
-            Some(domains) => domains
-                .starts(job)
-                .take_while(|&start| start <= last)
-                .find(|&start| profile[start as usize] == 0),
-        }
+    /// Whether a job holds every resource of its routes only once.
+    pub fn holds_once(&self, job: usize) -> bool {
+        self.once[job]
     }
 
-    /// Latest free start of an unplaced job on one route within `last`, if any.
-    pub fn latest(
-        &mut self,
-        job: usize,
-        route: u32,
-        last: u32,
-        domains: &Domains,
-        weights: &[i32],
-    ) -> Option<u32> {
-        let profile = self.conflicts(job, route, last, weights);
-        profile
-            .iter()
-            .enumerate()
-            .rev()
-            .find(|&(start, &sum)| sum == 0 && domains.allows(job, start as u32))
-            .map(|(start, _)| start as u32)
+    /// Earliest free start of a job on one route within `last`, if any; it may be placed on
+    /// that route if it [holds nothing twice](Self::holds_once).
+    pub fn earliest(&mut self, job: usize, route: u32, last: u32, domains: Option<&Domains>) -> Option<u32> {
+        let blocked = self.blocked(job, route, last);
+        let mut words = 0..=last as usize / 64;
+        words.find_map(|index| {
+            let free = free_word(blocked, domains, job, last, index);
+            (free != 0).then(|| index as u32 * 64 + free.trailing_zeros())
+        })
     }
+
+    /// Latest free start of a job on one route within `last`, if any; it may be placed on
+    /// that route if it [holds nothing twice](Self::holds_once).
+    pub fn latest(&mut self, job: usize, route: u32, last: u32, domains: Option<&Domains>) -> Option<u32> {
+        let blocked = self.blocked(job, route, last);
+        let mut words = (0..=last as usize / 64).rev();
+        words.find_map(|index| {
+            let free = free_word(blocked, domains, job, last, index);
+            (free != 0).then(|| index as u32 * 64 + 63 - free.leading_zeros())
+        })
+    }
+
+    /// The blocked starts of a job that is not placed, or is placed on this route.
+    fn blocked(&mut self, job: usize, route: u32, last: u32) -> &[u64] {
+        let description = &self.problem.jobs()[job];
+        let own = self.placed[job].map(|placement| placement.start);
+        self.busy.blocked(&description.routes[route as usize].uses, description.length, last, own)
+    }
+}
+
+fn holds_once(route: &Route) -> bool {
+    let mut resources: Vec<u32> = route.uses.iter().map(|held| held.resource).collect();
+    resources.sort_unstable();
+    resources.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// Sixty-four starts of a job: those that are allowed, free and not beyond `last`.
+fn free_word(blocked: &[u64], domains: Option<&Domains>, job: usize, last: u32, index: usize) -> u64 {
+    let allowed = domains.map_or(u64::MAX, |domains| domains.row(job).get(index).copied().unwrap_or(0));
+    let within = if last as usize / 64 == index { u64::MAX >> (63 - last % 64) } else { u64::MAX };
+    !blocked[index] & allowed & within
 }
