@@ -49,6 +49,18 @@ fn slicing_of(interval: Option<u32>, free: bool) -> Slicing {
     }
 }
 
+fn problem_of(
+    py: Python<'_>,
+    network: &Network,
+    messages: &PyReadonlyArray2<'_, i64>,
+    routes: &str,
+    slicing: Slicing,
+) -> PyResult<Problem> {
+    let choice = route_choice(py, routes)?;
+    Problem::new(network.inner.fabric(), &demands_of(messages), slicing, choice)
+        .map_err(|error| spec_error(py, "traffic", error))
+}
+
 /// Demands with a gap behind each packet, or behind all slices of a message at one interval.
 fn guarded(demands: &[Demand], slicing: Slicing, guard: u32) -> Vec<Demand> {
     let longer = |demand: &Demand| match slicing {
@@ -314,15 +326,12 @@ pub fn schedule_bound(
     interval: Option<u32>,
     free: bool,
 ) -> PyResult<(u32, u32)> {
-    let demands = demands_of(&messages);
-    let choice = if routes == "staircase" { RouteChoice::default() } else { route_choice(py, routes)? };
-    let problem = Problem::new(network.inner.fabric(), &demands, slicing_of(interval, free), choice)
-        .map_err(|error| spec_error(py, "traffic", error))?;
     if routes == "staircase" {
-        let bound = planning::distance_bound(network.inner.fabric(), &demands);
+        let bound = planning::distance_bound(network.inner.fabric(), &demands_of(&messages));
         let bound = u32::try_from(bound).unwrap_or(u32::MAX);
         return Ok((bound, bound));
     }
+    let problem = problem_of(py, network, &messages, routes, slicing_of(interval, free))?;
     Ok(py.detach(|| (planning::proven_bound(&problem), planning::classic_bound(&problem))))
 }
 
@@ -339,10 +348,7 @@ pub fn filtered_starts(
     free: bool,
     target: u32,
 ) -> PyResult<Option<Vec<(Vec<(u32, u32)>, u32, Vec<u32>)>>> {
-    let choice = route_choice(py, routes)?;
-    let demands = demands_of(&messages);
-    let problem = Problem::new(network.inner.fabric(), &demands, slicing_of(interval, free), choice)
-        .map_err(|error| spec_error(py, "traffic", error))?;
+    let problem = problem_of(py, network, &messages, routes, slicing_of(interval, free))?;
     if !problem.has_fixed_routes() {
         return Err(spec_error(py, "routes", "the filter needs one route per packet"));
     }

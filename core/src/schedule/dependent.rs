@@ -158,7 +158,7 @@ pub fn tighten(
     let mut current = best.clone();
     let mut round = 0;
     loop {
-        let mut search = Shifts { problem, dependencies, weights: vec![1; best.len()] };
+        let mut search = Shifts { problem, dependencies };
         current = search.sweep(&current, true);
         for _ in 0..2 {
             current = search.sweep(&current, false);
@@ -186,15 +186,14 @@ pub fn tighten(
 struct Shifts<'p> {
     problem: &'p Problem,
     dependencies: &'p Dependencies,
-    weights: Vec<i32>,
 }
 
 impl<'p> Shifts<'p> {
     /// Every job to its earliest (or, within the duration, latest) start, by its start (or end).
     fn sweep(&mut self, placements: &[Placement], left: bool) -> Vec<Placement> {
         let duration = duration_of(self.problem, placements);
-        let mut timeline = Timeline::new(self.problem, duration);
-        placements.iter().enumerate().for_each(|(job, &placement)| timeline.place(job, placement));
+        let mut timeline = Timeline::new(self.problem, None);
+        placements.iter().enumerate().for_each(|(job, &placement)| timeline.place(job, placement, 1));
         let mut order: Vec<usize> = (0..placements.len()).collect();
         order.sort_by_key(|&job| placements[job].start);
         if !left {
@@ -208,14 +207,14 @@ impl<'p> Shifts<'p> {
             } else {
                 self.latest(&mut timeline, job, old, duration)
             };
-            timeline.place(job, Placement { start: start.unwrap_or(old.start), ..old });
+            timeline.place(job, Placement { start: start.unwrap_or(old.start), ..old }, 1);
         }
         timeline.placed().iter().flatten().copied().collect()
     }
 
     fn earliest(&self, timeline: &mut Timeline<'p>, job: usize, route: u32, last: u32) -> Option<u32> {
         let ready = self.dependencies.ready(self.problem, timeline.placed(), job);
-        let profile = timeline.conflicts(job, route, last, &self.weights);
+        let profile = timeline.conflicts(job, route, last);
         (ready..=last).find(|&start| profile[start as usize] == 0)
     }
 
@@ -224,14 +223,14 @@ impl<'p> Shifts<'p> {
         let follower = |&other: &u32| timeline.placed()[other as usize].map(|placement| placement.start + 1);
         let limit = self.dependencies.after[job].iter().filter_map(follower).min().unwrap_or(end).min(end);
         let last = limit.checked_sub(span)?;
-        let profile = timeline.conflicts(job, old.route, last, &self.weights);
+        let profile = timeline.conflicts(job, old.route, last);
         (old.start..=last).rev().find(|&start| profile[start as usize] == 0)
     }
 
     /// A new schedule: of the jobs whose needs are placed, always the one of least key.
     fn anew(&mut self, placements: &[Placement], keys: &[u32]) -> Vec<Placement> {
         let horizon = 2 * duration_of(self.problem, placements) + 16;
-        let mut timeline = Timeline::new(self.problem, horizon);
+        let mut timeline = Timeline::new(self.problem, None);
         let mut missing: Vec<usize> = self.dependencies.before.iter().map(Vec::len).collect();
         let key = |job: usize| std::cmp::Reverse((keys[job], job));
         let mut open: BinaryHeap<_> = (0..missing.len()).filter(|&job| missing[job] == 0).map(key).collect();
@@ -242,7 +241,7 @@ impl<'p> Shifts<'p> {
             let Some(start) = self.earliest(&mut timeline, job, old.route, last) else {
                 return placements.to_vec();
             };
-            timeline.place(job, Placement { start, ..old });
+            timeline.place(job, Placement { start, ..old }, 1);
             for &other in &self.dependencies.after[job] {
                 missing[other as usize] -= 1;
                 if missing[other as usize] == 0 {

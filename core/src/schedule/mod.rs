@@ -6,15 +6,17 @@
 //! [`genetic`] is the cup-stacking papers' search, in which packets may wait.
 
 mod aligned;
+mod assign;
 mod balance;
 mod bounds;
-mod dependent;
 mod busy;
+mod dependent;
 mod domains;
 mod ejection;
 pub mod genetic;
 mod greedy;
 mod group;
+mod joint;
 mod neighbours;
 mod operations;
 mod plan;

@@ -4,7 +4,7 @@ use super::{
     greedy,
     neighbours::Neighbours,
 };
-use super::{Contention, load_bound, lower_bound};
+use super::{Contention, joint::search_jointly, load_bound, lower_bound};
 use crate::fabric::Fabric;
 
 /// How far a search has come.
@@ -52,7 +52,8 @@ const LARGE_EXCHANGE: usize = 5_000;
 /// All-to-all on tori is first tried with all packets in step with rotating slots. In general,
 /// attempts from an empty schedule at the bound, each longer than the one before, alternate with
 /// attempts half way to the best duration. What an attempt leaves unplaced is then fitted in at the
-/// smallest target that works. Symmetric problems are searched in their quotient.
+/// smallest target that works. Symmetric problems are searched in their quotient. Where routes can
+/// be chosen, they are also assigned first, so that no link alone asks for more than the target.
 ///
 /// The result is a function of the problem, the seed and the moves, unless `should_stop` ends it.
 pub fn solve(
@@ -62,16 +63,29 @@ pub fn solve(
     budget: &mut Budget,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Solution {
+    let total = budget.moves;
+    let (bound, placements) = match problem.has_fixed_routes() {
+        true => search_starts(fabric, problem, seed, budget, on_progress),
+        false => {
+            let bound = proven_bound(problem);
+            (bound, search_jointly(fabric, problem, bound, seed, budget, on_progress))
+        }
+    };
+    let duration = duration_of(problem, &placements);
+    let stopped = duration > bound && (budget.should_stop)();
+    Solution { placements, duration, bound, moves: total - budget.moves, stopped }
+}
+
+fn search_starts(
+    fabric: &Fabric,
+    problem: &Problem,
+    seed: u64,
+    budget: &mut Budget,
+    on_progress: &mut dyn FnMut(Progress),
+) -> (u32, Vec<Placement>) {
     let quotient = Quotient::new(fabric, problem, usize::MAX);
     let small = quotient.as_ref().map_or(problem, Quotient::problem);
-    let (mut bound, mut domains) = lower_bound(small);
-    let loaded = loaded_bound(problem);
-    if loaded > bound
-        && let Some(filtered) = Contention::new(small).filter(small, loaded)
-    {
-        (bound, domains) = (loaded, filtered);
-    }
-    let total = budget.moves;
+    let (bound, domains) = lower_bound(small);
     let aligned = aligned::all_to_all(fabric, problem, seed, budget);
     let aligned = aligned.map(|placements| (duration_of(problem, &placements), placements));
     if let Some((best, _)) = aligned {
@@ -80,35 +94,24 @@ pub fn solve(
     if let Some((duration, placements)) = &aligned
         && (*duration == bound || problem.jobs().len() > LARGE_EXCHANGE)
     {
-        let (duration, placements) = (*duration, placements.clone());
-        let stopped = (budget.should_stop)();
-        return Solution { placements, duration, bound, moves: total - budget.moves, stopped };
+        return (bound, placements.clone());
     }
     let best = greedy(small);
     let duration = duration_of(small, &best);
     let contention = Contention::new(small);
     let neighbours = Neighbours::new(small, MOST_MEETINGS);
-    let mut search = Search {
-        problem: small,
-        neighbours: neighbours.as_ref(),
-        contention,
-        seed,
-        bound,
-        best,
-        duration,
-        on_progress,
-    };
+    let neighbours = neighbours.as_ref();
+    let mut search =
+        Search { problem: small, neighbours, contention, seed, bound, best, duration, on_progress };
     search.improve(&domains, budget);
     let mut placements = match &quotient {
         Some(quotient) => quotient.expand(&search.best),
         None => search.best,
     };
-    let mut duration = duration_of(problem, &placements);
-    if let Some(shorter) = aligned.filter(|aligned| aligned.0 < duration) {
-        (duration, placements) = shorter;
+    if let Some((_, shorter)) = aligned.filter(|aligned| aligned.0 < duration_of(problem, &placements)) {
+        placements = shorter;
     }
-    let stopped = duration > bound && (budget.should_stop)();
-    Solution { placements, duration, bound, moves: total - budget.moves, stopped }
+    (bound, placements)
 }
 
 /// The best lower bound on the duration: [`lower_bound`], and what [`load_bound`] gives when routes
@@ -127,21 +130,21 @@ fn loaded_bound(problem: &Problem) -> u32 {
 }
 
 /// Lists of more meetings than this (8 bytes each) are not kept.
-const MOST_MEETINGS: usize = 1 << 25;
+pub(super) const MOST_MEETINGS: usize = 1 << 25;
 
-struct Search<'a> {
-    problem: &'a Problem,
-    neighbours: Option<&'a Neighbours>,
-    contention: Contention,
-    seed: u64,
-    bound: u32,
-    best: Vec<Placement>,
-    duration: u32,
-    on_progress: &'a mut dyn FnMut(Progress),
+pub(super) struct Search<'a> {
+    pub problem: &'a Problem,
+    pub neighbours: Option<&'a Neighbours>,
+    pub contention: Contention,
+    pub seed: u64,
+    pub bound: u32,
+    pub best: Vec<Placement>,
+    pub duration: u32,
+    pub on_progress: &'a mut dyn FnMut(Progress),
 }
 
 impl Search<'_> {
-    fn improve(&mut self, at_bound: &Domains, budget: &mut Budget) {
+    pub fn improve(&mut self, at_bound: &Domains, budget: &mut Budget) {
         let jobs = self.problem.jobs().len() as u64;
         let mut attempt = 0;
         // Targets below are given up for now: too much was left over there.
@@ -163,10 +166,7 @@ impl Search<'_> {
             let manner = Manner {
                 seed: self.seed.wrapping_mul(1_000_003).wrapping_add(attempt),
                 newest_first: attempt.is_multiple_of(2) && jobs < 1000,
-                period: std::env::var("PERIOD")
-                    .ok()
-                    .map(|p| (p.parse::<f64>().unwrap() * jobs as f64) as u64)
-                    .unwrap_or(if attempt % 4 < 2 { 100 } else { 300 }.max(jobs / 2).min(1000)),
+                period: if attempt % 4 < 2 { 100 } else { 300 }.max(jobs / 2),
             };
             let moves = (10_000 + 30 * jobs) << (attempt / 2).max(round).min(20);
             let problem = self.problem;
@@ -191,18 +191,27 @@ impl Search<'_> {
         moves: u64,
         budget: &mut Budget,
     ) {
-        let mut step = 1;
-        while from + step < self.duration && budget.moves > 0 {
-            let target = from + step;
-            step *= 2;
-            let Some(domains) = self.contention.filter(self.problem, target) else { continue };
+        let (mut failed, mut step) = (from, 1);
+        while failed + 1 < self.duration && budget.moves > 0 {
+            // Doubling steps up to the first success, then halves of what lies between.
+            let target = match failed + step < self.duration {
+                true => failed + step,
+                false => failed + (self.duration - failed) / 2,
+            };
+            step = if failed + step < self.duration { step * 2 } else { 1 << 20 };
+            let Some(domains) = self.contention.filter(self.problem, target) else {
+                failed = target;
+                continue;
+            };
             let problem = self.problem;
             let mut search = Ejection::new(problem, self.neighbours, domains, target, manner);
             search.start_from(&partial);
             if self.turn(&mut search, target, moves, budget) {
-                return;
+                step = 1 << 20;
+            } else {
+                failed = target;
+                partial = search.best().to_vec();
             }
-            partial = search.best().to_vec();
         }
     }
 

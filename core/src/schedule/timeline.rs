@@ -229,3 +229,94 @@ fn free_word(blocked: &[u64], domains: Option<&Domains>, job: usize, last: u32, 
     let within = if last as usize / 64 == index { u64::MAX >> (63 - last % 64) } else { u64::MAX };
     !blocked[index] & allowed & within
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::{Fabric, Shape},
+        schedule::{Demand, RouteChoice, Slicing},
+        traffic::{Purpose, draw_below},
+    };
+
+    #[test]
+    fn conflicts_are_the_overlaps_counted_cycle_by_cycle() {
+        let fabric = Fabric::new(Shape::torus(&[4, 5]).unwrap());
+        let demands: Vec<Demand> = (0..60)
+            .map(|number| Demand {
+                source: number % 20,
+                destination: draw_below(3, number, Purpose::Destination, 0, 20),
+                length: 2 + number % 3 * 4,
+                slices: 2,
+            })
+            .collect();
+        for slicing in [Slicing::OneInterval, Slicing::Interval(13)] {
+            let problem = Problem::new(&fabric, &demands, slicing, RouteChoice::TwoBends).unwrap();
+            let neighbours = Neighbours::new(&problem, usize::MAX).unwrap();
+            assert!(Neighbours::new(&problem, 10).is_none());
+            let mut fast = Timeline::new(&problem, Some(&neighbours));
+            let mut slow = Timeline::new(&problem, None);
+            // Per resource and cycle the job that holds it.
+            let mut holders = vec![vec![None; 400]; problem.resources()];
+            let cycles = |job: usize, placement: Placement| {
+                let length = problem.jobs()[job].length;
+                let uses = &problem.jobs()[job].routes[placement.route as usize].uses;
+                let of_use = move |held: &super::super::Use| {
+                    let from = placement.start + held.offset;
+                    let resource = held.resource as usize;
+                    (from..from + length).map(move |cycle| (resource, cycle as usize))
+                };
+                uses.iter().flat_map(of_use).collect::<Vec<_>>()
+            };
+            for (job, description) in problem.jobs().iter().enumerate() {
+                for route in 0..description.routes.len() as u32 {
+                    let (mut first, mut last) = (None, None);
+                    for start in 0..=200 {
+                        let placement = Placement { route, start };
+                        let mut others: Vec<u32> = cycles(job, placement)
+                            .iter()
+                            .filter_map(|&(at, cycle)| holders[at][cycle])
+                            .collect();
+                        others.sort_unstable();
+                        others.dedup();
+                        let mut found = Vec::new();
+                        for timeline in [&mut fast, &mut slow] {
+                            timeline.in_the_way(job, placement, &mut found);
+                            assert_eq!(found, others);
+                            let weight = timeline.conflicts(job, route, 200)[start as usize];
+                            assert_eq!(weight > 0, !others.is_empty());
+                        }
+                        if others.is_empty() {
+                            first = first.or(Some(start));
+                            last = Some(start);
+                        }
+                    }
+                    assert_eq!(fast.earliest(job, route, 200, None), first);
+                    assert_eq!(slow.latest(job, route, 200, None), last);
+                }
+                let route = draw_below(5, job as u32, Purpose::Search, 0, description.routes.len() as u32);
+                if let Some(start) = fast.earliest(job, route, 200, None) {
+                    let placement = Placement { route, start };
+                    cycles(job, placement)
+                        .into_iter()
+                        .for_each(|(at, cycle)| holders[at][cycle] = Some(job as u32));
+                    fast.place(job, placement, 1);
+                    slow.place(job, placement, 1);
+                    if fast.holds_once(job) {
+                        // A placed job is not in its own way.
+                        assert_eq!(fast.earliest(job, route, 200, None), Some(start));
+                    }
+                }
+                if job % 7 == 6 {
+                    let old = fast.remove(job - 3);
+                    assert_eq!(slow.remove(job - 3), old);
+                    holders.iter_mut().flatten().for_each(|holder| {
+                        if *holder == Some(job as u32 - 3) {
+                            *holder = None;
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
