@@ -112,6 +112,9 @@ struct Builder<'a> {
     /// The same system without failures, if its options survive wherever their links do.
     ideal: Option<(Fabric, TurnSet)>,
     healthy: bool,
+    /// Begin and end of every turn that the system without failures has not: routes over them are in none
+    /// of the classes.
+    more_turns: Vec<(NodeId, NodeId)>,
     /// First and last list entry of each class.
     classes: Vec<(u32, u32)>,
     choices: Choices,
@@ -144,8 +147,20 @@ impl<'a> Builder<'a> {
             unserved: Vec::new(),
             uniform: ideal.is_some() && is_healthy,
         };
+        let known = closed(system.fabric());
+        let fabric = system.fabric();
+        let more_turns = system
+            .turns()
+            .iter()
+            .filter(|&(link, out)| ideal.is_some() && !known.contains(link, out))
+            .filter_map(|(link, out)| {
+                let (begin, along) = fabric.link_ends(link);
+                let middle = fabric.working_neighbour(begin, along)?;
+                Some((begin, fabric.working_neighbour(middle, out)?))
+            })
+            .collect();
         let ideal = ideal.map(|turns| (healthy, turns));
-        Self { system, ideal, healthy: is_healthy, classes, choices }
+        Self { system, ideal, healthy: is_healthy, more_turns, classes, choices }
     }
 
     /// The class of the pair from `source` to every node, empty if there are no classes.
@@ -181,7 +196,8 @@ impl<'a> Builder<'a> {
                 &builder.choices.directions[walk.start as usize..walk.start as usize + walk.length as usize];
             builder.system.walk_works(source, hops) && builder.system.walk_permitted(source, hops)
         };
-        if class.is_some() && (self.healthy || (start..end).all(|entry| usable(self, entry))) {
+        let more = start < end && self.more_routes(source, destination, start);
+        if class.is_some() && !more && (self.healthy || (start..end).all(|entry| usable(self, entry))) {
             return self.finish(source, destination, start, end);
         }
         let surviving: Vec<u32> = (start..end)
@@ -189,7 +205,7 @@ impl<'a> Builder<'a> {
             .map(|entry| self.choices.lists[entry as usize])
             .collect();
         let first = self.choices.lists.len() as u32;
-        if surviving.is_empty() {
+        if more || surviving.is_empty() {
             let system = self.system;
             let routes = legal_routes(system.fabric(), system.rules(), system.turns(), source, destination);
             self.push_routes(&routes);
@@ -197,6 +213,15 @@ impl<'a> Builder<'a> {
             self.choices.lists.extend(surviving);
         }
         self.finish(source, destination, first, self.choices.lists.len() as u32);
+    }
+
+    /// Whether a route over a turn that the classes do not know may be as short as those they have.
+    fn more_routes(&self, source: NodeId, destination: NodeId, entry: u32) -> bool {
+        let length = self.choices.walks[self.choices.lists[entry as usize] as usize].length;
+        let shape = self.system.fabric().shape();
+        self.more_turns.iter().any(|&(begin, end)| {
+            shape.distance(source, begin) + 2 + shape.distance(end, destination) <= u32::from(length)
+        })
     }
 
     fn class_list(&mut self, class: u32, source: NodeId, destination: NodeId) -> (u32, u32) {
@@ -250,6 +275,8 @@ mod tests {
     use super::*;
     use crate::fabric::Shape;
     use crate::routing::{Rules, useful_direction_sets};
+    use crate::tables::on_demand;
+    use std::collections::BTreeMap;
 
     #[test]
     fn single_route_pairs_of_the_two_dimensional_population() {
@@ -268,5 +295,42 @@ mod tests {
         assert_eq!(mean(&|fabric| useful_direction_sets(fabric, &rules)), 0.8161);
         assert_eq!(mean(&|fabric| TurnSet::of(TurnPolicy::DirectionSets, fabric, &rules)), 0.8178);
         assert_eq!(mean(&|fabric| TurnSet::of(TurnPolicy::ClosedForm, fabric, &rules)), 0.7920);
+    }
+
+    #[test]
+    fn are_all_legal_routes_also_with_turns_added_on_demand() {
+        let rules = Rules::angara(2);
+        let mut added = 0;
+        for sizes in [[3, 3], [4, 3], [5, 4]] {
+            let shape = Shape::torus(&sizes).unwrap();
+            let links = shape.nodes() as NodeId * 4;
+            // A node and a cable fail.
+            for (node, link) in (0..shape.nodes() as NodeId).zip((0..links).step_by(3)) {
+                let mut fabric = Fabric::new(shape.clone());
+                fabric.fail_node(node).unwrap();
+                let (a, direction) = fabric.link_ends(link);
+                fabric.fail_cable(a, shape.neighbour(a, direction).unwrap()).unwrap();
+                let system = on_demand(&fabric, &rules).unwrap().0;
+                let known = TurnSet::of(TurnPolicy::ClosedForm, &fabric, &rules);
+                added += system.turns().iter().filter(|&(link, out)| !known.contains(link, out)).count();
+                let choices = Choices::new(&system);
+                let mut counts = BTreeMap::new();
+                for pair in &choices.pairs {
+                    counts.insert((pair.source, pair.destination), usize::from(pair.count));
+                }
+                let nodes = || (0..shape.nodes() as NodeId).filter(|&node| fabric.node_works(node));
+                for (source, destination) in nodes().flat_map(|a| nodes().map(move |b| (a, b))) {
+                    if source == destination {
+                        continue;
+                    }
+                    let routes = legal_routes(&fabric, &rules, system.turns(), source, destination).len();
+                    let index = source as usize * shape.nodes() + destination as usize;
+                    let single = usize::from(choices.headers[index] != NO_ROUTE);
+                    let count = counts.get(&(source, destination)).copied().unwrap_or(single);
+                    assert_eq!(count, routes, "{sizes:?}: {source} to {destination}");
+                }
+            }
+        }
+        assert!(added > 0);
     }
 }
