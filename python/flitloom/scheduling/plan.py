@@ -202,8 +202,8 @@ class Plan(BaseModel):
         --------
         >>> import flitloom as fl
         >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), routes="any-order")
-        >>> plan.separated().channels
-        5
+        >>> plan.separated().channels <= 6  # three for each order of the dimensions
+        True
         """
         network = self.network()
         found = _core.separate_channels(network._core, self.table, self._checked_routes(network))
