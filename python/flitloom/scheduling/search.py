@@ -23,6 +23,8 @@ from flitloom.spec.legs import route_text
 METHODS = ("exact", "greedy", "genetic")
 #: Which routes a packet may take.
 ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
+#: Messages from which on a search over all minimal routes begins with fewer of them.
+MANY = 1000
 #: Placements tried if nothing else is said.
 MOVES = 2_000_000
 
@@ -150,18 +152,23 @@ def schedule(
                 seconds=seconds,
             )
         else:
-            raw = _core.schedule(
-                network._core,
-                messages,
-                method == "exact",
+            raw = _best_of(
+                lambda kind, share, searched, messages=messages: _core.schedule(  # type: ignore[misc]
+                    network._core,
+                    messages,
+                    searched,
+                    kind,
+                    interval,
+                    free_slices,
+                    guard,
+                    seed,
+                    max(1, int(moves * share)),
+                    None if seconds is None else seconds * share / len(phases),
+                    progress,
+                ),
                 routes,
-                interval,
-                free_slices,
-                guard,
-                seed,
-                moves,
-                None if seconds is None else seconds / len(phases),
-                progress,
+                method == "exact",
+                len(messages) >= MANY,
             )
         if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard:
             finish(network, messages, routes, interval, free_slices, raw, cp_sat_seconds)
@@ -217,6 +224,26 @@ def schedule(
         version=provenance.version(),
         packets=packets,
     )
+
+
+def _best_of(
+    search: Callable[[str, float, bool], dict[str, Any]], routes: str, exact: bool, large: bool
+) -> dict[str, Any]:
+    """The better of two searches where one over all minimal routes would take long to get anywhere."""
+    if routes != "minimal" or not exact or not large:
+        return search(routes, 1.0, exact)
+    # Routes in any order of the dimensions are few, and all of them are minimal.
+    few = search("any-order", 0.5, True)
+    best = search(routes, 0.5, not few["interrupted"])
+    if best["duration"] <= few["duration"]:
+        return best
+    stopped = few["stopped"] or best["stopped"]
+    return {
+        **few,
+        "bound": best["bound"],
+        "stopped": stopped,
+        "interrupted": few["interrupted"] or best["interrupted"],
+    }
 
 
 def _joined(found: list[dict[str, Any]]) -> tuple[NDArray[np.int64], list[bytes]]:
