@@ -8,6 +8,8 @@ import pytest
 from flitloom import papers
 from flitloom.commands import run
 from flitloom.papers import Cell, Context
+from flitloom.papers import cup_stacking_extended_2023_figure_5 as figure_5
+from flitloom.papers.cup_stacking_genetic import searches
 
 # Ours of the letter's Table 2 and the extended paper's, as an independent prototype of the same router
 # text printed them.
@@ -108,3 +110,9 @@ def test_steps_name_themselves() -> None:
     assert step is not None
     step(1, 2)
     assert seen == [("runs", 1, 2)]
+
+
+def test_searches_of_figure_5_are_those_it_names() -> None:
+    sample = {"grid": figure_5.SAMPLE, "repeats": 5, "restarts": "any"}
+    assert len(searches("sample", Context(quick=True), **sample).combinations()) == 12
+    assert len(searches("paper", Context(quick=False)).combinations()) == 288

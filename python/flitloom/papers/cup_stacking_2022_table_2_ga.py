@@ -34,7 +34,7 @@ def reproduce(context: Context) -> Report:
             slices=1,
             genes="timing",
             genetic={"objective": objective},
-            grid=grid,
+            papers_grid=grid,
             extrapolate=stacked,
         )
         for objective in ("duration", "thickness")

@@ -57,15 +57,15 @@ def remark(context: Context, found: Found) -> str:
 
 
 def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Campaign:
-    """The searches behind one column: the papers' parameters, or default ones."""
+    """The searches behind one column: the papers' parameters (`papers_grid`), or the default ones."""
     genetic = fields.pop("genetic", {})
-    grid = fields.pop("grid", GRID)
+    papers_grid = fields.pop("papers_grid", GRID)
     budget: dict[str, Any] = {"repeats": context.searches or BUDGET}
     if context.quick:
         genetic = {"generations": 100, "training": 10, **genetic}
         budget = {"repeats": context.searches or 1}
     elif context.quick is False:
-        budget = {"grid": grid, "repeats": 5, "restarts": "one"}
+        budget = {"grid": papers_grid, "repeats": 5, "restarts": "one"}
     return parse_campaign(
         {
             "name": name,
