@@ -1,7 +1,7 @@
 use crate::{
     errors::{simulation_error, spec_error},
     network::Network,
-    running::{interruptible, keeping, on_threads},
+    running::{interruptible, keeping, on_threads, was_interrupted},
     traffic::Destinations,
 };
 use flitloom_core::{
@@ -12,7 +12,7 @@ use flitloom_core::{
     },
     traffic::Collective,
 };
-use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
+use pyo3::{prelude::*, types::PyDict};
 use std::{
     ops::ControlFlow,
     sync::atomic::{AtomicUsize, Ordering},
@@ -241,9 +241,7 @@ pub fn genetic_search<'py>(
             None => Ok(()),
         },
     );
-    if let Some(failure) = failure.filter(|failure| !failure.is_instance_of::<PyKeyboardInterrupt>(py)) {
-        return Err(failure);
-    }
+    was_interrupted(py, failure)?;
     let outcome = outcome?.map_err(|error| genetic_error(py, error))?;
     let result = PyDict::new(py);
     let records: PyResult<Vec<_>> = outcome.records.iter().map(|record| record_dict(py, record)).collect();

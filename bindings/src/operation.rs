@@ -3,7 +3,7 @@
 use crate::{
     errors::spec_error,
     network::Network,
-    running::keeping,
+    running::{deadline, is_over, keeping, was_interrupted},
     schedule::{demands_of, planned, route_choice},
 };
 use flitloom_core::schedule::{
@@ -11,10 +11,6 @@ use flitloom_core::schedule::{
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
 
 /// The messages of a collective operation, phase by phase, and a bound on any algorithm for it.
 /// Without `nodes`, all nodes take part.
@@ -114,18 +110,16 @@ pub fn tighten_phases(
         .map_err(|error| spec_error(py, "plan", error))?;
     let placements = placements_of(py, &packets)?;
     let order = order_of(&packets, &phases);
-    let deadline = seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .and_then(|limit| Instant::now().checked_add(limit));
+    let deadline = deadline(seconds);
     let (found, failure) = keeping(
         py,
         |interrupt| {
-            let should_stop =
-                || interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit);
+            let should_stop = || is_over(interrupt, deadline);
             let mut budget = Budget { moves, should_stop: &should_stop };
             tighten(&problem, &order, &placements, bound, seed, &mut budget)
         },
         |_| Ok(()),
     );
-    Ok((found.iter().map(|placement| placement.start).collect(), failure.is_some()))
+    let starts = found.iter().map(|placement| placement.start).collect();
+    Ok((starts, was_interrupted(py, failure)?))
 }

@@ -1,6 +1,6 @@
 //! Long work beside a Python that can still be interrupted.
 
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use std::{
     panic::resume_unwind,
     sync::{
@@ -8,7 +8,7 @@ use std::{
         mpsc::{RecvTimeoutError, channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Time between two looks at Python's signals.
@@ -53,6 +53,25 @@ pub fn keeping<T: Send>(
             (result, failure)
         })
     })
+}
+
+/// A wall-clock limit; none if there is no limit, or one too far away.
+pub fn deadline(seconds: Option<f64>) -> Option<Instant> {
+    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    limit.and_then(|limit| Instant::now().checked_add(limit))
+}
+
+/// Whether work is to end: it was interrupted, or its time is over.
+pub fn is_over(interrupt: &AtomicBool, deadline: Option<Instant>) -> bool {
+    interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit)
+}
+
+/// Whether work was ended by Ctrl-C, so that what it has is to be kept; any other failure is returned.
+pub fn was_interrupted(py: Python<'_>, failure: Option<PyErr>) -> PyResult<bool> {
+    match failure {
+        Some(failure) if !failure.is_instance_of::<PyKeyboardInterrupt>(py) => Err(failure),
+        failure => Ok(failure.is_some()),
+    }
 }
 
 /// Runs `work` on a pool of `threads` threads, or on the common one.

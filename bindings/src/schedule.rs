@@ -1,6 +1,11 @@
 //! Schedules: search, check, and plans as workloads.
 
-use crate::{errors::spec_error, network::Network, running::interruptible, traffic::Workload};
+use crate::{
+    errors::spec_error,
+    network::Network,
+    running::{deadline, is_over, keeping, was_interrupted},
+    traffic::Workload,
+};
 use flitloom_core::{
     fabric::{Direction, Fabric},
     schedule::{
@@ -10,10 +15,7 @@ use flitloom_core::{
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
-use std::{
-    sync::{Mutex, atomic::Ordering},
-    time::{Duration, Instant},
-};
+use std::sync::Mutex;
 
 pub fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -102,15 +104,11 @@ pub fn schedule<'py>(
         _ => Problem::new(fabric, &guarded(&demands, slicing, guard), slicing, choice).map_err(error)?,
     };
     let latest = Mutex::new(None);
-    let solution = Mutex::new(None);
-    let deadline = seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .and_then(|limit| Instant::now().checked_add(limit));
-    let outcome = interruptible(
+    let deadline = deadline(seconds);
+    let ((found, bound), failure) = keeping(
         py,
         |interrupt| {
-            let should_stop =
-                || interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit);
+            let should_stop = || is_over(interrupt, deadline);
             let found = if exact {
                 let mut budget = Budget { moves, should_stop: &should_stop };
                 planning::solve(fabric, &problem, seed, &mut budget, &mut |state| {
@@ -125,9 +123,7 @@ pub fn schedule<'py>(
                 Solution { placements, duration, bound, moves: 0, stopped: false }
             };
             let bound = if guard == 0 { found.bound } else { planning::proven_bound(&plain) };
-            if let Ok(mut slot) = solution.lock() {
-                *slot = Some((found, bound));
-            }
+            (found, bound)
         },
         |py| {
             let state = latest.lock().ok().and_then(|mut slot| slot.take());
@@ -137,17 +133,7 @@ pub fn schedule<'py>(
             }
         },
     );
-    let interrupted = outcome.is_err();
-    let found = solution.into_inner().ok().flatten();
-    let Some((found, bound)) = found else {
-        outcome?;
-        return Err(spec_error(py, "traffic", "the search ended without a schedule"));
-    };
-    if let Err(failure) = outcome
-        && !failure.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
-    {
-        return Err(failure);
-    }
+    let interrupted = was_interrupted(py, failure)?;
     let packets = planning::planned_packets(&demands, slicing, &problem, &found.placements);
     let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
     let result = PyDict::new(py);
@@ -173,33 +159,18 @@ pub fn schedule_staircases<'py>(
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let fabric = network.inner.fabric();
     let demands = demands_of(&messages);
-    let found = Mutex::new(None);
-    let deadline = seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .and_then(|limit| Instant::now().checked_add(limit));
-    let outcome = interruptible(
+    let deadline = deadline(seconds);
+    let ((packets, spent, stopped), failure) = keeping(
         py,
         |interrupt| {
-            let should_stop =
-                || interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit);
+            let should_stop = || is_over(interrupt, deadline);
             let mut budget = Budget { moves, should_stop: &should_stop };
             let packets = planning::staircases(fabric, &demands, seed, &mut budget);
-            if let Ok(mut slot) = found.lock() {
-                *slot = Some((packets, moves - budget.moves, should_stop()));
-            }
+            (packets, moves - budget.moves, should_stop())
         },
         |_| Ok(()),
     );
-    let interrupted = outcome.is_err();
-    let Some((packets, spent, stopped)) = found.into_inner().ok().flatten() else {
-        outcome?;
-        return Ok(None);
-    };
-    if let Err(failure) = outcome
-        && !failure.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
-    {
-        return Err(failure);
-    }
+    let interrupted = was_interrupted(py, failure)?;
     let Some(packets) = packets.map_err(|error| spec_error(py, "traffic", error))? else {
         return Ok(None);
     };

@@ -6,6 +6,7 @@ mod shape;
 
 pub use direction::{Direction, Sign};
 pub use failures::Fabric;
+pub(crate) use shape::common_divisor;
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
 
 use thiserror::Error;

@@ -26,6 +26,11 @@ pub struct Shape {
     nodes: u32,
 }
 
+/// Greatest common divisor of two sizes.
+pub(crate) fn common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
 impl Shape {
     /// A shape from sizes and wrap flags (one per dimension).
     ///

@@ -93,17 +93,36 @@ impl DependencyGraph {
         self.edges.insert(edge);
     }
 
-    /// Adds the dependency of a turn between the first channels of two links, unless the channel turned
-    /// into can already come to wait for the other; says whether it is in.
-    pub fn try_insert(&mut self, link: LinkId, out: Direction) -> bool {
-        let from = self.vertex(Channel { link, channel: 0 });
+    /// As [`insert`](Self::insert), unless the channel turned into can already come to wait for the
+    /// other; says whether the dependency is in.
+    pub fn try_insert(&mut self, link: LinkId, channel: u8, out: Direction, next: u8) -> bool {
+        let from = self.vertex(Channel { link, channel });
         let end = self.targets[link as usize];
         if end != NodeId::MAX
-            && self.reaches(self.vertex(Channel { link: self.fabric.link(end, out), channel: 0 }), from)
+            && self.reaches(self.vertex(Channel { link: self.fabric.link(end, out), channel: next }), from)
         {
             return false;
         }
-        self.insert(link, 0, out, 0);
+        self.insert(link, channel, out, next);
+        true
+    }
+
+    /// Adds all of the given dependencies, or none if one of them would close a cycle; says whether they
+    /// are in.
+    pub fn try_insert_all(&mut self, steps: impl IntoIterator<Item = (LinkId, u8, Direction, u8)>) -> bool {
+        let mut added = Vec::new();
+        for (link, channel, out, next) in steps {
+            if self.contains(link, channel, out, next) {
+                continue;
+            }
+            if !self.try_insert(link, channel, out, next) {
+                for (link, channel, out, next) in added {
+                    self.remove(link, channel, out, next);
+                }
+                return false;
+            }
+            added.push((link, channel, out, next));
+        }
         true
     }
 

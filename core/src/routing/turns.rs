@@ -101,7 +101,7 @@ impl TurnSet {
     ///
     /// Exact: a cycle arises if and only if the channel turned into already reaches the other.
     pub fn try_insert(&mut self, graph: &mut DependencyGraph, link: LinkId, out: Direction) -> bool {
-        let fits = graph.try_insert(link, out);
+        let fits = graph.try_insert(link, 0, out, 0);
         if fits {
             self.insert(link, out);
         }

@@ -163,16 +163,13 @@ impl<'p> Ejection<'p> {
 
     fn cheapest(&mut self, job: usize, random: u64, ties: &mut Vec<Placement>) -> Placement {
         let (banned, until) = self.tabu[job];
-        let mut least = i64::MAX;
+        let mut least = i32::MAX;
         ties.clear();
-        let choices = self.problem.jobs()[job].routes.len() as u32;
-        for route in 0..choices {
+        for route in 0..self.problem.jobs()[job].routes.len() as u32 {
             let Some(last) = self.target.checked_sub(self.timeline.route(job, route).span) else { continue };
-            // Among starts with equal conflicts, the route over less used resources.
-            let load = 0;
             let profile = self.timeline.conflicts(job, route, last);
             for start in self.domains.starts(job).take_while(|&start| start <= last) {
-                let cost = i64::from(profile[start as usize]) * 100 + load;
+                let cost = profile[start as usize];
                 if cost <= least {
                     let placement = Placement { route, start };
                     if placement == banned && self.moves < until {

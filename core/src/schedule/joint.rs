@@ -105,11 +105,10 @@ impl Turn<'_> {
     }
 
     fn anew(&mut self, share: u64, budget: &mut Budget) {
-        let contention = Contention::new(self.problem);
         if self.duration <= self.bound {
             return;
         }
-        if let Some(domains) = contention.filter(self.problem, self.bound) {
+        if let Some(domains) = Contention::new(self.problem).filter(self.problem, self.bound) {
             let (problem, neighbours, bound) = (self.problem, self.neighbours, self.bound);
             let found = self.search(problem, neighbours, bound, &domains, share, budget);
             self.found = found.or(self.found.take());

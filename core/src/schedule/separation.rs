@@ -74,7 +74,10 @@ pub fn separate(fabric: &Fabric, packets: &[PlannedPacket]) -> Option<Separation
     for ((_, path), first) in &mut routes {
         if first.is_none() {
             let highest = MAX_CHANNELS.checked_sub(1 + crossings(fabric, path))?;
-            *first = Some((0..=highest).find(|&channel| admit(fabric, &mut graph, path, channel))?);
+            *first = Some(
+                (0..=highest)
+                    .find(|&channel| graph.try_insert_all(steps(fabric, path, channel, MAX_CHANNELS)))?,
+            );
         }
     }
     let first: Vec<u8> = packets
@@ -127,27 +130,4 @@ fn steps<'a>(
     });
     let following = held.clone().skip(1);
     held.zip(following).map(|((link, _, own), (_, out, next))| (link, own, out, next))
-}
-
-/// Adds a route to the graph unless it closes a cycle; whether it did.
-fn admit(fabric: &Fabric, graph: &mut DependencyGraph, path: &[LinkId], first: u8) -> bool {
-    let mut added = Vec::new();
-    for (link, own, out, next) in steps(fabric, path, first, MAX_CHANNELS) {
-        if graph.contains(link, own, out, next) {
-            continue;
-        }
-        let from = graph.vertex(crate::routing::Channel { link, channel: own });
-        let end = fabric.link_ends(link);
-        let Some(here) = fabric.shape().neighbour(end.0, end.1) else { return false };
-        let to = graph.vertex(crate::routing::Channel { link: fabric.link(here, out), channel: next });
-        if graph.reaches(to, from) {
-            for (link, own, out, next) in added {
-                graph.remove(link, own, out, next);
-            }
-            return false;
-        }
-        graph.insert(link, own, out, next);
-        added.push((link, own, out, next));
-    }
-    true
 }

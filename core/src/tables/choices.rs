@@ -126,14 +126,14 @@ impl<'a> Builder<'a> {
         let healthy = Fabric::new(shape.clone());
         let is_healthy = system.fabric().is_healthy();
         let closed = |fabric: &Fabric| TurnSet::of(TurnPolicy::ClosedForm, fabric, rules);
-        let contained =
-            || closed(system.fabric()).iter().all(|(link, out)| system.turns().contains(link, out));
-        let ideal = if system.turns().is_empty() {
-            Some(TurnSet::none(&healthy))
-        } else if contained() && (!is_healthy || *system.turns() == closed(&healthy)) {
-            Some(closed(&healthy))
+        let turns = system.turns();
+        let known = if turns.is_empty() { TurnSet::none(&healthy) } else { closed(system.fabric()) };
+        let ideal = if is_healthy {
+            (*turns == known).then(|| known.clone())
+        } else if turns.is_empty() {
+            Some(known.clone())
         } else {
-            None
+            known.iter().all(|(link, out)| turns.contains(link, out)).then(|| closed(&healthy))
         };
         let classes: usize =
             (0..shape.dimensions()).map(|dimension| span(system, dimension) as usize).product();
@@ -147,10 +147,8 @@ impl<'a> Builder<'a> {
             unserved: Vec::new(),
             uniform: ideal.is_some() && is_healthy,
         };
-        let known = closed(system.fabric());
         let fabric = system.fabric();
-        let more_turns = system
-            .turns()
+        let more_turns = turns
             .iter()
             .filter(|&(link, out)| ideal.is_some() && !known.contains(link, out))
             .filter_map(|(link, out)| {

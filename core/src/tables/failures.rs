@@ -214,20 +214,7 @@ fn straight(fabric: &Fabric) -> DependencyGraph {
 
 /// Adds turns to the dependencies unless one of them would close a cycle; says whether they are in.
 fn admit(graph: &mut DependencyGraph, turns: &[(LinkId, Direction)]) -> bool {
-    let mut added = Vec::new();
-    for &(link, out) in turns {
-        if graph.contains(link, 0, out, 0) {
-            continue;
-        }
-        if !graph.try_insert(link, out) {
-            for (link, out) in added {
-                graph.remove(link, 0, out, 0);
-            }
-            return false;
-        }
-        added.push((link, out));
-    }
-    true
+    graph.try_insert_all(turns.iter().map(|&(link, out)| (link, 0, out, 0)))
 }
 
 /// Admits the turns of one of a pair's candidate routes; says whether the pair is served.

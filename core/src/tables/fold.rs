@@ -1,6 +1,6 @@
 use super::choices::Pair;
 use super::{Choices, System};
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, common_divisor};
 
 /// A healthy system folded along its rings: rotations of the rings by multiples of a period carry every
 /// node into a corner. If all such translates of a pair choose alike, all links that these rotations
@@ -18,11 +18,7 @@ impl Fold {
         let shape = system.fabric().shape();
         let mut periods: Vec<(usize, u32)> = Vec::new();
         for ring in (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)) {
-            let (mut divisor, mut rest) = (shape.size(ring), period);
-            while rest > 0 {
-                (divisor, rest) = (rest, divisor % rest);
-            }
-            periods.push((ring, divisor));
+            periods.push((ring, common_divisor(shape.size(ring), period)));
         }
         let corner = |node: NodeId| {
             let along = |&(ring, period): &(usize, u32)| {

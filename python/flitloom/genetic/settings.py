@@ -36,8 +36,9 @@ class GeneticSettings(SpecModel):
     watchdog : int
         Generations without a new best after which all begin anew [0, 100, 200]; excludes a lifetime.
     beginning : str
-        Values of new chromosomes: uniform (no delays, one scheme for all ports, one order for all port
-        lists, drawn per chromosome; then mutated once) or random. The papers do not say.
+        Values of new chromosomes: uniform (one scheme for all ports and one order for all port lists,
+        drawn per chromosome, and no delays, which are then mutated once) or random. The papers do not
+        say.
     timing_step : int
         Largest change of a delay or of the interval in one mutation, in cycles; 0 for any value within
         the limits, as the papers may be read.

@@ -17,7 +17,7 @@ use super::{
     bounds::classic_bound,
 };
 use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Shape},
+    fabric::{Direction, Fabric, LinkId, NodeId, Shape, common_divisor},
     traffic::{Purpose, draw},
 };
 use epoch::Epoch;
@@ -129,10 +129,6 @@ fn slots(shape: &Shape, problem: &Problem) -> Option<(u32, u32)> {
     // With more padding than a quarter, arbitrary starts are better.
     let pitch = (length..=length + length / 4).find(|&pitch| lines.is_multiple_of(pitch))?;
     Some((lines, pitch))
-}
-
-fn common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 /// A short schedule of one epoch: a sweep in stages, each of which goes on in the manner that led to

@@ -39,8 +39,9 @@ pub enum IntervalLimit {
 /// Values of the genes with which a chromosome begins. The interval begins at random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beginning {
-    /// The same everywhere, then mutated once: no delays, one scheme for all ports, one order for all
-    /// port lists, drawn per chromosome. The search leads away from what is there without it.
+    /// The same everywhere: one scheme for all ports and one order for all port lists, drawn per
+    /// chromosome, and no delays, which are then mutated once. The search leads away from what is there
+    /// without it.
     #[default]
     Uniform,
     /// Any values within the limits.
