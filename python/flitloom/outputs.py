@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from flitloom.errors import SpecError
 
@@ -78,3 +81,14 @@ def write_text(file: str | Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_csv(heading: Sequence[str], rows: Iterable[Iterable[Any]], file: str | Path | None = None) -> str:
+    """Rows under a heading as CSV text, also written to a file if one is given."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows(rows)
+    if file is not None:
+        write_text(file, text.getvalue())
+    return text.getvalue()

@@ -120,11 +120,8 @@ def export(
 
     Example: flitloom campaign export examples/campaigns/small.toml --out small.parquet
     """
-    import csv
-    import io
-
     from flitloom.errors import SpecError
-    from flitloom.outputs import check_output, replacing, write_text
+    from flitloom.outputs import check_output, replacing, write_csv
 
     check_output(out, (".csv", ".parquet"), "--out")
     jobs, results = _open(file, store)
@@ -138,11 +135,7 @@ def export(
         with replacing(out) as temporary:
             parquet.write_table(pyarrow.Table.from_pylist(rows), temporary)
     else:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text(out, text.getvalue())
+        write_csv(list(rows[0]), (row.values() for row in rows), out)
     screen.say(f"wrote {out}: {len(rows)} searches")
 
 

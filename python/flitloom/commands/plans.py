@@ -7,13 +7,17 @@ from typing import Any
 
 import typer
 
+#: Characters that hold the head of any plan; tables can be far larger.
+HEAD = 1 << 20
+
 
 def is_plan(file: Path) -> bool:
     """Whether a file is, or once was, a plan."""
     if file.suffix != ".json":
         return False
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(HEAD)
     except (OSError, UnicodeDecodeError):
         return False
     return '"flitloom plan' in text or '"packets"' in text

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import flitloom as fl
 from flitloom import genetic
-from flitloom.outputs import write_text
+from flitloom.outputs import write_csv
 from flitloom.papers.cup_stacking import network
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.plots.genetic import plot_generations
@@ -48,13 +45,12 @@ def reproduce(context: Context) -> Report:
     if picture := context.file(IDENTIFIER, ".png"):
         plot_generations(runs, picture, title="bit-reverse on 16x16, two 8-flit slices")
         data = picture.with_suffix(".csv")
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["run", "generation", "best", "average"])
-        for name, (best, average) in runs.items():
-            rows = enumerate(zip(best, average, strict=True))
-            writer.writerows([name, generation, *values] for generation, values in rows)
-        write_text(data, text.getvalue())
+        rows = (
+            [name, generation, *values]
+            for name, (best, average) in runs.items()
+            for generation, values in enumerate(zip(best, average, strict=True))
+        )
+        write_csv(["run", "generation", "best", "average"], rows, data)
         report.files += [picture, data]
     return report
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import numpy as np
 
-from flitloom.outputs import write_text
+from flitloom.outputs import write_csv
 from flitloom.papers.cup_stacking import PATTERNS
 from flitloom.papers.cup_stacking_genetic import GRID, run, searches
 from flitloom.papers.report import Cell, Context, Report
@@ -56,10 +54,7 @@ def reproduce(context: Context) -> Report:
     if picture := context.file(IDENTIFIER, ".png"):
         plot_variation(points, picture, title="full genetic search, 16x16, two 8-flit slices")
         data = picture.with_suffix(".csv")
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["pattern", "average", "best"])
-        writer.writerows([pattern, *dot] for pattern, dots in points.items() for dot in dots)
-        write_text(data, text.getvalue())
+        lines = ([pattern, *dot] for pattern, dots in points.items() for dot in dots)
+        write_csv(["pattern", "average", "best"], lines, data)
         report.files += [picture, data]
     return report

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.outputs import check_output, write_text
+from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.routing.bound import Bound
 from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
@@ -264,11 +262,11 @@ class Tables:
         rows = (
             (source, destination, " ".join(map(str, nodes))) for source, destination, nodes in self.routes()
         )
-        return _csv(("source", "destination", "nodes"), rows, file)
+        return write_csv(("source", "destination", "nodes"), rows, file)
 
     def loads_to_csv(self, file: str | Path | None = None) -> str:
         """All working links with their loads as CSV."""
-        return _csv(("link", "from", "to", "name", "load"), self.links(), file)
+        return write_csv(("link", "from", "to", "name", "load"), self.links(), file)
 
     def save_headers(self, file: str | Path) -> None:
         """The tables in compact form (``.npz``): packed headers and everything needed to read them."""
@@ -312,13 +310,3 @@ def read_tables(
     from flitloom.routing.files import read
 
     return read(Path(file), topology, rules)
-
-
-def _csv(heading: tuple[str, ...], rows: Any, file: str | Path | None) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows(rows)
-    if file is not None:
-        write_text(file, text.getvalue())
-    return text.getvalue()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from flitloom import _core, provenance
-from flitloom.errors import SpecError
 from flitloom.genetic import GeneticResult, GeneticSettings, search
 from flitloom.network import Network
-from flitloom.scheduling.plan import Plan, PlannedPacket, messages_of
+from flitloom.scheduling.plan import Plan, PlannedPacket
 from flitloom.spec import Collective
 
 
@@ -62,37 +60,12 @@ def genetic_plan(
         version=provenance.version(),
         packets=timed,
     )
-    bound = _bound(plan)
+    bound = waiting_bound(plan)
     return plan.model_copy(update={"bound": bound, "optimal": bound == plan.duration})
 
 
-def check_genetic_plan(plan: Plan) -> dict[str, Any]:
-    """Check a plan in which packets wait: simulate it, and compute its bound anew; see `check_plan`."""
-    report: dict[str, Any] = {"passed": False, "duration": None, "bound": None, "channels": None}
-    problems: list[str] = []
-    report |= {"problems": problems, "simulated": {}, "cycle": None}
-    network = plan.network()
-    try:
-        messages_of(plan)
-        raw = _core.simulate(network._core, plan.workload(network), None, None, False, False, False)
-        report["bound"] = _bound(plan)
-    except SpecError as error:
-        problems.append(str(error))
-        return report
-    duration = report["duration"] = int(raw["duration"])
-    report["simulated"] = {"its own arbitration": duration}
-    if duration != plan.duration:
-        problems.append(f"duration: the file says {plan.duration}, the packets take {duration}")
-    if report["bound"] < plan.bound:
-        problems.append(f"bound: the file says {plan.bound}, only {report['bound']} can be proven")
-    if plan.optimal != (plan.duration == plan.bound):
-        problems.append("optimal: does not agree with duration and bound")
-    report["passed"] = not problems
-    return report
-
-
-def _bound(plan: Plan) -> int:
-    """What the packets take at least on their routes, whenever they start, in cycles."""
+def waiting_bound(plan: Plan) -> int:
+    """What packets that may wait take at least on their routes, whenever they start, in cycles."""
     network = plan.network()
     table = plan.table.copy()
     table[:, 3] = 0
