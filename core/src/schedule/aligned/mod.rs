@@ -6,10 +6,11 @@
 //! then sees these packets at one phase only: each ring carries slots that rotate at one hop per
 //! cycle, and a packet that leaves a slot frees it for another that begins there at once. Backward
 //! packets mirror this on the opposite links; one such pair of quadrants makes an epoch, and the
-//! epochs follow each other.
+//! epochs follow each other. `lanes` goes further where a ring holds one slot only.
 
 mod epoch;
 mod fit;
+mod lanes;
 mod sweep;
 
 use super::{
@@ -66,7 +67,14 @@ pub fn staircases(
 ) -> Result<Option<Vec<PlannedPacket>>, ScheduleError> {
     let problem = Problem::new(fabric, demands, Slicing::OneInterval, RouteChoice::BalancedTies)?;
     let moves = budget.moves;
-    let starts = exchange(fabric, &problem, Ways::Staircase, seed, moves, budget);
+    if slots(fabric.shape(), &problem).is_none() {
+        return Ok(None);
+    }
+    let mut starts = lanes::exchange(fabric, &problem, demands, seed, budget);
+    if starts.is_none() {
+        budget.moves = moves;
+        starts = exchange(fabric, &problem, Ways::Staircase, seed, moves, budget);
+    }
     let packet = |(demand, (start, path)): (&Demand, (u32, Vec<LinkId>))| PlannedPacket {
         source: demand.source,
         destination: demand.destination,
@@ -105,7 +113,8 @@ fn exchange(
     }
     let mut schedule = Joined::new(fabric, problem);
     for (epoch, found) in epochs.iter().zip(found) {
-        schedule.append(epoch, &found?.1);
+        let packets = schedule.packets(epoch, &found?.1);
+        schedule.append(packets);
     }
     schedule.starts.into_iter().collect()
 }
@@ -188,35 +197,45 @@ impl<'a> Joined<'a> {
         Self { fabric, problem, starts, free_from: vec![0; problem.resources()] }
     }
 
-    fn append(&mut self, epoch: &Epoch, starts: &[Start]) {
-        let (fabric, problem) = (self.fabric, self.problem);
-        let links = (fabric.shape().nodes() * fabric.shape().directions()) as u32;
-        let mut own = Vec::new();
+    /// Job, start and path of the packets of an epoch.
+    fn packets(&self, epoch: &Epoch, starts: &[Start]) -> Vec<(usize, u32, Vec<LinkId>)> {
+        let links = (self.fabric.shape().nodes() * self.fabric.shape().directions()) as u32;
+        let mut packets = Vec::new();
         for (orbit, (start, way)) in epoch.orbits.iter().zip(starts) {
             for &job in &orbit.members {
-                let source = problem.jobs()[job as usize].routes[0].uses[0].resource - links;
-                own.push((job as usize, *start, follow(fabric, source, way)));
+                let source = self.problem.jobs()[job as usize].routes[0].uses[0].resource - links;
+                packets.push((job as usize, *start, follow(self.fabric, source, way)));
             }
         }
-        let ports = |job: usize| {
-            let uses = &problem.jobs()[job].routes[0].uses;
-            [uses.first(), uses.last()].into_iter().flatten().map(|held| (held.resource, held.offset))
-        };
-        let held = |job: usize, path: &[LinkId]| -> Vec<(u32, u32)> {
-            ports(job).chain(path.iter().copied().zip(0..)).collect()
-        };
-        // The smallest shift that puts each of them behind what was there before.
-        let late = own.iter().flat_map(|(job, start, path)| {
-            let free_from = &self.free_from;
-            let used = held(*job, path).into_iter();
-            used.map(move |(resource, offset)| free_from[resource as usize].saturating_sub(start + offset))
+        packets
+    }
+
+    /// Everything that a job holds on a path, with offsets.
+    fn held<'p>(&'p self, job: usize, path: &'p [LinkId]) -> impl Iterator<Item = (u32, u32)> + 'p {
+        let uses = &self.problem.jobs()[job].routes[0].uses;
+        let ports = [uses.first(), uses.last()].into_iter().flatten();
+        ports.map(|held| (held.resource, held.offset)).chain(path.iter().copied().zip(0..))
+    }
+
+    /// The smallest shift that puts each of the packets behind what was there before.
+    fn shift(&self, packets: &[(usize, u32, Vec<LinkId>)]) -> u32 {
+        let late = packets.iter().flat_map(|(job, start, path)| {
+            self.held(*job, path).map(move |(resource, offset)| {
+                self.free_from[resource as usize].saturating_sub(start + offset)
+            })
         });
-        let shift = late.max().unwrap_or(0);
-        for (job, start, path) in own {
+        late.max().unwrap_or(0)
+    }
+
+    fn append(&mut self, packets: Vec<(usize, u32, Vec<LinkId>)>) {
+        let shift = self.shift(&packets);
+        for (job, start, path) in packets {
             let start = start + shift;
-            for (resource, offset) in held(job, &path) {
+            let length = self.problem.jobs()[job].length;
+            let held: Vec<(u32, u32)> = self.held(job, &path).collect();
+            for (resource, offset) in held {
                 let free = &mut self.free_from[resource as usize];
-                *free = (*free).max(start + offset + problem.jobs()[job].length);
+                *free = (*free).max(start + offset + length);
             }
             self.starts[job] = Some((start, path));
         }
@@ -299,6 +318,28 @@ mod tests {
                     fabric.shape().distance(demand.source, demand.destination)
                 );
             }
+        }
+    }
+
+    #[test]
+    fn rings_of_one_slot_are_nearly_filled() {
+        // Sizes, packet length, moves, and the longest duration allowed.
+        let cases: [(&[u32], u32, u64, u64); 4] = [
+            (&[8, 8], 8, 200_000, 590),
+            (&[4, 4], 4, 20_000, 75),
+            (&[5, 5], 5, 20_000, 152),
+            (&[12, 6], 6, 1, 760),
+        ];
+        for (sizes, length, moves, longest) in cases {
+            let fabric = Fabric::new(Shape::torus(sizes).unwrap());
+            let demands = exchange_of(&fabric, length);
+            let packets = staircases(&fabric, &demands, 1, &mut limited(moves)).unwrap().unwrap();
+            let duration = verify(&fabric, &packets).unwrap();
+            assert!(
+                distance_bound(&fabric, &demands) <= duration && duration <= longest,
+                "{sizes:?}: {duration}"
+            );
+            assert_eq!(staircases(&fabric, &demands, 1, &mut limited(moves)), Ok(Some(packets)));
         }
     }
 

@@ -1,0 +1,196 @@
+//! All-to-all on two-dimensional tori whose rings hold one slot each.
+//!
+//! All forward packets then pass a diagonal at the same time, and all nodes of a diagonal do the same.
+//! What is left is a puzzle of two lanes per side, one per dimension, and one port per diagonal:
+//! whenever a packet leaves its lane, another one from the same diagonal can take it. Ports are the
+//! bottleneck: forward and backward slots pass a node at different times, so that a node that
+//! turns from one side to the other and back loses the length of a packet. Good schedules let every
+//! node stay on a side for many packets, while the diagonals on each side suit each other's distances.
+
+mod quadrants;
+mod search;
+mod state;
+
+use super::{Joined, follow};
+use crate::{
+    fabric::{Direction, Fabric, LinkId, Shape, Sign, common_divisor},
+    schedule::{Budget, Demand, Problem},
+};
+use quadrants::{Division, Exchange, is_minus};
+use search::Search;
+
+/// Most diagonals.
+const MOST_LINES: u32 = 16;
+/// Divisions between the quadrants of which the best is kept, and attempts at each.
+const DIVISIONS: u64 = 4;
+const TRIALS: usize = 5;
+/// Most attempts.
+const MOST_ATTEMPTS: u64 = 3000;
+
+/// Start and path of every packet; `None` if the network is of another kind. The packets are one per
+/// ordered pair of nodes, all of the given length.
+pub(super) fn exchange(
+    fabric: &Fabric,
+    problem: &Problem,
+    demands: &[Demand],
+    seed: u64,
+    budget: &mut Budget,
+) -> Option<Vec<(u32, Vec<LinkId>)>> {
+    let shape = fabric.shape();
+    let length = problem.jobs().first()?.length;
+    let lines = lines(shape, length)?;
+    match lines {
+        0..=8 => search::<8>(fabric, problem, demands, lines, seed, budget),
+        _ => search::<16>(fabric, problem, demands, lines, seed, budget),
+    }
+}
+
+/// Diagonals, if every ring holds one slot, or several of the same diagonals.
+fn lines(shape: &Shape, length: u32) -> Option<u32> {
+    if shape.dimensions() != 2 {
+        return None;
+    }
+    let lines = common_divisor(shape.size(0), shape.size(1));
+    let one_slot = length <= lines && lines <= length + length / 4 && lines <= MOST_LINES;
+    // Sets of packets are words, and so are the cycles ahead in which a port is taken.
+    let few = shape.nodes() <= 3 * 64 && shape.size(0) / 2 + shape.size(1) / 2 + length <= 64;
+    (one_slot && few).then_some(lines)
+}
+
+fn search<const LINES: usize>(
+    fabric: &Fabric,
+    problem: &Problem,
+    demands: &[Demand],
+    lines: u32,
+    seed: u64,
+    budget: &mut Budget,
+) -> Option<Vec<(u32, Vec<LinkId>)>> {
+    let shape = fabric.shape();
+    let length = problem.jobs().first()?.length;
+    let divisions: Vec<Division> = (0..DIVISIONS)
+        .map(|number| {
+            let mut division = Division::new(shape, lines, length, seed.wrapping_add(number << 32));
+            for exchange in &mut division.exchanges {
+                exchange.turn = (2 * (number as u32 / 2)) % lines;
+            }
+            division
+        })
+        .collect();
+    let mut found: Vec<[Search<LINES>; 2]> = divisions
+        .iter()
+        .map(|division| [0, 1].map(|epoch| Search::new(&division.exchanges[epoch], seed + epoch as u64)))
+        .collect();
+    let end = |searches: &[Search<LINES>; 2]| -> Option<u32> {
+        searches.iter().map(|search| search.end().map(u32::from)).sum()
+    };
+    let may_go_on = |budget: &Budget| budget.moves > 0 && !(budget.should_stop)();
+    for (number, searches) in found.iter_mut().enumerate() {
+        for trial in 0..TRIALS {
+            // There has to be one schedule, at least.
+            if number + trial == 0 || may_go_on(budget) {
+                searches.iter_mut().for_each(|search| search.attempt(budget));
+            }
+        }
+    }
+    let complete = (0..found.len()).filter_map(|number| Some((end(&found[number])?, number)));
+    let (_, best) = complete.min()?;
+    let mut searches = found.swap_remove(best);
+    for _ in 0..MOST_ATTEMPTS {
+        if may_go_on(budget) {
+            searches.iter_mut().for_each(|search| search.attempt(budget));
+        }
+    }
+    let division = &divisions[best];
+    let mut schedule = Joined::new(fabric, problem);
+    for (epoch, search) in searches.iter().enumerate() {
+        let packets = packets(&division.exchanges[epoch], &search.best);
+        // Any even turn of the diagonals keeps the exchange; some begin sooner behind the one before.
+        let own = (0..lines)
+            .filter(|turn| epoch > 0 && turn.is_multiple_of(2) || *turn == 0)
+            .map(|turned| placed(fabric, division, demands, epoch, lines, turned, &packets));
+        let own = own.min_by_key(|own| schedule.shift(own))?;
+        schedule.append(own);
+    }
+    schedule.starts.into_iter().collect()
+}
+
+/// Start and dimensions of the hops of a packet, by side, diagonal and number.
+type Packets = [Vec<Vec<(u32, Vec<u8>)>>; 2];
+
+/// Reads a schedule from its states.
+fn packets<const LINES: usize>(exchange: &Exchange, states: &[state::State<LINES>]) -> Packets {
+    let mut packets: Packets = [0, 1].map(|side| {
+        let empty = |line| vec![(0, Vec::new()); exchange.packets(side, line).len()];
+        (0..exchange.lines as usize).map(empty).collect()
+    });
+    let mut lone: [Option<(usize, usize)>; 2] = [None; 2];
+    for (before, after) in states.iter().zip(states.iter().skip(1)) {
+        let (side, step) = (usize::from(after.step.side), after.step);
+        let [x, y] = before.lone[side].map(usize::from);
+        let line = exchange.line(side, before.time.into());
+        let mut go = |(line, number): (usize, usize), hops: [usize; 2]| {
+            let way = &mut packets[side][line][number].1;
+            way.extend(std::iter::repeat_n(0, hops[0]).chain(std::iter::repeat_n(1, hops[1])));
+        };
+        let single = if step.along == 0 { [1, 0] } else { [0, 1] };
+        match (step.packet, lone[side]) {
+            (None, None) => {}
+            (None, Some(only)) => go(only, single),
+            (Some(number), None) => {
+                lone[side] = Some((line, number.into()));
+                go((line, number.into()), single);
+            }
+            (Some(number), Some(other)) => {
+                let own = (line, usize::from(number));
+                let [a, b] = exchange.packets(side, line)[own.1].map(usize::from);
+                // The one that ends first uses one dimension after the other, the other one crosswise.
+                if a + b < x + y {
+                    go(own, [a, b]);
+                    let way = &mut packets[side][other.0][other.1].1;
+                    way.extend(std::iter::repeat_n(1, a).chain(std::iter::repeat_n(0, b)));
+                } else {
+                    go(other, [x, y]);
+                    let way = &mut packets[side][own.0][own.1].1;
+                    way.extend(std::iter::repeat_n(1, x).chain(std::iter::repeat_n(0, y)));
+                    lone[side] = Some(own);
+                }
+            }
+        }
+        if let Some(number) = step.packet {
+            packets[side][line][usize::from(number)].0 = before.time.into();
+        }
+        if after.lone[side] == [0, 0] {
+            lone[side] = None;
+        }
+    }
+    packets
+}
+
+/// Job, start and path of all packets of an epoch, with diagonals turned.
+fn placed(
+    fabric: &Fabric,
+    division: &Division,
+    demands: &[Demand],
+    epoch: usize,
+    lines: u32,
+    turned: u32,
+    packets: &Packets,
+) -> Vec<(usize, u32, Vec<LinkId>)> {
+    let shape = fabric.shape();
+    let mut own = Vec::new();
+    for (job, demand) in demands.iter().enumerate() {
+        let Some(place) = division.place(shape, demand).filter(|place| place.epoch == epoch) else {
+            continue;
+        };
+        let [x, y] = [0, 1].map(|dimension| shape.coordinate(demand.source, dimension) % lines);
+        let line = (x + if is_minus(epoch, 0, 1) { lines - y } else { y } + turned) % lines;
+        let (start, way) = &packets[place.side][line as usize][place.number];
+        let direction = |&dimension: &u8| {
+            let minus = is_minus(epoch, place.side, dimension.into());
+            Direction::new(dimension.into(), if minus { Sign::Minus } else { Sign::Plus }).index() as u32
+        };
+        let way: Vec<u32> = way.iter().map(direction).collect();
+        own.push((job, *start, follow(fabric, demand.source, &way)));
+    }
+    own
+}

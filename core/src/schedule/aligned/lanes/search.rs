@@ -1,0 +1,136 @@
+use super::{
+    quadrants::Exchange,
+    state::{Manner, State},
+};
+use crate::{
+    schedule::Budget,
+    traffic::{Purpose, draw, draw_below},
+};
+
+/// States that are kept of those at the same time.
+const WIDTH: usize = 150;
+/// The same in the first beam once the budget is spent.
+const HURRIED: usize = 12;
+/// Attempts from the beginning; later ones start from a state of the best schedule.
+const FRESH: u64 = 10;
+
+/// A search for short schedules of one exchange: beams, each of which keeps the most promising
+/// partial schedules of every cycle, from the beginning and then from states of the best schedule.
+pub(super) struct Search<'e, const LINES: usize> {
+    exchange: &'e Exchange,
+    seed: u64,
+    attempts: u64,
+    horizon: u16,
+    manner: Manner,
+    /// The states of the best schedule, in order.
+    pub best: Vec<State<LINES>>,
+    kept: Vec<State<LINES>>,
+    layers: Vec<Vec<State<LINES>>>,
+}
+
+impl<'e, const LINES: usize> Search<'e, LINES> {
+    /// With nothing found yet.
+    pub fn new(exchange: &'e Exchange, seed: u64) -> Self {
+        let busiest =
+            (0..exchange.lines as usize).map(|line| exchange.number(line) as u32).max().unwrap_or(0);
+        let work = exchange.work(0).max(exchange.work(1)) / 2 + exchange.length * busiest;
+        // Long enough for any beam to find room.
+        let horizon = (4 * work + 4 * exchange.lines).min(u32::from(u16::MAX) / 2) as u16;
+        let manner = Manner { seed, idle: 8, lost: 16, uneven: 1, noise: 32 };
+        let (best, kept, layers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { exchange, seed, attempts: 0, horizon, manner, best, kept, layers }
+    }
+
+    /// When the last packet of the best schedule has arrived; `None` before there is one.
+    pub fn end(&self) -> Option<u16> {
+        self.best.last().map(|state| state.time)
+    }
+
+    /// One more beam. Four kept states take a move; the first beam is never broken off, but becomes
+    /// narrow.
+    pub fn attempt(&mut self, budget: &mut Budget) {
+        let count = self.attempts;
+        self.attempts += 1;
+        let random = |purpose, below: usize| {
+            draw_below(self.seed, purpose, Purpose::Search, count, below as u32) as usize
+        };
+        let mut manner = self.manner;
+        manner.seed = draw(self.seed, 0, Purpose::Search, count);
+        if count > 0 && count.is_multiple_of(2) {
+            manner.idle = [2, 4, 8, 16][random(1, 4)];
+            manner.lost = [5, 8, 16, 32][random(2, 4)];
+            manner.uneven = [0, 1, 2, 4][random(3, 4)];
+            manner.noise = [8, 16, 32, 64][random(4, 4)];
+        }
+        let cut = match self.best.len() {
+            0 => 0,
+            _ if count < FRESH => 0,
+            // Rather late than early: the end is where most is lost, and soon done.
+            states => random(5, states).max(random(6, states) * (count % 2) as usize),
+        };
+        let first = self.best.is_empty();
+        let from = match self.best.get(cut) {
+            Some(state) => state.clone(),
+            None => State::start(self.exchange),
+        };
+        if let Some(last) = self.beam(from, &manner, first, budget) {
+            self.manner = manner;
+            self.horizon = self.kept[last].time;
+            let mut path = Vec::new();
+            let mut at = last as u32;
+            while let Some(state) = self.kept.get(at as usize) {
+                path.push(state.clone());
+                at = state.parent;
+            }
+            self.best.truncate(cut);
+            self.best.extend(path.into_iter().rev());
+        }
+    }
+
+    /// The complete schedule that is found first, as the number of its last state; at equal times the
+    /// better one.
+    fn beam(
+        &mut self,
+        mut from: State<LINES>,
+        manner: &Manner,
+        first: bool,
+        budget: &mut Budget,
+    ) -> Option<usize> {
+        self.kept.clear();
+        self.layers.iter_mut().for_each(Vec::clear);
+        self.layers.resize_with(2 * (self.horizon as usize + 1), Vec::new);
+        from.parent = u32::MAX;
+        let start = from.layer();
+        self.layers[start].push(from);
+        for layer in start..self.layers.len() {
+            let mut states = std::mem::take(&mut self.layers[layer]);
+            if states.is_empty() {
+                continue;
+            }
+            let over = budget.moves == 0 || (budget.should_stop)();
+            if over && !first {
+                budget.moves = 0;
+                return None;
+            }
+            states.sort_unstable_by_key(State::key);
+            states.dedup_by_key(|state| state.key());
+            states.truncate(if over { HURRIED } else { WIDTH });
+            budget.moves = budget.moves.saturating_sub(1 + states.len() as u64 / 4);
+            for state in &states {
+                let number = self.kept.len() as u32;
+                self.kept.push(state.clone());
+                if state.is_complete() {
+                    return Some(number as usize);
+                }
+                let layers = &mut self.layers;
+                state.expand(self.exchange, manner, self.horizon, &mut |mut next| {
+                    next.parent = number;
+                    layers[next.layer()].push(next);
+                });
+            }
+            states.clear();
+            self.layers[layer] = states;
+        }
+        None
+    }
+}

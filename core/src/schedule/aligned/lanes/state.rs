@@ -1,0 +1,240 @@
+use super::quadrants::Exchange;
+use crate::traffic::{Purpose, draw};
+
+/// What a search prefers: all weights are in 16ths of an idle hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// Seed of the random part.
+    pub seed: u64,
+    /// Weight of every hop for which a lane is empty.
+    pub idle: i32,
+    /// Weight of every cycle that an injection port has lost.
+    pub lost: i32,
+    /// Weight of the squares of those, in 16ths of the other weights.
+    pub uneven: i32,
+    /// Largest random part.
+    pub noise: u32,
+}
+
+/// How a state came from the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub side: u8,
+    /// Number of the packet that started.
+    pub packet: Option<u8>,
+    /// The dimension in which the only packet on its way then made one hop.
+    pub along: u8,
+}
+
+/// A partial schedule of an exchange, as far as what follows depends on it.
+///
+/// Each side has two lanes, one per dimension, that meet at every diagonal: two packets on their way
+/// share them without loss, whatever the order of their hops, as long as the one that ends first
+/// leaves the other one hops in the dimension that it does not use itself.
+#[derive(Clone, Debug)]
+pub(super) struct State<const LINES: usize> {
+    /// Packets not yet sent, by side and diagonal.
+    waiting: [[u64; LINES]; 2],
+    /// Per diagonal, the cycles from now on in which the ejection port is taken.
+    leaving: [u64; LINES],
+    /// Per diagonal, from when on the injection port is free.
+    entry: [u16; LINES],
+    /// Per side, the hops left of the packet that is on its way while a lane is free.
+    pub lone: [[u8; 2]; 2],
+    /// Per side, when a lane is free.
+    next: [u16; 2],
+    /// Per side, hops for which a lane was empty.
+    idle: [u16; 2],
+    left: u16,
+    /// When the next lane is free.
+    pub time: u16,
+    /// Number in the list of kept states.
+    pub parent: u32,
+    pub step: Step,
+    score: i32,
+    /// Tells states apart that differ in what may follow.
+    key: u64,
+    /// Exclusive or of a random number per packet sent.
+    waiting_key: u64,
+}
+
+/// A side that has nothing left to do.
+const DONE: u16 = u16::MAX;
+
+impl<const LINES: usize> State<LINES> {
+    /// Before the first packet.
+    pub fn start(exchange: &Exchange) -> Self {
+        let mut state = Self {
+            waiting: [[0; LINES]; 2],
+            leaving: [0; LINES],
+            entry: [0; LINES],
+            lone: [[0; 2]; 2],
+            next: [0; 2],
+            idle: [0; 2],
+            left: 0,
+            time: 0,
+            parent: u32::MAX,
+            step: Step { side: 0, packet: None, along: 0 },
+            score: 0,
+            key: 0,
+            waiting_key: 0,
+        };
+        for side in 0..2 {
+            for line in 0..exchange.lines as usize {
+                let number = exchange.packets(side, line).len();
+                state.waiting[side][line] = if number == 0 { 0 } else { u64::MAX >> (64 - number) };
+                state.left += number as u16;
+            }
+        }
+        state
+    }
+
+    /// Whether everything has arrived.
+    pub fn is_complete(&self) -> bool {
+        self.left == 0 && self.lone == [[0; 2]; 2]
+    }
+
+    /// The side whose lane is free now.
+    pub fn side(&self) -> usize {
+        usize::from(self.next[1] < self.next[0])
+    }
+
+    /// Two per cycle: the forward side first.
+    pub fn layer(&self) -> usize {
+        2 * self.time as usize + self.side()
+    }
+
+    /// Best first; equal states have equal keys.
+    pub fn key(&self) -> (i32, u64) {
+        (self.score, self.key)
+    }
+
+    /// Gives every state that may follow within a horizon.
+    pub fn expand(&self, exchange: &Exchange, manner: &Manner, horizon: u16, found: &mut impl FnMut(Self)) {
+        let (side, time) = (self.side(), self.time);
+        let line = exchange.line(side, time.into());
+        let [x, y] = self.lone[side];
+        let rest = x + y;
+        let mut give = |state: Self| {
+            if let Some(state) = state.judged(exchange, manner, horizon) {
+                found(state);
+            }
+        };
+        let mut waiting = if self.entry[line] <= time { self.waiting[side][line] } else { 0 };
+        while waiting != 0 {
+            let packet = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            let [a, b] = exchange.packets(side, line)[packet as usize];
+            let hops = a + b;
+            let mut next = self.clone();
+            next.waiting[side][line] ^= 1 << packet;
+            next.left -= 1;
+            next.entry[line] = time + exchange.length as u16;
+            let index = (side * LINES + line) as u64 * 64 + u64::from(packet);
+            next.waiting_key ^= draw(0, 0, Purpose::Search, index);
+            next.step = Step { side: side as u8, packet: Some(packet as u8), along: 0 };
+            if rest == 0 {
+                next.lone[side] = [a, b];
+                next.alone(exchange, side, &mut give);
+                continue;
+            }
+            // The first to end leaves hops to the other one in both dimensions.
+            let shared = if hops < rest { b <= x && a <= y } else { hops > rest && y <= a && x <= b };
+            if shared {
+                next.lone[side] = if hops < rest { [x - b, y - a] } else { [a - y, b - x] };
+                let (first, last) = (hops.min(rest), hops.max(rest));
+                if next.leaves(exchange, side, first) && next.may_leave(exchange, side, last) {
+                    next.next[side] = time + u16::from(first);
+                    give(next);
+                }
+            }
+        }
+        let mut next = self.clone();
+        next.step = Step { side: side as u8, packet: None, along: 0 };
+        if rest > 0 {
+            next.alone(exchange, side, &mut give);
+        } else if self.waiting[side] == [0; LINES] {
+            next.next[side] = DONE;
+            give(next);
+        } else {
+            next.idle[side] += 2;
+            next.next[side] = time + 1;
+            give(next);
+        }
+    }
+
+    /// One hop of the only packet on its way.
+    fn alone(mut self, exchange: &Exchange, side: usize, give: &mut impl FnMut(Self)) {
+        let hops = self.lone[side];
+        self.idle[side] += 1;
+        self.next[side] = self.time + 1;
+        if hops[0] + hops[1] == 1 && !self.leaves(exchange, side, 1) {
+            return;
+        }
+        for (along, &left) in hops.iter().enumerate() {
+            if left > 0 {
+                let mut next = self.clone();
+                next.lone[side][along] -= 1;
+                next.step.along = along as u8;
+                give(next);
+            }
+        }
+    }
+
+    fn leaves(&mut self, exchange: &Exchange, side: usize, hops: u8) -> bool {
+        let free = self.may_leave(exchange, side, hops);
+        let line = exchange.line(side, u32::from(self.time) + u32::from(hops));
+        self.leaving[line] |= flits(exchange) << hops;
+        free
+    }
+
+    fn may_leave(&self, exchange: &Exchange, side: usize, hops: u8) -> bool {
+        let line = exchange.line(side, u32::from(self.time) + u32::from(hops));
+        self.leaving[line] & (flits(exchange) << hops) == 0
+    }
+
+    /// Goes on to the next free lane and weighs what was lost; `None` if the rest no longer fits.
+    fn judged(mut self, exchange: &Exchange, manner: &Manner, horizon: u16) -> Option<Self> {
+        let time = self.next[0].min(self.next[1]);
+        if time != DONE {
+            if time > horizon {
+                return None;
+            }
+            let passed = u32::from(time - self.time);
+            self.leaving.iter_mut().for_each(|taken| *taken = taken.checked_shr(passed).unwrap_or(0));
+            self.time = time;
+        }
+        let mut score = 0;
+        for side in 0..2 {
+            if u32::from(self.idle[side]) + exchange.work(side) > 2 * u32::from(horizon) {
+                return None;
+            }
+            score += manner.idle * i32::from(self.idle[side]);
+        }
+        let mut key = self.waiting_key;
+        for line in 0..exchange.lines as usize {
+            let left = self.waiting[0][line].count_ones() + self.waiting[1][line].count_ones();
+            let entry = u32::from(self.entry[line].max(self.time));
+            if left > 0 && entry + exchange.length * (left - 1) >= u32::from(horizon) {
+                return None;
+            }
+            let sent = exchange.number(line) as u32 - left;
+            let lost = entry as i32 - (exchange.length * sent) as i32;
+            score += manner.lost * lost + manner.uneven * lost * lost / 16;
+            key = draw(key, entry, Purpose::Search, self.leaving[line]);
+        }
+        for side in 0..2 {
+            let [x, y] = self.lone[side].map(u64::from);
+            key = draw(key, self.next[side].into(), Purpose::Search, x << 8 | y);
+        }
+        self.key = key;
+        let random = draw(manner.seed, 0, Purpose::Search, key) >> 33;
+        self.score = score + (random % u64::from(manner.noise)) as i32;
+        Some(self)
+    }
+}
+
+/// A packet's flits, one bit each.
+fn flits(exchange: &Exchange) -> u64 {
+    u64::MAX >> (64 - exchange.length)
+}
