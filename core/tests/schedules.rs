@@ -72,6 +72,24 @@ fn two_slices_on_16x16_reach_the_bound_and_run_as_planned() {
 }
 
 #[test]
+fn chosen_routes_make_schedules_shorter_and_never_longer() {
+    let shape = Shape::torus(&[16, 16]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    // The bounds for dimension order are 74, 132 and 120.
+    let cases = [
+        ("bcmp", RouteChoice::TwoBends, 74),
+        ("brev", RouteChoice::AnyOrder, 74),
+        ("shfl", RouteChoice::TwoBends, 84),
+    ];
+    for (name, choice, at_most) in cases {
+        let demands = permutation(&shape, name, 8, 2);
+        let found = check_plan(&fabric, &demands, Slicing::OneInterval, choice, 150_000);
+        assert!(found.duration <= at_most, "{name}: {}", found.duration);
+        assert_eq!(found, check_plan(&fabric, &demands, Slicing::OneInterval, choice, 150_000));
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_schedule() {
     let shape = Shape::torus(&[8, 8]).unwrap();
     let fabric = Fabric::new(shape.clone());

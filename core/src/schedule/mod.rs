@@ -10,6 +10,7 @@ mod assign;
 mod balance;
 mod bounds;
 mod busy;
+mod choice;
 mod dependent;
 mod domains;
 mod ejection;

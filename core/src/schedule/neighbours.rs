@@ -14,7 +14,7 @@ pub(super) struct Meeting {
 ///
 /// Packets that share a stretch of consecutive links meet at one shift, however long the stretch
 /// is, so these lists are several times shorter than those of the holders of all resources.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Neighbours {
     /// First option of every job, and the number of all.
     first: Vec<u32>,

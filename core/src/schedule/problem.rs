@@ -241,9 +241,18 @@ impl Problem {
 
     /// The same jobs with only the given route of each.
     pub fn with_routes(&self, chosen: &[usize]) -> Self {
-        let jobs = self.jobs.iter().zip(chosen).map(|(job, &route)| Job {
+        self.restricted(chosen.iter().map(std::slice::from_ref))
+    }
+
+    /// The same jobs with only the given routes of each.
+    pub(super) fn with_choices(&self, chosen: &[Vec<usize>]) -> Self {
+        self.restricted(chosen.iter().map(Vec::as_slice))
+    }
+
+    fn restricted<'c>(&self, chosen: impl Iterator<Item = &'c [usize]>) -> Self {
+        let jobs = self.jobs.iter().zip(chosen).map(|(job, routes)| Job {
             length: job.length,
-            routes: vec![job.routes[route].clone()],
+            routes: routes.iter().map(|&route| job.routes[route].clone()).collect(),
             origin: job.origin,
         });
         Self { resources: self.resources, jobs: jobs.collect() }

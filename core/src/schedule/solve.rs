@@ -53,7 +53,8 @@ const LARGE_EXCHANGE: usize = 5_000;
 /// attempts from an empty schedule at the bound, each longer than the one before, alternate with
 /// attempts half way to the best duration. What an attempt leaves unplaced is then fitted in at the
 /// smallest target that works. Symmetric problems are searched in their quotient. Where routes can
-/// be chosen, they are also assigned first, so that no link alone asks for more than the target.
+/// be chosen, they are first assigned so that no link needs more than the target and links agree about
+/// the times of their packets; dimension order is tried before, if it is allowed.
 ///
 /// The result is a function of the problem, the seed and the moves, unless `should_stop` ends it.
 pub fn solve(
@@ -76,7 +77,7 @@ pub fn solve(
     Solution { placements, duration, bound, moves: total - budget.moves, stopped }
 }
 
-fn search_starts(
+pub(super) fn search_starts(
     fabric: &Fabric,
     problem: &Problem,
     seed: u64,

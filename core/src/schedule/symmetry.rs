@@ -92,6 +92,7 @@ impl Symmetry {
 /// the same windows on a resource as in the large problem, so its bound holds for both.
 #[derive(Clone, Debug)]
 pub struct Quotient {
+    group: Vec<Symmetry>,
     problem: Problem,
     /// Per job of the large problem: its representative and, per route of that, its own.
     member_of: Vec<(u32, Vec<u32>)>,
@@ -122,6 +123,25 @@ impl Quotient {
             }
         }
         (group.len() > 1).then(|| finder.quotient(&group))
+    }
+
+    /// The quotient of the same problem by a subgroup of up to `largest` symmetries; `None` if there
+    /// is none between the trivial one and the whole group.
+    pub(super) fn smaller(&self, fabric: &Fabric, problem: &Problem, largest: usize) -> Option<Self> {
+        let shape = fabric.shape();
+        let mut elements = self.group.clone();
+        elements.sort_unstable();
+        let mut group = vec![Symmetry::identity(shape)];
+        for element in &elements {
+            if !group.contains(element) {
+                let larger = closure(shape, &group, element, largest);
+                if larger.len() <= largest {
+                    group = larger;
+                }
+            }
+        }
+        let proper = (2..self.group.len()).contains(&group.len());
+        proper.then(|| Finder::new(fabric, problem).quotient(&group))
     }
 
     /// The small problem.
@@ -293,7 +313,8 @@ impl<'a> Finder<'a> {
             small.push(own);
         }
         let problem = Problem::from_parts(resources as usize, small);
-        Quotient { problem, member_of: member_of.into_iter().flatten().collect() }
+        let member_of = member_of.into_iter().flatten().collect();
+        Quotient { group: group.to_vec(), problem, member_of }
     }
 }
 
