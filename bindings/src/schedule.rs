@@ -119,10 +119,10 @@ pub fn schedule<'py>(
             } else {
                 let placements = planning::greedy(&problem);
                 let duration = planning::duration_of(&problem, &placements);
-                let bound = planning::proven_bound(&problem);
+                let bound = planning::proven_bound(fabric, &problem);
                 Solution { placements, duration, bound, moves: 0, stopped: false }
             };
-            let bound = if guard == 0 { found.bound } else { planning::proven_bound(&plain) };
+            let bound = if guard == 0 { found.bound } else { planning::proven_bound(fabric, &plain) };
             (found, bound)
         },
         |py| {
@@ -303,7 +303,8 @@ pub fn schedule_bound(
         return Ok((bound, bound));
     }
     let problem = problem_of(py, network, &messages, routes, slicing_of(interval, free))?;
-    Ok(py.detach(|| (planning::proven_bound(&problem), planning::classic_bound(&problem))))
+    let fabric = network.inner.fabric();
+    Ok(py.detach(|| (planning::proven_bound(fabric, &problem), planning::classic_bound(&problem))))
 }
 
 /// For one target: per job its resources with offsets, its length, its span and the starts that the

@@ -6,7 +6,8 @@ use flitloom_core::{
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
         Budget, Contention, Demand, Group, Operation, PlanError, Problem, RouteChoice, Slicing, Solution,
-        balance, classic_bound, lower_bound, packet_list, planned_packets, solve, verify,
+        balance, classic_bound, load_bound, lower_bound, packet_list, planned_packets, proven_bound, solve,
+        verify,
     },
     traffic::{Pattern, Purpose, Workload, draw_below},
 };
@@ -159,31 +160,62 @@ fn the_verifier_finds_what_is_broken() {
     assert!(matches!(verify(&broken, &packets), Err(PlanError::Node(..) | PlanError::Route { .. })));
 }
 
-/// The optimum by trying all starts: exact, slow and obvious.
-fn exhaustive(problem: &Problem, target: u32, starts: &mut Vec<u32>) -> bool {
-    let job = starts.len();
+/// The optimum by trying all routes and starts: exact, slow and obvious.
+fn exhaustive(problem: &Problem, target: u32, chosen: &mut Vec<(usize, u32)>) -> bool {
+    let job = chosen.len();
     let jobs = problem.jobs();
     if job == jobs.len() {
         return true;
     }
-    let route = &jobs[job].routes[0];
-    let Some(last) = target.checked_sub(route.span) else { return false };
-    (0..=last).any(|start| {
-        let free = starts.iter().enumerate().all(|(other, &at)| {
-            jobs[other].routes[0].uses.iter().all(|theirs| {
-                route.uses.iter().all(|own| {
-                    let (a, b) = (start + own.offset, at + theirs.offset);
-                    own.resource != theirs.resource
-                        || a >= b + jobs[other].length
-                        || b >= a + jobs[job].length
+    jobs[job].routes.iter().enumerate().any(|(number, route)| {
+        let Some(last) = target.checked_sub(route.span) else { return false };
+        (0..=last).any(|start| {
+            let free = chosen.iter().enumerate().all(|(other, &(taken, at))| {
+                jobs[other].routes[taken].uses.iter().all(|theirs| {
+                    route.uses.iter().all(|own| {
+                        let (a, b) = (start + own.offset, at + theirs.offset);
+                        own.resource != theirs.resource
+                            || a >= b + jobs[other].length
+                            || b >= a + jobs[job].length
+                    })
                 })
-            })
-        });
-        starts.push(start);
-        let found = free && exhaustive(problem, target, starts);
-        starts.truncate(job);
-        found
+            });
+            chosen.push((number, start));
+            let found = free && exhaustive(problem, target, chosen);
+            chosen.truncate(job);
+            found
+        })
     })
+}
+
+#[test]
+fn bounds_of_full_rings_never_exceed_the_optimum() {
+    let mut beyond_the_load = 0;
+    // Size of the ring, length of the packets, and how far each node sends.
+    let cases: [(u32, u32, &[u32]); 7] = [
+        (4, 2, &[2]),
+        (4, 3, &[2]),
+        (4, 2, &[2, 2]),
+        (4, 3, &[2, 2]),
+        (5, 2, &[1, 2]),
+        (8, 3, &[4]),
+        (8, 4, &[4]),
+    ];
+    for (size, length, distances) in cases {
+        let fabric = Fabric::new(Shape::torus(&[size]).unwrap());
+        let to =
+            |source, distance| Demand { source, destination: (source + distance) % size, length, slices: 1 };
+        let demands: Vec<Demand> = distances
+            .iter()
+            .flat_map(|&distance| (0..size).map(move |source| to(source, distance)))
+            .collect();
+        let problem = Problem::new(&fabric, &demands, Slicing::OneInterval, RouteChoice::AnyOrder).unwrap();
+        let bound = proven_bound(&fabric, &problem);
+        assert!(!exhaustive(&problem, bound - 1, &mut Vec::new()), "{size} {length} {distances:?}");
+        let load = load_bound(&problem) as u32 + 2;
+        beyond_the_load += u32::from(bound > load.max(lower_bound(&problem).0));
+    }
+    assert!(beyond_the_load > 0);
 }
 
 proptest! {
@@ -213,7 +245,7 @@ proptest! {
         let problem = Problem::new(&fabric, &demands, slicing, RouteChoice::DimensionOrder).unwrap();
         let bound = lower_bound(&problem).0;
         prop_assert!(classic_bound(&problem) <= bound);
-        let found = check_plan(&fabric, &demands, slicing, RouteChoice::DimensionOrder, 2_000);
+        let found = check_plan(&fabric, &demands, slicing, RouteChoice::DimensionOrder, 100_000);
         prop_assert!(exhaustive(&problem, found.duration, &mut Vec::new()));
         // Nothing below the bound exists, and every start of a schedule found is allowed.
         prop_assert!(!exhaustive(&problem, bound - 1, &mut Vec::new()));

@@ -11,6 +11,7 @@ mod balance;
 mod bounds;
 mod busy;
 mod choice;
+mod crowding;
 mod dependent;
 mod domains;
 mod ejection;

@@ -4,7 +4,7 @@ use super::{
     greedy,
     neighbours::Neighbours,
 };
-use super::{Contention, joint::search_jointly, load_bound, lower_bound};
+use super::{Contention, crowding::crowded_bound, joint::search_jointly, load_bound, lower_bound};
 use crate::fabric::Fabric;
 
 /// How far a search has come.
@@ -68,7 +68,7 @@ pub fn solve(
     let (bound, placements) = match problem.has_fixed_routes() {
         true => search_starts(fabric, problem, seed, budget, on_progress),
         false => {
-            let bound = proven_bound(problem);
+            let bound = proven_bound(fabric, problem);
             (bound, search_jointly(fabric, problem, bound, seed, budget, on_progress))
         }
     };
@@ -115,19 +115,20 @@ pub(super) fn search_starts(
     (bound, placements)
 }
 
-/// The best lower bound on the duration: [`lower_bound`], and what [`load_bound`] gives when routes
-/// can be chosen.
-pub fn proven_bound(problem: &Problem) -> u32 {
-    lower_bound(problem).0.max(loaded_bound(problem))
+/// The best lower bound on the duration: [`lower_bound`], and where routes can be chosen what
+/// [`load_bound`] gives and what follows when all links of a kind are full.
+pub fn proven_bound(fabric: &Fabric, problem: &Problem) -> u32 {
+    let bound = lower_bound(problem).0;
+    match problem.has_fixed_routes() {
+        true => bound,
+        false => crowded_bound(fabric, problem, bound.max(loaded_bound(problem))),
+    }
 }
 
 fn loaded_bound(problem: &Problem) -> u32 {
     // Behind the last flit of the busiest resource: the rest of a way, one cycle at least.
     let local = problem.jobs().iter().flat_map(|job| &job.routes).any(|route| route.path.is_empty());
-    match problem.has_fixed_routes() {
-        true => 0,
-        false => load_bound(problem) as u32 + if local { 1 } else { 2 },
-    }
+    load_bound(problem) as u32 + if local { 1 } else { 2 }
 }
 
 /// Lists of more meetings than this (8 bytes each) are not kept.

@@ -1,0 +1,148 @@
+use super::{Problem, Route};
+use crate::fabric::{Fabric, LinkId, Sign};
+
+/// A lower bound on the duration when all links of a kind are full, whatever the routes.
+///
+/// Suppose a schedule of T cycles, all packets of length L. Proof that some T are impossible:
+///
+/// 1. On link l no packet starts before the least head `a` of all routes over it, and none ends after
+///    `b`, T less the least tail. So at most `fits = (b - a) / L` packets, rounded down, pass it.
+/// 2. A packet crosses at least as many links of a kind (those of one direction, of one dimension, or
+///    all) as its route with the fewest of them. If these numbers sum up to more than all links of
+///    the kind can pass, T is impossible.
+/// 3. If they sum up to exactly that, every link passes as many packets as fit, and a route that has
+///    more links of the kind than its packet needs is not taken. The link then idles for `slack = b -
+///    a - fits * L` cycles within `[a, b)`, so a packet with q others before it starts there at `a +
+///    q L + idle`, where idle is at most the slack: in one of `slack + 1` phases modulo L. A packet
+///    that starts at s is k cycles later on its k-th link: each of its links limits the phase of s.
+/// 4. A route for which no phase is left is not taken. Without it, heads, tails and fewest links may
+///    grow: begin again. A packet with no route left proves T impossible.
+///
+/// Full rings need this most: there, the phase that a link with little slack wants moves by one
+/// cycle from link to link, and the packets do not follow.
+///
+/// Returns the first duration from `least` on that is not impossible.
+pub(super) fn crowded_bound(fabric: &Fabric, problem: &Problem, least: u32) -> u32 {
+    let length = problem.jobs().first().map_or(0, |job| job.length);
+    if !(2..=64).contains(&length) || problem.jobs().iter().any(|job| job.length != length) {
+        return least;
+    }
+    let kinds = kinds(fabric);
+    let mut bound = least;
+    while kinds.iter().any(|kind| is_impossible(problem, kind, length, bound)) {
+        bound += 1;
+    }
+    bound
+}
+
+/// For every kind of links, whether a resource belongs to it.
+fn kinds(fabric: &Fabric) -> Vec<Vec<bool>> {
+    let shape = fabric.shape();
+    let links = (shape.nodes() * shape.directions()) as LinkId;
+    let ends: Vec<_> = (0..links).map(|link| fabric.link_ends(link).1).collect();
+    let of = |is_in: &dyn Fn(usize, Sign) -> bool| -> Vec<bool> {
+        ends.iter().map(|direction| is_in(direction.dimension(), direction.sign())).collect()
+    };
+    let mut kinds = vec![of(&|_, _| true)];
+    for own in 0..shape.dimensions() {
+        kinds.push(of(&|dimension, _| dimension == own));
+        for sign in [Sign::Plus, Sign::Minus] {
+            kinds.push(of(&|dimension, other| dimension == own && other == sign));
+        }
+    }
+    kinds
+}
+
+/// What the routes that are left say about a link.
+#[derive(Clone, Copy)]
+struct Link {
+    head: u32,
+    tail: u32,
+}
+
+fn is_impossible(problem: &Problem, kind: &[bool], length: u32, target: u32) -> bool {
+    let is_of_kind = |resource: u32| kind.get(resource as usize).copied().unwrap_or(false);
+    let crossings = |route: &Route| route.uses.iter().filter(|held| is_of_kind(held.resource)).count();
+    // Per job the routes that are left.
+    let mut left: Vec<Vec<&Route>> = problem
+        .jobs()
+        .iter()
+        .map(|job| job.routes.iter().filter(|route| route.span <= target).collect())
+        .collect();
+    loop {
+        let mut links: Vec<Option<Link>> = vec![None; kind.len()];
+        let mut fewest = 0;
+        for routes in &left {
+            let Some(least) = routes.iter().map(|route| crossings(route)).min() else { return true };
+            fewest += least as u64;
+            for route in routes {
+                for held in route.uses.iter().filter(|held| is_of_kind(held.resource)) {
+                    let tail = route.span - held.offset - length;
+                    let link = links[held.resource as usize].get_or_insert(Link { head: u32::MAX, tail });
+                    *link = Link { head: link.head.min(held.offset), tail: link.tail.min(tail) };
+                }
+            }
+        }
+        // A route no longer than the target leaves room for one packet at least.
+        let room = |link: &Link| target - link.head - link.tail;
+        let fit: u64 = links.iter().flatten().map(|link| u64::from(room(link) / length)).sum();
+        if fewest != fit {
+            return fewest > fit;
+        }
+        let phases = |route: &Route| -> u64 {
+            let mut phases = rotated(u64::MAX, length, 0);
+            for held in &route.uses {
+                if let Some(Some(link)) = links.get(held.resource as usize) {
+                    let slack = room(link) % length;
+                    let allowed = u64::MAX >> (63 - slack);
+                    let earlier = (link.head % length + length - held.offset % length) % length;
+                    phases &= rotated(allowed, length, earlier);
+                }
+            }
+            phases
+        };
+        let before: usize = left.iter().map(Vec::len).sum();
+        for routes in &mut left {
+            let least = routes.iter().map(|route| crossings(route)).min().unwrap_or(0);
+            routes.retain(|route| crossings(route) == least && phases(route) != 0);
+        }
+        if left.iter().map(Vec::len).sum::<usize>() == before {
+            return false;
+        }
+    }
+}
+
+/// Phases modulo a length, each later by some cycles less than that.
+fn rotated(phases: u64, length: u32, later: u32) -> u64 {
+    let all = u64::MAX >> (64 - length);
+    let phases = phases & all;
+    if later == 0 { phases } else { (phases << later | phases >> (length - later)) & all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::Shape,
+        schedule::{Demand, RouteChoice, Slicing, proven_bound},
+        traffic::Pattern,
+    };
+
+    #[test]
+    fn full_rings_need_a_lap_of_slack() {
+        let of_tornado = |size, choice| {
+            let shape = Shape::torus(&[size, size]).unwrap();
+            let fabric = Fabric::new(shape.clone());
+            let to = Pattern::Tornado.destinations(&shape, 0).unwrap();
+            let demand = |source| Demand { source, destination: to.of(source, 0), length: 8, slices: 2 };
+            let demands: Vec<Demand> = (0..size * size).map(demand).collect();
+            let problem = Problem::new(&fabric, &demands, Slicing::OneInterval, choice).unwrap();
+            proven_bound(&fabric, &problem)
+        };
+        // Half a ring of hops, all links full: their phases move by size/2 - 1 cycles over a route,
+        // at most L - 1, and two cycles are the way in and out.
+        assert_eq!(of_tornado(16, RouteChoice::AnyOrder), 64 + 7 + 2);
+        assert_eq!(of_tornado(32, RouteChoice::AnyOrder), 128 + 15 + 2);
+        assert_eq!(of_tornado(32, RouteChoice::TwoBends), 128 + 15 + 2);
+    }
+}
