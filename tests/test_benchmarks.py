@@ -5,7 +5,7 @@ import json
 import pytest
 
 from flitloom import _core
-from flitloom.benchmarks import BENCHMARKS, network
+from flitloom.benchmarks import BENCHMARKS, network, scale
 from flitloom.commands import run
 from flitloom.network import Network
 from flitloom.simulation import make_workload, simulate
@@ -60,3 +60,15 @@ def test_methods_are_ordered_by_what_they_may_do(capsys):
             assert stacked <= unison
     # Best simple stacking of torn (cup-stacking-extended-2023, Table 2).
     assert rows["16x16", "stacked"]["torn"] == 131
+
+
+def test_scale_reaches_the_bound_on_16x16(monkeypatch, capsys):
+    monkeypatch.setattr(scale, "SCALES", {"16x16": (20.0, 0.0), "128x128": (60.0, 2.5)})
+    assert run(["bench", "scale", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["pattern"] for row in rows] == list(PERMUTATIONS)
+    assert all(row["gap_percent"] == row["goal_percent"] == 0 for row in rows)
+    # The busiest link of dimension order carries 4 packets of 8 flits with bcmp, 8 with brev, torn and trns.
+    durations = {row["pattern"]: row["duration"] for row in rows}
+    assert durations["bcmp"] >= 4 * 8 + 2
+    assert all(durations[name] >= 8 * 8 + 2 for name in ("brev", "torn", "trns"))
