@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Constants of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Numbers of planes.
     pub widths: Widths,
@@ -26,6 +26,12 @@ pub struct Rules {
     pub offset: usize,
     /// Bits of the down-counter to flip when a header leaves, besides counting down.
     pub skip: usize,
+}
+
+impl Rules {
+    /// The papers' network: 16 by 16 routers with buffers of four flits, packets of eight.
+    pub const USUAL: Self =
+        Self { widths: Widths { x: 4, y: 4, counter: 3, headers: 1, tag: 0 }, offset: 4, skip: 0 };
 }
 
 /// The planes of a block that [`send`] changes.

@@ -202,15 +202,21 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
         self.feed.reset();
     }
 
+    /// The rules, and the numbers of blocks in x and y; known to the compiler in the usual case.
+    #[inline(always)]
+    fn constants<const USUAL: bool>(&self) -> (Rules, usize, usize) {
+        if USUAL { (Rules::USUAL, 1, 1) } else { (self.rules, self.columns.len(), self.rows.len()) }
+    }
+
     /// All blocks send.
     #[inline(always)]
-    fn send_all(&mut self, cycle: u64) -> (bool, V) {
-        let Self { tiling, rules, columns, rows, rotations, genes, blocks, full, events, .. } = self;
+    fn send_all<const USUAL: bool>(&mut self, cycle: u64) -> (bool, V) {
+        let (rules, wide, high) = self.constants::<USUAL>();
         let widths = rules.widths;
-        let (wide, high) = (columns.len(), rows.len());
+        let Self { tiling, columns, rows, rotations, genes, blocks, full, events, .. } = self;
         let (mut moved, mut ejected) = (V::zero(), V::zero());
-        for (by, row) in rows.iter().enumerate() {
-            for (bx, column) in columns.iter().enumerate() {
+        for (by, row) in rows[..high].iter().enumerate() {
+            for (bx, column) in columns[..wide].iter().enumerate() {
                 let index = by * wide + bx;
                 let mut behind = full[index];
                 if bx + 1 < wide {
@@ -257,7 +263,7 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                     y_links: part(&mut self.y_links, index, widths.y_data()),
                     ejected_tags: part(&mut self.ejected_tags, index, widths.tag),
                 };
-                let sent = send(sender, genes.settings(index), &behind, column, row, rules);
+                let sent = send(sender, genes.settings(index), &behind, column, row, &rules);
                 let (block_events, sends, ejects) = sent;
                 events[index] = block_events;
                 ejected = ejected | ejects;
@@ -273,13 +279,12 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
 
     /// All blocks receive.
     #[inline(always)]
-    fn receive_all(&mut self) {
-        let Self { rules, columns, rows, rotations, blocks, full, links, x_links, y_links, .. } = self;
-        let widths = rules.widths;
-        let (wide, high) = (columns.len(), rows.len());
+    fn receive_all<const USUAL: bool>(&mut self) {
+        let (Rules { widths, .. }, wide, high) = self.constants::<USUAL>();
+        let Self { columns, rows, rotations, blocks, full, links, x_links, y_links, .. } = self;
         let (x_data, y_data) = (widths.x_data(), widths.y_data());
-        for (by, row) in rows.iter().enumerate() {
-            for (bx, column) in columns.iter().enumerate() {
+        for (by, row) in rows[..high].iter().enumerate() {
+            for (bx, column) in columns[..wide].iter().enumerate() {
                 let index = by * wide + bx;
                 let mut receiver = Receiver {
                     block: &mut blocks[index],
@@ -336,15 +341,13 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
             let four_hops = words(std::slice::from_ref(&event.four_hops));
             for (copy, outcome) in outcomes.iter_mut().enumerate() {
                 let range = copy * per_copy..(copy + 1) * per_copy;
-                let count =
-                    |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-                let tails = count(&delivered[range.clone()]);
+                let tails = count_ones(&delivered[range.clone()]);
                 outcome.packets_delivered += tails;
                 if tails > 0 {
                     outcome.lateness += u128::from(tails) * lateness(cycle);
                 }
                 delivery_sum[copy] = delivery_sum[copy].wrapping_add(tails.wrapping_mul(cycle));
-                outcome.flit_hops += 4 * count(&four_hops[range]);
+                outcome.flit_hops += 4 * count_ones(&four_hops[range]);
                 all_delivered += tails;
             }
             if self.fingerprints {
@@ -404,13 +407,24 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                 }
                 continue;
             }
-            let (moved, ejected) = self.send_all(cycle);
+            // Functions of their own, since compilers take long over one for everything. Tags change
+            // the rules under way.
+            let usual = V::BITS >= 256 && self.constants::<false>() == (Rules::USUAL, 1, 1);
+            let (moved, ejected) = if usual {
+                V::enter(SendAll::<V, K, true> { machine: self, cycle })
+            } else {
+                V::enter(SendAll::<V, K, false> { machine: self, cycle })
+            };
             // What could be granted was granted in this cycle, and still nothing moved: only a new
             // packet can change anything.
             if !moved && self.feed.is_exhausted() {
                 return Err(Failure::Stuck);
             }
-            self.receive_all();
+            if usual {
+                V::enter(ReceiveAll::<V, K, true> { machine: self });
+            } else {
+                V::enter(ReceiveAll::<V, K, false> { machine: self });
+            }
             delivered += self.account(cycle, ejected);
             cycle += 1;
         }
@@ -426,10 +440,7 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
         };
         for (copy, outcome) in self.outcomes.iter_mut().enumerate() {
             let range = copy * per_copy..(copy + 1) * per_copy;
-            let count = |plane: V| {
-                let plane = [plane];
-                words(&plane)[range.clone()].iter().map(|word| u64::from(word.count_ones())).sum::<u64>()
-            };
+            let count = |plane: V| count_ones(&words(&[plane])[range.clone()]);
             let mut waiting = 0;
             let mut partial = 0;
             for (index, block) in self.blocks.iter().enumerate() {
@@ -469,6 +480,16 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
     }
 }
 
+/// Number of set bits.
+#[inline(always)]
+fn count_ones(words: &[u64]) -> u64 {
+    let mut ones = 0;
+    for word in words {
+        ones += u64::from(word.count_ones());
+    }
+    ones
+}
+
 /// Calls `act` with every set bit of a vector, in order.
 #[inline(always)]
 fn for_bits<V: Vector>(vector: &V, mut act: impl FnMut(usize)) {
@@ -488,6 +509,35 @@ struct Run<'a, 'w, V: Vector, const K: usize> {
     tags: Tags,
 }
 
+/// All blocks send; `USUAL` as in [`Machine::constants`].
+struct SendAll<'a, 'w, V: Vector, const K: usize, const USUAL: bool> {
+    machine: &'a mut Machine<'w, V, K>,
+    cycle: u64,
+}
+
+impl<V: Vector, const K: usize, const USUAL: bool> Task for SendAll<'_, '_, V, K, USUAL> {
+    type Output = (bool, V);
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        self.machine.send_all::<USUAL>(self.cycle)
+    }
+}
+
+/// All blocks receive.
+struct ReceiveAll<'a, 'w, V: Vector, const K: usize, const USUAL: bool> {
+    machine: &'a mut Machine<'w, V, K>,
+}
+
+impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, '_, V, K, USUAL> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.machine.receive_all::<USUAL>();
+    }
+}
+
 /// When tags come into use.
 #[derive(Clone, Copy)]
 struct Tags {
@@ -502,7 +552,7 @@ impl<V: Vector, const K: usize> Task for Run<'_, '_, V, K> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        self.machine.run_inside(self.options, self.tags)
+self.machine.run_inside(self.options, self.tags)
     }
 }
 

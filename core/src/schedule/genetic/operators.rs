@@ -180,7 +180,10 @@ pub(super) fn pairs(chromosomes: usize, count: usize) -> impl Iterator<Item = (u
 pub(super) fn cross(stronger: &[u32], child: &mut [u32], rate: f64, seed: u64, pair: usize, generation: u32) {
     let threshold = threshold(rate);
     for (gene, (child, &value)) in child.iter_mut().zip(stronger).enumerate() {
-        if draw(seed, pair as NodeId, Purpose::Crossover, stream(generation) + gene as u64) <= threshold {
+        // Late in a search most genes are equal, and a draw costs more than a look.
+        if *child != value
+            && draw(seed, pair as NodeId, Purpose::Crossover, stream(generation) + gene as u64) <= threshold
+        {
             *child = value;
         }
     }
