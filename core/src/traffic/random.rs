@@ -27,6 +27,8 @@ pub enum Purpose {
     Crossover = 9,
     /// Order of chromosomes of equal score.
     Tie = 10,
+    /// How often the genes of a child mutate.
+    MutationRate = 11,
 }
 
 /// A uniform 64-bit number: SplitMix64's finaliser (Steele, Lea and Flood 2014), applied to a keyed

@@ -22,11 +22,14 @@ class GeneticSettings(SpecModel):
         Generations of mutation only at the beginning [100].
     mutation_rate : float
         Probability r_m that a gene mutates [0.1, 0.05, 0.02].
+    mutation_levels : int
+        Every child draws its rate from this many: r_m, r_m / 4, r_m / 16 and so on [1].
     crossover_interval : int
         Every so many generations i_c there is crossover instead of mutation [10, 20; in
         cup-stacking-2022 100, 200]; 0 for never.
     crossover_rate : float
-        Probability r_c that a gene crosses over [0.1, 0.2, 0.4, 0.6, 0.8, 0.9].
+        Probability r_c that a gene crosses over [0.1, 0.2, 0.4, 0.6, 0.8, 0.9]. With all pairs, high
+        ones make nearly all chromosomes clones of the strongest.
     pairs : int
         Pairs that cross over in the order (1,2), (1,3), (2,3), ...; by default all pairs of 50.
     ties : str
@@ -71,9 +74,10 @@ class GeneticSettings(SpecModel):
     chromosomes: Annotated[int, whole(2, 100_000)] = 50
     generations: Annotated[int, whole(1, _COUNT)] = 1000
     training: Annotated[int, whole(0, _COUNT)] = 100
-    mutation_rate: Annotated[float, real(0, 1)] = 0.02
+    mutation_rate: Annotated[float, real(0, 1)] = 0.05
+    mutation_levels: Annotated[int, whole(1, 16)] = 3
     crossover_interval: Annotated[int, whole(0, _COUNT)] = 10
-    crossover_rate: Annotated[float, real(0, 1)] = 0.6
+    crossover_rate: Annotated[float, real(0, 1)] = 0.1
     pairs: Annotated[int, whole(1, _COUNT)] = 1225
     ties: Annotated[str, one_of("random", "age")] = "random"
     lifetime: Annotated[int, whole(0, _COUNT)] = 0

@@ -16,7 +16,12 @@ IDENTIFIER = "cup-stacking-extended-2023/figure-5"
 TITLE = "Best against average durations of five searches per combination of parameters (16x16, two slices)"
 
 #: A sample of the papers' combinations.
-SAMPLE = {"mutation_rate": [0.02, 0.05], "crossover_rate": [0.2, 0.6, 0.9], "lifetime": [0, 200]}
+SAMPLE = {
+    "mutation_rate": [0.02, 0.05],
+    "mutation_levels": [1],
+    "crossover_rate": [0.1, 0.4, 0.9],
+    "lifetime": [0, 200],
+}
 
 
 def reproduce(context: Context) -> Report:

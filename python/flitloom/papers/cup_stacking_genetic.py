@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -23,12 +24,17 @@ Table = tuple[list[Cell], str]
 #: The papers' parameters (cup-stacking-extended-2023, A.3): 288 combinations, five runs each.
 GRID: dict[str, list[Any]] = {
     "mutation_rate": [0.1, 0.05, 0.02],
+    "mutation_levels": [1],
     "crossover_interval": [10, 20],
     "crossover_rate": [0.1, 0.2, 0.4, 0.6, 0.8, 0.9],
     "ties": ["random", "age"],
     "lifetime": [0, 100, 200],
     "watchdog": [0, 100, 200],
 }
+
+#: What searches are run with otherwise, one combination after the other: no values are best for all
+#: patterns.
+FEW: dict[str, list[Any]] = {"mutation_rate": [0.05, 0.02], "timing_step": [8, 16]}
 
 #: Searches per value at most.
 BUDGET = 4
@@ -45,11 +51,8 @@ def remark(context: Context, found: Found) -> str:
     elif context.quick is False:
         kind = f"with the papers' parameters (--full; finished ones are kept in {STORE})"
     else:
-        kind = (
-            f"with default parameters (finished ones are kept in {STORE})"
-            if context.folder
-            else ("with default parameters")
-        )
+        kept = f" (finished ones are kept in {STORE})" if context.folder else ""
+        kind = f"with two mutation rates and two timing steps{kept}"
     return (
         f"{sum(counts)} searches {kind}, {min(counts)} to {max(counts)} per value, each until the published "
         "one was reached; the papers ran 1440 per value."
@@ -57,10 +60,11 @@ def remark(context: Context, found: Found) -> str:
 
 
 def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Campaign:
-    """The searches behind one column: the papers' parameters (`papers_grid`), or the default ones."""
+    """The searches behind one column: with the papers' parameters (`papers_grid`), or a few."""
     genetic = fields.pop("genetic", {})
     papers_grid = fields.pop("papers_grid", GRID)
-    budget: dict[str, Any] = {"repeats": context.searches or BUDGET}
+    wanted = context.searches or BUDGET
+    budget: dict[str, Any] = {"grid": FEW, "repeats": math.ceil(wanted / math.prod(map(len, FEW.values())))}
     if context.quick:
         genetic = {"generations": 100, "training": 10, **genetic}
         budget = {"repeats": context.searches or 1}

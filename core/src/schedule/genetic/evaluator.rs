@@ -15,6 +15,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
     pub thickness: bool,
+    /// Lost arbitrations, which only the general engine counts.
     pub counts: bool,
     /// Which arbitration settings mattered, where that is cheap to know.
     pub used: bool,
@@ -28,7 +29,7 @@ impl Wanted {
     pub fn by(settings: &Settings) -> Self {
         Self {
             thickness: settings.objective.needs_thickness() || settings.sort_key.needs_thickness(),
-            counts: settings.sort_key.needs_counts(),
+            counts: false,
             used: settings.skip_unused,
             reinitialise_slices: settings.reinitialise_slices,
             interlock_slices: settings.interlock_slices,

@@ -132,12 +132,19 @@ impl Gaps {
             .collect();
         Self { survival }
     }
+
+    /// One for each rate that a child may draw.
+    pub fn levels(settings: &Settings) -> Vec<Self> {
+        (0..settings.mutation_levels)
+            .map(|level| Self::new(settings.mutation_rate / 4.0_f64.powi(level as i32)))
+            .collect()
+    }
 }
 
 /// Some genes get other values, one at least.
 pub(super) fn mutate(
     space: &GeneSpace,
-    gaps: &Gaps,
+    levels: &[Gaps],
     values: &[u32],
     settings: &Settings,
     place: usize,
@@ -146,6 +153,8 @@ pub(super) fn mutate(
 ) {
     changes.clear();
     let (seed, node) = (settings.seed, place as NodeId);
+    let level = draw_below(seed, node, Purpose::MutationRate, generation.into(), levels.len() as u32);
+    let gaps = &levels[level as usize];
     let change = |gene: usize| {
         let (first, count) = window(values[gene], space.counts[gene], step(space.gene(gene), settings));
         // One of the other values.

@@ -91,7 +91,8 @@ struct Group<'a> {
 pub(super) struct Population<'a> {
     groups: Vec<Group<'a>>,
     lanes: usize,
-    gaps: Gaps,
+    /// Per rate of mutation.
+    levels: Vec<Gaps>,
     /// Simulations so far; those of idle lanes are not counted.
     pub simulations: u64,
 }
@@ -122,7 +123,7 @@ impl<'a> Population<'a> {
             }
             groups.push(group);
         }
-        Ok(Self { groups, lanes, gaps: Gaps::new(settings.mutation_rate), simulations: 0 })
+        Ok(Self { groups, lanes, levels: Gaps::levels(settings), simulations: 0 })
     }
 
     pub fn get(&self, place: usize) -> &Individual {
@@ -141,7 +142,7 @@ impl<'a> Population<'a> {
         generation: u32,
         options: &Options,
     ) -> Result<(), SimulationError> {
-        let (gaps, lanes) = (&self.gaps, self.lanes);
+        let (levels, lanes) = (&self.levels, self.lanes);
         let results: Vec<Result<u64, SimulationError>> = self
             .groups
             .par_iter_mut()
@@ -154,7 +155,7 @@ impl<'a> Population<'a> {
                         lane,
                         individual,
                         space,
-                        gaps,
+                        levels,
                         settings,
                         place,
                         generation,
@@ -198,7 +199,7 @@ fn make_child(
     lane: usize,
     individual: &mut Individual,
     space: &GeneSpace,
-    gaps: &Gaps,
+    levels: &[Gaps],
     settings: &Settings,
     place: usize,
     generation: u32,
@@ -209,7 +210,7 @@ fn make_child(
     let values = &individual.values;
     match individual.step {
         Step::Initialise => initialise(space, values, settings, place, generation, &mut individual.changes),
-        Step::Mutate => mutate(space, gaps, values, settings, place, generation, &mut individual.changes),
+        Step::Mutate => mutate(space, levels, values, settings, place, generation, &mut individual.changes),
         Step::Cross => {}
         Step::Rest => individual.changes.clear(),
     }

@@ -14,7 +14,9 @@ use crate::{
     router::ChannelScheme,
     traffic::{Purpose, draw, draw_below},
 };
+use rayon::prelude::*;
 use std::{
+    collections::HashMap,
     ops::ControlFlow,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -152,7 +154,7 @@ impl<'a> Search<'a> {
     /// A simulation fails.
     pub fn step(&mut self) -> Result<Generation, GeneticError> {
         let generation = self.history.len() as u32;
-        self.plan(generation);
+        self.plan(generation)?;
         self.population.breed(&self.space, &self.settings, generation, &Options::default())?;
         let (mut sum, mut count) = (0, 0_u32);
         for place in 0..self.settings.chromosomes {
@@ -200,14 +202,52 @@ impl<'a> Search<'a> {
     }
 
     /// Decides what happens to every chromosome.
-    fn plan(&mut self, generation: u32) {
+    fn plan(&mut self, generation: u32) -> Result<(), GeneticError> {
         let Settings { training, crossover_interval, .. } = self.settings;
         if generation >= training.max(1)
             && crossover_interval > 0
             && generation.is_multiple_of(crossover_interval)
         {
+            self.count_among_ties()?;
             self.cross_over(generation);
         }
+        Ok(())
+    }
+
+    /// Counts lost arbitrations where they decide the order: among chromosomes of equal score. Doing
+    /// so only now leaves all other simulations to the faster engine.
+    fn count_among_ties(&mut self) -> Result<(), GeneticError> {
+        if !self.settings.sort_key.needs_counts() {
+            return Ok(());
+        }
+        let mut scores = HashMap::new();
+        let scored = self.scored();
+        for &place in &scored {
+            *scores.entry(self.population.get(place).score).or_insert(0) += 1;
+        }
+        let mut open: Vec<(usize, Chromosome)> = Vec::new();
+        for place in scored {
+            let individual = self.population.get(place);
+            if individual.evaluation.counts.is_none() && scores[&individual.score] > 1 {
+                open.push((place, self.space.chromosome(&individual.values)));
+            }
+        }
+        let (case, settings) = (self.case, &self.settings);
+        let counted: Result<Vec<_>, GeneticError> = open
+            .par_iter()
+            .map(|(place, chromosome)| Ok((*place, replay_with(case, chromosome, settings)?.counts)))
+            .collect();
+        for (place, counts) in counted? {
+            self.population.get_mut(place).evaluation.counts = counts;
+        }
+        Ok(())
+    }
+
+    /// Places of the chromosomes that have a score.
+    fn scored(&self) -> Vec<usize> {
+        (0..self.settings.chromosomes)
+            .filter(|&place| self.population.get(place).step != Step::Initialise)
+            .collect()
     }
 
     /// The stronger of every pair passes genes to the weaker; chromosomes that begin anew take no
@@ -230,9 +270,7 @@ impl<'a> Search<'a> {
 
     /// Places of the chromosomes that have a score, the strongest first.
     fn sorted(&self, generation: u32) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.settings.chromosomes)
-            .filter(|&place| self.population.get(place).step != Step::Initialise)
-            .collect();
+        let mut order = self.scored();
         let tie = |place: usize| match self.settings.ties {
             Ties::Age => u64::from(self.population.get(place).born),
             Ties::Random => draw(self.settings.seed, place as NodeId, Purpose::Tie, generation.into()),

@@ -64,7 +64,7 @@ pub fn extrapolate(
     let thickness = replay_with(&single, chromosome, settings)?.thickness;
     let length = u64::from(case.collective.slice_length());
     let intervals: Vec<u64> = (length..=thickness.max(length)).collect();
-    let wanted = Wanted { counts: false, thickness: false, used: false, ..Wanted::by(settings) };
+    let wanted = Wanted { thickness: false, used: false, ..Wanted::by(settings) };
     // Few chunks, since preparing an evaluator costs as much as many simulations.
     let chunk = intervals.len().div_ceil(rayon::current_num_threads()).max(8);
     let durations: Result<Vec<Vec<u64>>, SimulationError> = intervals
