@@ -552,7 +552,7 @@ impl<V: Vector, const K: usize> Task for Run<'_, '_, V, K> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-self.machine.run_inside(self.options, self.tags)
+        self.machine.run_inside(self.options, self.tags)
     }
 }
 

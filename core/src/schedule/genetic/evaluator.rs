@@ -1,4 +1,4 @@
-use super::{Case, Chromosome, Evaluation, Settings};
+use super::{Case, Chromosome, Evaluation, Settings, case::GeneSpace};
 use crate::{
     engine::{
         Outcome, SimulationError,
@@ -35,6 +35,11 @@ impl Wanted {
             interlock_slices: settings.interlock_slices,
             planes: settings.planes,
         }
+    }
+
+    /// Everything about a chromosome.
+    pub fn all(settings: &Settings) -> Self {
+        Self { counts: true, thickness: true, used: false, ..Self::by(settings) }
     }
 }
 
@@ -110,6 +115,35 @@ pub(super) fn load(evaluator: &mut dyn Evaluator, case: &Case, chromosome: &Chro
                 }
             }
         }
+    }
+}
+
+/// Shows everything about chromosomes of one search after another, which change little in between.
+pub(super) struct Observer<'a> {
+    evaluator: Box<dyn Evaluator + 'a>,
+    /// Values of all genes of the last one.
+    values: Vec<u32>,
+}
+
+impl<'a> Observer<'a> {
+    pub fn new(case: &'a Case, space: &GeneSpace, settings: &Settings) -> Result<Self, SimulationError> {
+        let mut evaluator = evaluator(case, Wanted::all(settings))?;
+        for gene in 0..space.len() {
+            space.apply(evaluator.as_mut(), 0, gene, 0);
+        }
+        Ok(Self { evaluator, values: vec![0; space.len()] })
+    }
+
+    /// Simulates the chromosome of the given values.
+    pub fn observe(&mut self, space: &GeneSpace, values: &[u32]) -> Result<Evaluation, SimulationError> {
+        for (gene, (old, &new)) in self.values.iter_mut().zip(values).enumerate() {
+            if *old != new {
+                space.apply(self.evaluator.as_mut(), 0, gene, new);
+                *old = new;
+            }
+        }
+        self.evaluator.run(&Options::default())?;
+        Ok(self.evaluator.seen(0))
     }
 }
 

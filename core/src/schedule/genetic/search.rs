@@ -1,12 +1,10 @@
 use super::{
-    Acceptance, Chromosome, Evaluation, Generation, GeneticError, IntervalLimit, Limits, Record, Settings,
-    Ties,
+    Acceptance, Evaluation, Generation, GeneticError, IntervalLimit, Limits, Record, Settings, Ties,
     case::{Case, GeneSpace},
-    evaluator::{Wanted, evaluator},
+    evaluator::{Observer, Wanted, evaluator},
     operators::{cross, pairs},
     population::{Population, Step},
     record::Records,
-    stacking::replay_with,
 };
 use crate::{
     engine::general::Options,
@@ -14,7 +12,6 @@ use crate::{
     router::ChannelScheme,
     traffic::{Purpose, draw, draw_below},
 };
-use rayon::prelude::*;
 use std::{
     collections::HashMap,
     ops::ControlFlow,
@@ -23,11 +20,11 @@ use std::{
 
 /// A genetic search under way; see [`search`].
 pub struct Search<'a> {
-    case: &'a Case<'a>,
     settings: Settings,
     limits: Limits,
     space: GeneSpace,
     population: Population<'a>,
+    observer: Observer<'a>,
     records: Records,
     best: Option<u64>,
     /// Generation of the best score, or of the last new beginning after it.
@@ -129,12 +126,13 @@ impl<'a> Search<'a> {
             return Err(GeneticError::NoGenes);
         }
         let population = Population::new(case, &space, &settings)?;
+        let observer = Observer::new(case, &space, &settings)?;
         Ok(Self {
-            case,
             settings,
             limits,
             space,
             population,
+            observer,
             records: Records::default(),
             best: None,
             watched_from: 0,
@@ -225,20 +223,12 @@ impl<'a> Search<'a> {
         for &place in &scored {
             *scores.entry(self.population.get(place).score).or_insert(0) += 1;
         }
-        let mut open: Vec<(usize, Chromosome)> = Vec::new();
         for place in scored {
             let individual = self.population.get(place);
             if individual.evaluation.counts.is_none() && scores[&individual.score] > 1 {
-                open.push((place, self.space.chromosome(&individual.values)));
+                let counts = self.observer.observe(&self.space, &individual.values)?.counts;
+                self.population.get_mut(place).evaluation.counts = counts;
             }
-        }
-        let (case, settings) = (self.case, &self.settings);
-        let counted: Result<Vec<_>, GeneticError> = open
-            .par_iter()
-            .map(|(place, chromosome)| Ok((*place, replay_with(case, chromosome, settings)?.counts)))
-            .collect();
-        for (place, counts) in counted? {
-            self.population.get_mut(place).evaluation.counts = counts;
         }
         Ok(())
     }
@@ -301,16 +291,11 @@ impl<'a> Search<'a> {
             return Ok(true);
         }
         if improved || self.settings.synonyms {
+            let evaluation = self.observer.observe(&self.space, &values)?;
             let chromosome = self.space.chromosome(&values);
-            let evaluation = self.observe(&chromosome)?;
             self.records.offer(Record { generation, score, evaluation, chromosome });
         }
         Ok(false)
-    }
-
-    /// All properties of a chromosome.
-    fn observe(&self, chromosome: &Chromosome) -> Result<Evaluation, GeneticError> {
-        replay_with(self.case, chromosome, &self.settings)
     }
 
     /// Lifetime and watchdog.

@@ -33,8 +33,7 @@ pub(super) fn replay_with(
     chromosome: &Chromosome,
     settings: &Settings,
 ) -> Result<Evaluation, GeneticError> {
-    let wanted = Wanted { counts: true, thickness: true, ..Wanted::by(settings) };
-    let mut evaluator = evaluator(case, wanted)?;
+    let mut evaluator = evaluator(case, Wanted::all(settings))?;
     load(evaluator.as_mut(), case, chromosome);
     evaluator.run(&Options::default())?;
     Ok(evaluator.seen(0))
