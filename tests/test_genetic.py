@@ -77,6 +77,7 @@ def test_extrapolation_is_never_worse_than_the_searched_interval(found):
     [
         ({"lifetime": 1, "watchdog": 1}, "exclude"),
         ({"mutation_rate": 2}, "genetic.mutation_rate: 2 is out of range"),
+        ({"mutation_levels": 0}, "genetic.mutation_levels: 0 is out of range"),
         ({"ties": "coin"}, "genetic.ties"),
         ({"generation": 5}, "did you mean generations"),
     ],

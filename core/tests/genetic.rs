@@ -35,6 +35,8 @@ fn small() -> Settings {
         generations: 40,
         training: 10,
         crossover_interval: 5,
+        // So that the order of the chromosomes shows within few generations.
+        crossover_rate: 0.6,
         pairs: 9,
         synonyms: true,
         ..Settings::default()
@@ -203,6 +205,7 @@ fn bad_settings_are_refused() {
     assert_eq!(fails(Settings { generations: 0, ..small() }), GeneticError::Generations);
     assert_eq!(fails(Settings { lifetime: 1, watchdog: 1, ..small() }), GeneticError::Exclusive);
     assert!(matches!(fails(Settings { mutation_rate: 1.5, ..small() }), GeneticError::Rate { .. }));
+    assert_eq!(fails(Settings { mutation_levels: 0, ..small() }), GeneticError::Levels(0));
     let fixed = Groups { interval: false, delays: false, schemes: false, port_lists: false };
     let case = Case::new(&network, &destinations, collective(2), fixed).unwrap();
     let result = search(&case, &small(), None, &mut |_| ControlFlow::Continue(()));
