@@ -76,11 +76,12 @@ fn two_slices_on_16x16_reach_the_bound_and_run_as_planned() {
 fn chosen_routes_make_schedules_shorter_and_never_longer() {
     let shape = Shape::torus(&[16, 16]).unwrap();
     let fabric = Fabric::new(shape.clone());
-    // The bounds for dimension order are 74, 132 and 120.
+    // The bounds for dimension order are 74, 132, 120 and 132.
     let cases = [
         ("bcmp", RouteChoice::TwoBends, 74),
         ("brev", RouteChoice::AnyOrder, 74),
         ("shfl", RouteChoice::TwoBends, 84),
+        ("trns", RouteChoice::TwoBends, 69),
     ];
     for (name, choice, at_most) in cases {
         let demands = permutation(&shape, name, 8, 2);

@@ -1,5 +1,5 @@
 use super::{
-    Budget, Contention, Placement, Problem, Progress, Quotient,
+    Budget, Contention, Domains, Placement, Problem, Progress, Quotient,
     assign::{self, assign},
     choice::{Choice, MOST_OPTIONS, options},
     duration_of,
@@ -145,7 +145,7 @@ impl Joint<'_> {
                 aim.target = duration_of(fixed, &found);
                 found.into_iter().map(Some).collect()
             }),
-            Some(fixed) => match self.with_fixed(fixed, &aim, budget) {
+            Some(fixed) => match self.with_fixed(fixed, &aim, options > 3 * jobs, budget) {
                 None => return false,
                 partial => partial,
             },
@@ -206,14 +206,20 @@ impl Joint<'_> {
         (!search.best.is_empty()).then_some(search.best)
     }
 
-    /// A part of a schedule with routes kept; `None` if they do not allow the target.
+    /// A part of a schedule with routes kept; `None` if they do not allow the target, unless such
+    /// routes are wanted too: where there are many, a few other ones may do.
     fn with_fixed(
         &mut self,
         fixed: &Problem,
         aim: &Aim,
+        keep_refuted: bool,
         budget: &mut Budget,
     ) -> Option<Vec<Option<Placement>>> {
-        let domains = Contention::new(fixed).filter(fixed, aim.target)?;
+        let mut domains = Contention::new(fixed).filter(fixed, aim.target);
+        if domains.is_none() && keep_refuted {
+            domains = Domains::new(fixed, aim.target);
+        }
+        let domains = domains?;
         let neighbours = Neighbours::new(fixed, MOST_MEETINGS);
         let mut search = Ejection::new(fixed, neighbours.as_ref(), domains, aim.target, aim.manner(fixed));
         let found = spend(budget, aim.fixed_moves, |share| search.run(share));
