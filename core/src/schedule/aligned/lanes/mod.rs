@@ -22,8 +22,8 @@ use search::Search;
 /// Most diagonals.
 const MOST_LINES: u32 = 16;
 /// Divisions between the quadrants of which the best is kept, and attempts at each.
-const DIVISIONS: u64 = 4;
-const TRIALS: usize = 5;
+const DIVISIONS: u64 = 2;
+const TRIALS: usize = 3;
 /// Most attempts.
 const MOST_ATTEMPTS: u64 = 3000;
 
@@ -71,7 +71,7 @@ fn search<const LINES: usize>(
         .map(|number| {
             let mut division = Division::new(shape, lines, length, seed.wrapping_add(number << 32));
             for exchange in &mut division.exchanges {
-                exchange.turn = (2 * (number as u32 / 2)) % lines;
+                exchange.turn = 2 * number as u32 % lines;
             }
             division
         })

@@ -19,6 +19,8 @@ pub(super) struct Exchange {
     pub turn: u32,
     /// Per side and class of diagonals: the hops per dimension of each packet.
     pub hops: [Vec<Vec<[u8; 2]>>; 2],
+    /// Hops of all packets of a side, from one node of every diagonal.
+    pub work: [u32; 2],
 }
 
 impl Exchange {
@@ -32,12 +34,6 @@ impl Exchange {
     /// What a node of a diagonal sends on a side.
     pub fn packets(&self, side: usize, line: usize) -> &[[u8; 2]] {
         &self.hops[side][line % self.hops[side].len()]
-    }
-
-    /// Hops of all packets of a side, in both dimensions.
-    pub fn work(&self, side: usize) -> u32 {
-        let hops = |line| self.packets(side, line).iter().flatten().map(|&hops| u32::from(hops)).sum::<u32>();
-        (0..self.lines as usize).map(hops).sum()
     }
 
     /// Number of packets of a diagonal.
@@ -122,6 +118,7 @@ impl Division {
             lines,
             length,
             turn: 0,
+            work: [0; 2],
             hops: [vec![Vec::new(); classes as usize], vec![Vec::new(); classes as usize]],
         };
         let mut exchanges = [empty(), empty()];
@@ -131,6 +128,7 @@ impl Division {
             let list = &mut exchanges[epoch].hops[side][item.class];
             places.insert(key, Place { epoch, side, number: list.len() });
             list.push(item.hops);
+            exchanges[epoch].work[side] += lines / classes * item.hops.map(u32::from).iter().sum::<u32>();
         }
         Self { classes, places, exchanges }
     }

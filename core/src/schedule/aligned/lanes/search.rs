@@ -12,7 +12,7 @@ const WIDTH: usize = 150;
 /// The same in the first beam once the budget is spent.
 const HURRIED: usize = 12;
 /// Attempts from the beginning; later ones start from a state of the best schedule.
-const FRESH: u64 = 10;
+const FRESH: u64 = 5;
 
 /// A search for short schedules of one exchange: beams, each of which keeps the most promising
 /// partial schedules of every cycle, from the beginning and then from states of the best schedule.
@@ -33,7 +33,7 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
     pub fn new(exchange: &'e Exchange, seed: u64) -> Self {
         let busiest =
             (0..exchange.lines as usize).map(|line| exchange.number(line) as u32).max().unwrap_or(0);
-        let work = exchange.work(0).max(exchange.work(1)) / 2 + exchange.length * busiest;
+        let work = exchange.work[0].max(exchange.work[1]) / 2 + exchange.length * busiest;
         // Long enough for any beam to find room.
         let horizon = (4 * work + 4 * exchange.lines).min(u32::from(u16::MAX) / 2) as u16;
         let manner = Manner { seed, idle: 8, lost: 16, uneven: 1, noise: 32 };
@@ -58,9 +58,9 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
         manner.seed = draw(self.seed, 0, Purpose::Search, count);
         if count > 0 && count.is_multiple_of(2) {
             manner.idle = [2, 4, 8, 16][random(1, 4)];
-            manner.lost = [5, 8, 16, 32][random(2, 4)];
-            manner.uneven = [0, 1, 2, 4][random(3, 4)];
-            manner.noise = [8, 16, 32, 64][random(4, 4)];
+            manner.lost = [8, 12, 16, 24][random(2, 4)];
+            manner.uneven = [0, 1, 2, 3][random(3, 4)];
+            manner.noise = [16, 32, 48, 64][random(4, 4)];
         }
         let cut = match self.best.len() {
             0 => 0,
@@ -112,12 +112,16 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
                 budget.moves = 0;
                 return None;
             }
-            states.sort_unstable_by_key(State::key);
-            states.dedup_by_key(|state| state.key());
-            states.truncate(if over { HURRIED } else { WIDTH });
-            budget.moves = budget.moves.saturating_sub(1 + states.len() as u64 / 4);
-            for state in &states {
+            let width = if over { HURRIED } else { WIDTH };
+            let keyed = states.iter().zip(0..).map(|(state, number)| (state.key(), number));
+            let mut order: Vec<((i32, u64), u32)> = keyed.collect();
+            order.sort_unstable();
+            order.dedup_by_key(|entry| entry.0);
+            order.truncate(width);
+            budget.moves = budget.moves.saturating_sub(1 + order.len() as u64 / 4);
+            for (_, index) in order {
                 let number = self.kept.len() as u32;
+                let state = &states[index as usize];
                 self.kept.push(state.clone());
                 if state.is_complete() {
                     return Some(number as usize);

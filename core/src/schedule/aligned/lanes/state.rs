@@ -206,7 +206,7 @@ impl<const LINES: usize> State<LINES> {
         }
         let mut score = 0;
         for side in 0..2 {
-            if u32::from(self.idle[side]) + exchange.work(side) > 2 * u32::from(horizon) {
+            if u32::from(self.idle[side]) + exchange.work[side] > 2 * u32::from(horizon) {
                 return None;
             }
             score += manner.idle * i32::from(self.idle[side]);
@@ -221,17 +221,22 @@ impl<const LINES: usize> State<LINES> {
             let sent = exchange.number(line) as u32 - left;
             let lost = entry as i32 - (exchange.length * sent) as i32;
             score += manner.lost * lost + manner.uneven * lost * lost / 16;
-            key = draw(key, entry, Purpose::Search, self.leaving[line]);
+            key = stirred(key ^ u64::from(entry) ^ (self.leaving[line] << 16));
         }
         for side in 0..2 {
             let [x, y] = self.lone[side].map(u64::from);
-            key = draw(key, self.next[side].into(), Purpose::Search, x << 8 | y);
+            key = stirred(key ^ x << 32 ^ y << 16 ^ u64::from(self.next[side]));
         }
         self.key = key;
         let random = draw(manner.seed, 0, Purpose::Search, key) >> 33;
         self.score = score + (random % u64::from(manner.noise)) as i32;
         Some(self)
     }
+}
+
+/// A step of a hash that only has to tell states apart.
+fn stirred(key: u64) -> u64 {
+    key.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31)
 }
 
 /// A packet's flits, one bit each.
