@@ -40,8 +40,13 @@ pub enum Purpose {
 /// assert_ne!(draw(1, 2, Purpose::Gap, 3), draw(1, 2, Purpose::Gap, 4));
 /// ```
 pub fn draw(seed: u64, node: NodeId, purpose: Purpose, index: u64) -> u64 {
+    draws(seed, node, purpose)(index)
+}
+
+/// [`draw`] for many indices.
+pub(crate) fn draws(seed: u64, node: NodeId, purpose: Purpose) -> impl Fn(u64) -> u64 {
     let key = mix(seed ^ mix((u64::from(node) << 8) | purpose as u64));
-    mix(key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    move |index| mix(key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
 /// A uniform number below `bound` (at least 1), by multiplication; the bias is below 2^-32.

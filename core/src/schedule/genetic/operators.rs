@@ -8,7 +8,7 @@ use super::{
 use crate::{
     fabric::NodeId,
     router::ChannelScheme,
-    traffic::{Purpose, draw, draw_below},
+    traffic::{Purpose, draw, draw_below, draws},
 };
 
 /// A new value of a gene.
@@ -188,13 +188,11 @@ pub(super) fn pairs(chromosomes: usize, count: usize) -> impl Iterator<Item = (u
 /// Genes of the stronger chromosome that the child of a pair takes over.
 pub(super) fn cross(stronger: &[u32], child: &mut [u32], rate: f64, seed: u64, pair: usize, generation: u32) {
     let threshold = threshold(rate);
+    let drawn = draws(seed, pair as NodeId, Purpose::Crossover);
     for (gene, (child, &value)) in child.iter_mut().zip(stronger).enumerate() {
-        // Late in a search most genes are equal, and a draw costs more than a look.
-        if *child != value
-            && draw(seed, pair as NodeId, Purpose::Crossover, stream(generation) + gene as u64) <= threshold
-        {
-            *child = value;
-        }
+        // Without a branch: whether genes differ is hard to foresee.
+        let crosses = drawn(stream(generation) + gene as u64) <= threshold;
+        *child = if crosses { value } else { *child };
     }
 }
 
