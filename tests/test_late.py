@@ -46,7 +46,7 @@ def square(start: int = 0) -> Plan:
 
 
 def test_rerunning_the_spec_keeps_the_routes(network: fl.Network) -> None:
-    plan = fl.schedule(network, fl.Collective("shfl", payload=14, slices=2), routes="minimal", moves=20_000)
+    plan = fl.schedule(network, fl.Collective("shfl", payload=14, slices=2), routes="minimal", moves=100_000)
     result = fl.simulate(network, plan)
     again = fl.run_experiment(result.spec)
     assert (again.duration, again.fingerprint) == (result.duration, result.fingerprint)
