@@ -1,8 +1,5 @@
-use super::{Budget, Problem, Route};
+use super::{Budget, Problem, Route, crowding::rotated};
 use crate::traffic::{Purpose, draw};
-
-/// Moves of an ejection search in whose time one step is made here.
-pub(super) const COST: u64 = 1;
 
 /// Chooses one route per job so that little speaks against a schedule of `target` cycles.
 ///
@@ -11,7 +8,7 @@ pub(super) const COST: u64 = 1;
 /// the more the nearer that is to the target, and far more beyond. What is left, its slack, lets its
 /// users start in `slack + 1` phases modulo their length; a job costs the more the fewer phases all
 /// its resources allow together. Loads alone are no guide: a busy link in the middle of many long
-/// routes cannot be used early or late.
+/// routes cannot be used early or late. A step takes a move of the budget.
 pub(super) fn assign(
     problem: &Problem,
     target: u32,
@@ -32,11 +29,11 @@ pub(super) fn assign(
     }
     let mut temperature = UNIT as f64;
     for step in 0..steps {
-        if budget.moves < COST || (step % 256 == 0 && (budget.should_stop)()) {
+        if budget.moves == 0 || (step % 256 == 0 && (budget.should_stop)()) {
             budget.moves = 0;
             break;
         }
-        budget.moves -= COST;
+        budget.moves -= 1;
         if step % steps.div_ceil(STAGES) == 0 {
             temperature *= COOLER;
         }
@@ -189,18 +186,10 @@ impl<'p> Assignment<'p> {
         };
         let slack = u64::from(self.target).saturating_sub(need);
         let phases = match slack + 1 < u64::from(self.length) {
-            true => self.rotated((1 << (slack + 1)) - 1, head),
+            true => rotated((1 << (slack + 1)) - 1, self.length, head),
             false => self.all_phases,
         };
         State { cost, phases }
-    }
-
-    /// Phases modulo the length, each later by some cycles.
-    fn rotated(&self, phases: u64, later: u32) -> u64 {
-        match later % self.length {
-            0 => phases,
-            later => (phases << later | phases >> (self.length - later)) & self.all_phases,
-        }
     }
 
     fn cost_of_job(&self, job: usize) -> i64 {
@@ -208,7 +197,7 @@ impl<'p> Assignment<'p> {
         for held in &self.problem.jobs()[job].routes[self.routes[job]].uses {
             let allowed = self.states[held.resource as usize].phases;
             if allowed != self.all_phases {
-                phases &= self.rotated(allowed, self.length - held.offset % self.length);
+                phases &= rotated(allowed, self.length, self.length - held.offset % self.length);
             }
         }
         self.cost_of_phases[phases.count_ones() as usize]

@@ -95,7 +95,7 @@ fn is_impossible(problem: &Problem, kind: &[bool], length: u32, target: u32) -> 
                 if let Some(Some(link)) = links.get(held.resource as usize) {
                     let slack = room(link) % length;
                     let allowed = u64::MAX >> (63 - slack);
-                    let earlier = (link.head % length + length - held.offset % length) % length;
+                    let earlier = link.head + length - held.offset % length;
                     phases &= rotated(allowed, length, earlier);
                 }
             }
@@ -112,11 +112,14 @@ fn is_impossible(problem: &Problem, kind: &[bool], length: u32, target: u32) -> 
     }
 }
 
-/// Phases modulo a length, each later by some cycles less than that.
-fn rotated(phases: u64, length: u32, later: u32) -> u64 {
+/// Phases modulo a length of 1 to 64, each later by some cycles.
+pub(super) fn rotated(phases: u64, length: u32, later: u32) -> u64 {
     let all = u64::MAX >> (64 - length);
     let phases = phases & all;
-    if later == 0 { phases } else { (phases << later | phases >> (length - later)) & all }
+    match later % length {
+        0 => phases,
+        later => (phases << later | phases >> (length - later)) & all,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::{
     Budget, Contention, Domains, Placement, Problem, Progress, Quotient,
-    assign::{self, assign},
+    assign::assign,
     choice::{Choice, MOST_OPTIONS, options},
     duration_of,
     ejection::{Ejection, Manner},
@@ -175,7 +175,7 @@ impl Joint<'_> {
     fn assigned(&self, problem: &Problem, aim: &Aim, budget: &mut Budget) -> Vec<usize> {
         let spare = problem.jobs().iter().map(|job| job.length).max().unwrap_or(1) * 3 / 4;
         let target = aim.target.saturating_sub(draw_below(aim.seed, 1, Purpose::Search, 0, spare + 1));
-        spend(budget, aim.steps * assign::COST, |share| assign(problem, target, aim.seed, aim.steps, share))
+        spend(budget, aim.steps, |share| assign(problem, target, aim.seed, aim.steps, share))
     }
 
     /// A schedule from an empty one, as short as it gets.
