@@ -44,8 +44,8 @@ def reproduce(context: Context) -> Report:
         average, best = np.array(points[pattern]).T
         cells.append(Cell(pattern, "combinations", 288, len(best)))
         cells.append(Cell(pattern, "best of all", None, int(best.min())))
-        # Section 8.1; without variation there is no correlation.
-        if np.ptp(average) > 0 and np.ptp(best) > 0:
+        # Section 8.1; without variation, or with one search each, correlation says nothing.
+        if np.ptp(average) > 0 and np.ptp(best) > 0 and (average != best).any():
             correlated = bool(np.corrcoef(average, best)[0, 1] > 0.3)
             cells.append(Cell(pattern, "average and best correlate", True, correlated))
     size = (
