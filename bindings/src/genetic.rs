@@ -79,6 +79,7 @@ pub struct SettingsFields {
     reinitialise_slices: bool,
     interlock_slices: bool,
     synonyms: bool,
+    averages: bool,
     seed: u64,
 }
 
@@ -141,6 +142,7 @@ impl SettingsFields {
             reinitialise_slices: self.reinitialise_slices,
             interlock_slices: self.interlock_slices,
             synonyms: self.synonyms,
+            averages: self.averages,
             seed: self.seed,
             ..Settings::default()
         })
@@ -249,7 +251,8 @@ pub fn genetic_search<'py>(
     let records: PyResult<Vec<_>> = outcome.records.iter().map(|record| record_dict(py, record)).collect();
     result.set_item("records", records?)?;
     result.set_item("best", outcome.history.iter().map(|entry| entry.best).collect::<Vec<_>>())?;
-    result.set_item("average", outcome.history.iter().map(|entry| entry.average).collect::<Vec<_>>())?;
+    let average: Option<Vec<f64>> = outcome.history.iter().map(|entry| entry.average).collect();
+    result.set_item("average", average)?;
     result.set_item("height", outcome.limits.height)?;
     result.set_item("thickness", outcome.limits.thickness)?;
     result.set_item("genes", outcome.genes)?;

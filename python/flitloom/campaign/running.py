@@ -31,7 +31,6 @@ def run_job(spec: dict[str, Any]) -> dict[str, Any]:
         "score": found.score,
         "duration": best.duration,
         "best": list(found.best),
-        "average": [round(value, 2) for value in found.average],
         "records": len(records),
         "simulations": found.simulations,
         "chromosome": best.model_dump(mode="json"),

@@ -34,8 +34,8 @@ class GeneticResult:
     score : int
         The best score, in cycles.
     best, average : tuple
-        Per generation the best score so far, and the mean score of the chromosomes evaluated in it
-        (cup-stacking-extended-2023, Fig. 4).
+        Per generation the best score so far, and, if asked for, the mean score of the chromosomes
+        evaluated in it (cup-stacking-extended-2023, Fig. 4).
     height, thickness : int
         t_d0 and T_e of the first single slice, which limit the genes' values, in cycles.
     genes, evaluations, simulations : int
@@ -83,6 +83,7 @@ def search(
     *,
     genes: str | Sequence[str] = "full",
     seed: int = 1,
+    averages: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GeneticResult:
@@ -101,6 +102,9 @@ def search(
         of interval, delays, schemes, port_lists.
     seed : int
         Seed of all random choices.
+    averages : bool
+        Whether the average score of every generation is wanted. Without, children are simulated only
+        as long as they can survive, which saves time and changes nothing else.
     threads : int, optional
         Threads to use; the result does not depend on it.
     progress : callable, optional
@@ -130,7 +134,7 @@ def search(
         network._core,
         make_destinations(network, collective, seed),
         _case(collective, genes),
-        _settings(settings, seed),
+        _settings(settings, seed) | {"averages": averages},
         threads,
         (lambda done: progress(done, settings.generations)) if progress else None,
     )
@@ -139,7 +143,7 @@ def search(
         records=records,
         score=outcome["best"][-1],
         best=tuple(outcome["best"]),
-        average=tuple(outcome["average"]),
+        average=tuple(outcome["average"] or ()),
         **{name: outcome[name] for name in ("height", "thickness", "genes", "evaluations", "simulations")},
         stopped=outcome["stopped"],
     )
@@ -218,7 +222,7 @@ def _case(collective: Collective, genes: str | Sequence[str]) -> dict[str, Any]:
 
 
 def _settings(settings: GeneticSettings, seed: int) -> dict[str, Any]:
-    return {**settings.model_dump(), "seed": seed}
+    return {**settings.model_dump(), "seed": seed, "averages": False}
 
 
 def _plain(chromosome: Chromosome) -> dict[str, Any]:

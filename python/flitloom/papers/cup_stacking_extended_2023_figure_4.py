@@ -38,7 +38,9 @@ def reproduce(context: Context) -> Report:
     for number, (name, (restart, seed)) in enumerate(RUNS.items()):
         fields = {restart: generations // 5, "generations": generations, "training": generations // 10}
         settings = genetic.GeneticSettings(**PARAMETERS, **fields)
-        found = genetic.search(net, collective, settings, seed=context.seed + seed, threads=context.threads)
+        found = genetic.search(
+            net, collective, settings, seed=context.seed + seed, averages=True, threads=context.threads
+        )
         runs[name] = (found.best, found.average)
         cells += [
             Cell(name, "best", None, found.score),

@@ -351,17 +351,17 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
                 all_delivered += tails;
             }
             if self.fingerprints {
-                for_bits(&event.delivered, |place| {
+                for place in Ones::of(&event.delivered) {
                     let node = tiling.node_at(index, place) as usize;
                     let outcome = &mut outcomes[node / tiling.nodes()];
                     let share = fingerprint(cycle, (node % tiling.nodes()) as NodeId);
                     outcome.fingerprint = outcome.fingerprint.wrapping_add(share);
-                });
+                }
             }
-            for_bits(&event.sent, |place| {
+            for place in Ones::of(&event.sent) {
                 let node = tiling.node_at(index, place);
                 feed.sent(node, cycle + 1, &mut packets);
-            });
+            }
         }
         all_delivered
     }
@@ -440,26 +440,29 @@ impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
         };
         for (copy, outcome) in self.outcomes.iter_mut().enumerate() {
             let range = copy * per_copy..(copy + 1) * per_copy;
-            let count = |plane: V| count_ones(&words(&[plane])[range.clone()]);
             let mut waiting = 0;
             let mut partial = 0;
             for (index, block) in self.blocks.iter().enumerate() {
                 let widths = self.rules.widths;
                 let counters = &self.counters[index * widths.counter..][..widths.counter];
-                let head = |queue: usize| counters.iter().fold(V::ones(), |all, row| all & row[queue]);
-                waiting += count(self.packets[index].ready & head(QUEUES - 1));
-                outcome.flit_hops += count(block.hops[0]) + 2 * count(block.hops[1]);
-                // Flits of packets whose tail is still to come.
-                let mut ejecting = |queue: usize, owned: V| {
-                    let under_way = owned & !head(queue);
-                    partial += count(under_way) * u64::from(self.length - 1);
+                let ready = self.packets[index].ready & heads(counters, QUEUES - 1);
+                waiting += count_ones(&words(&[ready])[range.clone()]);
+                for (bit, hops) in block.hops.iter().enumerate() {
+                    outcome.flit_hops += count_ones(&words(std::slice::from_ref(hops))[range.clone()]) << bit;
+                }
+                for queue in 0..QUEUES {
+                    let owned = match queue {
+                        0..X_QUEUES => block.owned_x[queue][3],
+                        X_QUEUES..LINK_QUEUES => block.owned_y[queue - X_QUEUES][1],
+                        _ => block.owned_p[4],
+                    };
+                    // Flits of packets whose tail is still to come.
+                    let under_way = owned & !heads(counters, queue);
+                    partial += count_ones(&words(&[under_way])[range.clone()]) * u64::from(self.length - 1);
                     for (bit, row) in counters.iter().enumerate() {
-                        partial -= count(under_way & row[queue]) << bit;
+                        partial -= count_ones(&words(&[under_way & row[queue]])[range.clone()]) << bit;
                     }
-                };
-                block.owned_x.iter().enumerate().for_each(|(q, owned)| ejecting(q, owned[3]));
-                block.owned_y.iter().enumerate().for_each(|(q, owned)| ejecting(X_QUEUES + q, owned[1]));
-                ejecting(LINK_QUEUES, block.owned_p[4]);
+                }
             }
             outcome.packets_injected = self.feed.loaded[copy] - waiting;
             outcome.flits_delivered = outcome.packets_delivered * u64::from(self.length) + partial;
@@ -490,15 +493,44 @@ fn count_ones(words: &[u64]) -> u64 {
     ones
 }
 
-/// Calls `act` with every set bit of a vector, in order.
+/// Whether a header is at the front of a queue.
 #[inline(always)]
-fn for_bits<V: Vector>(vector: &V, mut act: impl FnMut(usize)) {
-    for (index, &word) in words(std::slice::from_ref(vector)).iter().enumerate() {
-        let mut left = word;
-        while left != 0 {
-            act(index * 64 + left.trailing_zeros() as usize);
-            left &= left - 1;
+fn heads<V: Vector>(counters: &[[V; QUEUES]], queue: usize) -> V {
+    let mut heads = V::ones();
+    for row in counters {
+        heads = heads & row[queue];
+    }
+    heads
+}
+
+/// The set bits of a vector, in order. No closures here, which are not compiled for the vector's
+/// instruction set.
+struct Ones<'a> {
+    words: &'a [u64],
+    index: usize,
+    left: u64,
+}
+
+impl<'a> Ones<'a> {
+    #[inline(always)]
+    fn of<V: Vector>(vector: &'a V) -> Self {
+        let words = words(std::slice::from_ref(vector));
+        Self { words, index: 0, left: words[0] }
+    }
+}
+
+impl Iterator for Ones<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        while self.left == 0 {
+            self.index += 1;
+            self.left = *self.words.get(self.index)?;
         }
+        let bit = self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        Some(self.index * 64 + bit)
     }
 }
 

@@ -106,6 +106,14 @@ impl<'a> Case<'a> {
         self.collective.sequence_length() > 1
     }
 
+    /// Packets of all nodes.
+    pub(super) fn packets(&self) -> u64 {
+        match &self.workload {
+            Workload::Packets(list) => list.len() as u64,
+            _ => 0,
+        }
+    }
+
     pub(super) fn nodes(&self) -> usize {
         self.network.fabric().shape().nodes()
     }

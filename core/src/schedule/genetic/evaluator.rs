@@ -78,6 +78,7 @@ pub(super) fn evaluator<'a>(
             let mut planes = PlaneEvaluator {
                 planes,
                 seen: vec![Evaluation::default(); lanes],
+                packets: case.packets(),
                 nodes: case.nodes(),
                 directions: case.ports() - 1,
                 thickness: wanted.thickness,
@@ -147,9 +148,15 @@ impl<'a> Observer<'a> {
     }
 }
 
+/// The duration; beyond all numbers if the simulation was stopped before all packets were delivered.
+fn duration(outcome: &Outcome, packets: u64) -> u64 {
+    if outcome.packets_delivered < packets { u64::MAX } else { outcome.duration }
+}
+
 struct PlaneEvaluator<'a> {
     planes: Planes<'a>,
     seen: Vec<Evaluation>,
+    packets: u64,
     nodes: usize,
     directions: usize,
     thickness: bool,
@@ -192,7 +199,7 @@ impl Evaluator for PlaneEvaluator<'_> {
     fn run(&mut self, options: &Options) -> Result<(), SimulationError> {
         let outcomes = self.planes.run(options)?;
         for (seen, outcome) in self.seen.iter_mut().zip(outcomes) {
-            seen.duration = outcome.duration;
+            seen.duration = duration(outcome, self.packets);
             seen.lateness = outcome.lateness;
         }
         if self.thickness {
@@ -295,7 +302,7 @@ impl Evaluator for GeneralEvaluator<'_> {
         self.used = used;
         let outcome = outcome?;
         self.seen = Evaluation {
-            duration: outcome.duration,
+            duration: duration(&outcome, self.case.packets()),
             lateness: outcome.lateness,
             thickness: occupation.effective_thickness(),
             counts: wants_counts.then_some(counts),

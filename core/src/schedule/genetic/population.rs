@@ -241,11 +241,12 @@ impl Group<'_> {
     ) -> Result<u64, SimulationError> {
         let simulated = self.individuals.iter().filter(|individual| !individual.skipped).count() as u64;
         let mut simulations = simulated;
+        let options = Options { stop_at: self.last_cycles(settings), ..*options };
         if simulated > 0 {
             if settings.perturbation > 0 && space.has_interval() {
-                simulations *= self.perturb(space, settings, options)?;
+                simulations *= self.perturb(space, settings, &options)?;
             } else {
-                self.evaluator.run(options)?;
+                self.evaluator.run(&options)?;
                 for (lane, individual) in self.individuals.iter_mut().enumerate() {
                     individual.child = self.evaluator.seen(lane);
                 }
@@ -258,6 +259,20 @@ impl Group<'_> {
             individual.child_score = settings.objective.score(&individual.child);
         }
         Ok(simulations)
+    }
+
+    /// Cycles after which no child that is still under way can survive; none if a child survives
+    /// anyway, or if its score is wanted all the same.
+    fn last_cycles(&self, settings: &Settings) -> Option<u64> {
+        if settings.averages || settings.objective.needs_thickness() {
+            return None;
+        }
+        let children = self.individuals.iter().filter(|individual| !individual.skipped);
+        // Whoever is to be as fast as its parent has delivered all one cycle before the parent's end.
+        let last = |individual: &Individual| {
+            (individual.step == Step::Mutate && individual.score != u64::MAX).then(|| individual.score - 1)
+        };
+        children.map(last).try_fold(0, |most, cycles| cycles.map(|cycles| most.max(cycles)))
     }
 
     /// Tries the intervals near that of every child and gives it the best one; of equal ones the
@@ -280,7 +295,8 @@ impl Group<'_> {
                 changed.map_or(individual.values[0], |change| change.new).into()
             })
             .collect();
-        let mut best = vec![(u64::MAX, 0_u32, Evaluation::default()); centres.len()];
+        let late = Evaluation { duration: u64::MAX, ..Evaluation::default() };
+        let mut best: Vec<_> = centres.iter().map(|&centre| (u64::MAX, centre as u32, late)).collect();
         for &offset in &offsets {
             for (lane, &centre) in centres.iter().enumerate() {
                 let value = (centre + offset).clamp(0, last) as u32;

@@ -20,8 +20,9 @@ pub struct Record {
 pub struct Generation {
     /// Best score so far.
     pub best: u64,
-    /// Mean score of the chromosomes evaluated in this generation; survivors are left out.
-    pub average: f64,
+    /// Mean score of the chromosomes evaluated in this generation, survivors left out; if it was
+    /// asked for.
+    pub average: Option<f64>,
 }
 
 /// The chromosomes of the best score so far.

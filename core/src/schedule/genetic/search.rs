@@ -162,8 +162,10 @@ impl<'a> Search<'a> {
                 self.population.get_mut(place).step = Step::Mutate;
                 continue;
             }
-            sum += child;
-            count += 1;
+            if self.settings.averages {
+                sum += child;
+                count += 1;
+            }
             self.evaluations += 1;
             let accepted = match self.settings.acceptance {
                 _ if step != Step::Mutate => true,
@@ -179,9 +181,8 @@ impl<'a> Search<'a> {
                 if accepted && is_clone { Step::Initialise } else { Step::Mutate };
         }
         self.end_lives(generation);
-        // At least one chromosome is evaluated per generation.
-        let entry =
-            Generation { best: self.best.unwrap_or(u64::MAX), average: sum as f64 / f64::from(count.max(1)) };
+        let average = (count > 0).then(|| sum as f64 / f64::from(count));
+        let entry = Generation { best: self.best.unwrap_or(u64::MAX), average };
         self.history.push(entry);
         Ok(entry)
     }

@@ -108,6 +108,9 @@ pub struct Settings {
     /// Whether a child is not simulated when none of its mutated genes was used in its parent's
     /// simulation; this changes nothing but the time.
     pub skip_unused: bool,
+    /// Whether the average score of every generation is known. Otherwise children are simulated only
+    /// as long as they can survive, which changes nothing else but the time.
+    pub averages: bool,
     /// Whether the bit-plane engine may be used; this changes nothing but the time.
     pub planes: bool,
     /// Seed of all random choices.
@@ -139,6 +142,7 @@ impl Default for Settings {
             interlock_slices: false,
             synonyms: false,
             skip_unused: true,
+            averages: false,
             planes: true,
             seed: 1,
         }
