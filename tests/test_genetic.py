@@ -146,6 +146,9 @@ def test_the_commands(tmp_path, capsys):
     file.write_text("repeats = 0\n")
     assert command_line(["campaign", "run", str(file)]) == 2
     assert "campaign.repeats" in capsys.readouterr().err
+    file.write_text('topology.sizes = "4x4"\n[grid]\nties = ["age"]\nmutation_rate = [0.1, 3]\n')
+    assert command_line(["campaign", "run", str(file)]) == 2
+    assert "campaign: grid.mutation_rate[1]: 3 is out of range" in capsys.readouterr().err
 
 
 def test_a_genetic_plan_brings_its_arbitration(tmp_path, capsys):

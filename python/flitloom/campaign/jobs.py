@@ -108,9 +108,15 @@ class Campaign(SpecModel):
 
     @model_validator(mode="after")
     def _known(self) -> Any:
-        for name in self.grid:
+        for name, values in self.grid.items():
             if name not in GeneticSettings.model_fields:
                 raise problem(f"grid.{name} is unknown; it must be a parameter of the genetic search")
+            for index, value in enumerate(values):
+                try:
+                    GeneticSettings.model_validate({name: value})
+                except pydantic.ValidationError as error:
+                    reason = explain(error).removeprefix(f"{name}: ")
+                    raise problem(f"grid.{name}[{index}]: {reason}") from None
         return self
 
     def combinations(self) -> list[GeneticSettings]:
