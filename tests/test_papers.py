@@ -104,6 +104,28 @@ def test_an_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert "there is no 'cup-stacking-2022/table-9'; there are" in capsys.readouterr().err
 
 
+def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = [
+        "papers",
+        "run",
+        "cup-stacking-extended-2023/table-3",
+        "--quick",
+        "--json",
+        "--out",
+        str(tmp_path),
+    ]
+    assert run([*table, "--column", "C05", "--column", "C01"]) == 0
+    cells = json.loads(capsys.readouterr().out)
+    published = {(cell["row"], cell["column"]): cell["paper"] for cell in cells}
+    assert len(published) == 12
+    assert published["brev", "C05"] == 162
+    assert published["bcmp", "C01"] == 94
+    assert run([*table, "--column", "C11"]) == 2
+    assert "columns: 'C11' is unknown; they are C00, C01" in capsys.readouterr().err
+    assert run(["papers", "run", "cup-stacking-2022/table-2", "--column", "C05"]) == 2
+    assert "cup-stacking-2022/table-2 has none to choose" in capsys.readouterr().err
+
+
 def test_steps_name_themselves() -> None:
     seen: list[tuple[str, int, int]] = []
     step = Context(progress=lambda *told: seen.append(told)).step("runs")

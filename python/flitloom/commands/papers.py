@@ -48,6 +48,9 @@ def run(
     searches: Annotated[
         int | None, typer.Option(min=1, max=1440, help="Genetic searches per value at most [4].")
     ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="Column to compute [all], for tables of searches; repeatable.")
+    ] = None,
     quick: Annotated[
         bool | None, typer.Option("--quick/--full", help="A smaller budget, or the paper's.")
     ] = None,
@@ -70,7 +73,8 @@ def run(
                 tasks[text] = bar.add_task(text, total=total)
             bar.update(tasks[text], completed=done, total=total)  # type: ignore[arg-type]
 
-        report = reproduce(identifier, Context(folder, threads, seed, quick, progress, searches))
+        context = Context(folder, threads, seed, quick, progress, searches, tuple(column or ()))
+        report = reproduce(identifier, context)
     if json_:
         screen.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
     else:

@@ -64,8 +64,21 @@ def find(identifier: str) -> ModuleType:
 
 
 def reproduce(identifier: str, context: Context | None = None) -> Report:
-    """Compute a published table or figure anew."""
-    report = find(identifier).reproduce(context or Context())
+    """Compute a published table or figure anew.
+
+    Raises
+    ------
+    SpecError
+        There is none of that name, or it has no such column to choose.
+    """
+    module = find(identifier)
+    context = context or Context()
+    columns = getattr(module, "SEARCHED_COLUMNS", ())
+    for name in context.columns:
+        if name not in columns:
+            known = f"they are {', '.join(columns)}" if columns else f"{identifier} has none to choose"
+            raise SpecError(f"columns: {name!r} is unknown; {known}")
+    report = module.reproduce(context)
     assert isinstance(report, Report)
     return report
 

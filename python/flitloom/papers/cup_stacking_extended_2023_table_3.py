@@ -18,6 +18,9 @@ PUBLISHED = {
     "trns": (138, 138, 138, 137, 138, 136, 138, 138, 136, 136),
 }
 
+#: Columns to choose from.
+SEARCHED_COLUMNS = tuple(SCHEMES)
+
 
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""

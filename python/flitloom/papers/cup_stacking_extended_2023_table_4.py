@@ -38,6 +38,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "optimal int. w/o": {"genes": "without-timing", "genetic": {"perturbation": 5}},
 }
 
+#: Columns to choose from.
+SEARCHED_COLUMNS = tuple(METHODS)
+
 
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""

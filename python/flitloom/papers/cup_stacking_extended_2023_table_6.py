@@ -34,6 +34,9 @@ ITEMS: dict[str, dict[str, Any]] = {
     "T10": {"interlock_slices": True},
 }
 
+#: Columns to choose from.
+SEARCHED_COLUMNS = tuple(ITEMS)
+
 
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""

@@ -121,6 +121,8 @@ class Context:
         Called with a text, the steps done and the number of all.
     searches : int or None
         Genetic searches per value at most.
+    columns : tuple of str
+        Columns to compute, for tables that allow it; all of them if there are none.
     """
 
     folder: Path | None = None
@@ -129,6 +131,7 @@ class Context:
     quick: bool | None = None
     progress: Callable[[str, int, int], None] | None = None
     searches: int | None = None
+    columns: tuple[str, ...] = ()
 
     def step(self, text: str) -> Callable[[int, int], None] | None:
         """A progress callback for one step named `text`."""
