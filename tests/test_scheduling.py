@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import flitloom as fl
+from flitloom import _core
 from flitloom.commands import run
 from flitloom.scheduling.cp_sat import decide
 from flitloom.scheduling.plan import Plan, messages_of, read_plan
@@ -124,8 +125,9 @@ def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
     found = fl.schedule(network, fl.Collective("shfl", payload=3))
     messages = messages_of(found)
     assert found.optimal
-    assert decide(network, messages, "dor", None, False, found.duration - 1, 10) is False
-    assert isinstance(decide(network, messages, "dor", None, False, found.duration, 10), list)
+    for target, answer in ((found.duration - 1, bool), (found.duration, list)):
+        jobs = _core.candidate_starts(network._core, messages, "dor", None, False, target)
+        assert isinstance(decide(jobs, 10), answer)
 
 
 def test_late_nodes(network: fl.Network, plan: Plan) -> None:

@@ -31,7 +31,8 @@ mod _core {
         operation::{operation_phases, phase_bound, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{
-            check_plan, filtered_starts, plan_workload, schedule, schedule_bound, schedule_staircases,
+            candidate_starts, check_plan, placed_packets, plan_workload, schedule, schedule_bound,
+            schedule_staircases,
         },
         simulation::{lower_bound, simulate},
         stacking::stack,

@@ -9,7 +9,7 @@ use crate::{
 use flitloom_core::{
     fabric::{Direction, Fabric},
     schedule::{
-        self as planning, Budget, Contention, Demand, PlannedPacket, Problem, RouteChoice, Slicing, Solution,
+        self as planning, Budget, Demand, Placement, PlannedPacket, Problem, RouteChoice, Slicing, Solution,
     },
     traffic,
 };
@@ -307,11 +307,11 @@ pub fn schedule_bound(
     Ok(py.detach(|| (planning::proven_bound(fabric, &problem), planning::classic_bound(&problem))))
 }
 
-/// For one target: per job its resources with offsets, its length, its span and the starts that the
-/// filter leaves; `None` if the target is refuted. Fixed routes only.
+/// For one target: per job its length and, per route, its resources with offsets and the starts that no
+/// proof removes; `None` if the target is refuted.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a table per job")]
-pub fn filtered_starts(
+pub fn candidate_starts(
     py: Python<'_>,
     network: &Network,
     messages: PyReadonlyArray2<'_, i64>,
@@ -319,18 +319,48 @@ pub fn filtered_starts(
     interval: Option<u32>,
     free: bool,
     target: u32,
-) -> PyResult<Option<Vec<(Vec<(u32, u32)>, u32, Vec<u32>)>>> {
+) -> PyResult<Option<Vec<(u32, Vec<(Vec<(u32, u32)>, Vec<u32>)>)>>> {
     let problem = problem_of(py, network, &messages, routes, slicing_of(interval, free))?;
-    if !problem.has_fixed_routes() {
-        return Err(spec_error(py, "routes", "the filter needs one route per packet"));
-    }
-    let Some(domains) = py.detach(|| Contention::new(&problem).filter(&problem, target)) else {
+    let fabric = network.inner.fabric();
+    let Some(starts) = py.detach(|| planning::candidates(fabric, &problem, target)) else {
         return Ok(None);
     };
-    let jobs = problem.jobs().iter().enumerate().map(|(job, description)| {
-        let uses = &description.routes[0].uses;
-        let uses = uses.iter().map(|held| (held.resource, held.offset)).collect();
-        (uses, description.length, domains.starts(job).collect())
+    let jobs = problem.jobs().iter().zip(starts).map(|(job, starts)| {
+        let uses = job
+            .routes
+            .iter()
+            .map(|route| route.uses.iter().map(|held| (held.resource, held.offset)).collect());
+        (job.length, uses.zip(starts).collect())
     });
     Ok(Some(jobs.collect()))
+}
+
+/// The packets of a schedule: one route, by its number, and one start per job.
+#[pyfunction]
+pub fn placed_packets<'py>(
+    py: Python<'py>,
+    network: &Network,
+    messages: PyReadonlyArray2<'py, i64>,
+    routes: &str,
+    interval: Option<u32>,
+    free: bool,
+    placements: Vec<(u32, u32)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let slicing = slicing_of(interval, free);
+    let problem = problem_of(py, network, &messages, routes, slicing)?;
+    let known = problem.jobs().iter().zip(&placements);
+    let fits = placements.len() == problem.jobs().len()
+        && known.clone().all(|(job, &(route, _))| (route as usize) < job.routes.len());
+    if !fits {
+        return Err(spec_error(py, "placements", "need one of its routes for every job"));
+    }
+    let placements: Vec<Placement> =
+        placements.into_iter().map(|(route, start)| Placement { route, start }).collect();
+    let fabric = network.inner.fabric();
+    let packets = planning::planned_packets(&demands_of(&messages), slicing, &problem, &placements);
+    let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
+    let result = PyDict::new(py);
+    result.set_item("duration", duration)?;
+    put_packets(py, &result, fabric, &packets)?;
+    Ok(result)
 }

@@ -244,14 +244,22 @@ def schedule_staircases(
 def schedule_bound(
     network: Network, messages: NDArray[np.int64], routes: str, interval: int | None, free: bool
 ) -> tuple[int, int]: ...
-def filtered_starts(
+def candidate_starts(
     network: Network,
     messages: NDArray[np.int64],
     routes: str,
     interval: int | None,
     free: bool,
     target: int,
-) -> list[tuple[list[tuple[int, int]], int, list[int]]] | None: ...
+) -> list[tuple[int, list[tuple[list[tuple[int, int]], list[int]]]]] | None: ...
+def placed_packets(
+    network: Network,
+    messages: NDArray[np.int64],
+    routes: str,
+    interval: int | None,
+    free: bool,
+    placements: Sequence[tuple[int, int]],
+) -> dict[str, Any]: ...
 def operation_phases(
     network: Network, name: str, root: int, payload: int, nodes: Sequence[int] | None
 ) -> tuple[list[NDArray[np.int64]], int]: ...

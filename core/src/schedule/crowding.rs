@@ -23,16 +23,27 @@ use crate::fabric::{Fabric, LinkId, Sign};
 ///
 /// Returns the first duration from `least` on that is not impossible.
 pub(super) fn crowded_bound(fabric: &Fabric, problem: &Problem, least: u32) -> u32 {
-    let length = problem.jobs().first().map_or(0, |job| job.length);
-    if !(2..=64).contains(&length) || problem.jobs().iter().any(|job| job.length != length) {
-        return least;
-    }
+    let Some(length) = common_length(problem) else { return least };
     let kinds = kinds(fabric);
     let mut bound = least;
-    while kinds.iter().any(|kind| is_impossible(problem, kind, length, bound)) {
+    while kinds.iter().any(|kind| phases_left(problem, kind, length, bound).is_none()) {
         bound += 1;
     }
     bound
+}
+
+/// For every kind of links the phases of starts, modulo the length of all packets, that
+/// [`crowded_bound`]'s reasoning leaves to every route of every job; `None` if it refutes the target.
+pub(super) fn crowded_phases(fabric: &Fabric, problem: &Problem, target: u32) -> Option<Vec<Vec<Vec<u64>>>> {
+    let Some(length) = common_length(problem) else { return Some(Vec::new()) };
+    kinds(fabric).iter().map(|kind| phases_left(problem, kind, length, target)).collect()
+}
+
+/// The length of all jobs, if it is the same and its phases fit into a word.
+fn common_length(problem: &Problem) -> Option<u32> {
+    let length = problem.jobs().first()?.length;
+    let same = problem.jobs().iter().all(|job| job.length == length);
+    (same && (2..=64).contains(&length)).then_some(length)
 }
 
 /// For every kind of links, whether a resource belongs to it.
@@ -60,23 +71,27 @@ struct Link {
     tail: u32,
 }
 
-fn is_impossible(problem: &Problem, kind: &[bool], length: u32, target: u32) -> bool {
+/// The phases left to every route of every job, none where a route is not taken; `None` if the target
+/// is impossible.
+fn phases_left(problem: &Problem, kind: &[bool], length: u32, target: u32) -> Option<Vec<Vec<u64>>> {
     let is_of_kind = |resource: u32| kind.get(resource as usize).copied().unwrap_or(false);
     let crossings = |route: &Route| route.uses.iter().filter(|held| is_of_kind(held.resource)).count();
-    // Per job the routes that are left.
-    let mut left: Vec<Vec<&Route>> = problem
+    let all = rotated(u64::MAX, length, 0);
+    let mut left: Vec<Vec<u64>> = problem
         .jobs()
         .iter()
-        .map(|job| job.routes.iter().filter(|route| route.span <= target).collect())
+        .map(|job| job.routes.iter().map(|route| if route.span <= target { all } else { 0 }).collect())
         .collect();
     loop {
         let mut links: Vec<Option<Link>> = vec![None; kind.len()];
-        let mut fewest = 0;
-        for routes in &left {
-            let Some(least) = routes.iter().map(|route| crossings(route)).min() else { return true };
-            fewest += least as u64;
-            for route in routes {
-                for held in route.uses.iter().filter(|held| is_of_kind(held.resource)) {
+        let (mut fewest, mut before) = (0, 0);
+        for (job, phases) in problem.jobs().iter().zip(&left) {
+            let taken = || job.routes.iter().zip(phases).filter(|(_, phases)| **phases != 0);
+            fewest += taken().map(|(route, _)| crossings(route)).min()? as u64;
+            before += taken().count();
+            for held in taken().flat_map(|(route, _)| route.uses.iter().map(move |held| (route, held))) {
+                let (route, held) = held;
+                if is_of_kind(held.resource) {
                     let tail = route.span - held.offset - length;
                     let link = links[held.resource as usize].get_or_insert(Link { head: u32::MAX, tail });
                     *link = Link { head: link.head.min(held.offset), tail: link.tail.min(tail) };
@@ -87,10 +102,10 @@ fn is_impossible(problem: &Problem, kind: &[bool], length: u32, target: u32) -> 
         let room = |link: &Link| target - link.head - link.tail;
         let fit: u64 = links.iter().flatten().map(|link| u64::from(room(link) / length)).sum();
         if fewest != fit {
-            return fewest > fit;
+            return (fewest < fit).then_some(left);
         }
-        let phases = |route: &Route| -> u64 {
-            let mut phases = rotated(u64::MAX, length, 0);
+        let agreed = |route: &Route| -> u64 {
+            let mut phases = all;
             for held in &route.uses {
                 if let Some(Some(link)) = links.get(held.resource as usize) {
                     let slack = room(link) % length;
@@ -101,13 +116,19 @@ fn is_impossible(problem: &Problem, kind: &[bool], length: u32, target: u32) -> 
             }
             phases
         };
-        let before: usize = left.iter().map(Vec::len).sum();
-        for routes in &mut left {
-            let least = routes.iter().map(|route| crossings(route)).min().unwrap_or(0);
-            routes.retain(|route| crossings(route) == least && phases(route) != 0);
+        let mut after = 0;
+        for (job, phases) in problem.jobs().iter().zip(&mut left) {
+            let taken = job.routes.iter().zip(&*phases).filter(|(_, phases)| **phases != 0);
+            let least = taken.map(|(route, _)| crossings(route)).min()?;
+            for (route, phases) in job.routes.iter().zip(phases) {
+                if *phases != 0 {
+                    *phases = if crossings(route) == least { agreed(route) } else { 0 };
+                    after += usize::from(*phases != 0);
+                }
+            }
         }
-        if left.iter().map(Vec::len).sum::<usize>() == before {
-            return false;
+        if after == before {
+            return Some(left);
         }
     }
 }

@@ -1,10 +1,11 @@
-"""CP-SAT on the filtered start cycles: finishes a schedule, or refutes a target duration."""
+"""CP-SAT on the starts that no proof removes: finishes a schedule, or refutes target durations."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +16,31 @@ from flitloom import _core
 from flitloom.errors import FlitloomError
 from flitloom.network import Network
 
-#: More possible starts than this are left to the search.
+#: More possible starts, over all routes, than this are left to the search.
 MAX_STARTS = 300_000
+#: Seconds that the solver gets for the first targets, before any gets more.
+FIRST_SHARE = 2.0
 WORKER = Path(__file__).with_name("cp_sat_worker.py")
 
 
-def decide(
-    network: Network,
-    messages: NDArray[np.int64],
-    routes: str,
-    interval: int | None,
-    free_slices: bool,
-    target: int,
-    seconds: float,
-) -> list[int] | bool | None:
-    """Whether a schedule of at most `target` cycles exists.
+#: A job: its length in cycles and, per route, its resources with offsets and its starts.
+Job = tuple[int, list[tuple[list[tuple[int, int]], list[int]]]]
+#: A route and a start cycle per job, proof that there are none (False), or no answer in time.
+Answer = list[tuple[int, int]] | bool | None
 
-    The filter removes only starts that no such schedule has, so an answer on what it leaves is an answer
-    for all.
 
-    Returns
-    -------
-    list of int, False or None
-        Start cycles, proof that there are none, or no answer in time.
-    """
-    jobs = _core.filtered_starts(network._core, messages, routes, interval, free_slices, target)
+def decide(jobs: list[Job] | None, seconds: float) -> Answer:
+    """Whether the jobs can be done without conflicts at their starts; no jobs stand for a refutation."""
     if jobs is None:
         return False
-    if sum(len(starts) for _, _, starts in jobs) > MAX_STARTS:
-        return None
     question = json.dumps({"jobs": jobs, "seconds": seconds})
     done = subprocess.run(
         [sys.executable, str(WORKER)], input=question, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise FlitloomError(f"CP-SAT failed: {done.stderr.strip().splitlines()[-1:]}")
-    answer: list[int] | bool | None = json.loads(done.stdout)
-    return answer
+    answer = json.loads(done.stdout)
+    return [(route, start) for route, start in answer] if isinstance(answer, list) else answer
 
 
 def finish(
@@ -63,41 +52,41 @@ def finish(
     raw: dict[str, Any],
     seconds: float,
 ) -> None:
-    """Close the gap of a search's result in place, as far as the time allows."""
-    if routes not in ("dor", "balanced-ties"):
-        return
+    """Close the gap of a search's result in place, as far as the time allows.
+
+    For a target duration, the starts that no schedule so short has are removed first, so an answer on what
+    is left is an answer for all. Targets far below the optimum are refuted soon, and those far above it are
+    met soon: the bound rises from below and the duration falls from above, in turn where the solver gives
+    up, with growing shares of the time.
+    """
+    problem = (network._core, messages, routes, interval, free_slices)
+    end = time.monotonic() + seconds
+    share = FIRST_SHARE
+    from_below = True
     while raw["bound"] < raw["duration"]:
-        target = raw["bound"]
+        left = end - time.monotonic()
+        if left <= 0:
+            raw["stopped"] = True
+            return
+        target = raw["bound"] if from_below else raw["duration"] - 1
+        if raw["bound"] + 1 < raw["duration"]:
+            left = min(share, left)
         try:
-            answer = decide(network, messages, routes, interval, free_slices, target, seconds)
+            jobs = _core.candidate_starts(*problem, target)
+            if sum(len(starts) for _, choices in jobs or () for _, starts in choices) > MAX_STARTS:
+                return
+            answer = decide(jobs, left)
         except KeyboardInterrupt:
-            # What the search found is kept.
+            # What was found so far is kept.
             raw["stopped"] = raw["interrupted"] = True
             return
         if answer is None:
-            return
-        raw["cp_sat"] = True
-        if answer is False:
-            raw["bound"] = target + 1
+            if not from_below:
+                share *= 2
+            from_below = not from_below
             continue
-        assert isinstance(answer, list)
-        _put(raw, messages, answer, interval, free_slices)
-        raw["duration"] = _core.check_plan(network._core, raw["table"], raw["routes"])
-
-
-def _put(
-    raw: dict[str, Any],
-    messages: NDArray[np.int64],
-    starts: list[int],
-    interval: int | None,
-    free_slices: bool,
-) -> None:
-    """New starts in the table, slice by slice in the order of the messages."""
-    rows: list[int] = []
-    for number, (_, _, length, slices) in enumerate(messages.tolist()):
-        for index in range(slices):
-            if free_slices:
-                rows.append(starts[len(rows)])
-            else:
-                rows.append(starts[number] + index * (interval or length))
-    raw["table"][:, 3] = rows
+        raw["cp_sat"] = True
+        if isinstance(answer, list):
+            raw.update(_core.placed_packets(*problem, answer))
+        else:
+            raw["bound"] = target + 1

@@ -76,7 +76,8 @@ def schedule(
     seconds : float, optional
         Wall-clock limit instead; the result then depends on the machine.
     cp_sat_seconds : float
-        Time for CP-SAT to place what the search could not, or to refute the bound.
+        Time for CP-SAT to find shorter schedules and to refute durations, over fixed or chosen routes, where
+        packets have at most 300,000 possible starts in all.
     genetic : GeneticSettings, optional
         Parameters of the genetic search.
     genes : str
