@@ -33,7 +33,8 @@ def plot_generations(
         axes.set_ylabel("duration (cycles)")
         axes.set_title(title)
         axes.grid(alpha=0.3)
-        axes.legend(ncols=2, fontsize="small")
+        # Averages leave no room for it inside.
+        drawing.legend(loc="outside lower center", ncols=4, fontsize="small")
 
 
 def plot_variation(
