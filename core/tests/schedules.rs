@@ -5,8 +5,8 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
-        Budget, Contention, Demand, Group, Operation, PlanError, Problem, RouteChoice, Slicing, Solution,
-        balance, classic_bound, load_bound, lower_bound, packet_list, planned_packets, proven_bound, solve,
+        Budget, Contention, Demand, Group, Job, Operation, PlanError, Problem, RouteChoice, Slicing,
+        Solution, classic_bound, load_bound, lower_bound, packet_list, planned_packets, proven_bound, solve,
         verify,
     },
     traffic::{Pattern, Purpose, Workload, draw_below},
@@ -89,6 +89,16 @@ fn chosen_routes_make_schedules_shorter_and_never_longer() {
         assert!(found.duration <= at_most, "{name}: {}", found.duration);
         assert_eq!(found, check_plan(&fabric, &demands, Slicing::OneInterval, choice, 150_000));
     }
+}
+
+#[test]
+fn small_problems_are_not_searched_among_symmetric_schedules_only() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    let demands = permutation(&shape, "brot", 8, 2);
+    // Proven optimal by CP-SAT; a schedule that is its own complement takes 48 cycles.
+    let found = check_plan(&fabric, &demands, Slicing::OneInterval, RouteChoice::AnyOrder, 500_000);
+    assert_eq!(found.duration, 42);
 }
 
 #[test]
@@ -272,11 +282,24 @@ proptest! {
             .collect();
         for choice in [RouteChoice::AnyOrder, RouteChoice::TwoBends] {
             let problem = Problem::new(&fabric, &demands, Slicing::Free, choice).unwrap();
-            let balanced = balance(&problem);
-            prop_assert!(balanced.bound <= balanced.load);
-            let fixed = problem.with_routes(&balanced.routes);
-            prop_assert!(u64::from(classic_bound(&fixed)) > balanced.bound);
+            let bound = load_bound(&problem);
             let found = search(&fabric, &problem, 1, 500);
+            let chosen: Vec<usize> = found.placements.iter().map(|placement| placement.route as usize).collect();
+            let random = |draw: u32| -> Vec<usize> {
+                let route = |(job, of): (usize, &Job)| {
+                    let routes = of.routes.len() as u32;
+                    draw_below(seed, job as u32, Purpose::Search, draw.into(), routes) as usize
+                };
+                problem.jobs().iter().enumerate().map(route).collect()
+            };
+            for routes in (0..50).map(random).chain([chosen]) {
+                let mut loads = vec![0; problem.resources()];
+                for (job, &route) in problem.jobs().iter().zip(&routes) {
+                    job.routes[route].uses.iter().for_each(|held| loads[held.resource as usize] += 3);
+                }
+                prop_assert!(loads.into_iter().max() >= Some(bound));
+                prop_assert!(u64::from(classic_bound(&problem.with_routes(&routes))) > bound);
+            }
             let packets = planned_packets(&demands, Slicing::Free, &problem, &found.placements);
             prop_assert_eq!(verify(&fabric, &packets), Ok(found.duration.into()));
         }

@@ -8,7 +8,9 @@ use crate::traffic::{Purpose, draw};
 /// the more the nearer that is to the target, and far more beyond. What is left, its slack, lets its
 /// users start in `slack + 1` phases modulo their length; a job costs the more the fewer phases all
 /// its resources allow together. Loads alone are no guide: a busy link in the middle of many long
-/// routes cannot be used early or late. A step takes a move of the budget.
+/// routes cannot be used early or late. At last, every pair of jobs that share a resource has a cost:
+/// such jobs keep each other from nearly two lengths of starts, however many links they share, so
+/// routes are better shared for long by few than for short by many. A step takes a move of the budget.
 pub(super) fn assign(
     problem: &Problem,
     target: u32,
@@ -52,6 +54,12 @@ pub(super) fn assign(
 /// Cost of a resource that is as full as the target allows.
 const UNIT: i64 = 1 << 16;
 
+/// Cost of a pair of jobs that share a resource.
+const PAIR: i64 = UNIT * 3 / 16;
+
+/// Pairs of more jobs than this are not counted.
+const MOST_PAIRED: usize = 4_096;
+
 /// A number with roughly the exponential distribution of mean 1, linear between its octaves.
 fn exponential(random: u64) -> f64 {
     let random = random | 1;
@@ -90,6 +98,10 @@ struct Assignment<'p> {
     cost_of_rest: Vec<i64>,
     /// Cost of a job by the number of its phases.
     cost_of_phases: Vec<i64>,
+    /// How many uses each pair of jobs shares; empty if there are too many jobs.
+    shared: Vec<u16>,
+    /// Pairs of jobs that share a resource.
+    pairs: i64,
     /// Jobs seen in the change with this number.
     seen: Vec<u64>,
     changes: u64,
@@ -130,6 +142,8 @@ impl<'p> Assignment<'p> {
             job_costs: vec![0; jobs],
             cost_of_rest,
             cost_of_phases,
+            shared: vec![0; if jobs <= MOST_PAIRED { jobs * jobs } else { 0 }],
+            pairs: 0,
             seen: vec![0; jobs],
             changes: 0,
             affected: Vec::new(),
@@ -156,6 +170,7 @@ impl<'p> Assignment<'p> {
         let held = route.uses[held];
         let tail = route.span - held.offset - length;
         let user = User { job: job as u32, head: held.offset, tail, length };
+        self.share(job, held.resource, true);
         self.users[held.resource as usize].push(user);
     }
 
@@ -165,6 +180,25 @@ impl<'p> Assignment<'p> {
         if let Some(index) = users.iter().position(|user| user.job == job as u32 && user.head == held.offset)
         {
             users.swap_remove(index);
+            self.share(job, held.resource, false);
+        }
+    }
+
+    /// Counts a job as one that shares a resource with its users, or no longer.
+    fn share(&mut self, job: usize, resource: u32, more: bool) {
+        if self.shared.is_empty() {
+            return;
+        }
+        for user in &self.users[resource as usize] {
+            let other = user.job as usize;
+            if other == job {
+                continue;
+            }
+            let shared = &mut self.shared[job.min(other) * self.routes.len() + job.max(other)];
+            let before = *shared;
+            // Only many slices over many common links reach the end; the cost is then a guess.
+            *shared = if more { before.saturating_add(1) } else { before.saturating_sub(1) };
+            self.pairs += i64::from(*shared > 0) - i64::from(before > 0);
         }
     }
 
@@ -210,6 +244,7 @@ impl<'p> Assignment<'p> {
         self.old_costs.clear();
         self.affected.clear();
         let problem = self.problem;
+        let pairs = self.pairs;
         let old = std::mem::replace(&mut self.routes[job], route);
         let (before, after) = (&problem.jobs()[job].routes[old], &problem.jobs()[job].routes[route]);
         for held in differences(before, after) {
@@ -223,7 +258,7 @@ impl<'p> Assignment<'p> {
             self.old_states.push((resource, self.states[resource as usize]));
         }
         self.touch(job as u32);
-        let mut change = 0;
+        let mut change = (self.pairs - pairs) * PAIR;
         for index in 0..self.old_states.len() {
             let resource = self.old_states[index].0;
             let (old, new) = (self.states[resource as usize], self.state_of(resource));
@@ -288,6 +323,7 @@ mod tests {
         schedule::{Demand, RouteChoice, Slicing, classic_bound, lower_bound},
         traffic::Pattern,
     };
+    use std::collections::HashSet;
 
     fn rotation(choice: RouteChoice) -> Problem {
         let shape = Shape::torus(&[16, 16]).unwrap();
@@ -318,10 +354,22 @@ mod tests {
         let problem = rotation(RouteChoice::TwoBends);
         let mut kept = Assignment::new(&problem, 80);
         let cost = |search: &Assignment| -> i64 {
-            search.states.iter().map(|state| state.cost).chain(search.job_costs.iter().copied()).sum()
+            let single = search.states.iter().map(|state| state.cost).chain(search.job_costs.iter().copied());
+            // Pairs are counted here by looking at every two jobs.
+            let resources: Vec<HashSet<u32>> = search
+                .routes
+                .iter()
+                .zip(problem.jobs())
+                .map(|(&route, job)| job.routes[route].uses.iter().map(|held| held.resource).collect())
+                .collect();
+            let meets = |one: usize, other: usize| !resources[one].is_disjoint(&resources[other]);
+            let jobs = resources.len();
+            let pairs =
+                (0..jobs).map(|one| (0..one).filter(|&other| meets(one, other)).count()).sum::<usize>();
+            single.sum::<i64>() + PAIR * pairs as i64
         };
         let mut expected = cost(&kept);
-        for step in 0..2_000 {
+        for step in 0..300 {
             let random = draw(5, 0, Purpose::Search, step);
             let job = (random >> 32) as usize % 256;
             let (old, choices) = (kept.routes[job], problem.jobs()[job].routes.len());
@@ -332,7 +380,7 @@ mod tests {
                 expected += change;
             }
             assert_eq!(cost(&kept), expected);
-            if step % 100 == 0 {
+            if step % 30 == 0 {
                 let mut anew = Assignment::new(&problem, 80);
                 for (job, &route) in kept.routes.iter().enumerate() {
                     anew.change(job, route);

@@ -20,7 +20,8 @@ use crate::{
 /// allowed. Attempts at shorter and shorter durations follow: routes are [assigned](assign) so that
 /// links keep slack and agree about phases, their starts are searched with these routes kept, and
 /// from there on jobs may change their routes too. Attempts are made in turn in quotients by groups
-/// of several sizes: a large group makes a small problem, but leaves few choices of routes.
+/// of several sizes: a large group makes a small problem, but leaves few choices of routes. Small
+/// problems are also searched as they are.
 pub(super) fn search_jointly(
     fabric: &Fabric,
     problem: &Problem,
@@ -30,6 +31,7 @@ pub(super) fn search_jointly(
     on_progress: &mut dyn FnMut(Progress),
 ) -> Vec<Placement> {
     const GROUPS: [usize; 2] = [8, 2];
+    const SMALL: usize = 128;
     let best = greedy(problem);
     let mut state = Joint { duration: duration_of(problem, &best), bound, best, on_progress };
     state.in_dimension_order(fabric, problem, seed, budget);
@@ -47,6 +49,10 @@ pub(super) fn search_jointly(
             }
         }
         views.extend(smaller.into_iter().map(|quotient| view(Some(quotient))));
+        // The shortest schedules need not be symmetric.
+        if problem.jobs().len() <= SMALL {
+            views.push(view(None));
+        }
     }
     let mut number = 0;
     while state.duration > bound && budget.moves > 0 {

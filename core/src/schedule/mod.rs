@@ -7,7 +7,6 @@
 
 mod aligned;
 mod assign;
-mod balance;
 mod bounds;
 mod busy;
 mod candidates;
@@ -20,6 +19,7 @@ pub mod genetic;
 mod greedy;
 mod group;
 mod joint;
+mod load;
 mod neighbours;
 mod operations;
 mod plan;
@@ -33,7 +33,6 @@ mod timeline;
 mod verify;
 
 pub use aligned::staircases;
-pub use balance::{Balance, balance, load_bound};
 pub use bounds::{classic_bound, distance_bound, lower_bound};
 pub use candidates::candidates;
 pub use dependent::{Dependencies, chain_bound, tighten};
@@ -41,6 +40,7 @@ pub use domains::{Contention, Domains};
 pub use ejection::Budget;
 pub use greedy::{duration_of, greedy};
 pub use group::Group;
+pub use load::load_bound;
 pub use operations::Operation;
 pub use plan::{PlannedPacket, packet_list, planned_packets};
 pub use problem::{Demand, Job, Problem, Route, ScheduleError, Slicing, Use};
