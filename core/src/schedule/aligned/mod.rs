@@ -325,7 +325,7 @@ mod tests {
     fn rings_of_one_slot_are_nearly_filled() {
         // Sizes, packet length, moves, and the longest duration allowed.
         let cases: [(&[u32], u32, u64, u64); 4] = [
-            (&[8, 8], 8, 200_000, 590),
+            (&[8, 8], 8, 500_000, 570),
             (&[4, 4], 4, 20_000, 75),
             (&[5, 5], 5, 20_000, 152),
             (&[12, 6], 6, 1, 760),

@@ -7,13 +7,14 @@
 //! turns from one side to the other and back loses the length of a packet. Good schedules let every
 //! node stay on a side for many packets, while the diagonals on each side suit each other's distances.
 
+mod ports;
 mod quadrants;
 mod search;
 mod state;
 
 use super::{Joined, follow};
 use crate::{
-    fabric::{Direction, Fabric, LinkId, Shape, Sign, common_divisor},
+    fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign, common_divisor},
     schedule::{Budget, Demand, Problem},
 };
 use quadrants::{Division, Exchange, is_minus};
@@ -68,13 +69,7 @@ fn search<const LINES: usize>(
     let shape = fabric.shape();
     let length = problem.jobs().first()?.length;
     let divisions: Vec<Division> = (0..DIVISIONS)
-        .map(|number| {
-            let mut division = Division::new(shape, lines, length, seed.wrapping_add(number << 32));
-            for exchange in &mut division.exchanges {
-                exchange.turn = 2 * number as u32 % lines;
-            }
-            division
-        })
+        .map(|number| Division::new(shape, lines, length, seed.wrapping_add(number << 32)))
         .collect();
     let mut found: Vec<[Search<LINES>; 2]> = divisions
         .iter()
@@ -88,30 +83,61 @@ fn search<const LINES: usize>(
         for trial in 0..TRIALS {
             // There has to be one schedule, at least.
             if number + trial == 0 || may_go_on(budget) {
-                searches.iter_mut().for_each(|search| search.attempt(budget));
+                for search in searches.iter_mut() {
+                    search.attempt(budget);
+                }
             }
         }
     }
     let complete = (0..found.len()).filter_map(|number| Some((end(&found[number])?, number)));
-    let (_, best) = complete.min()?;
-    let mut searches = found.swap_remove(best);
+    let (_, chosen) = complete.min()?;
+    let division = &divisions[chosen];
+    let mut searches = found.swap_remove(chosen);
+    let join = |searches: &[Search<LINES>; 2]| -> Option<Schedule> {
+        let mut schedule = Joined::new(fabric, problem);
+        for (epoch, search) in searches.iter().enumerate() {
+            let packets = packets(&division.exchanges[epoch], &search.best);
+            // Any even turn of the diagonals keeps the exchange; some begin sooner behind the one before.
+            let own = (0..lines)
+                .filter(|turn| epoch > 0 && turn.is_multiple_of(2) || *turn == 0)
+                .map(|turned| placed(fabric, division, demands, epoch, lines, turned, &packets));
+            let own = own.min_by_key(|own| schedule.shift(own))?;
+            schedule.append(own);
+        }
+        schedule.starts.into_iter().collect()
+    };
+    let mut best = join(&searches)?;
     for _ in 0..MOST_ATTEMPTS {
-        if may_go_on(budget) {
-            searches.iter_mut().for_each(|search| search.attempt(budget));
+        for epoch in 0..2 {
+            // Equally long schedules differ in how well they join.
+            if may_go_on(budget) && searches[epoch].attempt(budget) {
+                let other = join(&searches)?;
+                if last_arrival(&other) < last_arrival(&best) {
+                    best = other;
+                }
+            }
         }
     }
-    let division = &divisions[best];
-    let mut schedule = Joined::new(fabric, problem);
-    for (epoch, search) in searches.iter().enumerate() {
-        let packets = packets(&division.exchanges[epoch], &search.best);
-        // Any even turn of the diagonals keeps the exchange; some begin sooner behind the one before.
-        let own = (0..lines)
-            .filter(|turn| epoch > 0 && turn.is_multiple_of(2) || *turn == 0)
-            .map(|turned| placed(fabric, division, demands, epoch, lines, turned, &packets));
-        let own = own.min_by_key(|own| schedule.shift(own))?;
-        schedule.append(own);
-    }
-    schedule.starts.into_iter().collect()
+    Some(best)
+}
+
+/// Start and path of every packet.
+type Schedule = Vec<(u32, Vec<LinkId>)>;
+
+/// When the last packet arrives.
+fn last_arrival(schedule: &Schedule) -> u32 {
+    schedule.iter().map(|(start, path)| start + path.len() as u32).max().unwrap_or(0)
+}
+
+/// The diagonal of a node in an epoch.
+fn diagonal(shape: &Shape, lines: u32, epoch: usize, node: NodeId) -> u32 {
+    let [x, y] = [0, 1].map(|dimension| shape.coordinate(node, dimension) % lines);
+    (x + if is_minus(epoch, 0, 1) { lines - y } else { y }) % lines
+}
+
+/// The direction of the packets of an epoch and side in a dimension.
+fn heading(epoch: usize, side: usize, dimension: usize) -> Direction {
+    Direction::new(dimension, if is_minus(epoch, side, dimension) { Sign::Minus } else { Sign::Plus })
 }
 
 /// Start and dimensions of the hops of a packet, by side, diagonal and number.
@@ -182,13 +208,9 @@ fn placed(
         let Some(place) = division.place(shape, demand).filter(|place| place.epoch == epoch) else {
             continue;
         };
-        let [x, y] = [0, 1].map(|dimension| shape.coordinate(demand.source, dimension) % lines);
-        let line = (x + if is_minus(epoch, 0, 1) { lines - y } else { y } + turned) % lines;
+        let line = (diagonal(shape, lines, epoch, demand.source) + turned) % lines;
         let (start, way) = &packets[place.side][line as usize][place.number];
-        let direction = |&dimension: &u8| {
-            let minus = is_minus(epoch, place.side, dimension.into());
-            Direction::new(dimension.into(), if minus { Sign::Minus } else { Sign::Plus }).index() as u32
-        };
+        let direction = |&dimension: &u8| heading(epoch, place.side, dimension.into()).index() as u32;
         let way: Vec<u32> = way.iter().map(direction).collect();
         own.push((job, *start, follow(fabric, demand.source, &way)));
     }

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 ///
 /// The diagonal of a node is the sum of its coordinates (or their difference, in the second epoch);
 /// hops of the forward side lead one diagonal up, those of the backward side one down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
     /// Number of diagonals, and cycles between two passages of a slot.
     pub lines: u32,
     /// Flits of a packet.
     pub length: u32,
-    /// The backward slots pass diagonal `turn - time` when the forward ones pass `time`.
+    /// The backward slots pass diagonal `turn - time` when the forward ones pass `time`: at the same
+    /// time at half of `turn` and, of an even number of diagonals, at the opposite one.
     pub turn: u32,
     /// Per side and class of diagonals: the hops per dimension of each packet.
     pub hops: [Vec<Vec<[u8; 2]>>; 2],
@@ -29,6 +30,13 @@ impl Exchange {
         let time = time % self.lines;
         let line = if side == 0 { time } else { (self.turn + self.lines - time) % self.lines };
         line as usize
+    }
+
+    /// The diagonal some hops further on a side.
+    pub fn after(&self, side: usize, line: usize, hops: u32) -> usize {
+        let hops = (hops % self.lines) as usize;
+        let lines = self.lines as usize;
+        (line + if side == 0 { hops } else { lines - hops }) % lines
     }
 
     /// What a node of a diagonal sends on a side.
@@ -86,7 +94,7 @@ impl Division {
         let random = |count: u64, purpose, below: usize| {
             draw_below(seed, purpose, Purpose::Search, count, below as u32) as usize
         };
-        let mut loads = Loads::default();
+        let mut loads = Loads { classes: classes as usize, sums: BTreeMap::new() };
         let mut chosen: Vec<(usize, usize)> = items.iter().map(|item| item.options[0]).collect();
         for (item, &option) in items.iter().zip(&chosen) {
             loads.change(item, option, 1);
@@ -130,6 +138,12 @@ impl Division {
             list.push(item.hops);
             exchanges[epoch].work[side] += lines / classes * item.hops.map(u32::from).iter().sum::<u32>();
         }
+        // Ports that need not wait when they change sides go to the class with more packets.
+        for exchange in &mut exchanges {
+            if classes == 2 && exchange.number(1) > exchange.number(0) {
+                exchange.turn = 2;
+            }
+        }
         Self { classes, places, exchanges }
     }
 
@@ -164,8 +178,8 @@ pub(super) fn is_minus(epoch: usize, side: usize, dimension: usize) -> bool {
 }
 
 /// Sums whose squares are to be small, with their weights.
-#[derive(Default)]
 struct Loads {
+    classes: usize,
     sums: BTreeMap<(u8, usize, usize, usize, usize), i64>,
 }
 
@@ -174,12 +188,20 @@ impl Loads {
     fn change(&mut self, item: &Item, (epoch, side): (usize, usize), sign: i64) -> i64 {
         let [x, y] = item.hops.map(i64::from);
         let length = (x + y) as usize;
+        // The class of the destination; there may be one class only.
+        let other = if self.classes == 2 { (item.class + length) % 2 } else { 0 };
         let changes = [
             ((0, epoch, side, 0, 0), x, 4),
             ((0, epoch, side, 1, 0), y, 4),
             ((1, epoch, item.class, 0, 0), 1, 4),
             ((2, epoch, item.class, side, 0), 1, 2),
             ((3, epoch, item.class, side, length), 1, 2),
+            ((4, epoch, 0, 0, 0), 1, 8),
+            ((5, epoch, other, 0, 0), 1, 4),
+            ((6, epoch, other, side, 0), 1, 2),
+            // If one class has to have a packet more, then at both kinds of ports.
+            ((7, epoch, item.class, 0, 0), 1, -1),
+            ((7, epoch, other, 0, 0), 1, -1),
         ];
         let mut growth = 0;
         for (key, amount, weight) in changes {

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// States that are kept of those at the same time.
-const WIDTH: usize = 150;
+const WIDTH: usize = 200;
 /// The same in the first beam once the budget is spent.
 const HURRIED: usize = 12;
 /// Attempts from the beginning; later ones start from a state of the best schedule.
@@ -36,19 +36,19 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
         let work = exchange.work[0].max(exchange.work[1]) / 2 + exchange.length * busiest;
         // Long enough for any beam to find room.
         let horizon = (4 * work + 4 * exchange.lines).min(u32::from(u16::MAX) / 2) as u16;
-        let manner = Manner { seed, idle: 8, lost: 16, uneven: 1, noise: 32 };
+        let manner = Manner { seed, idle: 8, lost: 16, uneven: 1, near: 8, reach: 16, rigid: 2, noise: 32 };
         let (best, kept, layers) = (Vec::new(), Vec::new(), Vec::new());
         Self { exchange, seed, attempts: 0, horizon, manner, best, kept, layers }
     }
 
     /// When the last packet of the best schedule has arrived; `None` before there is one.
     pub fn end(&self) -> Option<u16> {
-        self.best.last().map(|state| state.time)
+        self.best.last().map(|state| state.last)
     }
 
-    /// One more beam. Four kept states take a move; the first beam is never broken off, but becomes
-    /// narrow.
-    pub fn attempt(&mut self, budget: &mut Budget) {
+    /// One more beam; whether it led to a schedule that is not worse. Four kept states take a move; the
+    /// first beam is never broken off, but becomes narrow.
+    pub fn attempt(&mut self, budget: &mut Budget) -> bool {
         let count = self.attempts;
         self.attempts += 1;
         let random = |purpose, below: usize| {
@@ -57,25 +57,28 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
         let mut manner = self.manner;
         manner.seed = draw(self.seed, 0, Purpose::Search, count);
         if count > 0 && count.is_multiple_of(2) {
-            manner.idle = [2, 4, 8, 16][random(1, 4)];
+            manner.idle = [2, 8, 16, 32][random(1, 4)];
             manner.lost = [8, 12, 16, 24][random(2, 4)];
             manner.uneven = [0, 1, 2, 3][random(3, 4)];
             manner.noise = [16, 32, 48, 64][random(4, 4)];
+            manner.near = [4, 8, 12, 16][random(7, 4)];
+            manner.reach = [8, 12, 16, 20][random(8, 4)];
         }
         let cut = match self.best.len() {
             0 => 0,
             _ if count < FRESH => 0,
-            // Rather late than early: the end is where most is lost, and soon done.
-            states => random(5, states).max(random(6, states) * (count % 2) as usize),
+            // The end can seldom be better than the states long before it allow.
+            states => random(5, states),
         };
         let first = self.best.is_empty();
         let from = match self.best.get(cut) {
             Some(state) => state.clone(),
             None => State::start(self.exchange),
         };
-        if let Some(last) = self.beam(from, &manner, first, budget) {
+        let found = self.beam(from, &manner, first, budget);
+        if let Some(last) = found {
             self.manner = manner;
-            self.horizon = self.kept[last].time;
+            self.horizon = self.kept[last].last;
             let mut path = Vec::new();
             let mut at = last as u32;
             while let Some(state) = self.kept.get(at as usize) {
@@ -85,6 +88,7 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
             self.best.truncate(cut);
             self.best.extend(path.into_iter().rev());
         }
+        found.is_some()
     }
 
     /// The complete schedule that is found first, as the number of its last state; at equal times the
@@ -100,8 +104,9 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
         self.layers.iter_mut().for_each(Vec::clear);
         self.layers.resize_with(2 * (self.horizon as usize + 1), Vec::new);
         from.parent = u32::MAX;
+        from.forget();
         let start = from.layer();
-        self.layers[start].push(from);
+        self.layers.get_mut(start)?.push(from);
         for layer in start..self.layers.len() {
             let mut states = std::mem::take(&mut self.layers[layer]);
             if states.is_empty() {
@@ -115,8 +120,10 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
             let width = if over { HURRIED } else { WIDTH };
             let keyed = states.iter().zip(0..).map(|(state, number)| (state.key(), number));
             let mut order: Vec<((i32, u64), u32)> = keyed.collect();
+            // The best of those that are as good as equal.
+            order.sort_unstable_by_key(|&((score, key), number)| (key, score, number));
+            order.dedup_by_key(|entry| entry.0.1);
             order.sort_unstable();
-            order.dedup_by_key(|entry| entry.0);
             order.truncate(width);
             budget.moves = budget.moves.saturating_sub(1 + order.len() as u64 / 4);
             for (_, index) in order {

@@ -1,4 +1,4 @@
-use super::quadrants::Exchange;
+use super::{ports::last_start, quadrants::Exchange};
 use crate::traffic::{Purpose, draw};
 
 /// What a search prefers: all weights are in 16ths of an idle hop.
@@ -8,12 +8,26 @@ pub(super) struct Manner {
     pub seed: u64,
     /// Weight of every hop for which a lane is empty.
     pub idle: i32,
-    /// Weight of every cycle that an injection port has lost.
+    /// Weight of every cycle that an injection port has lost, or will lose by changing sides.
     pub lost: i32,
     /// Weight of the squares of those, in 16ths of the other weights.
     pub uneven: i32,
+    /// Weight of the squares of the cycles by which a port comes too close to the horizon, likewise.
+    pub near: i32,
+    /// How many cycles before the horizon that is.
+    pub reach: i32,
+    /// Weight of unequal hops of packets that wait: later they fit less often.
+    pub rigid: i32,
     /// Largest random part.
     pub noise: u32,
+}
+
+impl Manner {
+    /// Cost of a port that is through so many cycles before the horizon; `None` if it is late.
+    fn nearness(&self, spare: i32) -> Option<i32> {
+        let short = (self.reach - spare).max(0);
+        (spare >= 0).then_some(self.near * short * short / 16)
+    }
 }
 
 /// How a state came from the one before.
@@ -39,6 +53,13 @@ pub(super) struct State<const LINES: usize> {
     leaving: [u64; LINES],
     /// Per diagonal, from when on the injection port is free.
     entry: [u16; LINES],
+    /// The same of the ejection port, as far as it is known.
+    exit: [u16; LINES],
+    /// Packets that have not arrived, by side and diagonal.
+    due: [[u8; LINES]; 2],
+    /// What the injection and ejection ports cost, by diagonal, and bits of those to be weighed anew.
+    costs: [[i32; LINES]; 2],
+    changed: [u32; 2],
     /// Per side, the hops left of the packet that is on its way while a lane is free.
     pub lone: [[u8; 2]; 2],
     /// Per side, when a lane is free.
@@ -46,6 +67,10 @@ pub(super) struct State<const LINES: usize> {
     /// Per side, hops for which a lane was empty.
     idle: [u16; 2],
     left: u16,
+    /// Sum over the packets sent of the differences between their hops per dimension.
+    rigid: i32,
+    /// When the last packet so far has arrived.
+    pub last: u16,
     /// When the next lane is free.
     pub time: u16,
     /// Number in the list of kept states.
@@ -54,7 +79,7 @@ pub(super) struct State<const LINES: usize> {
     score: i32,
     /// Tells states apart that differ in what may follow.
     key: u64,
-    /// Exclusive or of a random number per packet sent.
+    /// Sum of a random number per packet sent, the same for equal numbers of hops.
     waiting_key: u64,
 }
 
@@ -68,10 +93,16 @@ impl<const LINES: usize> State<LINES> {
             waiting: [[0; LINES]; 2],
             leaving: [0; LINES],
             entry: [0; LINES],
+            exit: [0; LINES],
+            due: [[0; LINES]; 2],
+            costs: [[0; LINES]; 2],
+            changed: [u32::MAX; 2],
             lone: [[0; 2]; 2],
             next: [0; 2],
             idle: [0; 2],
             left: 0,
+            rigid: 0,
+            last: 0,
             time: 0,
             parent: u32::MAX,
             step: Step { side: 0, packet: None, along: 0 },
@@ -84,6 +115,9 @@ impl<const LINES: usize> State<LINES> {
                 let number = exchange.packets(side, line).len();
                 state.waiting[side][line] = if number == 0 { 0 } else { u64::MAX >> (64 - number) };
                 state.left += number as u16;
+                for hops in exchange.packets(side, line) {
+                    state.due[side][exchange.after(side, line, u32::from(hops[0] + hops[1]))] += 1;
+                }
             }
         }
         state
@@ -102,6 +136,11 @@ impl<const LINES: usize> State<LINES> {
     /// Two per cycle: the forward side first.
     pub fn layer(&self) -> usize {
         2 * self.time as usize + self.side()
+    }
+
+    /// Weighs all ports anew, for another manner or horizon.
+    pub fn forget(&mut self) {
+        self.changed = [u32::MAX; 2];
     }
 
     /// Best first; equal states have equal keys.
@@ -129,9 +168,12 @@ impl<const LINES: usize> State<LINES> {
             let mut next = self.clone();
             next.waiting[side][line] ^= 1 << packet;
             next.left -= 1;
+            next.changed[0] |= 1 << line;
             next.entry[line] = time + exchange.length as u16;
-            let index = (side * LINES + line) as u64 * 64 + u64::from(packet);
-            next.waiting_key ^= draw(0, 0, Purpose::Search, index);
+            next.rigid += i32::from(a.abs_diff(b));
+            // Packets with equally many hops are as good as each other, but for the lanes.
+            let index = (side * LINES + line) as u64 * 64 + u64::from(hops);
+            next.waiting_key = next.waiting_key.wrapping_add(draw(0, 0, Purpose::Search, index));
             next.step = Step { side: side as u8, packet: Some(packet as u8), along: 0 };
             if rest == 0 {
                 next.lone[side] = [a, b];
@@ -185,6 +227,11 @@ impl<const LINES: usize> State<LINES> {
         let free = self.may_leave(exchange, side, hops);
         let line = exchange.line(side, u32::from(self.time) + u32::from(hops));
         self.leaving[line] |= flits(exchange) << hops;
+        self.due[side][line] -= 1;
+        self.changed[1] |= 1 << line;
+        let end = self.time + u16::from(hops);
+        self.exit[line] = self.exit[line].max(end + exchange.length as u16);
+        self.last = self.last.max(end);
         free
     }
 
@@ -204,7 +251,10 @@ impl<const LINES: usize> State<LINES> {
             self.leaving.iter_mut().for_each(|taken| *taken = taken.checked_shr(passed).unwrap_or(0));
             self.time = time;
         }
-        let mut score = 0;
+        if self.last > horizon {
+            return None;
+        }
+        let mut score = -manner.rigid * self.rigid;
         for side in 0..2 {
             if u32::from(self.idle[side]) + exchange.work[side] > 2 * u32::from(horizon) {
                 return None;
@@ -213,16 +263,17 @@ impl<const LINES: usize> State<LINES> {
         }
         let mut key = self.waiting_key;
         for line in 0..exchange.lines as usize {
-            let left = self.waiting[0][line].count_ones() + self.waiting[1][line].count_ones();
-            let entry = u32::from(self.entry[line].max(self.time));
-            if left > 0 && entry + exchange.length * (left - 1) >= u32::from(horizon) {
-                return None;
+            // A port that waits comes to be later.
+            if self.changed[0] >> line & 1 == 1 || self.entry[line] < self.time {
+                self.costs[0][line] = self.injection_cost(exchange, manner, horizon, line)?;
             }
-            let sent = exchange.number(line) as u32 - left;
-            let lost = entry as i32 - (exchange.length * sent) as i32;
-            score += manner.lost * lost + manner.uneven * lost * lost / 16;
-            key = stirred(key ^ u64::from(entry) ^ (self.leaving[line] << 16));
+            if self.changed[1] >> line & 1 == 1 || self.exit[line] <= self.time {
+                self.costs[1][line] = self.ejection_cost(exchange, manner, horizon, line)?;
+            }
+            score += self.costs[0][line] + self.costs[1][line];
+            key = stirred(key ^ u64::from(self.entry[line].max(self.time)) ^ (self.leaving[line] << 16));
         }
+        self.changed = [0; 2];
         for side in 0..2 {
             let [x, y] = self.lone[side].map(u64::from);
             key = stirred(key ^ x << 32 ^ y << 16 ^ u64::from(self.next[side]));
@@ -231,6 +282,33 @@ impl<const LINES: usize> State<LINES> {
         let random = draw(manner.seed, 0, Purpose::Search, key) >> 33;
         self.score = score + (random % u64::from(manner.noise)) as i32;
         Some(self)
+    }
+}
+
+/// Costs of ports; `None` if one is too late.
+impl<const LINES: usize> State<LINES> {
+    fn injection_cost(&self, exchange: &Exchange, manner: &Manner, horizon: u16, line: usize) -> Option<i32> {
+        let left = [0, 1].map(|side| self.waiting[side][line].count_ones());
+        let (mut end, mut before) = (i32::from(self.entry[line]), exchange.number(line) as i32);
+        let mut cost = 0;
+        if left != [0, 0] {
+            let free_from = self.entry[line].max(self.time);
+            end = last_start(exchange, line, free_from.into(), left) as i32;
+            before -= 1;
+            // The last one makes a hop at least.
+            cost = manner.nearness(i32::from(horizon) - 1 - end)?;
+        }
+        let lost = end - exchange.lines as i32 * before;
+        Some(cost + manner.lost * lost + manner.uneven * lost * lost / 16)
+    }
+
+    fn ejection_cost(&self, exchange: &Exchange, manner: &Manner, horizon: u16, line: usize) -> Option<i32> {
+        let due = [0, 1].map(|side| u32::from(self.due[side][line]));
+        if due == [0, 0] {
+            return Some(0);
+        }
+        let free_from = self.exit[line].max(self.time + 1);
+        manner.nearness(i32::from(horizon) - last_start(exchange, line, free_from.into(), due) as i32)
     }
 }
 
