@@ -1,4 +1,4 @@
-use super::{Budget, Problem, Route, crowding::rotated};
+use super::{Budget, Problem, Route, choice::options, crowding::rotated};
 use crate::traffic::{Purpose, draw};
 
 /// Chooses one route per job so that little speaks against a schedule of `target` cycles.
@@ -8,9 +8,10 @@ use crate::traffic::{Purpose, draw};
 /// the more the nearer that is to the target, and far more beyond. What is left, its slack, lets its
 /// users start in `slack + 1` phases modulo their length; a job costs the more the fewer phases all
 /// its resources allow together. Loads alone are no guide: a busy link in the middle of many long
-/// routes cannot be used early or late. At last, every pair of jobs that share a resource has a cost:
-/// such jobs keep each other from nearly two lengths of starts, however many links they share, so
-/// routes are better shared for long by few than for short by many. A step takes a move of the budget.
+/// routes cannot be used early or late. Where there are many routes, every pair of jobs that share a
+/// resource has a cost at last: such jobs keep each other from nearly two lengths of starts, however
+/// many links they share, so routes are better shared for long by few than for short by many. A step
+/// takes a move of the budget.
 pub(super) fn assign(
     problem: &Problem,
     target: u32,
@@ -57,8 +58,10 @@ const UNIT: i64 = 1 << 16;
 /// Cost of a pair of jobs that share a resource.
 const PAIR: i64 = UNIT * 3 / 16;
 
-/// Pairs of more jobs than this are not counted.
+/// Pairs are counted in problems of up to so many jobs,
 const MOST_PAIRED: usize = 4_096;
+/// with more routes per job than this: among few, loads are what can be chosen.
+const FEW_ROUTES: usize = 3;
 
 /// A number with roughly the exponential distribution of mean 1, linear between its octaves.
 fn exponential(random: u64) -> f64 {
@@ -98,7 +101,7 @@ struct Assignment<'p> {
     cost_of_rest: Vec<i64>,
     /// Cost of a job by the number of its phases.
     cost_of_phases: Vec<i64>,
-    /// How many uses each pair of jobs shares; empty if there are too many jobs.
+    /// How many uses each pair of jobs shares; empty if pairs do not count.
     shared: Vec<u16>,
     /// Pairs of jobs that share a resource.
     pairs: i64,
@@ -131,6 +134,7 @@ impl<'p> Assignment<'p> {
             cost_of_phases[phases] = cost_of_phases[phases + 1] + 3 * UNIT / (10 * phases as i64);
         }
         cost_of_phases[0] = if length == 0 { 0 } else { 2 * UNIT };
+        let paired = jobs <= MOST_PAIRED && options(problem) > FEW_ROUTES * jobs;
         let mut this = Self {
             problem,
             target,
@@ -142,7 +146,7 @@ impl<'p> Assignment<'p> {
             job_costs: vec![0; jobs],
             cost_of_rest,
             cost_of_phases,
-            shared: vec![0; if jobs <= MOST_PAIRED { jobs * jobs } else { 0 }],
+            shared: vec![0; if paired { jobs * jobs } else { 0 }],
             pairs: 0,
             seen: vec![0; jobs],
             changes: 0,

@@ -30,6 +30,9 @@ pub(super) struct Manner {
     pub newest_first: bool,
     /// Moves between two compactions.
     pub period: u64,
+    /// Whether equally good starts are taken from the side to which the next compaction goes, and an
+    /// ejected job may return at once; otherwise they are drawn, and it may not.
+    pub orderly: bool,
 }
 
 /// The ejection search at one target duration, which can be continued.
@@ -132,7 +135,9 @@ impl<'p> Ejection<'p> {
                 self.make_heavier(job);
             }
             for &victim in &victims {
-                if let Some(old) = self.timeline.remove(victim as usize) {
+                if let Some(old) = self.timeline.remove(victim as usize)
+                    && !self.manner.orderly
+                {
                     self.tabu[victim as usize] = (old, self.moves + 1 + (random & 3));
                 }
                 self.unplaced.push(victim);
@@ -184,7 +189,13 @@ impl<'p> Ejection<'p> {
             }
         }
         // Only a banned start may be left.
-        if ties.is_empty() { banned } else { ties[(random >> 8) as u32 as usize % ties.len()] }
+        let chosen = match (self.manner.orderly, self.rightward) {
+            (true, false) => ties.iter().min_by_key(|placement| placement.start),
+            (true, true) => ties.iter().max_by_key(|placement| placement.start),
+            _ if ties.is_empty() => None,
+            _ => ties.get((random >> 8) as u32 as usize % ties.len()),
+        };
+        chosen.copied().unwrap_or(banned)
     }
 
     /// Moves every job to its earliest (or latest) free start, in the order of the starts, and

@@ -169,6 +169,7 @@ impl Search<'_> {
                 seed: self.seed.wrapping_mul(1_000_003).wrapping_add(attempt),
                 newest_first: attempt.is_multiple_of(2) && jobs < 1000,
                 period: if attempt % 4 < 2 { 100 } else { 300 }.max(jobs / 2),
+                orderly: false,
             };
             let moves = (10_000 + 30 * jobs) << (attempt / 2).max(round).min(20);
             let problem = self.problem;
