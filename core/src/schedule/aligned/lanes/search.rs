@@ -134,9 +134,9 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
                     return Some(number as usize);
                 }
                 let layers = &mut self.layers;
-                state.expand(self.exchange, manner, self.horizon, &mut |mut next| {
+                state.expand(self.exchange, manner, self.horizon, &mut |next| {
                     next.parent = number;
-                    layers[next.layer()].push(next);
+                    layers[next.layer()].push(next.clone());
                 });
             }
             states.clear();

@@ -149,13 +149,19 @@ impl<const LINES: usize> State<LINES> {
     }
 
     /// Gives every state that may follow within a horizon.
-    pub fn expand(&self, exchange: &Exchange, manner: &Manner, horizon: u16, found: &mut impl FnMut(Self)) {
+    pub fn expand(
+        &self,
+        exchange: &Exchange,
+        manner: &Manner,
+        horizon: u16,
+        found: &mut impl FnMut(&mut Self),
+    ) {
         let (side, time) = (self.side(), self.time);
         let line = exchange.line(side, time.into());
         let [x, y] = self.lone[side];
         let rest = x + y;
-        let mut give = |state: Self| {
-            if let Some(state) = state.judged(exchange, manner, horizon) {
+        let mut give = |state: &mut Self| {
+            if state.judge(exchange, manner, horizon).is_some() {
                 found(state);
             }
         };
@@ -165,6 +171,14 @@ impl<const LINES: usize> State<LINES> {
             waiting &= waiting - 1;
             let [a, b] = exchange.packets(side, line)[packet as usize];
             let hops = a + b;
+            // The first to end leaves hops to the other one in both dimensions.
+            let shared = if hops < rest { b <= x && a <= y } else { hops > rest && y <= a && x <= b };
+            let (first, last) = (hops.min(rest), hops.max(rest));
+            if rest > 0
+                && !(shared && self.may_leave(exchange, side, first) && self.may_leave(exchange, side, last))
+            {
+                continue;
+            }
             let mut next = self.clone();
             next.waiting[side][line] ^= 1 << packet;
             next.left -= 1;
@@ -180,15 +194,10 @@ impl<const LINES: usize> State<LINES> {
                 next.alone(exchange, side, &mut give);
                 continue;
             }
-            // The first to end leaves hops to the other one in both dimensions.
-            let shared = if hops < rest { b <= x && a <= y } else { hops > rest && y <= a && x <= b };
-            if shared {
-                next.lone[side] = if hops < rest { [x - b, y - a] } else { [a - y, b - x] };
-                let (first, last) = (hops.min(rest), hops.max(rest));
-                if next.leaves(exchange, side, first) && next.may_leave(exchange, side, last) {
-                    next.next[side] = time + u16::from(first);
-                    give(next);
-                }
+            next.lone[side] = if hops < rest { [x - b, y - a] } else { [a - y, b - x] };
+            next.next[side] = time + u16::from(first);
+            if next.leaves(exchange, side, first) && next.may_leave(exchange, side, last) {
+                give(&mut next);
             }
         }
         let mut next = self.clone();
@@ -197,16 +206,16 @@ impl<const LINES: usize> State<LINES> {
             next.alone(exchange, side, &mut give);
         } else if self.waiting[side] == [0; LINES] {
             next.next[side] = DONE;
-            give(next);
+            give(&mut next);
         } else {
             next.idle[side] += 2;
             next.next[side] = time + 1;
-            give(next);
+            give(&mut next);
         }
     }
 
     /// One hop of the only packet on its way.
-    fn alone(mut self, exchange: &Exchange, side: usize, give: &mut impl FnMut(Self)) {
+    fn alone(mut self, exchange: &Exchange, side: usize, give: &mut impl FnMut(&mut Self)) {
         let hops = self.lone[side];
         self.idle[side] += 1;
         self.next[side] = self.time + 1;
@@ -218,7 +227,7 @@ impl<const LINES: usize> State<LINES> {
                 let mut next = self.clone();
                 next.lone[side][along] -= 1;
                 next.step.along = along as u8;
-                give(next);
+                give(&mut next);
             }
         }
     }
@@ -241,7 +250,7 @@ impl<const LINES: usize> State<LINES> {
     }
 
     /// Goes on to the next free lane and weighs what was lost; `None` if the rest no longer fits.
-    fn judged(mut self, exchange: &Exchange, manner: &Manner, horizon: u16) -> Option<Self> {
+    fn judge(&mut self, exchange: &Exchange, manner: &Manner, horizon: u16) -> Option<()> {
         let time = self.next[0].min(self.next[1]);
         if time != DONE {
             if time > horizon {
@@ -281,7 +290,7 @@ impl<const LINES: usize> State<LINES> {
         self.key = key;
         let random = draw(manner.seed, 0, Purpose::Search, key) >> 33;
         self.score = score + (random % u64::from(manner.noise)) as i32;
-        Some(self)
+        Some(())
     }
 }
 
