@@ -233,9 +233,9 @@ def _best_of(
     """The better of two searches where one over all minimal routes would take long to get anywhere."""
     if routes != "minimal" or not exact or not large:
         return search(routes, 1.0, exact)
-    # Routes in any order of the dimensions are few, and all of them are minimal.
-    few = search("any-order", 0.5, True)
-    best = search(routes, 0.5, not few["interrupted"])
+    # Routes in any order of the dimensions are few, soon searched, and all of them are minimal.
+    few = search("any-order", 0.3, True)
+    best = search(routes, 0.7, not few["interrupted"])
     if best["duration"] <= few["duration"]:
         return best
     stopped = few["stopped"] or best["stopped"]
