@@ -1,4 +1,4 @@
-use super::{Budget, Problem, Route, choice::options, crowding::rotated};
+use super::{Budget, Problem, Route, choice::has_many_routes, crowding::rotated};
 use crate::traffic::{Purpose, draw};
 
 /// Chooses one route per job so that little speaks against a schedule of `target` cycles.
@@ -58,10 +58,8 @@ const UNIT: i64 = 1 << 16;
 /// Cost of a pair of jobs that share a resource.
 const PAIR: i64 = UNIT * 3 / 16;
 
-/// Pairs are counted in problems of up to so many jobs,
+/// Pairs are counted in problems of up to so many jobs.
 const MOST_PAIRED: usize = 4_096;
-/// with more routes per job than this: among few, loads are what can be chosen.
-const FEW_ROUTES: usize = 3;
 
 /// A number with roughly the exponential distribution of mean 1, linear between its octaves.
 fn exponential(random: u64) -> f64 {
@@ -134,7 +132,7 @@ impl<'p> Assignment<'p> {
             cost_of_phases[phases] = cost_of_phases[phases + 1] + 3 * UNIT / (10 * phases as i64);
         }
         cost_of_phases[0] = if length == 0 { 0 } else { 2 * UNIT };
-        let paired = jobs <= MOST_PAIRED && options(problem) > FEW_ROUTES * jobs;
+        let paired = jobs <= MOST_PAIRED && has_many_routes(problem);
         let mut this = Self {
             problem,
             target,

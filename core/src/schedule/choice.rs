@@ -10,6 +10,12 @@ pub(super) fn options(problem: &Problem) -> usize {
     problem.jobs().iter().map(|job| job.routes.len()).sum()
 }
 
+/// Whether jobs have more than a few routes: among few, loads are what can be chosen.
+pub(super) fn has_many_routes(problem: &Problem) -> bool {
+    const FEW: usize = 3;
+    options(problem) > FEW * problem.jobs().len()
+}
+
 /// The routes among which one joint search may choose: all, or few per job.
 pub(super) struct Choice<'a> {
     problem: Cow<'a, Problem>,

@@ -1,7 +1,7 @@
 use super::{
     Budget, Contention, Domains, Placement, Problem, Progress, Quotient,
     assign::assign,
-    choice::{Choice, MOST_OPTIONS, options},
+    choice::{Choice, MOST_OPTIONS, has_many_routes, options},
     duration_of,
     ejection::{Ejection, Manner},
     greedy, lower_bound,
@@ -151,7 +151,7 @@ impl Joint<'_> {
                 aim.target = duration_of(fixed, &found);
                 found.into_iter().map(Some).collect()
             }),
-            Some(fixed) => match self.with_fixed(fixed, &aim, options > 3 * jobs, budget) {
+            Some(fixed) => match self.with_fixed(fixed, &aim, has_many_routes(problem), budget) {
                 None => return false,
                 partial => partial,
             },

@@ -134,7 +134,7 @@ def search(
         network._core,
         make_destinations(network, collective, seed),
         _case(collective, genes),
-        _settings(settings, seed) | {"averages": averages},
+        _settings(settings, seed, averages=averages),
         threads,
         (lambda done: progress(done, settings.generations)) if progress else None,
     )
@@ -221,8 +221,8 @@ def _case(collective: Collective, genes: str | Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _settings(settings: GeneticSettings, seed: int) -> dict[str, Any]:
-    return {**settings.model_dump(), "seed": seed, "averages": False}
+def _settings(settings: GeneticSettings, seed: int, *, averages: bool = False) -> dict[str, Any]:
+    return {**settings.model_dump(), "seed": seed, "averages": averages}
 
 
 def _plain(chromosome: Chromosome) -> dict[str, Any]:
