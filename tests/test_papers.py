@@ -120,7 +120,8 @@ def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.Captur
     assert len(published) == 12
     assert published["brev", "C05"] == 162
     assert published["bcmp", "C01"] == 94
-    assert run([*table, "--column", "C11"]) == 2
+    assert run([*table, "--column", "C11", "--out", str(tmp_path / "new")]) == 2
+    assert not (tmp_path / "new").exists()
     assert "columns: 'C11' is unknown; they are C00, C01" in capsys.readouterr().err
     assert run(["papers", "run", "cup-stacking-2022/table-2", "--column", "C05"]) == 2
     assert "cup-stacking-2022/table-2 has none to choose" in capsys.readouterr().err

@@ -59,7 +59,7 @@ def run(
 
     Example: flitloom papers run cup-stacking-2022/table-2 --json
     """
-    find(identifier)
+    find(identifier, column or ())
     folder = out or (Path() if "/figure" in identifier else None)
     if out is not None:
         make_folder(out)

@@ -13,6 +13,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
@@ -49,17 +50,23 @@ def identifiers() -> list[str]:
     return [_identifier(module) for module in MODULES]
 
 
-def find(identifier: str) -> ModuleType:
+def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
     """The module that reproduces a table or figure.
 
     Raises
     ------
     SpecError
-        There is none of that name.
+        There is none of that name, or it has no such columns to choose.
     """
-    for module in MODULES:
-        if _identifier(module) == identifier:
-            return import_module(f"flitloom.papers.{module}")
+    for name in MODULES:
+        if _identifier(name) == identifier:
+            module = import_module(f"flitloom.papers.{name}")
+            known = getattr(module, "SEARCHED_COLUMNS", ())
+            for column in columns:
+                if column not in known:
+                    hint = f"they are {', '.join(known)}" if known else f"{identifier} has none to choose"
+                    raise SpecError(f"columns: {column!r} is unknown; {hint}")
+            return module
     raise SpecError(f"papers: there is no {identifier!r}; there are {', '.join(identifiers())}")
 
 
@@ -69,16 +76,10 @@ def reproduce(identifier: str, context: Context | None = None) -> Report:
     Raises
     ------
     SpecError
-        There is none of that name, or it has no such column to choose.
+        There is none of that name, or it has no such columns to choose.
     """
-    module = find(identifier)
     context = context or Context()
-    columns = getattr(module, "SEARCHED_COLUMNS", ())
-    for name in context.columns:
-        if name not in columns:
-            known = f"they are {', '.join(columns)}" if columns else f"{identifier} has none to choose"
-            raise SpecError(f"columns: {name!r} is unknown; {known}")
-    report = module.reproduce(context)
+    report = find(identifier, context.columns).reproduce(context)
     assert isinstance(report, Report)
     return report
 
