@@ -2,13 +2,14 @@ use crate::{
     fabric::Fabric,
     router::{RouterConfig, RouterError},
 };
+use std::sync::Arc;
 use thiserror::Error;
 
-/// A fabric with its routers, checked once and never changed.
+/// A fabric with its routers, checked once and never changed. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Network {
-    fabric: Fabric,
-    router: RouterConfig,
+    fabric: Arc<Fabric>,
+    router: Arc<RouterConfig>,
 }
 
 impl Network {
@@ -18,7 +19,7 @@ impl Network {
     /// A router parameter is out of range.
     pub fn new(fabric: Fabric, router: RouterConfig) -> Result<Self, NetworkError> {
         router.check(fabric.shape())?;
-        Ok(Self { fabric, router })
+        Ok(Self { fabric: Arc::new(fabric), router: Arc::new(router) })
     }
 
     /// What exists.

@@ -1,5 +1,6 @@
 use super::{Destinations, Packet, Purpose, WorkloadError, draw};
 use crate::fabric::NodeId;
+use std::sync::Arc;
 
 /// Entries of the table of waiting times; longer waits are drawn piecewise (they have no memory).
 const TABLE: usize = 4096;
@@ -21,12 +22,12 @@ const TABLE: usize = 4096;
 /// ```
 #[derive(Clone, Debug)]
 pub struct OpenLoad {
-    destinations: Destinations,
+    destinations: Arc<Destinations>,
     length: u32,
     cycles: u64,
     seed: u64,
     /// `survival[k]` is the probability (of 2^64) that the next packet is more than `k` cycles away.
-    survival: Vec<u64>,
+    survival: Arc<[u64]>,
 }
 
 impl OpenLoad {
@@ -60,7 +61,7 @@ impl OpenLoad {
                 Some(*left)
             })
             .collect();
-        Ok(Self { destinations, length, cycles, seed, survival })
+        Ok(Self { destinations: Arc::new(destinations), length, cycles, seed, survival })
     }
 
     /// Cycles in which packets are generated.

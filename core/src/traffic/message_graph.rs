@@ -9,7 +9,10 @@ pub use progress::GraphProgress;
 
 use super::Routes;
 use crate::fabric::NodeId;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
 use thiserror::Error;
 
 /// What an operation does.
@@ -53,7 +56,7 @@ pub struct Operation {
 pub type RouteOfPair = HashMap<(NodeId, NodeId), usize>;
 
 /// Operations of all ranks, checked: every message has a sender and a receiver, and no operation
-/// requires itself.
+/// requires itself. Clones share them.
 ///
 /// ```
 /// use flitloom_core::traffic::{MessageGraph, Operation, OperationKind::{Receive, Send}};
@@ -71,14 +74,14 @@ pub type RouteOfPair = HashMap<(NodeId, NodeId), usize>;
 /// ```
 #[derive(Clone, Debug)]
 pub struct MessageGraph {
-    operations: Vec<Operation>,
+    operations: Arc<[Operation]>,
     /// First operation of every rank, and their number.
-    first: Vec<u32>,
-    nodes: Vec<NodeId>,
+    first: Arc<[u32]>,
+    nodes: Arc<[NodeId]>,
     packet_payload: u32,
     /// Per operation: the receive of a send.
-    partner: Vec<u32>,
-    routes: Option<(Routes, RouteOfPair)>,
+    partner: Arc<[u32]>,
+    routes: Option<(Arc<Routes>, Arc<RouteOfPair>)>,
 }
 
 impl MessageGraph {
@@ -110,12 +113,13 @@ impl MessageGraph {
         }
         let partner = match_messages(&ranks, &first)?;
         let operations = ranks.into_iter().flatten().collect();
+        let (first, nodes, partner) = (first.into(), nodes.into(), partner.into());
         Ok(Self { operations, first, nodes, packet_payload, partner, routes: None })
     }
 
     /// Gives routes for pairs of nodes; other pairs use dimension order.
     pub fn with_routes(self, routes: Routes, pairs: RouteOfPair) -> Self {
-        Self { routes: Some((routes, pairs)), ..self }
+        Self { routes: Some((Arc::new(routes), Arc::new(pairs))), ..self }
     }
 
     /// Number of ranks.
@@ -152,7 +156,7 @@ impl MessageGraph {
     }
 
     /// The given routes.
-    pub fn routes(&self) -> Option<&Routes> {
+    pub fn routes(&self) -> Option<&Arc<Routes>> {
         self.routes.as_ref().map(|(routes, _)| routes)
     }
 

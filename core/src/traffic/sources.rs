@@ -1,24 +1,26 @@
-use super::{GraphError, GraphProgress, Packet, Workload};
+use super::{GraphError, GraphProgress, Packet, Routes, Workload};
 use crate::fabric::NodeId;
+use std::sync::Arc;
 
 /// Hands out the packets of a workload, node by node in their order, without storing those of a
 /// load: an unbounded source queue in constant space.
 #[derive(Clone, Debug)]
-pub struct Sources<'a> {
-    workload: &'a Workload,
+pub struct Sources {
+    workload: Workload,
     taken: Vec<u64>,
     next_start: Vec<u64>,
-    graph: Option<GraphProgress<'a>>,
+    graph: Option<GraphProgress>,
 }
 
-impl<'a> Sources<'a> {
+impl Sources {
     /// The sources at cycle 0.
-    pub fn new(workload: &'a Workload, nodes: usize) -> Self {
+    pub fn new(workload: &Workload, nodes: usize) -> Self {
         let graph = match workload {
             Workload::Graph(graph) => Some(GraphProgress::new(graph, nodes)),
             _ => None,
         };
-        let mut sources = Self { workload, taken: vec![0; nodes], next_start: vec![0; nodes], graph };
+        let mut sources =
+            Self { workload: workload.clone(), taken: vec![0; nodes], next_start: vec![0; nodes], graph };
         for node in 0..nodes as NodeId {
             sources.next_start[node as usize] = sources.start_after(node, 0, 0);
         }
@@ -42,7 +44,7 @@ impl<'a> Sources<'a> {
         if start == u64::MAX {
             return None;
         }
-        let packet = match self.workload {
+        let packet = match &self.workload {
             Workload::Packets(list) => list.of(node)[number as usize],
             Workload::Load(load) => Packet {
                 destination: load.destinations().of(node, number),
@@ -57,22 +59,22 @@ impl<'a> Sources<'a> {
         Some((number, packet))
     }
 
-    /// Where the route of a packet begins in [`steps`](Self::steps), and its first channel; `None`
+    /// Where the route of a packet begins in its [`steps`](Routes::steps), and its first channel; `None`
     /// for dimension order.
     pub fn route(&self, node: NodeId, number: u64) -> Option<(u32, u8)> {
-        match self.workload {
+        match &self.workload {
             Workload::Packets(list) => list.routes().map(|routes| routes.start(list.index(node, number))),
             Workload::Graph(graph) => graph.route(node, self.graph.as_ref()?.destination(node)?),
             Workload::Load(_) => None,
         }
     }
 
-    /// Direction indices of all given routes.
-    pub fn steps(&self) -> &'a [u8] {
-        match self.workload {
-            Workload::Packets(list) => list.routes().map_or(&[], |routes| routes.steps()),
-            Workload::Graph(graph) => graph.routes().map_or(&[], |routes| routes.steps()),
-            Workload::Load(_) => &[],
+    /// All given routes.
+    pub fn routes(&self) -> Option<Arc<Routes>> {
+        match &self.workload {
+            Workload::Packets(list) => list.routes().cloned(),
+            Workload::Graph(graph) => graph.routes().cloned(),
+            Workload::Load(_) => None,
         }
     }
 
@@ -111,7 +113,7 @@ impl<'a> Sources<'a> {
     }
 
     fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {
-        let start = match self.workload {
+        let start = match &self.workload {
             Workload::Packets(list) => list.of(node).get(number as usize).map(|packet| packet.start),
             Workload::Load(load) => load.start(node, number, from),
             Workload::Graph(_) => self.graph.as_ref().map(|graph| graph.next_start(node)),

@@ -1,5 +1,6 @@
 use super::{GraphError, MessageGraph, OpenLoad, Routes};
 use crate::fabric::NodeId;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// One packet a node has to send.
@@ -16,12 +17,12 @@ pub struct Packet {
 }
 
 /// A fixed list of packets per node, in the order in which the node sends them. A packet waits for
-/// its predecessors even if its own start time has come.
+/// its predecessors even if its own start time has come. Clones share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketList {
-    first: Vec<u32>,
-    packets: Vec<Packet>,
-    routes: Option<Routes>,
+    first: Arc<[u32]>,
+    packets: Arc<[Packet]>,
+    routes: Option<Arc<Routes>>,
 }
 
 impl PacketList {
@@ -37,12 +38,12 @@ impl PacketList {
     where
         I: IntoIterator<Item = Packet>,
     {
-        let mut list = Self { first: vec![0], ..Self::default() };
+        let (mut first, mut all) = (vec![0], Vec::new());
         for packets in nodes {
-            list.packets.extend(packets);
-            list.first.push(list.packets.len() as u32);
+            all.extend(packets);
+            first.push(all.len() as u32);
         }
-        list
+        Self { first: first.into(), packets: all.into(), routes: None }
     }
 
     /// Gives every packet its own route, in the order of [`iter`](Self::iter).
@@ -54,11 +55,11 @@ impl PacketList {
         if given != needed {
             return Err(WorkloadError::Routes { given, needed });
         }
-        Ok(Self { routes: Some(routes), ..self })
+        Ok(Self { routes: Some(Arc::new(routes)), ..self })
     }
 
     /// The routes of all packets, if they were given.
-    pub fn routes(&self) -> Option<&Routes> {
+    pub fn routes(&self) -> Option<&Arc<Routes>> {
         self.routes.as_ref()
     }
 
@@ -94,7 +95,7 @@ impl PacketList {
     }
 }
 
-/// Everything the nodes send.
+/// Everything the nodes send. Clones share what they hold, so that every run can own its workload.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Workload {

@@ -9,25 +9,28 @@ use super::{
 use crate::{
     engine::{Network, Outcome, SimulationError, fingerprint, lateness},
     probe::{Flit, Probe},
-    traffic::{Sources, WorkloadError},
+    traffic::{Routes, Sources, WorkloadError},
 };
-use std::{cmp::Reverse, sync::atomic::Ordering};
+use std::{
+    cmp::Reverse,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// Cycles between two looks at the interrupt flag, and for local deadlocks.
 const CHECK_EVERY: u64 = 4096;
 
 /// A simulation under way.
-pub(super) struct Run<'a, const SHIFT: u32, const BASIC: bool> {
-    network: &'a Network,
-    layout: &'a Layout,
-    state: State<'a>,
+pub(super) struct Run<const SHIFT: u32, const BASIC: bool> {
+    network: Network,
+    layout: Arc<Layout>,
+    state: State,
     cycle: u64,
     outcome: Outcome,
 }
 
-impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
-    pub fn new(network: &'a Network, layout: &'a Layout, sources: Sources<'a>, longest: u32) -> Self {
-        let state = State::new(layout, sources, longest);
+impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
+    pub fn new(network: Network, layout: Arc<Layout>, sources: Sources, longest: u32) -> Self {
+        let state = State::new(&layout, sources, longest);
         Self { network, layout, state, cycle: 0, outcome: Outcome::default() }
     }
 
@@ -46,7 +49,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                 if options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                     return Err(SimulationError::Interrupted(self.cycle));
                 }
-                deadlock::check(self.network, self.layout, &self.state, self.cycle)?;
+                deadlock::check(&self.network, &self.layout, &self.state, self.cycle)?;
             }
             let mut changed = self.top_up(options);
             let asked = if P::ARBITRATION { self.state.channels.requested.clone() } else { Vec::new() };
@@ -57,8 +60,8 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             self.select_channels();
             if P::ARBITRATION {
                 let State { channels, packets, moves, .. } = &self.state;
-                observe::queue_selections(self.layout, channels, packets, &asked, self.cycle, probe);
-                observe::channel_selections(self.layout, channels, packets, moves, self.cycle, probe);
+                observe::queue_selections(&self.layout, channels, packets, &asked, self.cycle, probe);
+                observe::channel_selections(&self.layout, channels, packets, moves, self.cycle, probe);
             }
             if changed || !self.state.moves.is_empty() || self.state.on_links > 0 {
                 if options.reinitialise_slices || options.interlock_slices {
@@ -74,7 +77,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
                 self.check_interlocked()?;
                 break;
             } else {
-                return Err(deadlock::report(self.network, self.layout, &self.state, self.cycle));
+                return Err(deadlock::report(&self.network, &self.layout, &self.state, self.cycle));
             }
         }
         self.outcome.cycles = match options.stop_at {
@@ -129,7 +132,8 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             feed.left -= 1;
             self.state.feeds[node] = feed;
             self.state.inside += 1;
-            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout, self.state.steps);
+            let mut channels =
+                self.state.channels.as_mut::<SHIFT, BASIC>(&self.layout, steps_of(&self.state.routes));
             channels.reserve_feed(queue);
             channels.arrive(queue, flit, &mut self.state.packets);
             any = true;
@@ -172,7 +176,8 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
 
     /// Step 2: every requested output channel without owner gets one; true if any did.
     fn select_queues(&mut self) -> bool {
-        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(self.layout, self.state.steps);
+        let mut channels =
+            self.state.channels.as_mut::<SHIFT, BASIC>(&self.layout, steps_of(&self.state.routes));
         let mut any = false;
         // Bubbles may refuse everybody; such a request stays.
         let mut refused = 0;
@@ -190,7 +195,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
 
     /// Step 3: every output port that can send chooses a channel.
     fn select_channels(&mut self) {
-        let (layout, state) = (self.layout, &mut self.state);
+        let (layout, state) = (&*self.layout, &mut self.state);
         let (rows, choices) = (&mut state.rows[..], &layout.choices[..]);
         let channels = layout.channels;
         state.moves.clear();
@@ -212,7 +217,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
     }
 
     fn report_blocked<P: Probe>(&self, probe: &mut P) {
-        let (layout, state) = (self.layout, &self.state);
+        let (layout, state) = (&*self.layout, &self.state);
         let directions = layout.ports - 1;
         for index in 0..state.rows.len() {
             let (node, port) = (index / layout.ports, index % layout.ports);
@@ -226,7 +231,7 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
     /// Step 4 with the rules that act when a node receives a packet.
     fn move_and_receive<P: Probe>(&mut self, options: &Options, probe: &mut P) {
         let mut nodes = std::mem::take(&mut self.state.receivers);
-        observe::receivers(self.layout, &self.state.channels, &self.state.moves, &mut nodes);
+        observe::receivers(&self.layout, &self.state.channels, &self.state.moves, &mut nodes);
         self.move_flits(probe);
         for &node in &nodes {
             let node = node as usize;
@@ -261,10 +266,10 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
     /// Step 4: the selected flits move. Everything was decided before, and no flit arrives in a
     /// queue that could have sent without it, so the order of the moves does not matter.
     fn move_flits<P: Probe>(&mut self, probe: &mut P) {
-        let layout = self.layout;
+        let layout = &*self.layout;
         let moves = std::mem::take(&mut self.state.moves);
         let mut hops = 0;
-        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout, self.state.steps);
+        let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout, steps_of(&self.state.routes));
         let first_feed = layout.feed(0);
         for &output in &moves {
             let Taken { flit, queue, upstream, behind } = channels.take(output, &mut self.state.packets);
@@ -323,7 +328,8 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
         self.outcome.flit_hops += hops;
         self.state.moves = moves;
         if !BASIC && layout.latency > 1 {
-            let mut channels = self.state.channels.as_mut::<SHIFT, BASIC>(layout, self.state.steps);
+            let mut channels =
+                self.state.channels.as_mut::<SHIFT, BASIC>(layout, steps_of(&self.state.routes));
             let due = &mut self.state.wheel[(self.cycle % layout.latency as u64) as usize];
             self.state.on_links -= due.len() as u64;
             for (queue, flit) in due.drain(..) {
@@ -331,6 +337,11 @@ impl<'a, const SHIFT: u32, const BASIC: bool> Run<'a, SHIFT, BASIC> {
             }
         }
     }
+}
+
+/// Direction indices of all given routes.
+fn steps_of(routes: &Option<Arc<Routes>>) -> &[u8] {
+    routes.as_ref().map_or(&[], |routes| routes.steps())
 }
 
 fn describe(packets: &[PacketState], flit: BufferedFlit) -> Flit {

@@ -22,7 +22,7 @@ pub(super) fn check(
 ) -> Result<(), SimulationError> {
     let router = network.router();
     let enough = router.channels >= RouterConfig::channels_needed(network.fabric().shape());
-    if state.steps.is_empty() && (enough || layout.bubble) {
+    if state.routes.is_none() && (enough || layout.bubble) {
         return Ok(());
     }
     let moving = can_move(layout, state);

@@ -20,7 +20,7 @@ use crate::{
 };
 use cycle::Run;
 use layout::Layout;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// When a simulation ends other than by delivering everything.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,15 +79,15 @@ pub fn simulate<P: Probe>(
 
 /// A network prepared for simulations.
 #[derive(Clone, Debug)]
-pub struct General<'a> {
-    network: &'a Network,
-    layout: Layout,
+pub struct General {
+    network: Network,
+    layout: Arc<Layout>,
 }
 
-impl<'a> General<'a> {
+impl General {
     /// Prepares a network.
-    pub fn new(network: &'a Network) -> Self {
-        Self { network, layout: Layout::new(network) }
+    pub fn new(network: &Network) -> Self {
+        Self { network: network.clone(), layout: Arc::new(Layout::new(network)) }
     }
 
     /// Replaces the arbitration settings of all routers; the rest of the preparation stays.
@@ -109,7 +109,11 @@ impl<'a> General<'a> {
     pub fn set_arbitration(&mut self, arbitration: &Arbitration) -> Result<(), SimulationError> {
         let router = self.network.router();
         arbitration.check(self.network.fabric().shape(), router.channels).map_err(RouterError::from)?;
-        self.layout.set_arbitration(arbitration, router.channels, self.network.fabric().shape());
+        Arc::make_mut(&mut self.layout).set_arbitration(
+            arbitration,
+            router.channels,
+            self.network.fabric().shape(),
+        );
         Ok(())
     }
 
@@ -118,7 +122,8 @@ impl<'a> General<'a> {
     /// # Panics
     /// The port does not exist.
     pub fn set_scheme(&mut self, node: NodeId, port: usize, scheme: ChannelScheme) {
-        self.layout.set_scheme(node as usize * self.layout.ports + port, scheme);
+        let port = node as usize * self.layout.ports + port;
+        Arc::make_mut(&mut self.layout).set_scheme(port, scheme);
     }
 
     /// Changes the port list of one output channel; `list` is a permutation of the input ports.
@@ -127,7 +132,7 @@ impl<'a> General<'a> {
     /// The channel does not exist, or the list is not of the right length.
     pub fn set_port_list(&mut self, output: OutputChannel, list: &[u8]) {
         let port = output.node as usize * self.layout.ports + usize::from(output.port);
-        self.layout.set_port_list(port, usize::from(output.channel), list);
+        Arc::make_mut(&mut self.layout).set_port_list(port, usize::from(output.channel), list);
     }
 
     /// Simulates a workload from an empty network; see [`simulate`].
@@ -142,21 +147,13 @@ impl<'a> General<'a> {
     ) -> Result<Outcome, SimulationError> {
         let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
-        let layout = &self.layout;
+        let (network, layout) = (self.network.clone(), self.layout.clone());
         let basic = !layout.cut_through && layout.latency == 1 && layout.ring_shift == layout::BASIC_RING;
-        match (self.layout.channel_shift, basic) {
-            (2, true) => {
-                Run::<2, true>::new(self.network, &self.layout, sources, longest).until(options, probe)
-            }
-            (2, false) => {
-                Run::<2, false>::new(self.network, &self.layout, sources, longest).until(options, probe)
-            }
-            (_, true) => {
-                Run::<3, true>::new(self.network, &self.layout, sources, longest).until(options, probe)
-            }
-            (_, false) => {
-                Run::<3, false>::new(self.network, &self.layout, sources, longest).until(options, probe)
-            }
+        match (layout.channel_shift, basic) {
+            (2, true) => Run::<2, true>::new(network, layout, sources, longest).until(options, probe),
+            (2, false) => Run::<2, false>::new(network, layout, sources, longest).until(options, probe),
+            (_, true) => Run::<3, true>::new(network, layout, sources, longest).until(options, probe),
+            (_, false) => Run::<3, false>::new(network, layout, sources, longest).until(options, probe),
         }
     }
 
@@ -188,7 +185,7 @@ impl<'a> General<'a> {
         if needed > u64::from(buffer) {
             return Err(SimulationError::PacketTooLong { buffer, flow_control, needed, length: longest });
         }
-        reach::check(self.network, workload)?;
+        reach::check(&self.network, workload)?;
         Ok(longest)
     }
 }

@@ -2,8 +2,12 @@ use super::{
     channels::{BufferedFlit, Channels, HEAD, TAIL},
     layout::{Layout, NONE},
 };
-use crate::{fabric::NodeId, probe::Flit, traffic::Sources};
-use std::{cmp::Reverse, collections::BinaryHeap};
+use crate::{
+    fabric::NodeId,
+    probe::Flit,
+    traffic::{Routes, Sources},
+};
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 /// A packet somewhere in the network.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +47,7 @@ pub(super) struct Feed {
 }
 
 /// Everything that changes while a network runs.
-pub(super) struct State<'a> {
+pub(super) struct State {
     pub channels: Channels,
     /// Per output port: row of [`Layout::choices`] that stands for the channel used last.
     pub rows: Vec<u16>,
@@ -54,9 +58,9 @@ pub(super) struct State<'a> {
     pub feeding: Vec<u64>,
     /// Nodes that wait for the start of their next packet.
     pub wakes: BinaryHeap<Reverse<(u64, u32)>>,
-    pub sources: Sources<'a>,
-    /// Direction indices of all given routes.
-    pub steps: &'a [u8],
+    pub sources: Sources,
+    /// All given routes.
+    pub routes: Option<Arc<Routes>>,
     /// Flits on links of a latency above one, by arrival cycle modulo the latency.
     pub wheel: Vec<Vec<(u32, BufferedFlit)>>,
     pub on_links: u64,
@@ -70,8 +74,8 @@ pub(super) struct State<'a> {
     received: Vec<u64>,
 }
 
-impl<'a> State<'a> {
-    pub fn new(layout: &Layout, sources: Sources<'a>, longest: u32) -> Self {
+impl State {
+    pub fn new(layout: &Layout, sources: Sources, longest: u32) -> Self {
         let ports = layout.nodes * layout.ports;
         let mut state = Self {
             channels: Channels::new(layout, longest),
@@ -81,7 +85,7 @@ impl<'a> State<'a> {
             feeds: vec![Feed { slot: NONE, left: 0 }; layout.nodes],
             feeding: vec![0; layout.nodes.div_ceil(64)],
             wakes: BinaryHeap::new(),
-            steps: sources.steps(),
+            routes: sources.routes(),
             sources,
             wheel: vec![Vec::new(); layout.latency],
             on_links: 0,

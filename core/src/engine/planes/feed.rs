@@ -72,8 +72,8 @@ fn put<V: Vector>(plane: &mut V, word: usize, bit: usize, value: u64) {
 }
 
 /// All nodes of all copies.
-pub struct Feed<'w> {
-    workload: &'w Workload,
+pub struct Feed {
+    workload: Workload,
     x: Axis,
     y: Axis,
     nodes: usize,
@@ -101,15 +101,15 @@ pub struct Feed<'w> {
     pub log: Vec<Loaded>,
 }
 
-impl<'w> Feed<'w> {
+impl Feed {
     /// The nodes of a tiling, before [`reset`](Self::reset).
-    pub fn new(workload: &'w Workload, tiling: &Tiling) -> Self {
+    pub fn new(workload: &Workload, tiling: &Tiling) -> Self {
         let (nodes, copies) = (tiling.nodes(), tiling.copies as usize);
         let all = nodes * copies;
         let places: Vec<u32> =
             (0..all).map(|node| tiling.place(node / nodes, (node % nodes) as NodeId)).collect();
         Self {
-            workload,
+            workload: workload.clone(),
             x: tiling.x,
             y: tiling.y,
             nodes,
@@ -234,7 +234,7 @@ impl<'w> Feed<'w> {
     #[inline(always)]
     fn start_after(&self, all: usize, from: u64) -> u64 {
         let (node, number) = ((all % self.nodes) as NodeId, self.taken[all]);
-        match self.workload {
+        match &self.workload {
             Workload::Packets(list) => {
                 let interval = self.intervals[all / self.nodes];
                 let delay = self.delays.get(all).copied().unwrap_or(0) + u64::from(number) * interval;
@@ -250,7 +250,7 @@ impl<'w> Feed<'w> {
         let index = all as usize;
         let (copy, node) = (index / self.nodes, (index % self.nodes) as NodeId);
         let (number, start) = (self.taken[index], self.next_start[index]);
-        let destination = match self.workload {
+        let destination = match &self.workload {
             Workload::Packets(list) => list.of(node)[number as usize].destination,
             Workload::Load(load) => load.destinations().of(node, number.into()),
             Workload::Graph(_) => node,

@@ -35,7 +35,7 @@ pub enum Failure {
 }
 
 /// A network in planes of one vector type; `K` planes hold the occupancy of a queue.
-pub struct Machine<'w, V: Vector, const K: usize> {
+pub struct Machine<V: Vector, const K: usize> {
     pub(super) tiling: Tiling,
     pub(super) rules: Rules,
     pub(super) length: u32,
@@ -57,7 +57,7 @@ pub struct Machine<'w, V: Vector, const K: usize> {
     pub(super) y_links: Vec<LinkRow<V>>,
     full: Vec<Full<V>>,
     events: Vec<Events<V>>,
-    pub(super) feed: Feed<'w>,
+    pub(super) feed: Feed,
     occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
     fingerprints: bool,
@@ -112,9 +112,9 @@ fn part<T>(rows: &mut [T], index: usize, each: usize) -> &mut [T] {
     &mut rows[index * each..][..each]
 }
 
-impl<'w, V: Vector, const K: usize> Machine<'w, V, K> {
+impl<V: Vector, const K: usize> Machine<V, K> {
     /// Prepares a network for a workload.
-    pub fn new(network: &Network, plan: &Plan<'w>) -> Self {
+    pub fn new(network: &Network, plan: &Plan<'_>) -> Self {
         let shape = network.fabric().shape();
         let router = network.router();
         let tiling = Tiling::new(shape, V::BITS, plan.copies);
@@ -535,19 +535,19 @@ impl Iterator for Ones<'_> {
 }
 
 /// A run, compiled for the vector's instruction set.
-struct Run<'a, 'w, V: Vector, const K: usize> {
-    machine: &'a mut Machine<'w, V, K>,
+struct Run<'a, V: Vector, const K: usize> {
+    machine: &'a mut Machine<V, K>,
     options: &'a Options<'a>,
     tags: Tags,
 }
 
 /// All blocks send; `USUAL` as in [`Machine::constants`].
-struct SendAll<'a, 'w, V: Vector, const K: usize, const USUAL: bool> {
-    machine: &'a mut Machine<'w, V, K>,
+struct SendAll<'a, V: Vector, const K: usize, const USUAL: bool> {
+    machine: &'a mut Machine<V, K>,
     cycle: u64,
 }
 
-impl<V: Vector, const K: usize, const USUAL: bool> Task for SendAll<'_, '_, V, K, USUAL> {
+impl<V: Vector, const K: usize, const USUAL: bool> Task for SendAll<'_, V, K, USUAL> {
     type Output = (bool, V);
 
     #[inline(always)]
@@ -557,11 +557,11 @@ impl<V: Vector, const K: usize, const USUAL: bool> Task for SendAll<'_, '_, V, K
 }
 
 /// All blocks receive.
-struct ReceiveAll<'a, 'w, V: Vector, const K: usize, const USUAL: bool> {
-    machine: &'a mut Machine<'w, V, K>,
+struct ReceiveAll<'a, V: Vector, const K: usize, const USUAL: bool> {
+    machine: &'a mut Machine<V, K>,
 }
 
-impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, '_, V, K, USUAL> {
+impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, V, K, USUAL> {
     type Output = ();
 
     #[inline(always)]
@@ -579,7 +579,7 @@ struct Tags {
     estimate: Option<u64>,
 }
 
-impl<V: Vector, const K: usize> Task for Run<'_, '_, V, K> {
+impl<V: Vector, const K: usize> Task for Run<'_, V, K> {
     type Output = Result<(), Failure>;
 
     #[inline(always)]
@@ -588,7 +588,7 @@ impl<V: Vector, const K: usize> Task for Run<'_, '_, V, K> {
     }
 }
 
-impl<V: Vector, const K: usize> Engine for Machine<'_, V, K> {
+impl<V: Vector, const K: usize> Engine for Machine<V, K> {
     fn run(&mut self, options: &Options) -> Result<&[Outcome], Failure> {
         // Tags are needed only for the packets under way at a stop, so they begin shortly before;
         // if packets turn out to be older than that, earlier.

@@ -289,23 +289,19 @@ impl Default for Settings {
 /// assert!(planes.run(&Default::default())?[0].duration >= 67);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Planes<'w> {
-    engine: Box<dyn Engine + 'w>,
-    network: &'w Network,
-    workload: &'w Workload,
+pub struct Planes {
+    engine: Box<dyn Engine>,
+    network: Network,
+    workload: Workload,
     ports: usize,
 }
 
-impl<'w> Planes<'w> {
+impl Planes {
     /// Prepares a network for a workload; `settings.set` falls back to the best available one.
     ///
     /// # Errors
     /// The case is not covered; see [`supports`].
-    pub fn new(
-        network: &'w Network,
-        workload: &'w Workload,
-        settings: Settings,
-    ) -> Result<Self, Unsupported> {
+    pub fn new(network: &Network, workload: &Workload, settings: Settings) -> Result<Self, Unsupported> {
         supports(network, workload)?;
         let set = settings.set.filter(|set| set.is_available());
         let set = set.unwrap_or_else(|| InstructionSet::best(network, settings.networks));
@@ -317,7 +313,7 @@ impl<'w> Planes<'w> {
             latencies: settings.latencies,
             occupation: settings.occupation,
         };
-        let engine: Box<dyn Engine + 'w> = match set {
+        let engine: Box<dyn Engine> = match set {
             InstructionSet::Word => build::<Words<1>>(network, &plan),
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => build::<vector::Avx2>(network, &plan),
@@ -327,7 +323,7 @@ impl<'w> Planes<'w> {
             InstructionSet::Avx2 | InstructionSet::Avx512 => build::<Words<1>>(network, &plan),
         };
         let ports = network.fabric().shape().directions() + 1;
-        Ok(Self { engine, network, workload, ports })
+        Ok(Self { engine, network: network.clone(), workload: workload.clone(), ports })
     }
 
     /// Networks simulated side by side.
@@ -345,7 +341,7 @@ impl<'w> Planes<'w> {
             Ok(outcomes) => Ok(outcomes),
             Err(Failure::Simulation(error)) => Err(error),
             Err(Failure::Stuck | Failure::TagsTooYoung) => {
-                general::simulate(self.network, self.workload, options, &mut NoProbe)?;
+                general::simulate(&self.network, &self.workload, options, &mut NoProbe)?;
                 Err(SimulationError::Interrupted(0))
             }
         }
@@ -384,7 +380,7 @@ impl<'w> Planes<'w> {
     }
 }
 
-fn build<'w, V: vector::Vector>(network: &Network, plan: &Plan<'w>) -> Box<dyn Engine + 'w> {
+fn build<V: vector::Vector>(network: &Network, plan: &Plan) -> Box<dyn Engine> {
     Box::new(Machine::<V, OCCUPANCY>::new(network, plan))
 }
 

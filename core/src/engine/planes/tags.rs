@@ -28,7 +28,7 @@ fn widen<T: Copy>(rows: &[T], from: usize, to: usize, empty: T) -> Vec<T> {
     groups.flat_map(|group| (0..to).map(|index| group.get(index).copied().unwrap_or(empty))).collect()
 }
 
-impl<V: Vector, const K: usize> Machine<'_, V, K> {
+impl<V: Vector, const K: usize> Machine<V, K> {
     /// Headers carry tags from now on; those already under way have none.
     #[cold]
     pub(super) fn begin_tags(&mut self) {

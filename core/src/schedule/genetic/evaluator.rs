@@ -153,8 +153,8 @@ fn duration(outcome: &Outcome, packets: u64) -> u64 {
     if outcome.packets_delivered < packets { u64::MAX } else { outcome.duration }
 }
 
-struct PlaneEvaluator<'a> {
-    planes: Planes<'a>,
+struct PlaneEvaluator {
+    planes: Planes,
     seen: Vec<Evaluation>,
     packets: u64,
     nodes: usize,
@@ -162,7 +162,7 @@ struct PlaneEvaluator<'a> {
     thickness: bool,
 }
 
-impl PlaneEvaluator<'_> {
+impl PlaneEvaluator {
     fn thickness(&self, lane: usize) -> u64 {
         (0..self.nodes * self.directions)
             .filter_map(|link| {
@@ -175,7 +175,7 @@ impl PlaneEvaluator<'_> {
     }
 }
 
-impl Evaluator for PlaneEvaluator<'_> {
+impl Evaluator for PlaneEvaluator {
     fn lanes(&self) -> usize {
         self.planes.networks()
     }
@@ -222,7 +222,7 @@ impl Evaluator for PlaneEvaluator<'_> {
 struct GeneralEvaluator<'a> {
     case: &'a Case<'a>,
     wanted: Wanted,
-    general: General<'a>,
+    general: General,
     collective: Collective,
     seen: Evaluation,
     used: ArbitrationUse,

@@ -13,8 +13,8 @@ const UNKNOWN: u64 = u64::MAX;
 /// Whatever follows from what is known is worked out at once, also for cycles still to come; only
 /// deliveries bring news.
 #[derive(Clone, Debug)]
-pub struct GraphProgress<'a> {
-    graph: &'a MessageGraph,
+pub struct GraphProgress {
+    graph: MessageGraph,
     rank_of_node: Vec<u32>,
     dependents: Vec<Vec<u32>>,
     /// Requirements of every operation that are not complete (a receive also waits for its message).
@@ -35,9 +35,9 @@ pub struct GraphProgress<'a> {
     touched: Vec<NodeId>,
 }
 
-impl<'a> GraphProgress<'a> {
+impl GraphProgress {
     /// The beginning: everything that requires nothing may start at cycle 0.
-    pub fn new(graph: &'a MessageGraph, nodes: usize) -> Self {
+    pub fn new(graph: &MessageGraph, nodes: usize) -> Self {
         let (count, ranks) = (graph.operations.len(), graph.ranks());
         let mut rank_of_node = vec![u32::MAX; nodes];
         for (rank, &node) in graph.nodes.iter().enumerate() {
@@ -46,7 +46,7 @@ impl<'a> GraphProgress<'a> {
             }
         }
         let mut progress = Self {
-            graph,
+            graph: graph.clone(),
             rank_of_node,
             dependents: vec![Vec::new(); count],
             left: vec![0; count],
