@@ -48,7 +48,7 @@ test-python: build
 test: lint test-rust test-python
 
 lock:
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
 	cargo update
 

@@ -9,39 +9,117 @@ Examples
 (4, 512)
 """
 
-from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
-from flitloom.network import Network
-from flitloom.provenance import version as _version
-from flitloom.result import Result
-from flitloom.routing import CheckReport, RouterRules, Tables, check, read_tables, route
-from flitloom.scheduling import (
-    JitterStudy,
-    Operation,
-    Plan,
-    check_plan,
-    deadlock_certificate,
-    guarded_plans,
-    read_plan,
-    schedule,
-    spread,
-    study_jitter,
-)
-from flitloom.simulation import lower_bound, run_experiment, simulate
-from flitloom.spec import (
-    Collective,
-    Experiment,
-    Load,
-    Mesh,
-    Packets,
-    Router,
-    Topology,
-    Torus,
-    TrafficMatrix,
-    read_experiment,
-)
-from flitloom.stacking import Stacking, stack
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = _version()
+if TYPE_CHECKING:
+    from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
+    from flitloom.network import Network
+    from flitloom.result import Result
+    from flitloom.routing import CheckReport, RouterRules, Tables, check, read_tables, route
+    from flitloom.scheduling import (
+        JitterStudy,
+        Operation,
+        Plan,
+        check_plan,
+        deadlock_certificate,
+        guarded_plans,
+        read_plan,
+        schedule,
+        spread,
+        study_jitter,
+    )
+    from flitloom.simulation import lower_bound, run_experiment, simulate
+    from flitloom.spec import (
+        Collective,
+        Experiment,
+        Load,
+        Mesh,
+        Packets,
+        Router,
+        Topology,
+        Torus,
+        TrafficMatrix,
+        read_experiment,
+    )
+    from flitloom.stacking import Stacking, stack
+
+    __version__: str
+
+#: Public names by the module that has them; a module is imported when one of its names is used first.
+_HOMES = {
+    "errors": (
+        "CycleLimitError",
+        "DeadlockError",
+        "FlitloomError",
+        "SpecError",
+        "UnreachableError",
+    ),
+    "network": ("Network",),
+    "result": ("Result",),
+    "routing": (
+        "CheckReport",
+        "RouterRules",
+        "Tables",
+        "check",
+        "read_tables",
+        "route",
+    ),
+    "scheduling": (
+        "JitterStudy",
+        "Operation",
+        "Plan",
+        "check_plan",
+        "deadlock_certificate",
+        "guarded_plans",
+        "read_plan",
+        "schedule",
+        "spread",
+        "study_jitter",
+    ),
+    "simulation": (
+        "lower_bound",
+        "run_experiment",
+        "simulate",
+    ),
+    "spec": (
+        "Collective",
+        "Experiment",
+        "Load",
+        "Mesh",
+        "Packets",
+        "Router",
+        "Topology",
+        "Torus",
+        "TrafficMatrix",
+        "read_experiment",
+    ),
+    "stacking": (
+        "Stacking",
+        "stack",
+    ),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a public name stands for."""
+    if name == "__version__":
+        from flitloom.provenance import version
+
+        value: Any = version()
+    elif name in _HOME:
+        value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'flitloom' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "CheckReport",

@@ -22,6 +22,10 @@ class SpecError(FlitloomError, ValueError):
     """
 
 
+class MissingExtraError(FlitloomError, ImportError):
+    """Packages that are installed only on demand are missing; the message names the extra to install."""
+
+
 class UnreachableError(FlitloomError):
     """Packets need a failed node or link.
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.result import Result
-from flitloom.scheduling.plan import Plan
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import show
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Patterned
+
+if TYPE_CHECKING:
+    from flitloom.scheduling.plan import Plan
 
 #: Cells a link-time record may have (one byte each).
 LINK_TIME_CELLS = 1 << 31
@@ -73,9 +77,13 @@ def simulate(
     >>> res.links.flits.sel(direction="+x").shape
     (16, 16)
     """
-    if isinstance(traffic, Plan):
-        network = traffic.arbitrated(network)
-        traffic = traffic.as_packets(network)
+    if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
+        # Plans are of a room above this one.
+        from flitloom.scheduling.plan import Plan
+
+        if isinstance(traffic, Plan):
+            network = traffic.arbitrated(network)
+            traffic = traffic.as_packets(network)
     if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
         raise SpecError(f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)")
     spec = Experiment(

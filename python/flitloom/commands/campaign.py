@@ -121,9 +121,12 @@ def export(
     Example: flitloom campaign export examples/campaigns/small.toml --out small.parquet
     """
     from flitloom.errors import SpecError
+    from flitloom.extras import need
     from flitloom.outputs import check_output, replacing, write_csv
 
     check_output(out, (".csv", ".parquet"), "--out")
+    if out.suffix == ".parquet":
+        need("parquet", "--out *.parquet")
     jobs, results = _open(file, store)
     rows = list(results.rows(jobs))
     if not rows:

@@ -9,9 +9,8 @@ import typer
 
 import flitloom as fl
 from flitloom.commands import screen
+from flitloom.extras import need
 from flitloom.outputs import make_folder
-from flitloom.plots.link_time import compare_link_time
-from flitloom.plots.stacking import plot_stackings
 
 PATTERNS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
 
@@ -29,6 +28,10 @@ def command(
 
     Example: flitloom demo --out demo-output
     """
+    need("plots", "the demo")
+    from flitloom.plots.link_time import compare_link_time
+    from flitloom.plots.stacking import plot_stackings
+
     make_folder(out)
     net = fl.Network(fl.Torus(16, 16))
     rows, curves = [], {}

@@ -65,9 +65,9 @@ def command(
     if loads is not None:
         check_output(loads, (".csv",), "--loads")
     if picture is not None:
-        from flitloom.plots.canvas import PICTURES
+        from flitloom.extras import check_picture
 
-        check_output(picture, PICTURES, "--picture")
+        check_picture(picture, "--picture")
     if resilience:
         _resilience(topology, rules, sample, seed, as_json)
         return

@@ -115,6 +115,7 @@ def command(
     from flitloom import provenance
     from flitloom.commands import screen
     from flitloom.errors import SpecError
+    from flitloom.extras import check_picture
     from flitloom.genetic import GeneticSettings
     from flitloom.network import Network
     from flitloom.outputs import check_output
@@ -127,7 +128,7 @@ def command(
     if out is not None:
         check_output(out, (".json",), "--out")
     if chart is not None:
-        check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+        check_picture(chart, "--chart")
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")

@@ -92,6 +92,7 @@ def command(
       flitloom simulate --plan plan.json --jitter 4 --trials 100
     """
     from flitloom.commands import screen
+    from flitloom.extras import check_picture
     from flitloom.outputs import check_output
     from flitloom.simulation import run_experiment
     from flitloom.spec.experiment import build_experiment, change, read_fields
@@ -99,7 +100,7 @@ def command(
     if out is not None:
         check_output(out, (".nc",), "--out")
     if chart is not None:
-        check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+        check_picture(chart, "--chart")
     fields = read_fields(spec) if spec is not None else {}
     traffic = options.given(
         pattern=pattern,
@@ -157,15 +158,16 @@ def command(
             **{name: _with_unit(value, units.get(name, "")) for name, value in result.summary().items()},
         }
     )
-    used = result.links.where(result.links.flits > 0)
     if result.flit_hops:
+        used = result.link_rows()
+        occupation = [row["occupation"] for row in used]
+        flits = [row["flits"] for row in used]
         screen.echo()
         screen.print_fields(
             {
-                "links used": f"{int((result.links.flits > 0).sum())} of {int(result.links.works.sum())}",
-                "occupation": f"mean {float(used.occupation.mean()):.1f}, "
-                f"longest {int(used.occupation.max())} cycles",
-                "flits per link": f"mean {float(used.flits.mean()):.1f}, most {int(used.flits.max())}",
+                "links used": f"{len(used)} of {sum(result.network._core.working_links())}",
+                "occupation": f"mean {sum(occupation) / len(used):.1f}, longest {max(occupation)} cycles",
+                "flits per link": f"mean {sum(flits) / len(used):.1f}, most {max(flits)}",
             }
         )
 

@@ -63,6 +63,7 @@ def command(
     """
     from flitloom.commands import screen
     from flitloom.errors import SpecError
+    from flitloom.extras import check_picture
     from flitloom.network import Network
     from flitloom.outputs import check_output
     from flitloom.spec import PERMUTATIONS, SCHEMES, Collective
@@ -72,7 +73,7 @@ def command(
     if out is not None:
         check_output(out, (".csv", ".nc"), "--out")
     if chart is not None:
-        check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+        check_picture(chart, "--chart")
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from flitloom.extras import PICTURES
 from flitloom.outputs import check_output, replacing
-
-#: Endings of pictures.
-PICTURES = (".png", ".pdf", ".svg")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
+from flitloom.extras import need
 from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.routing.bound import Bound
 from flitloom.routing.rules import RouterRules
@@ -209,6 +210,7 @@ class Tables:
         >>> graph.number_of_edges(), graph.edges[0, 1]["load"]
         (24, 4)
         """
+        need("graphs", "to_networkx")
         import networkx
 
         graph: networkx.DiGraph[int] = networkx.DiGraph()

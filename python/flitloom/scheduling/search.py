@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core, provenance
 from flitloom.errors import SpecError
+from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
 from flitloom.network import Network
 from flitloom.scheduling.cp_sat import finish
@@ -114,6 +115,8 @@ def schedule(
         raise SpecError(f"interval: {interval} is out of range; it must be 1 to 2^20 cycles")
     if not 0 <= seed < 2**64:
         raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
+    if cp_sat_seconds:
+        need("plan", "CP-SAT")
     operation = isinstance(traffic, Operation)
     phases, bound, words = phases_of(network, traffic, seed)
     if method == "genetic":

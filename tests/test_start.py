@@ -1,0 +1,101 @@
+"""What starting flitloom costs: nothing heavy is imported before it is used, and extras may be missing."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import VERBS, run
+from flitloom.extras import EXTRAS, need
+
+HEAVY = {
+    "anywidget", "h5netcdf", "h5py", "highspy", "matplotlib", "mpi4py", "networkx", "ortools", "pandas",
+    "pyarrow", "rich", "scipy", "xarray",
+}  # fmt: skip
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+
+def imported(code):
+    """Top-level modules that a fresh interpreter has imported after `code`."""
+    ask = f"import json, sys\n{code}\nsys.stderr.write(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in json.loads(done.stderr)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import flitloom",
+        "from flitloom.commands import run; run(['--help'])",
+        "from flitloom.commands import run; run(['--version'])",
+        "from flitloom.commands import run; run(['simulat'])",
+        "from flitloom.commands import run; run('simulate --torus 8x8 --pattern shfl --json'.split())",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_used(code):
+    assert imported(code.replace("run(['simulat'])", "sys.stderr = open('/dev/null', 'w'); run(['simulat']); "
+                    "sys.stderr = sys.__stderr__")) & HEAVY == set()  # fmt: skip
+
+
+def test_importing_flitloom_does_not_import_numpy():
+    assert imported("import flitloom") & {"numpy", "pydantic", "typer"} == set()
+    assert imported("from flitloom.commands import run; run(['--help'])") & {"numpy", "pydantic"} == set()
+
+
+def test_every_public_name_is_there():
+    namespace = {}
+    exec("from flitloom import *", namespace)
+    assert set(fl.__all__) <= set(namespace)
+    assert set(fl.__all__) <= set(dir(fl))
+    with pytest.raises(AttributeError, match="has no attribute 'simulat'"):
+        _ = fl.simulat
+
+
+def test_the_list_of_verbs_says_what_their_own_help_says(capsys):
+    for verb, summary in VERBS.items():
+        assert run([verb, "--help"]) == 0
+        assert " ".join(capsys.readouterr().out.split()).partition("] ")[2].count(summary), verb
+
+
+def test_every_extra_of_the_package_is_known():
+    extras = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    assert set(extras) == {*EXTRAS, "all"}
+    for extra, modules in EXTRAS.items():
+        need(extra, "this test")
+        for module in modules:
+            assert any(re.split(r"\W", wanted)[0] == module for wanted in extras[extra])
+            import_module(module)
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        ("matplotlib", ("simulate", "--torus", "4x4", "--pattern", "shfl", "--chart", "c.png"),
+         '--chart needs matplotlib, which is not installed; pip install "flitloom[plots]"'),
+        ("matplotlib", ("route", "--torus", "4x4", "--picture", "c.png"), 'pip install "flitloom[plots]"'),
+        ("matplotlib", ("demo",), 'pip install "flitloom[plots]"'),
+        ("ortools", ("schedule", "--torus", "4x4", "--pattern", "shfl", "--cp-sat", "1s"),
+         'pip install "flitloom[plan]"'),
+    ],
+)  # fmt: skip
+def test_a_missing_extra_is_named_before_any_work(module, arguments, message, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    assert run(list(arguments)) == 2
+    out, err = capsys.readouterr()
+    assert (out, list(tmp_path.iterdir())) == ("", [])
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_benchmark_of_starting_runs_what_it_names(capsys):
+    assert run(["bench", "start", "--seconds", "0.001", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["start"] for row in rows][:2] == ["import flitloom", "flitloom --help"]
+    assert all(row["seconds"] > 0 and row["starts"] >= 3 for row in rows)
