@@ -95,7 +95,7 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         ((*SHUFFLE, "--rate", "0.1"), "traffic.cycles: is missing"),
         ((*SHUFFLE, "--rate", "0.1", "--cycles", "9", "--slices", "2"), "traffic.slices: unknown field"),
         ((*SHUFFLE, "--cycle-limit", "5"), "not finished after 5 cycles"),
-        ((*SHUFFLE, "--delays", "none.csv"), "cannot read '"),
+        ((*SHUFFLE, "--delays", "none.csv"), "none.csv: cannot be read: No such file"),
         ((*SHUFFLE, "--set", "router.bufer=4"), "router.bufer: unknown field; did you mean buffer?"),
         ((*SHUFFLE, "--out", "result.txt"), "--out: result.txt must end in .nc"),
         ((*SHUFFLE, "--out", "no/such/folder/result.nc"), "no/such/folder is no folder"),

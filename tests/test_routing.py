@@ -185,14 +185,14 @@ def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.M
     file = tmp_path / "t.json"
     tables.to_json(file)
     assert file.read_text() == tables.to_json()
-    monkeypatch.setattr("flitloom.routing.files.WHOLE", 100)
+    monkeypatch.setattr("flitloom.limits.JSON_BYTES", 5000)
     assert fl.read_tables(file) == tables
     good = file.read_text()
     for damaged, message in [
         (good[:-100], "is no JSON|cut off"),
-        (good.replace('"routes"', '"rows"'), "one per line"),
+        (good.replace('"routes"', '"rows"'), "a list of routes is needed"),
         (good.replace('"nodes": [0, 1]', '"nodes": [0, -1]'), "must be a whole number"),
-        ("[" * 200, "one per line"),
+        ("[" * 200, "a list of routes is needed"),
     ]:
         file.write_text(damaged)
         with pytest.raises(fl.SpecError, match=message):

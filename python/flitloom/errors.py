@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import reprlib
+from pathlib import Path
+
+from flitloom import limits
+
 
 class FlitloomError(Exception):
-    """Base of every error flitloom raises on purpose; its text is one message for the user."""
+    """Base of every error flitloom raises on purpose; its text is one message for the user.
+
+    However much was wrong, the message stays short: few lines, each of bounded length.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(_bounded(str(message)))
 
 
 class SpecError(FlitloomError, ValueError):
@@ -77,3 +88,54 @@ class CycleLimitError(FlitloomError):
         super().__init__(message)
         self.cycles = cycles
         self.delivered = delivered
+
+
+def _bounded(message: str) -> str:
+    """The message with long lines cut off, and with a count in place of too many of them."""
+    most = limits.PROBLEMS + 2
+    lines = message.split("\n", most + 1)
+    if len(lines) > most:
+        rest = message.count("\n") + 1 - limits.PROBLEMS
+        lines = [*lines[: limits.PROBLEMS], f"and {rest} more lines"]
+    cut = limits.MESSAGE_LINE
+    return "\n".join(line if len(line) <= cut else line[:cut] + " ..." for line in lines)
+
+
+class _Brief(reprlib.Repr):
+    """`repr` that looks at no more of a value than it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxdict, self.maxstring, self.maxother = 3, 10, 60, 60
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxarray = 20
+
+    def repr_int(self, x: int, level: int) -> str:
+        """A whole number; of long ones only the length."""
+        del level
+        digits = int(x.bit_length() * 0.30103) + 1
+        return repr(x) if digits <= 40 else f"a whole number of some {digits} digits"
+
+
+_BRIEF = _Brief()
+
+
+def show(value: object) -> str:
+    """Show a value in a message, shortened.
+
+    >>> show("x" * 100)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"
+    >>> show(10**5000)
+    'a whole number of some 5001 digits'
+    """
+    try:
+        text = _BRIEF.repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def show_file(file: str | Path) -> str:
+    """Show the name of a file in a message, without characters that would disturb a terminal."""
+    name = str(file)
+    name = name if len(name) <= 300 else f"{name[:100]}...{name[-100:]}"
+    return name if name.isprintable() else repr(name)

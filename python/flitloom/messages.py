@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
+from flitloom.limits import GOAL_BYTES
 from flitloom.network import Network
+from flitloom.reading import placed, read_text
 from flitloom.routing.tables import Tables
-
-#: Largest GOAL text that is read, in bytes.
-LARGEST = 1 << 28
 
 
 class MessageGraph:
@@ -43,13 +42,7 @@ class MessageGraph:
     @classmethod
     def read(cls, file: str | Path) -> MessageGraph:
         """Read a GOAL file."""
-        file = Path(file)
-        try:
-            if file.stat().st_size > LARGEST:
-                raise SpecError(f"{file}: files up to {LARGEST} bytes are read")
-            return cls(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        return placed(show_file(file), lambda: cls(read_text(file, GOAL_BYTES)))
 
     @classmethod
     def exchange(cls, ranks: int, messages: Iterable[tuple[int, int, int]]) -> MessageGraph:

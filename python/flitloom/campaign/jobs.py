@@ -5,23 +5,54 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import tomllib
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pydantic
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
 
 from flitloom import provenance
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.genetic import GENES, GeneticSettings
+from flitloom.limits import SEARCHES
 from flitloom.network import Network
-from flitloom.spec import PERMUTATIONS, Collective, Router, Topology
-from flitloom.spec.base import SpecModel, explain, one_of, problem, whole
+from flitloom.reading import read_toml
+from flitloom.spec import PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
+from flitloom.spec.base import Problems, SpecModel, each, explain, name_of, one_of, problem, whole
 
-#: Most jobs in one campaign.
-MOST_JOBS = 1_000_000
+
+def _grid(value: Any, info: ValidationInfo) -> dict[str, tuple[Any, ...]]:
+    """Check the values of every parameter, each as a search would."""
+    if not isinstance(value, dict):
+        raise problem(f"{show(value)} is not a table of lists")
+    known = GeneticSettings.model_fields
+    for name in value:
+        if name not in known:
+            raise problem(f"{show(name)} is unknown; it must be a parameter of the genetic search")
+
+    def valid(name: str) -> Callable[[Any, Any], Any]:
+        def check(entry: Any, _: Any) -> Any:
+            try:
+                GeneticSettings.model_validate({name: entry})
+            except pydantic.ValidationError as error:
+                raise problem(explain(error).removeprefix(f"{name}: ")) from None
+            return entry
+
+        return check
+
+    problems = Problems()
+    found = {}
+    for name, entries in value.items():
+        try:
+            found[name] = each(valid(name), SEARCHES)(entries, info)
+        except PydanticCustomError as error:
+            problems.add(name, error)
+    problems.end()
+    return found
 
 
 @dataclass(frozen=True)
@@ -94,29 +125,28 @@ class Campaign(SpecModel):
     name: str = "campaign"
     topology: Topology
     router: Router = Field(default_factory=Router)
-    patterns: tuple[str, ...] = PERMUTATIONS
+    patterns: Annotated[tuple[str, ...], BeforeValidator(each(name_of(*PATTERNS), len(PATTERNS), 1))] = (
+        PERMUTATIONS
+    )
     payload: Annotated[int, whole(1, 1 << 20, "flits")] = 14
     slices: Annotated[int, whole(1, 1 << 20)] = 2
-    arbitrations: tuple[str, ...] = ("C00",)
+    arbitrations: Annotated[tuple[str, ...], BeforeValidator(each(name_of(*SCHEMES), len(SCHEMES), 1))] = (
+        "C00",
+    )
     genes: Annotated[str, one_of(*GENES)] = "full"
     genetic: GeneticSettings = Field(default_factory=GeneticSettings)
-    grid: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    grid: Annotated[dict[str, tuple[Any, ...]], BeforeValidator(_grid)] = Field(default_factory=dict)
     restarts: Annotated[str, one_of("one", "any")] = "any"
     repeats: Annotated[int, whole(1, 1_000_000)] = 1
     seed: Annotated[int, whole(0, (1 << 63) - 1)] = 1
     extrapolate: Annotated[int, whole(0, 1 << 20)] = 0
 
     @model_validator(mode="after")
-    def _known(self) -> Any:
-        for name, values in self.grid.items():
-            if name not in GeneticSettings.model_fields:
-                raise problem(f"grid.{name} is unknown; it must be a parameter of the genetic search")
-            for index, value in enumerate(values):
-                try:
-                    GeneticSettings.model_validate({name: value})
-                except pydantic.ValidationError as error:
-                    reason = explain(error).removeprefix(f"{name}: ")
-                    raise problem(f"grid.{name}[{index}]: {reason}") from None
+    def _not_too_many(self) -> Any:
+        runs = self.repeats * len(self.patterns) * len(self.arbitrations)
+        count = math.prod(map(len, self.grid.values())) * runs
+        if count > SEARCHES:
+            raise problem(f"it has {count} searches; at most {SEARCHES} are supported")
         return self
 
     def combinations(self) -> list[GeneticSettings]:
@@ -134,8 +164,8 @@ class Campaign(SpecModel):
         """All searches, the first repetition of everything first."""
         combinations = self.combinations()
         count = len(combinations) * self.repeats * len(self.patterns) * len(self.arbitrations)
-        if not 0 < count <= MOST_JOBS:
-            raise SpecError(f"campaign: it has {count} searches; it must have 1 to {MOST_JOBS}")
+        if not count:
+            raise SpecError("campaign: it has no searches; grid excludes them all")
         jobs = []
         for repeat, settings, pattern, scheme in itertools.product(
             range(self.repeats), combinations, self.patterns, self.arbitrations
@@ -173,10 +203,4 @@ def parse_campaign(fields: dict[str, Any]) -> Campaign:
 
 def read_campaign(file: str | Path) -> Campaign:
     """Read a campaign from a TOML file."""
-    try:
-        fields = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise SpecError(f"{file}: is no TOML: {error}") from None
-    return parse_campaign({"name": Path(file).stem, **fields})
+    return parse_campaign({"name": Path(file).stem, **read_toml(file)})

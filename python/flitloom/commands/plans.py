@@ -7,7 +7,10 @@ from typing import Any
 
 import typer
 
-#: Characters that hold the head of any plan; tables can be far larger.
+from flitloom.limits import TABLE_BYTES
+from flitloom.reading import opened
+
+#: Bytes that hold the head of any plan; tables can be far larger.
 HEAD = 1 << 20
 
 
@@ -15,12 +18,9 @@ def is_plan(file: Path) -> bool:
     """Whether a file is, or once was, a plan."""
     if file.suffix != ".json":
         return False
-    try:
-        with file.open(encoding="utf-8") as opened:
-            text = opened.read(HEAD)
-    except (OSError, UnicodeDecodeError):
-        return False
-    return '"flitloom plan' in text or '"packets"' in text
+    with opened(file, TABLE_BYTES) as source:
+        start = source.stream.read(HEAD)
+    return b'"flitloom plan' in start or b'"packets"' in start
 
 
 def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | None, as_json: bool) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, show_file
 from flitloom.routing import METHODS, Tables, route
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Mesh, Topology, Torus
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Endings of files that tables are written to.
 OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
@@ -115,7 +119,7 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
         elif kind == "link" and what:
             failed_links.append(what)
         else:
-            raise SpecError(f"--fail: {part!r} is no failed part; write node:3 or link:0-1")
+            raise SpecError(f"--fail: {show(part)} is no failed part; write node:3 or link:0-1")
     topology: Topology
     if torus is not None:
         topology = Torus(torus, failed_nodes=failed_nodes, failed_links=failed_links)
@@ -130,27 +134,17 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
     return topology
 
 
-def read_matrix(file: Path, nodes: int) -> list[list[int]]:
+def read_matrix(file: Path, nodes: int) -> NDArray[np.int64]:
     """Read a CSV matrix of whole numbers, one row per source."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    matrix = []
-    for line, text in enumerate((line for line in lines if line.strip()), start=1):
-        row = []
-        for value in text.split(","):
-            if not value.strip().removeprefix("-").isdecimal() or len(value) > 20:
-                raise SpecError(f"{file}, line {line}: {value.strip()[:30]!r} is no whole number")
-            row.append(int(value))
-        if len(row) != nodes:
-            raise SpecError(f"{file}, line {line}: {len(row)} values; one per node ({nodes}) is needed")
-        if min(row) < 0:
-            raise SpecError(f"{file}, line {line}: {min(row)} is negative; weights start at 0")
-        matrix.append(row)
-    if len(matrix) != nodes:
-        raise SpecError(f"{file}: {len(matrix)} rows; one per node ({nodes}) is needed")
-    return matrix
+    import numpy as np
+
+    from flitloom.spec.tables import weights
+
+    with progress(f"bytes of {show_file(file)}") as step:
+        rows = weights(file, nodes, step)
+    if len(rows) != nodes:
+        raise SpecError(f"{show_file(file)}: {len(rows)} rows; one per node ({nodes}) is needed")
+    return np.stack(rows)
 
 
 def write_tables(tables: Tables, output: Path) -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
+from pydantic import BeforeValidator, ValidationInfo
 
 from flitloom import provenance
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, show_file
 from flitloom.network import Network
 from flitloom.outputs import write_text
+from flitloom.reading import read_json
 from flitloom.spec import Collective, Router, Topology
-from flitloom.spec.base import SpecModel, explain
+from flitloom.spec.base import SpecModel, explain, problem, whole, whole_number
+
+#: Names of what is counted of a search's simulations.
+PROPERTIES = ("ir", "or", "ib", "ob", "lb")
+
+
+def _properties(value: Any, info: ValidationInfo) -> dict[str, int]:
+    if not isinstance(value, dict) or not set(value) <= set(PROPERTIES):
+        raise problem(f"{show(value)} is no table of {', '.join(PROPERTIES)}")
+    check = whole_number(0, 2**63 - 1)
+    return {name: check(count, info) for name, count in value.items()}
 
 
 class Chromosome(SpecModel):
@@ -44,11 +55,11 @@ class Chromosome(SpecModel):
     topology: Topology
     router: Router
     collective: Collective
-    seed: int = 1
-    duration: int
-    thickness: int
-    properties: dict[str, int]
-    generation: int = 0
+    seed: Annotated[int, whole(0, 2**64 - 1)] = 1
+    duration: Annotated[int, whole(0, 2**63 - 1, "cycles")]
+    thickness: Annotated[int, whole(0, 2**63 - 1, "cycles")]
+    properties: Annotated[dict[str, int], BeforeValidator(_properties)]
+    generation: Annotated[int, whole(0, 2**63 - 1)] = 0
     reinitialise_slices: bool = False
     interlock_slices: bool = False
 
@@ -83,18 +94,13 @@ def load_chromosome(
     SpecError
         The file is damaged, or for another network or pattern, or does not replay to the cycle.
     """
-    try:
-        data: Any = json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise SpecError(f"{file}: is damaged: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != "flitloom-chromosome-1":
-        raise SpecError(f"{file}: is no chromosome; its format must be flitloom-chromosome-1")
+    data = read_json(file)
+    if data.get("format") != "flitloom-chromosome-1":
+        raise SpecError(f"{show_file(file)}: is no chromosome; its format must be flitloom-chromosome-1")
     try:
         chromosome = Chromosome.model_validate(data)
     except pydantic.ValidationError as error:
-        raise SpecError(f"{file}: {explain(error, 'chromosome')}") from None
+        raise SpecError(f"{show_file(file)}: {explain(error, 'chromosome')}") from None
     if network is not None and network.topology.model_dump() != chromosome.topology.model_dump():
         raise SpecError(f"{file}: is for the {chromosome.topology}, not the {network.topology}")
     if pattern is not None and pattern != chromosome.collective.pattern:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
+import re
 import zipfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, show_file
+from flitloom.limits import ARRAY_BYTES, DIGITS, LISTED_NODES, TABLE_BYTES, TABLE_HOPS
 from flitloom.outputs import replacing
 from flitloom.provenance import version
+from flitloom.reading import (
+    Progress,
+    json_fields,
+    opened,
+    placed,
+    read_array,
+    read_json_list,
+)
 from flitloom.routing.bound import Bound
 from flitloom.routing.lft import read_lft
 from flitloom.routing.rules import RouterRules
@@ -26,18 +35,11 @@ from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
 
 Part = TypeVar("Part", Topology, RouterRules)
-Made = TypeVar("Made")
 
 #: What a file of tables says it is.
 FORMAT = "flitloom-routing-tables"
 #: Largest number of nodes whose tables are made into a text.
 TEXT_NODES = 1024
-#: Largest number of nodes whose tables are written route by route.
-LISTED_NODES = 4096
-#: Largest file that is read, in bytes.
-LARGEST = 1 << 32
-#: JSON files above this size are read line by line.
-WHOLE = 1 << 26
 #: Routes that are written at a time.
 CHUNK = 4096
 
@@ -116,79 +118,33 @@ def save_headers(tables: Tables, file: str | Path) -> None:
         np.savez_compressed(out, headers=tables.headers(), about=np.array(json.dumps(describe(tables))))
 
 
-def read(file: Path, topology: Topology | None, rules: str | RouterRules | None) -> Tables:
+def read(
+    file: Path, topology: Topology | None, rules: str | RouterRules | None, progress: Progress | None = None
+) -> Tables:
     """Read tables, whatever the kind of file."""
-    try:
-        size = file.stat().st_size
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read: {error.strerror or error}") from None
-    if size > LARGEST:
-        raise SpecError(f"{file}: {size} bytes; files up to {LARGEST} bytes are read")
-    try:
-        if file.suffix == ".npz":
-            return _read_headers(file)
-        if size > WHOLE:
-            return _read_lines(file, topology, rules)
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{file}: byte {error.start} is no UTF-8 text") from None
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read: {error.strerror or error}") from None
-    if text.lstrip().startswith("{"):
-        data = _json_table(file, text)
-        entries = data.get("routes")
-        if not isinstance(entries, list):
-            raise SpecError(f"{file}: routes: a list of routes is needed")
-        return _read_json(file, data, entries, topology, rules)
-    if topology is None:
-        raise SpecError(f"{file}: does not say what network it is for; name it with --torus or --mesh")
-    chosen = _rules(rules if rules is not None else "angara", topology)
-    routes = _read_csv(file, text) if text.startswith("source,") else read_lft(file, text, topology)
+    if file.suffix == ".npz":
+        return _read_headers(file)
+    with opened(file, TABLE_BYTES) as source:
+        start = source.start()
+        if start.startswith(b"{"):
+            data, entries = read_json_list(source, "routes", progress)
+            if entries is None:
+                raise SpecError(f"{source.name}: routes: a list of routes is needed")
+            return _read_json(source.name, data, entries, topology, rules)
+        if topology is None:
+            unknown = "does not say what network it is for; name it with --torus or --mesh"
+            raise SpecError(f"{source.name}: {unknown}")
+        chosen = _rules(rules if rules is not None else "angara", topology)
+        lines = source.lines(progress)
+        if start.startswith(b"source,"):
+            routes = _read_csv(source.name, lines)
+        else:
+            routes = read_lft(source.name, lines, topology)
     return Tables.listed_routes(topology, chosen, _system(topology, chosen), routes)
 
 
-def _read_lines(file: Path, topology: Topology | None, rules: str | RouterRules | None) -> Tables:
-    """Read a JSON file that is laid out as `write_json` does, a route per line."""
-    head, rest = [], 1
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            rest += 1
-            if line.strip() == '"routes": [':
-                break
-            head.append(line)
-            if len(head) > 10**6 or len(line) > 10**6:
-                raise SpecError(f"{file}: JSON of more than {WHOLE} bytes is read with one route per line")
-        else:
-            raise SpecError(f"{file}: routes: a list of routes, one per line, is needed")
-        data = _json_table(file, "".join(head).rstrip().rstrip(",") + "}")
-        return _read_json(file, data, _route_lines(file, lines, rest), topology, rules)
-
-
-def _route_lines(file: Path, lines: Iterator[str], number: int) -> Iterator[Any]:
-    for line in lines:
-        text = line.strip().removesuffix(",")
-        if text == "]":
-            return
-        try:
-            yield json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise SpecError(f"{file}, line {number}: is no JSON: {error}") from None
-        number += 1
-    raise SpecError(f"{file}: the list of routes does not end; the file is cut off")
-
-
-def _json_table(file: Path, text: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise SpecError(f"{file}: is no JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise SpecError(f"{file}: is no table of fields")
-    return data
-
-
 def _read_json(
-    file: Path,
+    file: str,
     data: dict[str, Any],
     entries: Iterable[Any],
     topology: Topology | None,
@@ -197,25 +153,23 @@ def _read_json(
     if topology is None:
         topology = _part(file, data, "topology", Topology)
     chosen = _rules(rules, topology) if rules is not None else _json_rules(file, data, topology)
-    system = _placed(file, lambda: _system(topology, chosen))
-    system = _placed(file, lambda: _with_turns(file, data, system))
-    sources, destinations, nodes = array("I"), array("I"), array("I")
-    lengths, channels = array("Q", [0]), array("B")
+    system = placed(file, lambda: _system(topology, chosen))
+    system = placed(file, lambda: _with_turns(file, data, system))
+    listed = Listed(file)
+    channels = array("B")
     with_channels = False
     for index, entry in enumerate(entries):
         place = f"{file}: routes[{index}]"
         if not isinstance(entry, dict):
             raise SpecError(f"{place}: is no table of fields")
-        sources.append(_index(f"{place}.source", entry.get("source")))
-        destinations.append(_index(f"{place}.destination", entry.get("destination")))
         visited = entry.get("nodes")
         if not isinstance(visited, list) or len(visited) < 2:
             raise SpecError(f"{place}.nodes: the nodes of the route, both ends included, are needed")
         if not _all_nodes(visited):
             for at, node in enumerate(visited):
                 _index(f"{place}.nodes[{at}]", node)
-        nodes.extend(visited)
-        lengths.append(len(nodes))
+        source = _index(f"{place}.source", entry.get("source"))
+        listed.add(source, _index(f"{place}.destination", entry.get("destination")), visited)
         if index == 0:
             with_channels = "channels" in entry
         if with_channels or "channels" in entry:
@@ -232,10 +186,10 @@ def _read_json(
         topology,
         chosen,
         system,
-        _arrays(sources, destinations, lengths, nodes),
-        np.array(channels, dtype=np.uint8) if with_channels else None,
+        listed.arrays(),
+        np.frombuffer(channels, dtype=np.uint8) if with_channels else None,
         method if isinstance(method, str) else "given",
-        seed if isinstance(seed, int) else 0,
+        _seed(seed),
         _bound(file, data),
     )
     if data.get("weighted") is not True:
@@ -243,73 +197,110 @@ def _read_json(
     return tables
 
 
-def _claims(file: Path, data: dict[str, Any], tables: Tables) -> None:
+def _claims(file: str, data: dict[str, Any], tables: Tables) -> None:
     """What the file says about its loads must follow from its routes."""
     for name in ("max_load", "min_load"):
         claimed = data.get(name)
         found = getattr(tables, name)
         if claimed is not None and claimed != found:
-            raise SpecError(f"{file}: {name}: the file says {claimed!r}, its routes give {found}")
+            raise SpecError(f"{file}: {name}: the file says {show(claimed)}, its routes give {found}")
 
 
-def _read_headers(file: Path) -> Tables:
+def _read_headers(path: Path) -> Tables:
+    file = show_file(path)
     try:
         # From memory, so that no damage leaves the file open.
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as archive:
-            headers, about = archive["headers"], json.loads(str(archive["about"]))
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile, RecursionError) as error:
-        raise SpecError(f"{file}: is no file of packed headers: {error}") from None
+        with opened(path, ARRAY_BYTES) as source:
+            content = io.BytesIO(source.content())
+        with zipfile.ZipFile(content) as archive:
+            headers, text = (read_array(archive, name, file) for name in ("headers", "about"))
+    except SpecError:
+        raise
     except Exception as error:
-        # zlib and the array parser have error types of their own.
-        raise SpecError(f"{file}: is damaged: {error}") from None
-    if not isinstance(about, dict):
-        raise SpecError(f"{file}: about: is no table of fields")
+        # zip, zlib and the array parser have error types of their own.
+        raise SpecError(f"{file}: is no file of packed headers, or damaged: {error}") from None
+    if text.dtype.kind != "U" or text.shape != ():
+        raise SpecError(f"{file}: about: a text is needed")
+    about = json_fields(str(text), f"{file}: about")
     topology = _part(file, about, "topology", Topology)
-    rules = _json_rules(file, about, topology)
-    system = _placed(file, lambda: _system(topology, rules))
-    system = _placed(file, lambda: _with_turns(file, about, system))
     if headers.shape != (topology.nodes, topology.nodes) or headers.dtype != np.uint32:
         raise SpecError(f"{file}: headers: {topology.nodes} x {topology.nodes} headers of 32 bits are needed")
-    table = _placed(file, lambda: _core.RoutingTable.from_headers(system, np.ascontiguousarray(headers)))
+    rules = _json_rules(file, about, topology)
+    system = placed(file, lambda: _system(topology, rules))
+    system = placed(file, lambda: _with_turns(file, about, system))
+    table = placed(file, lambda: _core.RoutingTable.from_headers(system, np.ascontiguousarray(headers)))
     facts = table.check()
-    method, seed = str(about.get("method", "given")), int(about.get("seed", 0) or 0)
+    method = about.get("method", "given")
     bound = _bound(file, about) or Bound(Fraction(0), "none")
-    return Tables.generated(topology, rules, system, table, facts, bound, method, seed, None, None)
+    return Tables.generated(
+        topology,
+        rules,
+        system,
+        table,
+        facts,
+        bound,
+        method if isinstance(method, str) else "given",
+        _seed(about.get("seed", 0)),
+        None,
+        None,
+    )
 
 
-def _read_csv(file: Path, text: str) -> tuple[NDArray[Any], ...]:
-    sources, destinations, nodes = array("I"), array("I"), array("I")
-    lengths = array("Q", [0])
-    for line, row in enumerate(csv.reader(text.splitlines()), start=1):
-        if line == 1:
+def _seed(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < 2**64 else 0
+
+
+def _read_csv(file: str, lines: Iterator[tuple[int, str]]) -> tuple[NDArray[Any], ...]:
+    listed = Listed(file)
+    for number, text in lines:
+        place = f"{file}, line {number}"
+        row = [cell.strip() for cell in text.rstrip("\r\n").replace('"', "").split(",")]
+        if number == 1:
             if row != ["source", "destination", "nodes"]:
-                raise SpecError(f"{file}, line 1: the heading must be source,destination,nodes")
+                raise SpecError(f"{place}: the heading must be source,destination,nodes")
             continue
-        place = f"{file}, line {line}"
+        if row == [""]:
+            continue
         if len(row) != 3:
             raise SpecError(f"{place}: {len(row)} values; source, destination and nodes are needed")
-        try:
-            source, destination, *visited = [int(number) for number in (*row[:2], *row[2].split())]
-        except ValueError:
-            raise SpecError(f"{place}: {','.join(row)!r} is not made of whole numbers") from None
-        sources.append(_index(place, source))
-        destinations.append(_index(place, destination))
-        nodes.extend(_index(place, node) for node in visited)
+        cells = [*row[:2], *row[2].split()]
+        if not all(cell.isascii() and cell.isdigit() and len(cell) <= DIGITS for cell in cells):
+            raise SpecError(f"{place}: {show(','.join(row))} is not made of whole numbers")
+        source, destination, *visited = map(int, cells)
         if len(visited) < 2:
             raise SpecError(f"{place}: the nodes of the route, both ends included, are needed")
-        lengths.append(len(nodes))
-    return _arrays(sources, destinations, lengths, nodes)
+        if not _all_nodes(visited):
+            for node in visited:
+                _index(place, node)
+        listed.add(_index(place, source), _index(place, destination), visited)
+    return listed.arrays()
 
 
-def _arrays(
-    sources: array[int], destinations: array[int], lengths: array[int], nodes: array[int]
-) -> tuple[NDArray[Any], ...]:
-    return (
-        np.array(sources, dtype=np.uint32),
-        np.array(destinations, dtype=np.uint32),
-        np.array(lengths, dtype=np.uint64),
-        np.array(nodes, dtype=np.uint32),
-    )
+class Listed:
+    """Routes as they are read, in arrays that grow; never more than `TABLE_HOPS` nodes of all routes."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._sources, self._destinations, self._nodes = array("I"), array("I"), array("I")
+        self._offsets = array("Q", [0])
+
+    def add(self, source: int, destination: int, visited: list[int]) -> None:
+        """Add a route by its ends and the nodes it visits."""
+        self._sources.append(source)
+        self._destinations.append(destination)
+        self._nodes.extend(visited)
+        self._offsets.append(len(self._nodes))
+        if len(self._nodes) > TABLE_HOPS:
+            raise SpecError(f"{self._file}: more than {TABLE_HOPS} nodes on all routes")
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Sources, destinations, offsets and nodes, where they are."""
+        return (
+            np.frombuffer(self._sources, dtype=np.uint32),
+            np.frombuffer(self._destinations, dtype=np.uint32),
+            np.frombuffer(self._offsets, dtype=np.uint64),
+            np.frombuffer(self._nodes, dtype=np.uint32),
+        )
 
 
 def _all_nodes(visited: list[Any]) -> bool:
@@ -319,25 +310,29 @@ def _all_nodes(visited: list[Any]) -> bool:
 
 def _index(place: str, value: Any, last: int = 2**20 - 1) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= last:
-        raise SpecError(f"{place}: {value!r} must be a whole number from 0 to {last}")
+        raise SpecError(f"{place}: {show(value)} must be a whole number from 0 to {last}")
     return value
 
 
-def _bound(file: Path, data: dict[str, Any]) -> Bound | None:
+_FRACTION = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[1-9][0-9]{{0,{DIGITS - 1}}})?")
+
+
+def _bound(file: str, data: dict[str, Any]) -> Bound | None:
     if "bound_exact" not in data:
         return None
-    try:
-        return Bound(Fraction(str(data["bound_exact"])), str(data.get("proof", "given")))
-    except (ValueError, ZeroDivisionError):
-        raise SpecError(f"{file}: bound_exact: {data['bound_exact']!r} is no fraction") from None
+    text = data["bound_exact"]
+    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
+        raise SpecError(f"{file}: bound_exact: {show(text)} is no fraction like 26 or 51/2")
+    proof = data.get("proof", "given")
+    return Bound(Fraction(text), proof if isinstance(proof, str) else "given")
 
 
-def _with_turns(file: Path, data: dict[str, Any], system: _core.RoutingSystem) -> _core.RoutingSystem:
+def _with_turns(file: str, data: dict[str, Any], system: _core.RoutingSystem) -> _core.RoutingSystem:
     turns, withheld = _turns(file, data, "turns"), _turns(file, data, "withheld_turns")
     return system.with_turns(turns, withheld) if turns or withheld else system
 
 
-def _turns(file: Path, data: dict[str, Any], name: str) -> list[tuple[int, str, str]]:
+def _turns(file: str, data: dict[str, Any], name: str) -> list[tuple[int, str, str]]:
     turns = data.get(name, [])
     if not isinstance(turns, list):
         raise SpecError(f"{file}: {name}: a list of [node, direction in, direction out] is needed")
@@ -352,10 +347,10 @@ def _turns(file: Path, data: dict[str, Any], name: str) -> list[tuple[int, str, 
     return [(turn[0], turn[1], turn[2]) for turn in turns]
 
 
-def _json_rules(file: Path, data: dict[str, Any], topology: Topology) -> RouterRules:
+def _json_rules(file: str, data: dict[str, Any], topology: Topology) -> RouterRules:
     given = data.get("rules", "angara")
     if isinstance(given, str):
-        return _placed(file, lambda: RouterRules.named(given, len(topology.sizes)))
+        return placed(file, lambda: RouterRules.named(given, len(topology.sizes)))
     return _part(file, data, "rules", RouterRules)
 
 
@@ -369,16 +364,8 @@ def _system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
     )
 
 
-def _part(file: Path, data: dict[str, Any], name: str, kind: type[Part]) -> Part:
+def _part(file: str, data: dict[str, Any], name: str, kind: type[Part]) -> Part:
     fields = data.get(name)
     if not isinstance(fields, dict) or not all(isinstance(field, str) for field in fields):
         raise SpecError(f"{file}: {name}: a table of fields is needed")
-    return _placed(file, lambda: kind(**fields))
-
-
-def _placed(file: Path, make: Callable[[], Made]) -> Made:
-    """Put the file in front of what is wrong with one of its parts."""
-    try:
-        return make()
-    except SpecError as error:
-        raise SpecError(f"{file}: {error}") from None
+    return placed(file, lambda: kind(**fields))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
+from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.spec import Topology
 from flitloom.spec.topology import DIMENSION_NAMES
 
@@ -26,8 +27,6 @@ def lft_text(tables: Tables) -> str:
     """The tables by destination; raises `SpecError` if they cannot be followed that way."""
     topology = tables.topology
     count = topology.nodes
-    if count > 0xBFFF:
-        raise SpecError(f"output: {count} nodes; unicast LIDs end at 0xbfff")
     ports = _first_hops(tables)
     names = [str(_coordinates(topology, node)).replace(" ", "") for node in range(count)]
     working = [node for node in range(count) if node not in set(topology.failed_nodes)]
@@ -54,67 +53,93 @@ def lft_text(tables: Tables) -> str:
     return "\n".join(blocks) + "\n"
 
 
-def read_lft(file: Path, text: str, topology: Topology) -> tuple[NDArray[Any], ...]:
+def read_lft(file: str, lines: Iterable[tuple[int, str]], topology: Topology) -> tuple[NDArray[Any], ...]:
     """Routes that the forwarding tables of a dump describe: sources, destinations, offsets, nodes."""
     count = topology.nodes
-    ports = np.full((count, count), -1, dtype=np.int16)
+    if count > LISTED_NODES:
+        raise SpecError(f"{file}: {count} nodes; forwarding tables are read for at most {LISTED_NODES}")
+    ports = np.full((count, count), -1, dtype=np.int8)
     switch: int | None = None
-    for line, row in enumerate(text.splitlines(), start=1):
-        head = _SWITCH.match(row)
-        if head:
+    known = f"is none of the {count} nodes, 0x1 to 0x{count:x}"
+    for number, row in lines:
+        if head := _SWITCH.match(row):
             switch = int(head[3], 16) - 1
             if not 0 <= switch < count:
-                text = f"LID 0x{switch + 1:x} is none of the {count} nodes, 0x1 to 0x{count:x}"
-                raise SpecError(f"{file}, line {line}: {text}")
+                raise SpecError(f"{file}, line {number}: LID 0x{switch + 1:x} {known}")
         elif match := _ROW.match(row.strip()):
             lid = int(match[1], 16)
             if switch is None:
-                raise SpecError(f"{file}, line {line}: a row before the first switch")
+                raise SpecError(f"{file}, line {number}: a row before the first switch")
             if not 1 <= lid <= count:
-                raise SpecError(
-                    f"{file}, line {line}: LID 0x{lid:x} is none of the {count} nodes, 0x1 to 0x{count:x}"
-                )
+                raise SpecError(f"{file}, line {number}: LID 0x{lid:x} {known}")
             port = int(match[2])
             if port > 2 * len(topology.sizes) and port != 255:
-                raise SpecError(f"{file}, line {line}: port {port}; ports are 0 to {2 * len(topology.sizes)}")
+                last = 2 * len(topology.sizes)
+                raise SpecError(f"{file}, line {number}: port {port}; ports are 0 to {last}")
             ports[switch, lid - 1] = -1 if port == 255 else port
         elif row.lstrip().startswith("0x"):
-            raise SpecError(f"{file}, line {line}: {row.strip()[:40]!r} is no row of a forwarding table")
+            raise SpecError(f"{file}, line {number}: {show(row.strip())} is no row of a forwarding table")
     if switch is None:
         raise SpecError(f"{file}: no switch found; a dump has lines 'Unicast lids [..] of switch Lid ..'")
-    return _follow(ports, topology)
+    return _follow(file, ports, topology)
 
 
-def _follow(ports: NDArray[np.int16], topology: Topology) -> tuple[NDArray[Any], ...]:
-    neighbours = [
-        [_neighbour(topology, node, port) for port in range(2 * len(topology.sizes))]
-        for node in range(topology.nodes)
-    ]
-    sources, destinations, offsets, nodes = [], [], [0], []
-    failed = set(topology.failed_nodes)
-    for source in range(topology.nodes):
-        for destination in range(topology.nodes):
-            if source == destination or {source, destination} & failed or ports[source, destination] < 0:
-                continue
-            here, route = source, [source]
-            # Tables that never arrive are cut off, and found wrong by the check.
-            while here != destination and len(route) <= topology.nodes:
-                port = int(ports[here, destination])
-                step = neighbours[here][port - 1] if port > 0 else None
-                if step is None:
-                    break
-                here = step
-                route.append(here)
-            sources.append(source)
-            destinations.append(destination)
-            nodes.extend(route if len(route) > 1 else [source, source])
-            offsets.append(len(nodes))
-    return (
-        np.array(sources, dtype=np.uint32),
-        np.array(destinations, dtype=np.uint32),
-        np.array(offsets, dtype=np.uint64),
-        np.array(nodes, dtype=np.uint32),
-    )
+def _follow(file: str, ports: NDArray[np.int8], topology: Topology) -> tuple[NDArray[Any], ...]:
+    """The routes of all pairs of working nodes that have a port, all to one destination at a time.
+
+    Tables that never arrive are cut off after as many hops as there are nodes, and found wrong by the
+    check.
+    """
+    count, directions = topology.nodes, 2 * len(topology.sizes)
+    # The node behind every port; the node itself behind port 0 and where there is no link.
+    behind = np.arange(count, dtype=np.int64)[:, None].repeat(directions + 1, axis=1)
+    for node in range(count):
+        for direction in range(directions):
+            there = _neighbour(topology, node, direction)
+            behind[node, direction + 1] = node if there is None else there
+    working = np.ones(count, dtype=bool)
+    working[list(topology.failed_nodes)] = False
+
+    def steps(destination: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Sources still on their way, and where they are, hop by hop."""
+        port = np.maximum(ports[:, destination], 0)
+        sources = np.flatnonzero(working & working[destination] & (ports[:, destination] >= 0))
+        sources = here = sources[sources != destination]
+        for _ in range(count):
+            there = behind[here, port[here]]
+            moving = there != here
+            sources, here = sources[moving], there[moving]
+            if not len(sources):
+                return
+            yield sources, here
+            ahead = here != destination
+            sources, here = sources[ahead], here[ahead]
+
+    lengths = np.zeros((count, count), dtype=np.uint32)
+    total = 0
+    for destination in range(count):
+        begun = working & working[destination] & (ports[:, destination] >= 0)
+        begun[destination] = False
+        lengths[begun, destination] = 1
+        total += int(begun.sum())
+        for sources, _ in steps(destination):
+            lengths[sources, destination] += 1
+            total += len(sources)
+            if total > TABLE_HOPS:
+                raise SpecError(f"{file}: its routes visit more than {TABLE_HOPS} nodes; some never arrive")
+    # A route that does not begin to move is shown as one from its source to itself.
+    stuck = lengths == 1
+    lengths[stuck] = 2
+    pairs = np.flatnonzero(lengths)
+    offsets = np.zeros(len(pairs) + 1, dtype=np.uint64)
+    np.cumsum(lengths.ravel()[pairs], out=offsets[1:])
+    place = np.zeros((count, count), dtype=np.uint32)
+    place.ravel()[pairs] = offsets[:-1].astype(np.uint32)
+    nodes = np.repeat((pairs // count).astype(np.uint32), lengths.ravel()[pairs])
+    for destination in range(count):
+        for hop, (sources, here) in enumerate(steps(destination), start=1):
+            nodes[place[sources, destination] + np.uint32(hop)] = here
+    return (pairs // count).astype(np.uint32), (pairs % count).astype(np.uint32), offsets, nodes
 
 
 def _first_hops(tables: Tables) -> NDArray[np.int16]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, show_file
+from flitloom.limits import DIGITS, NODES_BYTES
+from flitloom.reading import read_text
 
 _ITEM = re.compile(r"(?P<prefix>[A-Za-z][A-Za-z0-9_.-]*?)?(?:\[(?P<ranges>[0-9,-]+)\]|(?P<number>[0-9]+))")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
@@ -34,18 +36,17 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
     for item in _split(text, place):
         match = _ITEM.fullmatch(item)
         if match is None:
-            raise SpecError(f"{place}: {item[:60]!r} is no list of nodes; write node[0-7,12] or node3")
+            raise SpecError(f"{place}: {show(item)} is no list of nodes; write node[0-7,12] or node3")
         for part in (match["ranges"] or match["number"]).split(","):
             bounds = _RANGE.fullmatch(part)
             if bounds is None:
-                raise SpecError(f"{place}: {part!r} in {item[:60]!r} is no range; write 0-7 or 12")
-            first = int(bounds[1][:12])
-            last = int((bounds[2] or bounds[1])[:12])
+                raise SpecError(f"{place}: {show(part)} in {show(item)} is no range; write 0-7 or 12")
+            first, last = (_number(digits) for digits in (bounds[1], bounds[2] or bounds[1]))
             if last < first:
-                raise SpecError(f"{place}: the range {part} in {item[:60]!r} runs backwards")
+                raise SpecError(f"{place}: the range {show(part)} in {show(item)} runs backwards")
             if last >= nodes:
-                unknown = max(first, nodes)
-                text = f"node {unknown} in {item[:60]!r} is unknown; nodes are 0 to {nodes - 1}"
+                unknown = f"node {max(first, nodes)}" if max(first, last) < 10**DIGITS else "a node"
+                text = f"{unknown} in {show(item)} is unknown; nodes are 0 to {nodes - 1}"
                 raise SpecError(f"{place}: {text}")
             for node in range(first, last + 1):
                 if node in seen:
@@ -59,11 +60,13 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
 
 def read_nodes(file: str | Path, nodes: int) -> list[int]:
     """Read a file of node lists in Slurm notation."""
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse_nodes(text, nodes, str(file))
+    return parse_nodes(read_text(file, NODES_BYTES), nodes, show_file(file))
+
+
+def _number(digits: str) -> int:
+    """The number; of more digits than any node has, a number above all nodes."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) <= DIGITS else 10**DIGITS
 
 
 def _split(text: str, place: str) -> list[str]:
@@ -72,7 +75,7 @@ def _split(text: str, place: str) -> list[str]:
     for letter in text + ",":
         depth += (letter == "[") - (letter == "]")
         if depth not in (0, 1):
-            raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
+            raise SpecError(f"{place}: brackets do not match in {show(text.strip())}")
         if depth == 0 and (letter == "," or letter.isspace()):
             if item:
                 items.append(item)
@@ -80,5 +83,5 @@ def _split(text: str, place: str) -> list[str]:
         else:
             item += letter
     if depth:
-        raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
+        raise SpecError(f"{place}: brackets do not match in {show(text.strip())}")
     return items

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from flitloom import _core
-from flitloom.errors import SpecError
-from flitloom.spec.base import SpecModel, problem, whole
+from flitloom.errors import SpecError, show
+from flitloom.spec.base import SpecModel, each, problem, text, whole
 
 #: Rules with a name of their own.
 NAMED_RULES = ("angara", "dimension-order", "dateline", "unrestricted")
@@ -42,10 +42,10 @@ class RouterRules(SpecModel):
     place: ClassVar[str] = "rules"
 
     name: str = "custom"
-    order: Annotated[tuple[str, ...], Field(min_length=2, max_length=12)]
+    order: Annotated[tuple[str, ...], BeforeValidator(each(text, 12, 2))]
     direction_bits: bool = True
-    first_steps: tuple[str, ...] = ()
-    last_steps: tuple[str, ...] = ()
+    first_steps: Annotated[tuple[str, ...], BeforeValidator(each(text, 12))] = ()
+    last_steps: Annotated[tuple[str, ...], BeforeValidator(each(text, 12))] = ()
     virtual_channels: Annotated[int, whole(1, 16)] | None = None
     datelines: bool = False
 
@@ -59,7 +59,7 @@ class RouterRules(SpecModel):
     def named(cls, name: str, dimensions: int) -> RouterRules:
         """Rules of a name: ``angara``, ``dimension-order``, ``dateline`` or ``unrestricted``."""
         if name not in NAMED_RULES:
-            raise SpecError(f"rules: {name!r} is unknown; they are one of {', '.join(NAMED_RULES)}")
+            raise SpecError(f"rules: {show(name)} is unknown; they are one of {', '.join(NAMED_RULES)}")
         parts: dict[str, Any] = _core.RoutingRules.named(name, dimensions).parts()
         return cls(**parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -11,16 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from flitloom import _core
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, show_file
+from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
 from flitloom.network import Network
 from flitloom.outputs import write_text
+from flitloom.reading import opened, placed, read_json_list
 from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
-from flitloom.spec.base import explain, show
-from flitloom.spec.legs import read_route
+from flitloom.spec.base import Closed, each, explain, problem, problems_of, whole_number
+from flitloom.spec.legs import count_hops, read_route
 
 if TYPE_CHECKING:
     from flitloom.scheduling.operation import Operation
@@ -29,10 +32,9 @@ if TYPE_CHECKING:
 FORMAT: Literal["flitloom plan 1"] = "flitloom plan 1"
 
 
-class PlannedPacket(BaseModel):
+class PlannedPacket(Closed):
     """One packet of a plan."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     source: int = Field(ge=0, lt=LIMITS["nodes"], description="Sending node.")
     destination: int = Field(ge=0, lt=LIMITS["nodes"], description="Receiving node.")
     start: int = Field(ge=0, le=2**40, description="Cycle in which its first flit is injected.")
@@ -46,7 +48,24 @@ class PlannedPacket(BaseModel):
         return read_route(self.route)
 
 
-class Plan(BaseModel):
+def _packet(value: Any, _: Any) -> PlannedPacket:
+    if isinstance(value, PlannedPacket):
+        return value
+    try:
+        return PlannedPacket.model_validate(value)
+    except pydantic.ValidationError as error:
+        first, more = problems_of(error)
+        raise problem("several problems", problems=first, more=more) from None
+
+
+_packets = each(_packet, LISTED_PACKETS)
+
+
+def _each_packet(value: Any, info: ValidationInfo) -> list[PlannedPacket]:
+    return list(_packets(value, info))
+
+
+class Plan(Closed):
     """When every packet starts and which way it goes; no two are ever in each other's way.
 
     Nothing waits, so buffers, virtual channels and arbitration cannot change a cycle as long as every
@@ -89,9 +108,10 @@ class Plan(BaseModel):
     )
     free_slices: bool = Field(default=False, description="Whether every slice has a time of its own.")
     guard: int = Field(default=0, ge=0, le=1024, description="Cycles kept free behind every packet.")
-    phases: list[Annotated[int, Field(ge=0, le=2**42)]] = Field(
-        default=[], description="Cycles at which the phases of an operation begin."
-    )
+    phases: Annotated[
+        list[Annotated[int, Field(ge=0, le=2**42)]],
+        BeforeValidator(each(whole_number(0, 2**42, "cycles"), 1 << 16)),
+    ] = Field(default=[], description="Cycles at which the phases of an operation begin.")
     spread: int = Field(
         default=0,
         ge=0,
@@ -119,7 +139,12 @@ class Plan(BaseModel):
         default=True, description="False if the search was ended by time: another run may differ."
     )
     version: str = Field(default="", description="The flitloom that made it.")
-    packets: list[PlannedPacket] = Field(description="The packets.")
+    packets: Annotated[list[PlannedPacket], BeforeValidator(_each_packet)] = Field(description="The packets.")
+
+    @model_validator(mode="after")
+    def _not_too_many_hops(self) -> Plan:
+        count_hops([packet.route for packet in self.packets], "packets", LISTED_HOPS)
+        return self
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
@@ -259,22 +284,19 @@ def read_plan(file: str | Path) -> Plan:
     SpecError
         The file cannot be read, is damaged, or has another form.
     """
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"plan: {file} cannot be read: {error}") from None
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SpecError(f"plan: {file} is not JSON: {error}") from None
-    form = fields.get("format") if isinstance(fields, dict) else None
-    if form != FORMAT:
-        found = f'its "format" is {show(form)}' if isinstance(form, str) else 'it has no "format"'
-        raise SpecError(f'plan: {file} is no plan that this version reads: {found}, not "{FORMAT}"')
-    try:
-        return Plan(**fields)
-    except pydantic.ValidationError as error:
-        raise SpecError(f"plan: {file}: {explain(error, '')}") from None
+    place = show_file(file)
+    with opened(file, PLAN_BYTES) as source:
+        fields, packets = placed("plan", lambda: read_json_list(source, "packets"))
+        form = fields.get("format")
+        if form != FORMAT:
+            found = f'its "format" is {show(form)}' if isinstance(form, str) else 'it has no "format"'
+            raise SpecError(f'plan: {place} is no plan that this version reads: {found}, not "{FORMAT}"')
+        try:
+            if packets is not None:
+                fields["packets"] = list(itertools.islice(packets, LISTED_PACKETS + 1))
+            return Plan(**fields)
+        except pydantic.ValidationError as error:
+            raise SpecError(f"plan: {place}: {explain(error, '')}") from None
 
 
 def messages_of(plan: Plan) -> NDArray[np.int64]:

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import difflib
+import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from flitloom.errors import SpecError
+from flitloom import limits
+from flitloom.errors import SpecError, show
+
+__all__ = [
+    "Closed",
+    "Problems",
+    "SpecModel",
+    "boolean",
+    "each",
+    "explain",
+    "name_of",
+    "one_of",
+    "path",
+    "problem",
+    "problems_of",
+    "real",
+    "show",
+    "text",
+    "whole",
+    "whole_number",
+]
 
 
 def problem(message: str, **context: Any) -> PydanticCustomError:
@@ -43,12 +64,10 @@ class _SpecMeta(ModelMetaclass):
             raise SpecError(explain(error, cls.place)) from None
 
 
-class SpecModel(BaseModel, metaclass=_SpecMeta):
-    """A part of a spec: immutable, and closed to unknown fields."""
+class Closed(BaseModel):
+    """Immutable, and closed to unknown fields; only the first of them is named."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    place: ClassVar[str] = ""
-    positional: ClassVar[str] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -58,7 +77,7 @@ class SpecModel(BaseModel, metaclass=_SpecMeta):
         known = list(cls.model_fields)
         for name in data:
             if name not in known:
-                near = difflib.get_close_matches(str(name), known, n=1)
+                near = difflib.get_close_matches(str(name)[:60], known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
                 raise PydanticCustomError(
                     "unknown_field", "unknown field; {hint}", {"field": str(name), "hint": hint}
@@ -66,22 +85,36 @@ class SpecModel(BaseModel, metaclass=_SpecMeta):
         return data
 
 
+class SpecModel(Closed, metaclass=_SpecMeta):
+    """A part of a spec."""
+
+    place: ClassVar[str] = ""
+    positional: ClassVar[str] = ""
+
+
 def whole(low: int, high: int, unit: str = "") -> BeforeValidator:
     """Accept whole numbers (of any integer type, never booleans) from `low` to `high`."""
+    return BeforeValidator(whole_number(low, high, unit))
 
-    def check(value: Any) -> int:
-        limits = f"it must be {low} to {high}{' ' * bool(unit)}{unit}"
+
+def whole_number(low: int, high: int, unit: str = "") -> Callable[[Any, Any], int]:
+    """The check of `whole` as a function."""
+    bounds = f"it must be {low} to {high}{' ' * bool(unit)}{unit}"
+
+    def check(value: Any, _: Any = None) -> int:
+        if type(value) is int and low <= value <= high:
+            return value
         try:
             number = operator.index(value)
         except TypeError:
             number = None
         if number is None or isinstance(value, bool):
-            raise problem(f"{show(value)} is not a whole number; {limits}")
+            raise problem(f"{show(value)} is not a whole number; {bounds}")
         if not low <= number <= high:
-            raise problem(f"{show(number)} is out of range; {limits}")
+            raise problem(f"{show(number)} is out of range; {bounds}")
         return number
 
-    return BeforeValidator(check)
+    return check
 
 
 def real(low: float, high: float, unit: str = "", *, above: bool = False) -> BeforeValidator:
@@ -89,48 +122,146 @@ def real(low: float, high: float, unit: str = "", *, above: bool = False) -> Bef
 
     def check(value: Any) -> float:
         bound = f"above {low:g} and at most {high:g}" if above else f"{low:g} to {high:g}"
-        limits = f"it must be {bound}{' ' * bool(unit)}{unit}"
+        bounds = f"it must be {bound}{' ' * bool(unit)}{unit}"
         if isinstance(value, bool | str) or (
             not isinstance(value, float | int) and not hasattr(value, "__float__")
         ):
-            raise problem(f"{show(value)} is not a number; {limits}")
-        number = float(value)
+            raise problem(f"{show(value)} is not a number; {bounds}")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if not (low < number if above else low <= number) or not number <= high:
-            raise problem(f"{show(value)} is out of range; {limits}")
+            raise problem(f"{show(value)} is out of range; {bounds}")
         return number
 
     return BeforeValidator(check)
 
 
+def each(
+    check: Callable[[Any, ValidationInfo], Any], most: int = limits.ENTRIES, least: int = 0
+) -> Callable[[Any, ValidationInfo], tuple[Any, ...]]:
+    """A check of lists of at most `most` entries, each of which must pass `check`.
+
+    Raises one error with the first `limits.PROBLEMS` problems and the number of the others, however many
+    entries are wrong.
+    """
+
+    def read(value: Any, info: ValidationInfo) -> tuple[Any, ...]:
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+        if not isinstance(value, list | tuple):
+            raise problem(f"{show(value)} is not a list")
+        if len(value) < least:
+            raise problem(f"too few entries; at least {least} needed")
+        if len(value) > most:
+            raise problem(f"too many entries; at most {most} are supported")
+        entries: list[Any] = []
+        problems = Problems()
+        for index, entry in enumerate(value):
+            try:
+                entries.append(check(entry, info))
+            except PydanticCustomError as error:
+                problems.add(index, error)
+        problems.end()
+        return tuple(entries)
+
+    return read
+
+
+def text(value: Any, _: Any = None) -> str:
+    """Accept texts."""
+    if not isinstance(value, str):
+        raise problem(f"{show(value)} is not a text")
+    return value
+
+
+def boolean(value: Any, _: Any = None) -> bool:
+    """Accept true and false."""
+    if not isinstance(value, bool):
+        raise problem(f"{show(value)} is neither true nor false")
+    return value
+
+
+class Problems:
+    """The first problems of a list by their places in it, and how many more there are."""
+
+    def __init__(self) -> None:
+        self.first: list[tuple[list[str | int], str]] = []
+        self.more = 0
+
+    def add(self, index: str | int, error: PydanticCustomError) -> None:
+        """Note a problem of an entry, or all those within it."""
+        context: dict[str, Any] = dict(error.context or {})
+        inner = context.get("problems", [([], error.message())])
+        room = max(0, limits.PROBLEMS - len(self.first))
+        self.first += [([index, *location], text) for location, text in inner[:room]]
+        self.more += context.get("more", 0) + max(0, len(inner) - room)
+
+    def text(self) -> str:
+        """The problems of one thing as a message."""
+        lines = [text for _, text in self.first]
+        return "\n".join([*lines, f"and {self.more} more problems"] if self.more else lines)
+
+    def end(self) -> None:
+        """Raise what was noted, if anything was."""
+        if self.first:
+            raise problem("several problems", problems=self.first, more=self.more)
+
+
 def one_of(*names: str) -> BeforeValidator:
     """Accept one of the given names."""
+    return BeforeValidator(name_of(*names))
 
-    def check(value: Any) -> str:
-        if value not in names or not isinstance(value, str):
+
+def name_of(*names: str) -> Callable[[Any, Any], str]:
+    """The check of `one_of` as a function."""
+
+    def check(value: Any, _: Any = None) -> str:
+        if not isinstance(value, str) or value not in names:
             raise problem(f"{show(value)} is unknown; it must be one of {', '.join(names)}")
         return value
 
-    return BeforeValidator(check)
-
-
-def show(value: object) -> str:
-    """Show a value in a message, shortened."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return check
 
 
 def path(place: str, location: Sequence[str | int]) -> str:
     """Write the path to a field: ``traffic.delays[3]``."""
     text = place
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else ("." * bool(text)) + part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            plain = part.isprintable() and len(part) <= 60
+            text += "." * bool(text) + (part if plain else show(part))
     return text
 
 
 def explain(error: pydantic.ValidationError, place: str = "") -> str:
-    """One message for all problems of a part of a spec, each with the path to its field."""
-    lines = (f"{path(place, _location(problem))}: {_message(problem)}" for problem in error.errors())
-    return "\n".join(dict.fromkeys(lines))
+    """One message for the problems of a part of a spec, each with the path to its field.
+
+    The first `limits.PROBLEMS` are named, the others counted.
+    """
+    first, more = problems_of(error)
+    lines = [f"{path(place, location)}: {message}" for location, message in first]
+    return "\n".join([*lines, f"and {more} more problems"] if more else lines)
+
+
+def problems_of(error: pydantic.ValidationError) -> tuple[list[tuple[list[str | int], str]], int]:
+    """The first problems with their places, each once, and the number of the others."""
+    first: list[tuple[list[str | int], str]] = []
+    more = 0
+    for found in error.errors(include_url=False):
+        where = _location(found)
+        context = found.get("ctx", {})
+        more += context.get("more", 0)
+        for location, message in context.get("problems", [([], _message(found))]):
+            entry = ([*where, *location], message)
+            if len(first) >= limits.PROBLEMS:
+                more += 1
+            elif entry not in first:
+                first.append(entry)
+    return first, more
 
 
 def _location(problem: ErrorDetails) -> list[str | int]:

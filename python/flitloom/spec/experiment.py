@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import pydantic
 
-from flitloom.errors import SpecError
+from flitloom import limits
+from flitloom.errors import SpecError, show
+from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.base import SpecModel, explain, whole
 from flitloom.spec.router import Router
 from flitloom.spec.topology import Topology
 from flitloom.spec.traffic import Cycle, Traffic
-
-#: Largest spec file that is read, in bytes.
-LARGEST = 1 << 26
 
 
 class Experiment(SpecModel):
@@ -69,19 +67,7 @@ def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experimen
 
 def read_fields(file: str | Path) -> dict[str, Any]:
     """Read the fields of a TOML file, unchecked."""
-    file = Path(file)
-    try:
-        if file.stat().st_size > LARGEST:
-            raise SpecError(f"{file}: larger than {LARGEST} bytes")
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{file}: no valid TOML: {error}") from None
-    except SpecError:
-        raise
-    except (RecursionError, ValueError):
-        raise SpecError(f"{file}: no valid TOML: not a text file, or nested too deeply") from None
+    return read_toml(file)
 
 
 def build_experiment(fields: dict[str, Any], folder: Path = Path()) -> Experiment:
@@ -104,15 +90,19 @@ def change(fields: dict[str, Any], setting: str) -> None:
     place, equals, text = setting.partition("=")
     names = place.strip().split(".")
     if not equals or not all(names):
-        raise SpecError(f"--set {setting}: write the path to a field and its value, like router.buffer=8")
+        raise SpecError(
+            f"--set {show(setting)}: write the path to a field and its value, like router.buffer=8"
+        )
+    if len(names) > limits.DEPTH:
+        raise SpecError(f"--set {show(setting)}: a path of more than {limits.DEPTH} parts")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        value = parse_toml(f"value = {text}", "--set")["value"]
+    except SpecError:
         # Names need no quotes.
         value = text.strip()
     table = fields
     for name in names[:-1]:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise SpecError(f"--set {setting}: {name} is no table of fields")
+            raise SpecError(f"--set {show(setting)}: {show(name)} is no table of fields")
     table[names[-1]] = value

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.spec.topology import DIMENSION_NAMES
 
 _LEG = re.compile(r"([+-])([a-z])([1-9][0-9]{0,5})")
+_HOPS = re.compile(r"[+-][a-z]([1-9][0-9]{0,5})\b")
 
 
 def read_route(text: str) -> bytes:
@@ -17,15 +19,43 @@ def read_route(text: str) -> bytes:
     >>> list(read_route("+x2 -y1"))
     [0, 0, 3]
     """
-    hops = bytearray()
+    legs = list(_legs(text))
+    _check_length(sum(hops for _, hops in legs))
+    return b"".join(bytes([direction]) * hops for direction, hops in legs)
+
+
+def count_hops(routes: Sequence[str], place: str, most: int) -> int:
+    """Hops of all routes; what is no route counts as none.
+
+    Raises
+    ------
+    SpecError
+        There are more than `most` in all. Nothing is expanded to find out.
+
+    Examples
+    --------
+    >>> count_hops(["+x2 -y1", ""], "routes", 10)
+    3
+    """
+    total = 0
+    for number, text in enumerate(routes):
+        total += sum(int(hops) for hops in _HOPS.findall(text))
+        if total > most:
+            raise SpecError(f"{place}: more than {most} hops in all, counted up to entry {number}")
+    return total
+
+
+def _legs(text: str) -> Iterator[tuple[int, int]]:
     for leg in text.split():
         match = _LEG.fullmatch(leg)
         if match is None or match[2] not in DIMENSION_NAMES:
-            raise SpecError(f"route: {leg[:40]!r} is not understood; write legs like '+x3 -y2'")
-        hops += bytes([2 * DIMENSION_NAMES.index(match[2]) + (match[1] == "-")]) * int(match[3])
-        if len(hops) > LIMITS["nodes"]:
-            raise SpecError(f"route: more than {LIMITS['nodes']} hops")
-    return bytes(hops)
+            raise SpecError(f"route: {show(leg)} is not understood; write legs like '+x3 -y2'")
+        yield 2 * DIMENSION_NAMES.index(match[2]) + (match[1] == "-"), int(match[3])
+
+
+def _check_length(hops: int) -> None:
+    if hops > LIMITS["nodes"]:
+        raise SpecError(f"route: {hops} hops; at most {LIMITS['nodes']} are supported")
 
 
 def route_text(directions: bytes) -> str:

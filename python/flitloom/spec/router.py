@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, ValidationInfo
 
 from flitloom._core import LIMITS
-from flitloom.spec.base import SpecModel, one_of, problem, show, whole
+from flitloom.spec.base import SpecModel, each, name_of, one_of, whole, whole_number
 
 #: The ten channel-selection schemes of cup-stacking-extended-2023, Table 1.
 SCHEMES = tuple(f"C{number:02}" for number in range(10))
+_scheme = name_of(*SCHEMES)
+_schemes = each(_scheme, LIMITS["nodes"] * (2 * LIMITS["dimensions"] + 1))
 
 
-def parse_arbitration(value: Any) -> Any:
+def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
     """Accept one scheme, or a list of them."""
-    for scheme in [value] if isinstance(value, str) or not isinstance(value, list | tuple) else value:
-        if scheme not in SCHEMES:
-            raise problem(f"{show(scheme)} is unknown; it must be one of {', '.join(SCHEMES)}")
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list | tuple):
+        return _schemes(value, info)
+    return _scheme(value, info)
 
 
 class Router(SpecModel):
@@ -59,4 +60,6 @@ class Router(SpecModel):
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
     flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
     arbitration: Annotated[str | tuple[str, ...], BeforeValidator(parse_arbitration)] = "C00"
-    queue_order: tuple[Annotated[int, whole(0, 2 * LIMITS["dimensions"])], ...] = ()
+    queue_order: Annotated[
+        tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))
+    ] = ()

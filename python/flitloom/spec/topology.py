@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from flitloom._core import LIMITS
-from flitloom.spec.base import SpecModel, one_of, problem, show, whole
+from flitloom.spec.base import SpecModel, boolean, each, one_of, problem, show, whole, whole_number
 
 #: Names of the dimensions, in the order of coordinates.
 DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
 _LAST_NODE = LIMITS["nodes"] - 1
 
-Size = Annotated[int, whole(2, LIMITS["nodes"], "routers")]
 Node = Annotated[int, whole(0, _LAST_NODE)]
+#: The check of a node's number, whatever the network.
+node_number = whole_number(0, _LAST_NODE)
 
 
 def parse_sizes(value: Any) -> Any:
@@ -41,6 +42,18 @@ def parse_cable(value: Any) -> Any:
     return value
 
 
+_ends = each(node_number, 2)
+_each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimensions"], 1)
+
+
+def _sizes(value: Any, info: ValidationInfo) -> Any:
+    return _each_size(parse_sizes(value), info)
+
+
+def _cable(value: Any, info: ValidationInfo) -> Any:
+    return _ends(parse_cable(value), info)
+
+
 class Topology(SpecModel):
     """A torus or mesh of 1 to 6 dimensions with its failed nodes and links.
 
@@ -63,11 +76,13 @@ class Topology(SpecModel):
 
     kind: Annotated[str, one_of("torus", "mesh")] = "torus"
     sizes: Annotated[
-        tuple[Size, ...], BeforeValidator(parse_sizes), Field(min_length=1, max_length=LIMITS["dimensions"])
+        tuple[int, ...], BeforeValidator(_sizes), Field(min_length=1, max_length=LIMITS["dimensions"])
     ]
-    wrap: tuple[bool, ...] | None = None
-    failed_nodes: tuple[Node, ...] = ()
-    failed_links: tuple[Annotated[tuple[Node, Node], BeforeValidator(parse_cable)], ...] = ()
+    wrap: Annotated[tuple[bool, ...], BeforeValidator(each(boolean, LIMITS["dimensions"]))] | None = None
+    failed_nodes: Annotated[tuple[int, ...], BeforeValidator(each(node_number))] = ()
+    failed_links: Annotated[
+        tuple[tuple[int, int], ...], BeforeValidator(each(_cable, LIMITS["dimensions"] * LIMITS["nodes"]))
+    ] = ()
 
     @model_validator(mode="after")
     def _one_wrap_per_dimension(self) -> Topology:

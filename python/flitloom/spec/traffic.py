@@ -9,20 +9,27 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from flitloom._core import LIMITS, pattern_names
-from flitloom.spec.base import SpecModel, one_of, problem, real, whole
+from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, MATRIX_PACKETS
+from flitloom.spec.base import SpecModel, each, one_of, problem, real, text, whole, whole_number
+from flitloom.spec.legs import count_hops
 from flitloom.spec.tables import column, matrix, packet_table
-from flitloom.spec.topology import Node
+from flitloom.spec.topology import Node, node_number
 
 #: Short names of the patterns.
 PATTERNS = tuple(pattern_names())
 #: The six permutations of cup-stacking-2022, Table 1.
 PERMUTATIONS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
 
-#: Most packets in a traffic matrix, which is written out as a table.
-MOST_PACKETS = 1 << 26
-
 Length = Annotated[int, whole(1, LIMITS["length"], "flits")]
 Cycle = Annotated[int, whole(0, LIMITS["start"], "cycles")]
+_cycle = whole_number(0, LIMITS["start"], "cycles")
+_PACKET = (
+    node_number,
+    node_number,
+    whole_number(1, LIMITS["length"], "flits"),
+    _cycle,
+    whole_number(0, 2**32 - 1),
+)
 
 
 class Patterned(SpecModel):
@@ -32,7 +39,7 @@ class Patterned(SpecModel):
     positional: ClassVar[str] = "pattern"
 
     pattern: Annotated[str, one_of(*PATTERNS)] | None = None
-    destinations: Annotated[tuple[Node, ...], BeforeValidator(column("node"))] | None = None
+    destinations: Annotated[tuple[int, ...], BeforeValidator(column("node", node_number))] | None = None
     hotspot_fraction: Annotated[float, real(0, 1)] | None = None
     hotspot_target: Node | None = None
 
@@ -82,7 +89,7 @@ class Collective(Patterned):
     payload: Annotated[int, whole(0, LIMITS["length"] - 1, "flits")] = 7
     slices: Annotated[int, whole(1, LIMITS["length"])] = 1
     interval: Cycle = 0
-    delays: Annotated[tuple[Cycle, ...], BeforeValidator(column("delay"))] = ()
+    delays: Annotated[tuple[int, ...], BeforeValidator(column("delay", _cycle))] = ()
     packets: Annotated[int, whole(1, LIMITS["packets"])] = 1
 
     if TYPE_CHECKING:
@@ -156,12 +163,14 @@ class Packets(SpecModel):
 
     kind: Literal["packets"] = "packets"
     table: Annotated[
-        tuple[tuple[Node, Node, Length, Cycle, Annotated[int, whole(0, 2**32 - 1)]], ...],
-        BeforeValidator(packet_table),
+        tuple[tuple[int, int, int, int, int], ...],
+        BeforeValidator(packet_table(_PACKET)),
         Field(min_length=1),
     ]
-    routes: tuple[str, ...] = ()
-    channels: tuple[Annotated[int, whole(0, LIMITS["channels"] - 1)], ...] = ()
+    routes: Annotated[tuple[str, ...], BeforeValidator(each(text, LISTED_PACKETS))] = ()
+    channels: Annotated[
+        tuple[int, ...], BeforeValidator(each(whole_number(0, LIMITS["channels"] - 1), LISTED_PACKETS))
+    ] = ()
 
     if TYPE_CHECKING:
 
@@ -176,6 +185,7 @@ class Packets(SpecModel):
                 )
         if self.channels and not self.routes:
             raise problem("channels need routes")
+        count_hops(self.routes, "routes", LISTED_HOPS)
         latest: dict[int, int] = {}
         for number, (source, _, _, start, _) in enumerate(self.table if self.routes else ()):
             if start < latest.get(source, 0):
@@ -213,8 +223,7 @@ class TrafficMatrix(SpecModel):
 
     kind: Literal["matrix"] = "matrix"
     matrix: Annotated[
-        tuple[tuple[Annotated[int, whole(0, LIMITS["packets"], "packets")], ...], ...],
-        BeforeValidator(matrix),
+        tuple[tuple[int, ...], ...], BeforeValidator(matrix(whole_number(0, LIMITS["packets"], "packets")))
     ]
     length: Length = 8
     interval: Cycle = 0
@@ -225,8 +234,8 @@ class TrafficMatrix(SpecModel):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Any:
-        if (packets := sum(map(sum, self.matrix))) > MOST_PACKETS:
-            raise problem(f"matrix asks for {packets} packets; at most {MOST_PACKETS} are supported")
+        if (packets := sum(map(sum, self.matrix))) > MATRIX_PACKETS:
+            raise problem(f"matrix asks for {packets} packets; at most {MATRIX_PACKETS} are supported")
         return self
 
     def packet_table(self) -> NDArray[np.int64]:

@@ -1,0 +1,85 @@
+"""Every limit on what is read and made, in one place; ``python -m flitloom.limits`` prints them all.
+
+Sizes are compared with these before anything is expanded. What keeps to them needs less than 4 GB.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flitloom._core import LIMITS
+
+_MIB = 1 << 20
+
+#: Bytes of a spec or campaign (TOML).
+SPEC_BYTES = 4 * _MIB
+#: Bytes of JSON that is read as a whole; larger plans and tables are read line by line.
+JSON_BYTES = 64 * _MIB
+#: Bytes of a plan.
+PLAN_BYTES = 512 * _MIB
+#: Bytes of a file of routing tables.
+TABLE_BYTES = 4096 * _MIB
+#: Bytes of an array in an .npz file, decompressed.
+ARRAY_BYTES = 257 * _MIB
+#: Bytes of a CSV file with a number per node, or with a list of packets.
+COLUMN_BYTES = 64 * _MIB
+#: Bytes of a CSV file with a traffic matrix.
+MATRIX_BYTES = 256 * _MIB
+#: Bytes of a file of node lists.
+NODES_BYTES = 16 * _MIB
+#: Bytes of a GOAL text.
+GOAL_BYTES = 64 * _MIB
+#: Bytes of a value in the store of a campaign.
+STORE_BYTES = 64 * _MIB
+#: Bytes of a line in a file that is read line by line.
+LINE_BYTES = 2 * _MIB
+
+#: Lists and tables of fields inside each other.
+DEPTH = 32
+#: Digits of a whole number in CSV files, fractions and node lists.
+DIGITS = 18
+#: Entries of a list in a spec.
+ENTRIES = LIMITS["nodes"]
+#: Packets that are listed, or planned.
+LISTED_PACKETS = 1 << 20
+#: Hops of all given routes of packets.
+LISTED_HOPS = 1 << 26
+#: Rows of a traffic matrix in a spec.
+MATRIX_ROWS = 4096
+#: Packets of a traffic matrix.
+MATRIX_PACKETS = 1 << 24
+#: Nodes of tables whose routes are listed: in JSON, CSV and forwarding tables.
+LISTED_NODES = 4096
+#: Nodes on all routes of such tables.
+TABLE_HOPS = 1 << 28
+#: Searches of a campaign.
+SEARCHES = 100_000
+#: Cells of a link-time record, one byte each.
+LINK_TIME_CELLS = 1 << 30
+
+#: Problems that a message lists; the others are counted.
+PROBLEMS = 10
+#: Characters of a line in a message.
+MESSAGE_LINE = 600
+
+
+def rows() -> list[tuple[str, int, str]]:
+    """Name, value and meaning of every limit.
+
+    >>> rows()[0]
+    ('SPEC_BYTES', 4194304, 'Bytes of a spec or campaign (TOML).')
+    """
+    meaning = ""
+    found = []
+    for line in Path(__file__).read_text(encoding="utf-8").splitlines():
+        if line.startswith("#: "):
+            meaning = line[3:]
+        elif (name := line.partition(" = ")[0]).isidentifier() and name.isupper() and name[0] != "_":
+            found.append((name, int(globals()[name]), meaning))
+    return found
+
+
+if __name__ == "__main__":
+    print("| limit | value | what it bounds |\n|---|---|---|")
+    for name, value, meaning in rows():
+        print(f"| `{name}` | {value:,} | {meaning} |")
