@@ -190,9 +190,9 @@ def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.M
     good = file.read_text()
     for damaged, message in [
         (good[:-100], "is no JSON|cut off"),
-        (good.replace('"routes"', '"rows"'), "a list of routes is needed"),
+        (good.replace('"routes"', '"rows"'), "routes must be a list with an entry a line"),
         (good.replace('"nodes": [0, 1]', '"nodes": [0, -1]'), "must be a whole number"),
-        ("[" * 200, "a list of routes is needed"),
+        ("[" * 200, "is no JSON|nested more than"),
     ]:
         file.write_text(damaged)
         with pytest.raises(fl.SpecError, match=message):

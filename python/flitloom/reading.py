@@ -195,7 +195,7 @@ def read_json_list(
         size += len(line)
         if size > limits.JSON_BYTES:
             text = (
-                f"{source.size} bytes; above {limits.JSON_BYTES} a list {name} with an entry a line is needed"
+                f"{source.size} bytes; above {limits.JSON_BYTES}, {name} must be a list with an entry a line"
             )
             raise SpecError(f"{source.name}: {text}")
     else:

@@ -126,7 +126,7 @@ def read(
         return _read_headers(file)
     with opened(file, TABLE_BYTES) as source:
         start = source.start()
-        if start.startswith(b"{"):
+        if start[:1] in (b"{", b"["):
             data, entries = read_json_list(source, "routes", progress)
             if entries is None:
                 raise SpecError(f"{source.name}: routes: a list of routes is needed")
