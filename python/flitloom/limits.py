@@ -24,7 +24,7 @@ ARRAY_BYTES = 257 * _MIB
 #: Bytes of a CSV file with a number per node, or with a list of packets.
 COLUMN_BYTES = 64 * _MIB
 #: Bytes of a CSV file with a traffic matrix.
-MATRIX_BYTES = 256 * _MIB
+MATRIX_BYTES = 512 * _MIB
 #: Bytes of a file of node lists.
 NODES_BYTES = 16 * _MIB
 #: Bytes of a GOAL text.
@@ -43,11 +43,11 @@ ENTRIES = LIMITS["nodes"]
 #: Packets that are listed, or planned.
 LISTED_PACKETS = 1 << 20
 #: Hops of all given routes of packets.
-LISTED_HOPS = 1 << 26
+LISTED_HOPS = 1 << 25
 #: Rows of a traffic matrix in a spec.
 MATRIX_ROWS = 4096
 #: Packets of a traffic matrix.
-MATRIX_PACKETS = 1 << 24
+MATRIX_PACKETS = 1 << 23
 #: Nodes of tables whose routes are listed: in JSON, CSV and forwarding tables.
 LISTED_NODES = 4096
 #: Nodes on all routes of such tables.

@@ -132,9 +132,9 @@ def read_text(file: str | Path, most: int) -> str:
 
 def parse_json(text: str, place: str) -> Any:
     """The value of a JSON text."""
+    if text.count("[") + text.count("{") > limits.DEPTH:
+        _check_depth(text, place)
     try:
-        if text.count("[") + text.count("{") > limits.DEPTH:
-            _check_depth(text, place)
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise SpecError(f"{place}: is no JSON: {error}") from None
@@ -220,9 +220,9 @@ def read_toml(file: str | Path) -> dict[str, Any]:
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     """The fields of a TOML text."""
+    if _LONG_KEY.search(text):
+        raise SpecError(f"{place}: no valid TOML: a key of more than {limits.DEPTH} parts")
     try:
-        if _LONG_KEY.search(text):
-            raise SpecError(f"{place}: no valid TOML: a key of more than {limits.DEPTH} parts")
         fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{place}: no valid TOML: {error}") from None
