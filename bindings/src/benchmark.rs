@@ -7,8 +7,8 @@ use crate::{
 };
 use flitloom_core::{
     engine::{
-        SimulationError,
-        general::{self, General},
+        Options, SimulationError,
+        general::General,
         planes::{InstructionSet, Planes, Settings},
     },
     probe::NoProbe,
@@ -53,7 +53,7 @@ pub fn repeat<'py>(
     let outcome = interruptible(
         py,
         |interrupt| {
-            let options = general::Options { stop_at, interrupt: Some(interrupt), ..Default::default() };
+            let options = Options { stop_at, interrupt: Some(interrupt), ..Default::default() };
             let mut last = Default::default();
             let Some(set) = set else {
                 let general = General::new(network);

@@ -30,7 +30,7 @@ pub fn simulate<'py>(
         py,
         |interrupt| {
             let options =
-                general::Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Default::default() };
+                engine::Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Default::default() };
             let (network, workload) = (&network.inner, &workload.inner);
             if time.is_some() {
                 let mut probe = ((occupation.take(), records.take()), time.take());

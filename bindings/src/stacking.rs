@@ -4,10 +4,7 @@ use crate::{
     running::{interruptible, on_threads},
     traffic::Destinations,
 };
-use flitloom_core::{
-    engine::{self, general},
-    traffic::Collective,
-};
+use flitloom_core::{engine, traffic::Collective};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,7 +29,7 @@ pub fn stack(
     let outcomes = interruptible(
         py,
         |interrupt| {
-            let options = general::Options { cycle_limit, interrupt: Some(interrupt), ..Default::default() };
+            let options = engine::Options { cycle_limit, interrupt: Some(interrupt), ..Default::default() };
             let done = || {
                 finished.fetch_add(1, Ordering::Relaxed);
             };

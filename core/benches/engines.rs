@@ -6,8 +6,8 @@
 use divan::{Bencher, counter::ItemsCount};
 use flitloom_core::{
     engine::{
-        Network,
-        general::{General, Options},
+        Network, Options,
+        general::General,
         planes::{Planes, Settings},
     },
     fabric::{Fabric, Shape},

@@ -2,8 +2,8 @@
 
 use flitloom_core::{
     engine::{
-        Network, SimulationError,
-        general::{self, General, Options},
+        Network, Options, SimulationError,
+        general::{self, General},
     },
     fabric::{Fabric, Shape},
     probe::{ArbitrationCounts, ArbitrationUse, OutputChannel, PacketRecord, PacketRecords, Probe},

@@ -20,7 +20,7 @@ fn options_beyond_the_planes_go_to_the_general_engine() {
 
     let mut durations = Vec::new();
     for (reinitialise_slices, interlock_slices) in [(false, false), (true, false), (false, true)] {
-        let options = general::Options { reinitialise_slices, interlock_slices, ..Default::default() };
+        let options = engine::Options { reinitialise_slices, interlock_slices, ..Default::default() };
         let picked = engine::simulate(&network, &workload, &options).unwrap();
         assert_eq!(picked, general::simulate(&network, &workload, &options, &mut NoProbe).unwrap());
         durations.push(picked.duration);
@@ -39,7 +39,7 @@ fn without_latencies_a_stopped_run_has_all_other_totals() {
     let settings = planes::Settings { latencies: false, ..planes::Settings::default() };
     let mut planes = planes::Planes::new(&network, &workload, settings).unwrap();
     for stop_at in [Some(90), None] {
-        let options = general::Options { stop_at, ..Default::default() };
+        let options = engine::Options { stop_at, ..Default::default() };
         let all = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
         assert!(all.latency_sum > 0);
         let latency_sum = if stop_at.is_some() { 0 } else { all.latency_sum };

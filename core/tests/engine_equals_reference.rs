@@ -9,8 +9,8 @@ mod reference;
 use common::{Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
 use flitloom_core::{
     engine::{
-        Outcome, SimulationError,
-        general::{self, General, Options},
+        Options, Outcome, SimulationError,
+        general::{self, General},
     },
     fabric::{NodeId, Shape},
     probe::{NoProbe, PacketRecords},

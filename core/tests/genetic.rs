@@ -2,10 +2,7 @@
 //! chromosomes, and what it records can be replayed to the cycle.
 
 use flitloom_core::{
-    engine::{
-        Network,
-        general::{self, Options},
-    },
+    engine::{Network, Options, general},
     fabric::{Fabric, Shape},
     probe::{ArbitrationCounts, LinkOccupation},
     router::{Arbitration, ChannelScheme, RouterConfig},

@@ -2,8 +2,7 @@
 
 use flitloom_core::{
     engine::{
-        Network, Outcome,
-        general::{self, Options},
+        Network, Options, Outcome, general,
         planes::{InstructionSet, Planes, Settings, simulate, supports},
     },
     fabric::{Fabric, NodeId, Shape},

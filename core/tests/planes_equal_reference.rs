@@ -9,7 +9,7 @@ mod reference;
 use common::{Case, CaseSpace, cases, totals};
 use flitloom_core::{
     engine::{
-        general::Options,
+        Options,
         planes::{self, InstructionSet},
     },
     router::FlowControl,

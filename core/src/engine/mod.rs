@@ -3,16 +3,21 @@
 pub mod general;
 mod lower_bound;
 mod network;
+mod options;
 mod outcome;
 pub mod planes;
+mod protocol;
+mod simulation;
 mod sweep;
 
 pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
 pub use network::{Network, NetworkError};
+pub use options::Options;
 pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint, lateness};
+pub use simulation::{EngineKind, Setup, Simulation};
 pub use sweep::stack;
 
-use crate::{probe::NoProbe, traffic::Workload};
+use crate::traffic::Workload;
 
 /// Simulates without probes, on the fastest engine that covers the case: the planes where they can
 /// and pay, else the general engine.
@@ -22,12 +27,10 @@ use crate::{probe::NoProbe, traffic::Workload};
 pub fn simulate(
     network: &Network,
     workload: &Workload,
-    options: &general::Options,
+    options: &Options,
 ) -> Result<Outcome, SimulationError> {
-    let covered = options.plain_rules() && planes::supports(network, workload).is_ok();
-    if covered && planes::pays(network, workload) {
-        let set = planes::InstructionSet::best(network, 1);
-        return planes::simulate(network, workload, options, set);
-    }
-    general::simulate(network, workload, options, &mut NoProbe)
+    let mut simulation =
+        Simulation::new(network, workload, &Setup { options: *options, ..Setup::default() })?;
+    simulation.run(options)?;
+    simulation.totals_at_stop(options)
 }

@@ -150,6 +150,14 @@ pub enum SimulationError {
     /// Interrupted from outside.
     #[error("interrupted at cycle {0}")]
     Interrupted(u64),
+    /// The engines do not agree, which is a fault of flitloom's.
+    #[error(
+        "the engines disagree at cycle {cycle}: one finds nothing that can move, the other does; please report this case"
+    )]
+    Disagreement {
+        /// Where they do.
+        cycle: u64,
+    },
     /// The workload is not valid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),

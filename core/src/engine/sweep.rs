@@ -1,4 +1,4 @@
-use super::{Network, Outcome, SimulationError, general::Options, simulate};
+use super::{Network, Options, Outcome, SimulationError, simulate};
 use crate::traffic::{Collective, Destinations, Workload};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;

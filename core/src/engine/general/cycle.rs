@@ -1,5 +1,4 @@
 use super::{
-    Options,
     channels::{BufferedFlit, EJECTION, HEAD, SLOT_SHIFT, TAIL, Taken},
     deadlock,
     layout::{CHOICE_BITS, Layout, NONE},
@@ -7,91 +6,165 @@ use super::{
     state::{Feed, PacketState, State},
 };
 use crate::{
-    engine::{Network, Outcome, SimulationError, fingerprint, lateness},
+    engine::{
+        Network, Options, Outcome, SimulationError, fingerprint, lateness,
+        protocol::{Clock, Engine, Motion, Rest, advance},
+    },
+    fabric::Direction,
     probe::{Flit, Probe},
     traffic::{Routes, Sources, WorkloadError},
 };
-use std::{
-    cmp::Reverse,
-    sync::{Arc, atomic::Ordering},
-};
-
-/// Cycles between two looks at the interrupt flag, and for local deadlocks.
-const CHECK_EVERY: u64 = 4096;
+use std::{cmp::Reverse, sync::Arc};
 
 /// A simulation under way.
+#[derive(Clone)]
 pub(super) struct Run<const SHIFT: u32, const BASIC: bool> {
     network: Network,
     layout: Arc<Layout>,
     state: State,
-    cycle: u64,
+    rules: SliceRules,
     outcome: Outcome,
+    /// The cycle under way.
+    cycle: u64,
+}
+
+/// What nodes do when they have received a packet; see [`Options`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SliceRules {
+    reinitialise: bool,
+    interlock: bool,
+}
+
+impl From<&Options<'_>> for SliceRules {
+    fn from(options: &Options) -> Self {
+        Self { reinitialise: options.reinitialise_slices, interlock: options.interlock_slices }
+    }
+}
+
+impl<P: Probe, const SHIFT: u32, const BASIC: bool> Motion<P> for Run<SHIFT, BASIC> {
+    #[inline(always)]
+    fn decide(&mut self, cycle: u64, probe: &mut P) -> bool {
+        self.cycle = cycle;
+        let mut changed = self.top_up();
+        let asked = if P::ARBITRATION { self.state.channels.requested.clone() } else { Vec::new() };
+        changed |= self.select_queues();
+        if P::BLOCKED {
+            self.report_blocked(probe);
+        }
+        self.select_channels();
+        if P::ARBITRATION {
+            let State { channels, packets, moves, .. } = &self.state;
+            observe::queue_selections(&self.layout, channels, packets, &asked, cycle, probe);
+            observe::channel_selections(&self.layout, channels, packets, moves, cycle, probe);
+        }
+        changed || !self.state.moves.is_empty() || self.state.on_links > 0
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, _cycle: u64, probe: &mut P) {
+        if self.rules.reinitialise || self.rules.interlock {
+            observe::receivers(
+                &self.layout,
+                &self.state.channels,
+                &self.state.moves,
+                &mut self.state.receivers,
+            );
+        }
+        self.move_flits(probe);
+    }
+
+    #[inline(always)]
+    fn account(&mut self, _cycle: u64, _probe: &mut P) {
+        if self.rules.reinitialise || self.rules.interlock {
+            self.receive();
+        }
+    }
+
+    fn rest(&self, cycle: u64) -> Rest {
+        match self.state.wakes.peek() {
+            // Nothing can change before the next packet starts.
+            Some(&Reverse((start, _))) => Rest::Until(start.max(cycle + 1)),
+            None if self.state.inside == 0 => Rest::Finished,
+            None => Rest::Stuck,
+        }
+    }
+}
+
+impl<P: Probe, const SHIFT: u32, const BASIC: bool> Engine<P> for Run<SHIFT, BASIC> {
+    fn advance(&mut self, cycle: &mut u64, until: u64, probe: &mut P) -> Option<Rest> {
+        advance(self, cycle, until, probe)
+    }
+
+    fn routers(&self) -> usize {
+        self.layout.nodes
+    }
+
+    fn delivered(&self) -> u64 {
+        self.outcome.packets_delivered
+    }
+
+    fn check(&self, cycle: u64) -> Result<(), SimulationError> {
+        deadlock::check(&self.network, &self.layout, &self.state, cycle)
+    }
+
+    fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
+        // With nothing under way, nobody may still wait for a packet to arrive.
+        let waits = |node: &u32| self.state.sources.next_start(*node) != u64::MAX;
+        let mut waiting = (0..self.layout.nodes as u32).filter(waits);
+        match waiting.next() {
+            None => Ok(()),
+            Some(node) => Err(SimulationError::Interlocked { cycle, node, count: 1 + waiting.count() }),
+        }
+    }
+
+    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
+        deadlock::report(&self.network, &self.layout, &self.state, cycle)
+    }
+
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
+        let mut outcome = self.outcome.clone();
+        outcome.cycles = clock.cycle;
+        if clock.finished {
+            outcome.cycles = outcome.duration.saturating_sub(1);
+            outcome.makespan = self.state.sources.makespan().map_err(WorkloadError::from)?;
+        }
+        Ok(outcome)
+    }
+
+    fn occupancy(&self) -> Vec<u16> {
+        let (layout, directions) = (&self.layout, self.layout.ports - 1);
+        let mut flits = Vec::with_capacity(layout.nodes * directions * layout.channels);
+        for node in 0..layout.nodes {
+            for direction in (0..directions).map(Direction::from_index) {
+                // Flits come in through the port that faces where they came from.
+                let port = direction.opposite().index();
+                let first = node * layout.queues + port * layout.channels;
+                let queues = &self.state.channels.queues[first..first + layout.channels];
+                flits.extend(queues.iter().map(|queue| queue.ready()));
+            }
+        }
+        flits
+    }
+
+    fn copy(&self) -> Box<dyn Engine<P>> {
+        Box::new(self.clone())
+    }
 }
 
 impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
-    pub fn new(network: Network, layout: Arc<Layout>, sources: Sources, longest: u32) -> Self {
+    pub fn new(
+        network: Network,
+        layout: Arc<Layout>,
+        sources: Sources,
+        longest: u32,
+        rules: SliceRules,
+    ) -> Self {
         let state = State::new(&layout, sources, longest);
-        Self { network, layout, state, cycle: 0, outcome: Outcome::default() }
-    }
-
-    /// Runs to the end.
-    pub fn until<P: Probe>(mut self, options: &Options, probe: &mut P) -> Result<Outcome, SimulationError> {
-        let limit = options.cycle_limit.unwrap_or(u64::MAX);
-        let stop = options.stop_at.unwrap_or(u64::MAX);
-        let mut next_check = CHECK_EVERY;
-        while self.cycle < stop {
-            if self.cycle >= limit {
-                let delivered = self.outcome.packets_delivered;
-                return Err(SimulationError::CycleLimit { cycles: limit, delivered });
-            }
-            if self.cycle >= next_check {
-                next_check = self.cycle + CHECK_EVERY;
-                if options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                    return Err(SimulationError::Interrupted(self.cycle));
-                }
-                deadlock::check(&self.network, &self.layout, &self.state, self.cycle)?;
-            }
-            let mut changed = self.top_up(options);
-            let asked = if P::ARBITRATION { self.state.channels.requested.clone() } else { Vec::new() };
-            changed |= self.select_queues();
-            if P::BLOCKED {
-                self.report_blocked(probe);
-            }
-            self.select_channels();
-            if P::ARBITRATION {
-                let State { channels, packets, moves, .. } = &self.state;
-                observe::queue_selections(&self.layout, channels, packets, &asked, self.cycle, probe);
-                observe::channel_selections(&self.layout, channels, packets, moves, self.cycle, probe);
-            }
-            if changed || !self.state.moves.is_empty() || self.state.on_links > 0 {
-                if options.reinitialise_slices || options.interlock_slices {
-                    self.move_and_receive(options, probe);
-                } else {
-                    self.move_flits(probe);
-                }
-                self.cycle += 1;
-            } else if let Some(&Reverse((start, _))) = self.state.wakes.peek() {
-                // Nothing can change before the next packet starts.
-                self.cycle = start.max(self.cycle + 1);
-            } else if self.state.inside == 0 {
-                self.check_interlocked()?;
-                break;
-            } else {
-                return Err(deadlock::report(&self.network, &self.layout, &self.state, self.cycle));
-            }
-        }
-        self.outcome.cycles = match options.stop_at {
-            Some(stop) => stop,
-            None => self.outcome.duration.saturating_sub(1),
-        };
-        if options.stop_at.is_none() {
-            self.outcome.makespan = self.state.sources.makespan().map_err(WorkloadError::from)?;
-        }
-        Ok(self.outcome)
+        Self { network, layout, state, rules, outcome: Outcome::default(), cycle: 0 }
     }
 
     /// Step 1: tops the processor queues up; true if any flit came.
-    fn top_up(&mut self, options: &Options) -> bool {
+    fn top_up(&mut self) -> bool {
         while let Some(&Reverse((start, node))) = self.state.wakes.peek() {
             if start > self.cycle {
                 break;
@@ -103,20 +176,20 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
         for word in 0..self.state.feeding.len() {
             let mut bits = std::mem::take(&mut self.state.feeding[word]);
             while bits != 0 {
-                any |= self.top_up_node(word * 64 + bits.trailing_zeros() as usize, options);
+                any |= self.top_up_node(word * 64 + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
             }
         }
         any
     }
 
-    fn top_up_node(&mut self, node: usize, options: &Options) -> bool {
+    fn top_up_node(&mut self, node: usize) -> bool {
         let queue = node * self.layout.queues + self.layout.queues - 1;
         let mut any = false;
         while self.state.channels.queues[queue].held() < self.layout.buffer {
             let mut feed = self.state.feeds[node];
             if feed.left == 0 {
-                match self.next_packet(node, options) {
+                match self.next_packet(node) {
                     Some(next) => feed = next,
                     None => break,
                 }
@@ -142,7 +215,7 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
     }
 
     /// Takes the next packet of a node if it has started; otherwise waits for its start.
-    fn next_packet(&mut self, node: usize, options: &Options) -> Option<Feed> {
+    fn next_packet(&mut self, node: usize) -> Option<Feed> {
         let start = self.state.sources.next_start(node as u32);
         if start > self.cycle {
             // No slot marks a node that already waits for its wake.
@@ -153,7 +226,7 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
             return None;
         }
         // An interlocked node looks again when a packet for it arrives.
-        if options.interlock_slices && self.state.sources.taken(node as u32) > self.state.received(node) {
+        if self.rules.interlock && self.state.sources.taken(node as u32) > self.state.received(node) {
             return None;
         }
         let (number, packet) = self.state.sources.take(node as u32, self.cycle)?;
@@ -228,14 +301,12 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
         }
     }
 
-    /// Step 4 with the rules that act when a node receives a packet.
-    fn move_and_receive<P: Probe>(&mut self, options: &Options, probe: &mut P) {
-        let mut nodes = std::mem::take(&mut self.state.receivers);
-        observe::receivers(&self.layout, &self.state.channels, &self.state.moves, &mut nodes);
-        self.move_flits(probe);
+    /// The rules that act when a node has received a packet.
+    fn receive(&mut self) {
+        let nodes = std::mem::take(&mut self.state.receivers);
         for &node in &nodes {
             let node = node as usize;
-            if options.reinitialise_slices {
+            if self.rules.reinitialise {
                 let ports = node * self.layout.ports..(node + 1) * self.layout.ports;
                 self.state.rows[ports.clone()].copy_from_slice(&self.layout.first_rows[ports.clone()]);
                 let shift = self.layout.channel_shift;
@@ -243,24 +314,12 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
                     output.rotation = 0;
                 }
             }
-            if options.interlock_slices {
+            if self.rules.interlock {
                 self.state.count_received(node, self.layout.nodes);
                 self.state.feeding[node / 64] |= 1 << (node % 64);
             }
         }
         self.state.receivers = nodes;
-    }
-
-    /// With nothing under way, nobody may still wait for a packet to arrive.
-    fn check_interlocked(&self) -> Result<(), SimulationError> {
-        let waits = |node: &u32| self.state.sources.next_start(*node) != u64::MAX;
-        let mut waiting = (0..self.layout.nodes as u32).filter(waits);
-        match waiting.next() {
-            None => Ok(()),
-            Some(node) => {
-                Err(SimulationError::Interlocked { cycle: self.cycle, node, count: 1 + waiting.count() })
-            }
-        }
     }
 
     /// Step 4: the selected flits move. Everything was decided before, and no flit arrives in a

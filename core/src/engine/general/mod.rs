@@ -11,41 +11,19 @@ mod observe;
 mod reach;
 mod state;
 
-use super::{Network, Outcome, SimulationError};
+use super::{
+    Network, Options, Outcome, SimulationError,
+    protocol::{Clock, Engine, drive},
+};
 use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     traffic::{Sources, Workload},
 };
-use cycle::Run;
+use cycle::{Run, SliceRules};
 use layout::Layout;
-use std::sync::{Arc, atomic::AtomicBool};
-
-/// When a simulation ends other than by delivering everything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
-    /// Return the totals at the start of this cycle, whatever is still under way.
-    pub stop_at: Option<u64>,
-    /// Fail when this cycle is reached.
-    pub cycle_limit: Option<u64>,
-    /// Fail soon after this becomes true.
-    pub interrupt: Option<&'a AtomicBool>,
-    /// Slice re-initialisation: at the end of a cycle in which a node receives the last flit of a
-    /// packet, its port lists and the channels its ports used last return to their initial state
-    /// (cup-stacking-extended-2023, 7.2, T08).
-    pub reinitialise_slices: bool,
-    /// Slice interlocking: a node sends its packet number k (from 0) only after it has received k
-    /// packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2, T10).
-    pub interlock_slices: bool,
-}
-
-impl Options<'_> {
-    /// Whether the routers follow the plain rules, with nothing done when a node receives a packet.
-    pub fn plain_rules(&self) -> bool {
-        !self.reinitialise_slices && !self.interlock_slices
-    }
-}
+use std::sync::Arc;
 
 /// Simulates a workload until everything is delivered or `options` end it.
 ///
@@ -145,16 +123,32 @@ impl General {
         options: &Options,
         probe: &mut P,
     ) -> Result<Outcome, SimulationError> {
+        let mut engine = self.begin(workload, options)?;
+        let mut clock = Clock::default();
+        drive(&mut *engine, &mut clock, options, probe)?;
+        engine.totals(&clock.stopped(options))
+    }
+
+    /// A run at its beginning.
+    ///
+    /// # Errors
+    /// The workload cannot run here.
+    pub(crate) fn begin<P: Probe>(
+        &self,
+        workload: &Workload,
+        options: &Options,
+    ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
         let (network, layout) = (self.network.clone(), self.layout.clone());
         let basic = !layout.cut_through && layout.latency == 1 && layout.ring_shift == layout::BASIC_RING;
-        match (layout.channel_shift, basic) {
-            (2, true) => Run::<2, true>::new(network, layout, sources, longest).until(options, probe),
-            (2, false) => Run::<2, false>::new(network, layout, sources, longest).until(options, probe),
-            (_, true) => Run::<3, true>::new(network, layout, sources, longest).until(options, probe),
-            (_, false) => Run::<3, false>::new(network, layout, sources, longest).until(options, probe),
-        }
+        let rules = SliceRules::from(options);
+        Ok(match (layout.channel_shift, basic) {
+            (2, true) => Box::new(Run::<2, true>::new(network, layout, sources, longest, rules)),
+            (2, false) => Box::new(Run::<2, false>::new(network, layout, sources, longest, rules)),
+            (_, true) => Box::new(Run::<3, true>::new(network, layout, sources, longest, rules)),
+            (_, false) => Box::new(Run::<3, false>::new(network, layout, sources, longest, rules)),
+        })
     }
 
     /// Checks that the workload can run here; returns the length of its longest packet.

@@ -47,6 +47,7 @@ pub(super) struct Feed {
 }
 
 /// Everything that changes while a network runs.
+#[derive(Clone)]
 pub(super) struct State {
     pub channels: Channels,
     /// Per output port: row of [`Layout::choices`] that stands for the channel used last.

@@ -72,6 +72,7 @@ fn put<V: Vector>(plane: &mut V, word: usize, bit: usize, value: u64) {
 }
 
 /// All nodes of all copies.
+#[derive(Clone)]
 pub struct Feed {
     workload: Workload,
     x: Axis,
@@ -130,6 +131,11 @@ impl Feed {
             tag_bits: 0,
             log: Vec::new(),
         }
+    }
+
+    /// What is sent.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
     }
 
     /// Back to cycle 0.

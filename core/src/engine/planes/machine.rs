@@ -10,31 +10,26 @@ use super::{
     genes::Genes,
     lanes::{Position, Rotation, Tiling, columns, rows},
     occupation::Occupation,
+    tags::value,
     vector::{Task, Vector, words},
 };
 use crate::{
-    engine::{Network, Outcome, SimulationError, fingerprint, general::Options, lateness},
+    engine::{
+        Network, Options, Outcome, SimulationError, fingerprint, general, lateness,
+        protocol::{Clock, Engine, Motion, Rest, advance},
+    },
     fabric::NodeId,
+    probe::{LinkOccupation, NoProbe},
     router::{Arbitration, ChannelScheme},
     traffic::Workload,
 };
-use std::sync::atomic::Ordering;
 
-/// Cycles between two looks at the interrupt flag.
-const CHECK_EVERY: u64 = 4096;
-
-/// Why a run ended without an outcome.
-#[derive(Clone, Debug)]
-pub enum Failure {
-    /// A limit of the options was met.
-    Simulation(SimulationError),
-    /// Nothing can move: the general engine says why.
-    Stuck,
-    /// Packets under way at the stop were older than the tags.
-    TagsTooYoung,
-}
+/// Packets under way are older than the tags.
+#[derive(Clone, Copy, Debug)]
+pub struct TagsTooYoung;
 
 /// A network in planes of one vector type; `K` planes hold the occupancy of a queue.
+#[derive(Clone)]
 pub struct Machine<V: Vector, const K: usize> {
     pub(super) tiling: Tiling,
     pub(super) rules: Rules,
@@ -62,7 +57,16 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) ejected_tags: Vec<[V; 3]>,
     fingerprints: bool,
     latencies: bool,
+    tags: Tags,
+    /// The cycle after the stop that is known in advance.
+    stop: u64,
     outcomes: Vec<Outcome>,
+    totals: Vec<Outcome>,
+    /// Packets delivered in all copies.
+    delivered: u64,
+    /// Routers that eject a flit in the cycle under way.
+    ejected: V,
+    network: Network,
     /// Sum of the cycles of all deliveries per copy, modulo 2^64.
     delivery_sum: Vec<u64>,
 }
@@ -84,9 +88,15 @@ pub struct Plan<'w> {
 }
 
 /// A machine of any vector type.
-pub trait Engine: Send {
-    /// Simulates from an empty network; one outcome per copy.
-    fn run(&mut self, options: &Options) -> Result<&[Outcome], Failure>;
+pub(crate) trait AnyMachine: Engine<NoProbe> {
+    /// Empties the network for a run that is to stop at a cycle, if that is known; with `tags`,
+    /// headers carry tags from the beginning.
+    fn begin(&mut self, stop_at: Option<u64>, tags: bool);
+    /// Adds up the totals so far, one outcome per copy; false if sums of latencies are missing, since
+    /// packets under way are older than the tags.
+    fn add_up(&mut self, clock: &Clock) -> bool;
+    /// What was added up last.
+    fn outcomes(&self) -> &[Outcome];
     /// Networks side by side.
     fn copies(&self) -> usize;
     /// See [`Feed::set_delay`].
@@ -161,7 +171,13 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             ejected_tags: Vec::new(),
             fingerprints: plan.fingerprints,
             latencies: plan.latencies,
+            tags: Tags::NEVER,
+            stop: u64::MAX,
             outcomes: vec![Outcome::default(); copies],
+            totals: vec![Outcome::default(); copies],
+            delivered: 0,
+            ejected: zero,
+            network: network.clone(),
             delivery_sum: vec![0; copies],
             feed,
             tiling,
@@ -176,6 +192,10 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let nodes = self.tiling.nodes();
         let places = self.feed.places.iter().enumerate();
         self.genes.load(arbitration, places.map(|(index, &place)| ((index % nodes) as NodeId, place)));
+    }
+
+    fn directions(&self) -> usize {
+        self.network.fabric().shape().directions()
     }
 
     fn place(&self, copy: usize, node: NodeId) -> u32 {
@@ -195,6 +215,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         }
         self.full.fill(Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] });
         self.outcomes.fill(Outcome::default());
+        self.delivered = 0;
         self.delivery_sum.fill(0);
         if let Some(occupation) = &mut self.occupation {
             occupation.reset();
@@ -326,7 +347,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
 
     /// Counts what happened and feeds the nodes that sent a tail.
     #[inline(always)]
-    fn account(&mut self, cycle: u64, ejected: V) -> u64 {
+    fn count(&mut self, cycle: u64) {
+        let ejected = self.ejected;
         let Self { events, feed, outcomes, delivery_sum, packets, x_rows, rules, tiling, .. } = self;
         let mut packets = Packets { packets, x_rows, rows: rules.widths.x_data() };
         let per_copy = tiling.words_per_copy();
@@ -363,82 +385,23 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 feed.sent(node, cycle + 1, &mut packets);
             }
         }
-        all_delivered
+        self.delivered += all_delivered;
     }
 
+    /// Whether the compiler knows the numbers of this network; see [`constants`](Self::constants).
     #[inline(always)]
-    fn run_inside(&mut self, options: &Options, tags: Tags) -> Result<(), Failure> {
-        let (mut tags_from, mut estimate) = (tags.from, tags.estimate);
-        self.reset();
-        let limit = options.cycle_limit.unwrap_or(u64::MAX);
-        let stop = options.stop_at.unwrap_or(u64::MAX);
-        let mut next_check = CHECK_EVERY;
-        let mut delivered = 0;
-        let mut cycle = 0;
-        while cycle < stop {
-            if cycle >= limit {
-                let delivered = self.outcomes.iter().map(|outcome| outcome.packets_delivered).sum();
-                return Err(Failure::Simulation(SimulationError::CycleLimit { cycles: limit, delivered }));
-            }
-            if cycle >= next_check {
-                next_check = cycle + CHECK_EVERY;
-                if options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                    return Err(Failure::Simulation(SimulationError::Interrupted(cycle)));
-                }
-            }
-            if self.rules.widths.tag == 0 && cycle >= tags_from {
-                if let Some(reach) = estimate.take() {
-                    // Little's law: the mean time a packet is under way, and some for the slowest.
-                    let under_way = self.feed.loaded.iter().sum::<u64>() - delivered;
-                    let latency = under_way * cycle / u64::max(delivered, 1);
-                    tags_from = stop - (10 * latency).max(2 * reach).min(stop - cycle);
-                }
-                if cycle >= tags_from {
-                    self.begin_tags();
-                }
-            }
-            let rows = self.rules.widths.x_data();
-            let mut packets = Packets { packets: &mut self.packets, x_rows: &mut self.x_rows, rows };
-            self.feed.start_due(cycle, &mut packets);
-            if delivered == self.feed.loaded.iter().sum::<u64>() {
-                match self.feed.next_event(cycle) {
-                    Some(start) => cycle = start,
-                    None => break,
-                }
-                continue;
-            }
-            // Functions of their own, since compilers take long over one for everything. Tags change
-            // the rules under way.
-            let usual = V::BITS >= 256 && self.constants::<false>() == (Rules::USUAL, 1, 1);
-            let (moved, ejected) = if usual {
-                V::enter(SendAll::<V, K, true> { machine: self, cycle })
-            } else {
-                V::enter(SendAll::<V, K, false> { machine: self, cycle })
-            };
-            // What could be granted was granted in this cycle, and still nothing moved: only a new
-            // packet can change anything.
-            if !moved && self.feed.is_exhausted() {
-                return Err(Failure::Stuck);
-            }
-            if usual {
-                V::enter(ReceiveAll::<V, K, true> { machine: self });
-            } else {
-                V::enter(ReceiveAll::<V, K, false> { machine: self });
-            }
-            delivered += self.account(cycle, ejected);
-            cycle += 1;
-        }
-        self.finish(options)
+    fn is_usual(&self) -> bool {
+        V::BITS >= 256 && self.constants::<false>() == (Rules::USUAL, 1, 1)
     }
 
-    #[inline(always)]
-    fn finish(&mut self, options: &Options) -> Result<(), Failure> {
+    fn sum_up(&mut self, clock: &Clock) -> bool {
         let per_copy = self.tiling.words_per_copy();
         let under_way = match self.rules.widths.tag {
             0 => None,
-            _ => Some(self.starts_under_way()?),
+            _ => self.starts_under_way().ok(),
         };
-        for (copy, outcome) in self.outcomes.iter_mut().enumerate() {
+        self.totals.clone_from(&self.outcomes);
+        for (copy, outcome) in self.totals.iter_mut().enumerate() {
             let range = copy * per_copy..(copy + 1) * per_copy;
             let mut waiting = 0;
             let mut partial = 0;
@@ -474,12 +437,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             } else {
                 0
             };
-            outcome.cycles = match options.stop_at {
-                Some(stop) => stop,
-                None => outcome.duration.saturating_sub(1),
-            };
+            outcome.cycles = if clock.finished { outcome.duration.saturating_sub(1) } else { clock.cycle };
         }
-        Ok(())
+        self.rules.widths.tag == 0 || under_way.is_some()
     }
 }
 
@@ -534,11 +494,20 @@ impl Iterator for Ones<'_> {
     }
 }
 
-/// A run, compiled for the vector's instruction set.
-struct Run<'a, V: Vector, const K: usize> {
+/// Some cycles, compiled for the vector's instruction set.
+struct Span<'a, V: Vector, const K: usize> {
     machine: &'a mut Machine<V, K>,
-    options: &'a Options<'a>,
-    tags: Tags,
+    cycle: &'a mut u64,
+    until: u64,
+}
+
+impl<V: Vector, const K: usize> Task for Span<'_, V, K> {
+    type Output = Option<Rest>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        advance(self.machine, self.cycle, self.until, &mut NoProbe)
+    }
 }
 
 /// All blocks send; `USUAL` as in [`Machine::constants`].
@@ -579,35 +548,167 @@ struct Tags {
     estimate: Option<u64>,
 }
 
-impl<V: Vector, const K: usize> Task for Run<'_, V, K> {
-    type Output = Result<(), Failure>;
+impl Tags {
+    const NEVER: Self = Self { from: u64::MAX, estimate: None };
+    const ALWAYS: Self = Self { from: 0, estimate: None };
 
-    #[inline(always)]
-    fn run(self) -> Self::Output {
-        self.machine.run_inside(self.options, self.tags)
+    /// Tags are needed only for the packets under way at a stop, so they begin shortly before.
+    fn before(stop: u64, reach: u64) -> Self {
+        let from = (stop / 2).max(stop.saturating_sub(16 * reach));
+        Self { from, estimate: Some(reach.min(stop / 8)) }
     }
 }
 
-impl<V: Vector, const K: usize> Engine for Machine<V, K> {
-    fn run(&mut self, options: &Options) -> Result<&[Outcome], Failure> {
-        // Tags are needed only for the packets under way at a stop, so they begin shortly before;
-        // if packets turn out to be older than that, earlier.
-        let reach = u64::from(self.tiling.x.size + self.tiling.y.size + self.length);
-        let stop = options.stop_at.unwrap_or(u64::MAX);
-        let never = Tags { from: u64::MAX, estimate: None };
-        let from = (stop / 2).max(stop.saturating_sub(16 * reach));
-        let estimated = Tags { from, estimate: Some(reach.min(stop / 8)) };
-        let always = Tags { from: 0, estimate: None };
-        let tagged = options.stop_at.is_some() && self.latencies;
-        let attempts = if tagged { [estimated, always] } else { [never; 2] };
-        let mut result = Ok(());
-        for tags in attempts {
-            result = V::enter(Run { machine: self, options, tags });
-            if !matches!(result, Err(Failure::TagsTooYoung)) {
-                break;
+impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
+    #[inline(always)]
+    fn decide(&mut self, cycle: u64, _probe: &mut NoProbe) -> bool {
+        if self.rules.widths.tag == 0 && cycle >= self.tags.from {
+            if let Some(reach) = self.tags.estimate.take() {
+                // Little's law: the mean time a packet is under way, and some for the slowest.
+                let under_way = self.feed.loaded.iter().sum::<u64>() - self.delivered;
+                let latency = under_way * cycle / u64::max(self.delivered, 1);
+                self.tags.from = self.stop - (10 * latency).max(2 * reach).min(self.stop - cycle);
+            }
+            if cycle >= self.tags.from {
+                self.begin_tags();
             }
         }
-        result.map(|()| &self.outcomes[..])
+        let rows = self.rules.widths.x_data();
+        let mut packets = Packets { packets: &mut self.packets, x_rows: &mut self.x_rows, rows };
+        self.feed.start_due(cycle, &mut packets);
+        if self.delivered == self.feed.loaded.iter().sum::<u64>() {
+            return false;
+        }
+        // Functions of their own, since compilers take long over one for everything. Tags change
+        // the rules under way.
+        let (moved, ejected) = if self.is_usual() {
+            V::enter(SendAll::<V, K, true> { machine: self, cycle })
+        } else {
+            V::enter(SendAll::<V, K, false> { machine: self, cycle })
+        };
+        self.ejected = ejected;
+        // What could be granted was granted in this cycle, and still nothing moved: only a new
+        // packet can change anything.
+        moved || !self.feed.is_exhausted()
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, _cycle: u64, _probe: &mut NoProbe) {
+        if self.is_usual() {
+            V::enter(ReceiveAll::<V, K, true> { machine: self });
+        } else {
+            V::enter(ReceiveAll::<V, K, false> { machine: self });
+        }
+    }
+
+    #[inline(always)]
+    fn account(&mut self, cycle: u64, _probe: &mut NoProbe) {
+        self.count(cycle);
+    }
+
+    fn rest(&self, cycle: u64) -> Rest {
+        if self.delivered < self.feed.loaded.iter().sum() {
+            return Rest::Stuck;
+        }
+        self.feed.next_event(cycle).map_or(Rest::Finished, Rest::Until)
+    }
+}
+
+impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
+    fn advance(&mut self, cycle: &mut u64, until: u64, _probe: &mut NoProbe) -> Option<Rest> {
+        V::enter(Span { machine: self, cycle, until })
+    }
+
+    fn routers(&self) -> usize {
+        self.feed.places.len()
+    }
+
+    fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    fn check(&self, _cycle: u64) -> Result<(), SimulationError> {
+        // Only networks that dimension order and datelines keep free of deadlock are covered.
+        Ok(())
+    }
+
+    fn finished(&self, _cycle: u64) -> Result<(), SimulationError> {
+        Ok(())
+    }
+
+    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
+        let options = Options { stop_at: None, cycle_limit: Some(cycle + 2), ..*options };
+        match general::simulate(&self.network, self.feed.workload(), &options, &mut NoProbe) {
+            Err(error @ (SimulationError::Deadlock(_) | SimulationError::Interrupted(_))) => error,
+            _ => SimulationError::Disagreement { cycle },
+        }
+    }
+
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
+        self.sum_up(clock);
+        Ok(self.totals[0].clone())
+    }
+
+    fn links(&self) -> Option<LinkOccupation> {
+        let occupation = self.occupation.as_ref()?;
+        let directions = self.directions();
+        let mut links = LinkOccupation::new(self.tiling.nodes() * directions);
+        for (index, place) in self.feed.places[..self.tiling.nodes()].iter().enumerate() {
+            let (block, lane) = (*place as usize / V::BITS, *place as usize % V::BITS);
+            for direction in 0..directions {
+                if let Some((first, last)) = occupation.cycles(block, lane, direction) {
+                    let link = index * directions + direction;
+                    (links.first[link], links.last[link]) = (first, last);
+                    links.flits[link] = occupation.flits(block, lane, direction);
+                }
+            }
+        }
+        Some(links)
+    }
+
+    fn occupancy(&self) -> Vec<u16> {
+        let (directions, channels) = (self.directions(), usize::from(self.network.router().channels));
+        let mut flits = vec![0; self.tiling.nodes() * directions * channels];
+        for (index, place) in self.feed.places[..self.tiling.nodes()].iter().enumerate() {
+            let (block, lane) = (*place as usize / V::BITS, *place as usize % V::BITS);
+            for queue in 0..LINK_QUEUES {
+                let (direction, channel) = match queue {
+                    0..X_QUEUES => (queue / 2, queue % 2),
+                    _ => (2 + (queue - X_QUEUES) / 3, (queue - X_QUEUES) % 3),
+                };
+                if direction < directions && channel < channels {
+                    let held = value(self.blocks[block].occupancy[queue].into_iter(), lane);
+                    flits[(index * directions + direction) * channels + channel] =
+                        (held - self.rules.offset as u64) as u16;
+                }
+            }
+        }
+        flits
+    }
+
+    fn copy(&self) -> Box<dyn Engine<NoProbe>> {
+        Box::new(self.clone())
+    }
+}
+
+impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
+    fn begin(&mut self, stop_at: Option<u64>, tags: bool) {
+        self.reset();
+        let reach = u64::from(self.tiling.x.size + self.tiling.y.size + self.length);
+        self.stop = stop_at.unwrap_or(u64::MAX);
+        self.tags = match stop_at {
+            _ if tags => Tags::ALWAYS,
+            Some(stop) if self.latencies => Tags::before(stop, reach),
+            _ => Tags::NEVER,
+        };
+    }
+
+    fn add_up(&mut self, clock: &Clock) -> bool {
+        self.sum_up(clock)
+    }
+
+    fn outcomes(&self) -> &[Outcome] {
+        &self.totals
     }
 
     fn copies(&self) -> usize {

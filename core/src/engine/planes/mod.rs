@@ -19,14 +19,17 @@ mod occupation;
 mod tags;
 mod vector;
 
-use super::{Network, Outcome, SimulationError, general, general::Options};
+use super::{
+    Network, Options, Outcome, SimulationError, general,
+    protocol::{Clock, Engine, drive},
+};
 use crate::{
     fabric::{Direction, NodeId},
     probe::NoProbe,
     router::{ChannelScheme, FlowControl, RouterConfig},
     traffic::Workload,
 };
-use machine::{Engine, Failure, Machine, Plan};
+use machine::{AnyMachine, Machine, Plan};
 use thiserror::Error;
 use vector::Words;
 
@@ -290,10 +293,24 @@ impl Default for Settings {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Planes {
-    engine: Box<dyn Engine>,
-    network: Network,
-    workload: Workload,
+    engine: Box<dyn AnyMachine>,
     ports: usize,
+}
+
+/// A run of one network at its beginning; see [`AnyMachine::begin`].
+///
+/// # Errors
+/// The case is not covered.
+pub(crate) fn begin(
+    network: &Network,
+    workload: &Workload,
+    settings: Settings,
+    stop_at: Option<u64>,
+    tags: bool,
+) -> Result<Box<dyn Engine<NoProbe>>, Unsupported> {
+    let mut engine = Planes::new(network, workload, settings)?.engine;
+    engine.begin(stop_at, tags);
+    Ok(engine)
 }
 
 impl Planes {
@@ -313,7 +330,7 @@ impl Planes {
             latencies: settings.latencies,
             occupation: settings.occupation,
         };
-        let engine: Box<dyn Engine> = match set {
+        let engine: Box<dyn AnyMachine> = match set {
             InstructionSet::Word => build::<Words<1>>(network, &plan),
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => build::<vector::Avx2>(network, &plan),
@@ -323,7 +340,7 @@ impl Planes {
             InstructionSet::Avx2 | InstructionSet::Avx512 => build::<Words<1>>(network, &plan),
         };
         let ports = network.fabric().shape().directions() + 1;
-        Ok(Self { engine, network: network.clone(), workload: workload.clone(), ports })
+        Ok(Self { engine, ports })
     }
 
     /// Networks simulated side by side.
@@ -337,14 +354,18 @@ impl Planes {
     /// As [`general::simulate`]. A deadlock is reported by the general engine, with the network's
     /// own arbitration settings.
     pub fn run(&mut self, options: &Options) -> Result<&[Outcome], SimulationError> {
-        match self.engine.run(options) {
-            Ok(outcomes) => Ok(outcomes),
-            Err(Failure::Simulation(error)) => Err(error),
-            Err(Failure::Stuck | Failure::TagsTooYoung) => {
-                general::simulate(&self.network, &self.workload, options, &mut NoProbe)?;
-                Err(SimulationError::Interrupted(0))
-            }
+        // Where packets turn out to be older than the tags, once more with tags from the beginning.
+        if !self.run_once(options, false)? {
+            self.run_once(options, true)?;
         }
+        Ok(self.engine.outcomes())
+    }
+
+    fn run_once(&mut self, options: &Options, tags: bool) -> Result<bool, SimulationError> {
+        self.engine.begin(options.stop_at, tags);
+        let mut clock = Clock::default();
+        drive(&mut *self.engine, &mut clock, options, &mut NoProbe)?;
+        Ok(self.engine.add_up(&clock.stopped(options)))
     }
 
     /// Adds a delay in cycles to the starts of all packets of a node.
@@ -380,7 +401,7 @@ impl Planes {
     }
 }
 
-fn build<V: vector::Vector>(network: &Network, plan: &Plan) -> Box<dyn Engine> {
+fn build<V: vector::Vector>(network: &Network, plan: &Plan) -> Box<dyn AnyMachine> {
     Box::new(Machine::<V, OCCUPANCY>::new(network, plan))
 }
 

@@ -1,8 +1,9 @@
-//! First and last cycle in which flits cross each link, as planes of the cycle's bits.
+//! First and last cycle in which flits cross each link, and how many do, as planes of the bits.
 
-use super::vector::{Vector, words};
+use super::{tags::value, vector::Vector};
 
-/// Cycles of the four links of every router.
+/// Use of the four links of every router.
+#[derive(Clone)]
 pub struct Occupation<V> {
     blocks: usize,
     /// Per block and direction: the link was used.
@@ -11,18 +12,26 @@ pub struct Occupation<V> {
     first: Vec<V>,
     /// Per bit, block and direction.
     last: Vec<V>,
+    /// Per bit, block and direction.
+    flits: Vec<V>,
 }
 
 impl<V: Vector> Occupation<V> {
     /// No link used.
     pub fn new(blocks: usize) -> Self {
-        Self { blocks, used: vec![V::zero(); 4 * blocks], first: Vec::new(), last: Vec::new() }
+        Self {
+            blocks,
+            used: vec![V::zero(); 4 * blocks],
+            first: Vec::new(),
+            last: Vec::new(),
+            flits: Vec::new(),
+        }
     }
 
     /// Forgets everything.
     #[inline(always)]
     pub fn reset(&mut self) {
-        for planes in [&mut self.used, &mut self.first, &mut self.last] {
+        for planes in [&mut self.used, &mut self.first, &mut self.last, &mut self.flits] {
             planes.fill(V::zero());
         }
     }
@@ -43,6 +52,16 @@ impl<V: Vector> Occupation<V> {
             for (bit, plane) in self.last.iter_mut().skip(index).step_by(stride).enumerate() {
                 *plane = if cycle >> bit & 1 == 1 { *plane | sends } else { *plane & !sends };
             }
+            let (mut carry, mut at) = (sends, index);
+            while carry.any() {
+                if at >= self.flits.len() {
+                    self.flits.resize(self.flits.len() + stride, V::zero());
+                }
+                let plane = self.flits[at];
+                self.flits[at] = plane ^ carry;
+                carry = plane & carry;
+                at += stride;
+            }
             if begins.any() {
                 for (bit, plane) in self.first.iter_mut().skip(index).step_by(stride).enumerate() {
                     if cycle >> bit & 1 == 1 {
@@ -56,11 +75,16 @@ impl<V: Vector> Occupation<V> {
     /// First and last cycle of a link, if it was used.
     pub fn cycles(&self, block: usize, lane: usize, direction: usize) -> Option<(u64, u64)> {
         let index = 4 * block + direction;
-        let bit_of = |plane: &V| words(std::slice::from_ref(plane))[lane / 64] >> (lane % 64) & 1;
-        let value = |planes: &[V]| {
-            let bits = planes.iter().skip(index).step_by(4 * self.blocks);
-            bits.enumerate().map(|(bit, plane)| bit_of(plane) << bit).sum()
-        };
-        (bit_of(&self.used[index]) == 1).then(|| (value(&self.first), value(&self.last)))
+        let used = value([self.used[index]].into_iter(), lane) == 1;
+        used.then(|| (self.number(&self.first, index, lane), self.number(&self.last, index, lane)))
+    }
+
+    /// Flits that crossed a link.
+    pub fn flits(&self, block: usize, lane: usize, direction: usize) -> u64 {
+        self.number(&self.flits, 4 * block + direction, lane)
+    }
+
+    fn number(&self, planes: &[V], index: usize, lane: usize) -> u64 {
+        value(planes.iter().skip(index).step_by(4 * self.blocks).copied(), lane)
     }
 }

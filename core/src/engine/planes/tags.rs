@@ -8,12 +8,13 @@
 
 use super::{
     block::{LINK_QUEUES, QUEUES, X_QUEUES, XRow, Y_QUEUES},
-    machine::{Failure, Machine},
+    machine::{Machine, TagsTooYoung},
     vector::{Vector, words},
 };
 use std::collections::HashMap;
 
-fn value<V: Vector>(planes: impl Iterator<Item = V>, lane: usize) -> u64 {
+/// The number whose bits one lane has in some planes, the lowest first.
+pub(super) fn value<V: Vector>(planes: impl Iterator<Item = V>, lane: usize) -> u64 {
     let bit_of = |plane: V| words(&[plane])[lane / 64] >> (lane % 64) & 1;
     planes.enumerate().map(|(bit, plane)| bit_of(plane) << bit).sum()
 }
@@ -63,7 +64,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
 
     /// Sum of the starts of all packets taken but not delivered, per copy.
     #[cold]
-    pub(super) fn starts_under_way(&self) -> Result<Vec<u64>, Failure> {
+    pub(super) fn starts_under_way(&self) -> Result<Vec<u64>, TagsTooYoung> {
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
         let nodes = self.tiling.nodes() as u32;
         for (all, &place) in self.feed.places.iter().enumerate() {
@@ -71,7 +72,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             for (tag, destination) in self.headers_at(here, place as usize) {
                 let known = 1 << (self.feed.tag_bits - 1);
                 if tag & known == 0 {
-                    return Err(Failure::TagsTooYoung);
+                    return Err(TagsTooYoung);
                 }
                 *counts.entry(((tag & !known) as u32, destination)).or_default() += 1;
             }

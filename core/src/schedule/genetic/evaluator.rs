@@ -1,8 +1,8 @@
 use super::{Case, Chromosome, Evaluation, Settings, case::GeneSpace};
 use crate::{
     engine::{
-        Outcome, SimulationError,
-        general::{General, Options},
+        Options, Outcome, SimulationError,
+        general::General,
         planes::{self, Planes},
     },
     fabric::{Direction, NodeId},

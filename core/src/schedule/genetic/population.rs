@@ -5,7 +5,7 @@ use super::{
     operators::{Change, Gaps, initialise, mutate},
 };
 use crate::{
-    engine::{SimulationError, general::Options},
+    engine::{Options, SimulationError},
     probe::ArbitrationUse,
 };
 use rayon::prelude::*;

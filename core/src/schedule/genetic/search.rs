@@ -7,7 +7,7 @@ use super::{
     record::Records,
 };
 use crate::{
-    engine::general::Options,
+    engine::Options,
     fabric::NodeId,
     router::ChannelScheme,
     traffic::{Purpose, draw, draw_below},

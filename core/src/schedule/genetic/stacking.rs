@@ -2,7 +2,7 @@ use super::{
     Case, Chromosome, Evaluation, GeneticError, Settings,
     evaluator::{Wanted, evaluator, load},
 };
-use crate::engine::{SimulationError, general::Options};
+use crate::engine::{Options, SimulationError};
 use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 

@@ -1,0 +1,26 @@
+use std::sync::atomic::AtomicBool;
+
+/// When a run ends other than by delivering everything, and what rules of papers it follows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Return the totals at the start of this cycle, whatever is still under way.
+    pub stop_at: Option<u64>,
+    /// Fail when this cycle is reached.
+    pub cycle_limit: Option<u64>,
+    /// Fail soon after this becomes true.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Slice re-initialisation: at the end of a cycle in which a node receives the last flit of a
+    /// packet, its port lists and the channels its ports used last return to their initial state
+    /// (cup-stacking-extended-2023, 7.2, T08).
+    pub reinitialise_slices: bool,
+    /// Slice interlocking: a node sends its packet number k (from 0) only after it has received k
+    /// packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2, T10).
+    pub interlock_slices: bool,
+}
+
+impl Options<'_> {
+    /// Whether the routers follow the plain rules, with nothing done when a node receives a packet.
+    pub fn plain_rules(&self) -> bool {
+        !self.reinitialise_slices && !self.interlock_slices
+    }
+}

@@ -1,0 +1,157 @@
+//! What a cycle is, and the one loop over cycles.
+//!
+//! A cycle of anything in motion is: decide, from the state at its beginning; arrive; account. The
+//! engines say what these are, [`drive`] says when.
+
+use super::{Options, Outcome, SimulationError};
+use crate::probe::{LinkOccupation, Probe};
+use std::sync::atomic::Ordering;
+
+/// Cycles between two looks for local deadlocks.
+const CHECK_EVERY: u64 = 4096;
+/// Routers times cycles between two looks at the interrupt flag, well below a tenth of a second.
+const LOOK_EVERY: u64 = 1 << 19;
+
+/// A network in motion, compiled for the probes it serves.
+pub(crate) trait Motion<P: Probe> {
+    /// Decides what happens in a cycle; false if nothing can happen in it.
+    fn decide(&mut self, cycle: u64, probe: &mut P) -> bool;
+    /// What was decided happens.
+    fn arrive(&mut self, cycle: u64, probe: &mut P);
+    /// Counts what happened.
+    fn account(&mut self, cycle: u64, probe: &mut P);
+    /// What a cycle in which nothing can happen means.
+    fn rest(&self, cycle: u64) -> Rest;
+}
+
+/// Why nothing happens in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nothing is under way before this cycle.
+    Until(u64),
+    /// Everything is delivered.
+    Finished,
+    /// Packets are under way that can never move.
+    Stuck,
+}
+
+/// Runs the cycles from `cycle` on and before `until`; `cycle` is the first one not run.
+#[inline(always)]
+pub(crate) fn advance<P: Probe, M: Motion<P>>(
+    motion: &mut M,
+    cycle: &mut u64,
+    until: u64,
+    probe: &mut P,
+) -> Option<Rest> {
+    while *cycle < until {
+        if !motion.decide(*cycle, probe) {
+            return Some(motion.rest(*cycle));
+        }
+        motion.arrive(*cycle, probe);
+        motion.account(*cycle, probe);
+        *cycle += 1;
+    }
+    None
+}
+
+/// An engine with a network in it, whatever it is compiled for.
+pub(crate) trait Engine<P: Probe>: Send {
+    /// As the function [`advance`].
+    fn advance(&mut self, cycle: &mut u64, until: u64, probe: &mut P) -> Option<Rest>;
+    /// Routers of all networks side by side.
+    fn routers(&self) -> usize;
+    /// Packets delivered so far.
+    fn delivered(&self) -> u64;
+    /// Whether some packets wait for each other for good while others still move.
+    ///
+    /// # Errors
+    /// They do.
+    fn check(&self, cycle: u64) -> Result<(), SimulationError>;
+    /// What [`Rest::Finished`] leaves behind.
+    ///
+    /// # Errors
+    /// Somebody still waits for packets that nobody sends.
+    fn finished(&self, cycle: u64) -> Result<(), SimulationError>;
+    /// What [`Rest::Stuck`] means.
+    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError;
+    /// The totals so far.
+    ///
+    /// # Errors
+    /// Operations of a message graph are left that wait for each other.
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError>;
+    /// First and last cycle and flits of every link, if the engine keeps them.
+    fn links(&self) -> Option<LinkOccupation> {
+        None
+    }
+    /// Flits in every input buffer: `(node * directions + direction) * channels + channel`, where the
+    /// direction is that in which they came.
+    fn occupancy(&self) -> Vec<u16>;
+    /// The same once more.
+    fn copy(&self) -> Box<dyn Engine<P>>;
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Clock {
+    /// The cycle that comes next.
+    pub cycle: u64,
+    /// When to look for local deadlocks.
+    pub next_check: u64,
+    /// Nothing more will happen.
+    pub finished: bool,
+}
+
+impl Clock {
+    /// A run that was to stop at a cycle has run until then, whatever there was to do.
+    pub fn stopped(self, options: &Options) -> Self {
+        match options.stop_at {
+            Some(stop) => Self { cycle: stop, finished: false, ..self },
+            None => self,
+        }
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { cycle: 0, next_check: CHECK_EVERY, finished: false }
+    }
+}
+
+/// The loop over cycles: until everything is delivered or `options` end it. A run that was stopped
+/// or interrupted goes on where it was when it is driven again.
+///
+/// # Errors
+/// A limit was met, the run was interrupted, or nothing can move any more.
+pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
+    engine: &mut E,
+    clock: &mut Clock,
+    options: &Options,
+    probe: &mut P,
+) -> Result<(), SimulationError> {
+    let limit = options.cycle_limit.unwrap_or(u64::MAX);
+    let stop = options.stop_at.unwrap_or(u64::MAX);
+    let look_every = (LOOK_EVERY / engine.routers().max(1) as u64).clamp(1, CHECK_EVERY);
+    while !clock.finished && clock.cycle < stop {
+        if clock.cycle >= limit {
+            return Err(SimulationError::CycleLimit { cycles: limit, delivered: engine.delivered() });
+        }
+        if options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(SimulationError::Interrupted(clock.cycle));
+        }
+        if clock.cycle >= clock.next_check {
+            clock.next_check = clock.cycle + CHECK_EVERY;
+            engine.check(clock.cycle)?;
+        }
+        let until = stop.min(limit).min(clock.next_check).min(clock.cycle.saturating_add(look_every));
+        match engine.advance(&mut clock.cycle, until, probe) {
+            None => {}
+            Some(Rest::Until(cycle)) => clock.cycle = cycle,
+            Some(Rest::Finished) => {
+                engine.finished(clock.cycle)?;
+                clock.finished = true;
+            }
+            Some(Rest::Stuck) => return Err(engine.stuck(clock.cycle, options)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,272 @@
+use super::{
+    Network, Options, Outcome, SimulationError, general,
+    planes::{self, InstructionSet},
+    protocol::{Clock, Engine, Rest, drive},
+};
+use crate::{
+    probe::{LinkOccupation, NoProbe, Probe},
+    traffic::Workload,
+};
+
+/// Which engine a run is on; the outcome does not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// Every feature.
+    General,
+    /// One bit per router; see [`planes::supports`].
+    Planes,
+}
+
+impl EngineKind {
+    /// All engines.
+    pub const ALL: [Self; 2] = [Self::General, Self::Planes];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Planes => "planes",
+        }
+    }
+}
+
+/// What a [`Simulation`] is made for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup<'a> {
+    /// The engine; without one the fastest that covers the case.
+    pub engine: Option<EngineKind>,
+    /// Whether first and last cycle and flits of every link are kept.
+    pub links: bool,
+    /// Whether [`Outcome::latency_sum`] is exact in any cycle; otherwise only when everything is
+    /// delivered or at `options.stop_at`.
+    pub latencies: bool,
+    /// The rules the nodes follow, and the stop if it is known; limits are given to
+    /// [`run`](Simulation::run).
+    pub options: Options<'a>,
+}
+
+/// A simulation that somebody holds: it can be run a piece at a time, looked at and copied.
+///
+/// ```
+/// use flitloom_core::{
+///     engine::{Network, Options, Setup, Simulation},
+///     fabric::{Fabric, Shape},
+///     router::RouterConfig,
+///     traffic::{Collective, Pattern, Workload},
+/// };
+/// let shape = Shape::torus(&[16, 16])?;
+/// let destinations = Pattern::Transpose.destinations(&shape, 0)?;
+/// let packets = Collective::default().packet_list(shape.nodes(), &destinations)?;
+/// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+/// let mut simulation = Simulation::new(&network, &Workload::Packets(packets), &Setup::default())?;
+/// simulation.run(&Options { stop_at: Some(20), ..Options::default() })?;
+/// assert_eq!(simulation.now(), 20);
+/// assert!(simulation.totals()?.packets_delivered < 256);
+/// simulation.run(&Options::default())?;
+/// assert!(simulation.is_finished());
+/// assert_eq!(simulation.totals()?.duration, 74); // cup-stacking-2022, Table 2
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulation<P: Probe = NoProbe> {
+    network: Network,
+    workload: Workload,
+    kind: EngineKind,
+    engine: Box<dyn Engine<P>>,
+    clock: Clock,
+    probe: P,
+}
+
+impl Simulation {
+    /// A run at its beginning, on the fastest engine that covers the case unless one is named: the
+    /// planes where they can and pay, else the general engine.
+    ///
+    /// # Errors
+    /// The workload cannot run on the network.
+    pub fn new(network: &Network, workload: &Workload, setup: &Setup) -> Result<Self, SimulationError> {
+        let wants_planes = match setup.engine {
+            Some(kind) => kind == EngineKind::Planes,
+            None => planes::pays(network, workload),
+        };
+        let on_planes = if wants_planes && setup.options.plain_rules() {
+            let wanted = planes::Settings {
+                set: Some(InstructionSet::best(network, 1)),
+                occupation: setup.links,
+                latencies: setup.latencies || setup.options.stop_at.is_some(),
+                ..planes::Settings::default()
+            };
+            let stop_at = setup.options.stop_at.filter(|_| !setup.latencies);
+            planes::begin(network, workload, wanted, stop_at, setup.latencies).ok()
+        } else {
+            None
+        };
+        let (kind, engine) = if let Some(engine) = on_planes {
+            (EngineKind::Planes, engine)
+        } else {
+            let general = general::General::new(network);
+            let engine: Box<dyn Engine<NoProbe>> = if setup.links {
+                let shape = network.fabric().shape();
+                let links = LinkOccupation::new(shape.nodes() * shape.directions());
+                Box::new(Counting { engine: general.begin(workload, &setup.options)?, links })
+            } else {
+                general.begin(workload, &setup.options)?
+            };
+            (EngineKind::General, engine)
+        };
+        Ok(Self {
+            network: network.clone(),
+            workload: workload.clone(),
+            kind,
+            engine,
+            clock: Clock::default(),
+            probe: NoProbe,
+        })
+    }
+}
+
+impl<P: Probe> Simulation<P> {
+    /// A run at its beginning on the general engine, listened to by a probe.
+    ///
+    /// # Errors
+    /// The workload cannot run on the network.
+    pub fn observed(
+        network: &Network,
+        workload: &Workload,
+        options: &Options,
+        probe: P,
+    ) -> Result<Self, SimulationError> {
+        let engine = general::General::new(network).begin(workload, options)?;
+        Ok(Self {
+            network: network.clone(),
+            workload: workload.clone(),
+            kind: EngineKind::General,
+            engine,
+            clock: Clock::default(),
+            probe,
+        })
+    }
+
+    /// Runs until everything is delivered or `options` end it; their rules are those the run was made
+    /// with. After a limit or an interruption it can be run on.
+    ///
+    /// # Errors
+    /// A limit was met, the run was interrupted, or nothing can move any more.
+    pub fn run(&mut self, options: &Options) -> Result<(), SimulationError> {
+        drive(&mut *self.engine, &mut self.clock, options, &mut self.probe)
+    }
+
+    /// The cycle that comes next.
+    pub fn now(&self) -> u64 {
+        self.clock.cycle
+    }
+
+    /// Whether everything is delivered.
+    pub fn is_finished(&self) -> bool {
+        self.clock.finished
+    }
+
+    /// The engine it runs on.
+    pub fn engine(&self) -> EngineKind {
+        self.kind
+    }
+
+    /// What it runs on.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// What is sent.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// What the probe has seen so far.
+    pub fn probe(&self) -> &P {
+        &self.probe
+    }
+
+    /// The totals so far. [`Outcome::cycles`] counts to the present cycle, or to the last delivery
+    /// once everything is delivered.
+    ///
+    /// # Errors
+    /// Operations of a message graph are left that wait for each other.
+    pub fn totals(&mut self) -> Result<Outcome, SimulationError> {
+        self.engine.totals(&self.clock)
+    }
+
+    /// The totals of a run that was to stop at `options.stop_at`.
+    pub(crate) fn totals_at_stop(&mut self, options: &Options) -> Result<Outcome, SimulationError> {
+        self.engine.totals(&self.clock.stopped(options))
+    }
+
+    /// First and last cycle and flits of every link, if they are kept.
+    pub fn links(&self) -> Option<LinkOccupation> {
+        self.engine.links()
+    }
+
+    /// Flits in every input buffer: `(node * directions + direction) * channels + channel`, where the
+    /// direction is that in which they came.
+    pub fn occupancy(&self) -> Vec<u16> {
+        self.engine.occupancy()
+    }
+}
+
+impl<P: Probe + Clone> Clone for Simulation<P> {
+    fn clone(&self) -> Self {
+        Self {
+            network: self.network.clone(),
+            workload: self.workload.clone(),
+            kind: self.kind,
+            engine: self.engine.copy(),
+            clock: self.clock,
+            probe: self.probe.clone(),
+        }
+    }
+}
+
+/// An engine that keeps the use of links by a probe of its own.
+struct Counting {
+    engine: Box<dyn Engine<LinkOccupation>>,
+    links: LinkOccupation,
+}
+
+impl Engine<NoProbe> for Counting {
+    fn advance(&mut self, cycle: &mut u64, until: u64, _probe: &mut NoProbe) -> Option<Rest> {
+        self.engine.advance(cycle, until, &mut self.links)
+    }
+
+    fn routers(&self) -> usize {
+        self.engine.routers()
+    }
+
+    fn delivered(&self) -> u64 {
+        self.engine.delivered()
+    }
+
+    fn check(&self, cycle: u64) -> Result<(), SimulationError> {
+        self.engine.check(cycle)
+    }
+
+    fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
+        self.engine.finished(cycle)
+    }
+
+    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
+        self.engine.stuck(cycle, options)
+    }
+
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
+        self.engine.totals(clock)
+    }
+
+    fn links(&self) -> Option<LinkOccupation> {
+        Some(self.links.clone())
+    }
+
+    fn occupancy(&self) -> Vec<u16> {
+        self.engine.occupancy()
+    }
+
+    fn copy(&self) -> Box<dyn Engine<NoProbe>> {
+        Box::new(Self { engine: self.engine.copy(), links: self.links.clone() })
+    }
+}
