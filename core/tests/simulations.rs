@@ -1,0 +1,114 @@
+//! Simulations that are held: run in pieces, copied and looked at, they do what one whole run does.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use common::{Case, CaseSpace, Recorder, cases};
+use flitloom_core::{
+    engine::{EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general},
+    probe::{LinkOccupation, Probe},
+    router::FlowControl,
+};
+use proptest::{prelude::*, strategy::ValueTree};
+
+fn rules(case: &Case) -> Options<'static> {
+    Options {
+        reinitialise_slices: case.slices.reinitialise,
+        interlock_slices: case.slices.interlock,
+        ..Options::default()
+    }
+}
+
+fn whole<P: Probe>(case: &Case, probe: &mut P) -> Result<Outcome, SimulationError> {
+    general::simulate(&case.network(), &case.workload(), &rules(case), probe)
+}
+
+/// What the planes cover.
+fn flat() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=2,
+        sizes: 2..=9,
+        most_nodes: 64,
+        channels: 3..=4,
+        buffer: 1..=8,
+        latency: 1..=1,
+        flow_controls: vec![FlowControl::Wormhole],
+        slice_rules: false,
+        given_routes: false,
+        mixed_lengths: false,
+        lengths: 2..=12,
+        ..CaseSpace::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(192))]
+
+    #[test]
+    fn pieces_and_copies_are_the_whole(
+        case in prop_oneof![CaseSpace::default().packet_lists(), CaseSpace::default().loads()],
+        steps in proptest::collection::vec(1_u64..40, 1..12),
+    ) {
+        let mut expected = Recorder::default();
+        let result = whole(&case, &mut expected);
+        let held = Simulation::observed(&case.network(), &case.workload(), &rules(&case), Recorder::default());
+        let mut held = match held {
+            Ok(held) => held,
+            Err(error) => return Ok(prop_assert_eq!(Err(error), result)),
+        };
+        let mut cycle = 0;
+        let mut failed = None;
+        for step in steps {
+            // The original goes no further: the copy takes its place.
+            held = held.clone();
+            cycle += step;
+            failed = held.run(&Options { stop_at: Some(cycle), ..rules(&case) }).err();
+            if failed.is_some() || held.is_finished() {
+                break;
+            }
+            prop_assert!(held.now() >= cycle);
+        }
+        let ended = match failed {
+            Some(error) => Err(error),
+            None => held.run(&rules(&case)).and_then(|()| held.totals()),
+        };
+        prop_assert_eq!(ended, result);
+        prop_assert_eq!(held.probe(), &expected);
+    }
+
+    #[test]
+    fn both_engines_show_the_same_state(
+        case in prop_oneof![flat().packet_lists(), flat().loads()],
+        stop in 1_u64..80,
+    ) {
+        let (network, workload) = (case.network(), case.workload());
+        let mut seen = Vec::new();
+        for engine in EngineKind::ALL {
+            let setup = Setup { engine: Some(engine), links: true, latencies: true, ..Setup::default() };
+            let mut held = Simulation::new(&network, &workload, &setup).unwrap();
+            held.run(&Options { stop_at: Some(stop), ..Options::default() }).unwrap();
+            let middle = (held.totals(), held.occupancy(), held.links());
+            held.run(&Options::default()).unwrap();
+            seen.push((held.now(), middle, held.totals(), held.occupancy(), held.links()));
+        }
+        prop_assert_eq!(&seen[0], &seen[1]);
+        let mut links = LinkOccupation::new(network.fabric().shape().nodes() * network.fabric().shape().directions());
+        whole(&case, &mut links).unwrap();
+        prop_assert_eq!(seen[0].4.as_ref(), Some(&links));
+        prop_assert!(seen[0].3.iter().all(|&flits| flits == 0));
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let case = flat().loads().new_tree(&mut runner).unwrap().current();
+    let mut held = Simulation::new(&case.network(), &case.workload(), &Setup::default()).unwrap();
+    let flag = std::sync::atomic::AtomicBool::new(true);
+    let stopped = held.run(&Options { interrupt: Some(&flag), ..Options::default() });
+    assert_eq!(stopped, Err(SimulationError::Interrupted(0)));
+    held.run(&Options::default()).unwrap();
+    assert_eq!(held.totals(), whole(&case, &mut flitloom_core::probe::NoProbe));
+}
