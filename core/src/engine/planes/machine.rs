@@ -96,7 +96,7 @@ pub(crate) trait AnyMachine: Engine<NoProbe> {
     /// packets under way are older than the tags.
     fn add_up(&mut self, clock: &Clock) -> bool;
     /// What was added up last.
-    fn outcomes(&self) -> &[Outcome];
+    fn totals_of_all(&self) -> &[Outcome];
     /// Networks side by side.
     fn copies(&self) -> usize;
     /// See [`Feed::set_delay`].
@@ -707,7 +707,7 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
         self.sum_up(clock)
     }
 
-    fn outcomes(&self) -> &[Outcome] {
+    fn totals_of_all(&self) -> &[Outcome] {
         &self.totals
     }
 

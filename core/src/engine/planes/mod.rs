@@ -358,7 +358,7 @@ impl Planes {
         if !self.run_once(options, false)? {
             self.run_once(options, true)?;
         }
-        Ok(self.engine.outcomes())
+        Ok(self.engine.totals_of_all())
     }
 
     fn run_once(&mut self, options: &Options, tags: bool) -> Result<bool, SimulationError> {
