@@ -56,7 +56,10 @@ proptest! {
         let held = Simulation::observed(&case.network(), &case.workload(), &rules(&case), Recorder::default());
         let mut held = match held {
             Ok(held) => held,
-            Err(error) => return Ok(prop_assert_eq!(Err(error), result)),
+            Err(error) => {
+                prop_assert_eq!(Err(error), result);
+                return Ok(());
+            }
         };
         let mut cycle = 0;
         let mut failed = None;
