@@ -4,7 +4,7 @@ use flitloom_core::{
     engine::{self, Network, SimulationError},
     fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
     router::RouterConfig,
-    routing::{Verdict, crosses_dateline},
+    routing::{Line, Verdict},
     schedule::{
         Budget, Demand, Dependencies, Group, Operation, Placement, PlannedPacket, Problem, RouteChoice,
         Slicing, Spread, chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets,
@@ -80,7 +80,7 @@ fn has_cycle(fabric: &Fabric, packets: &[PlannedPacket], channels: u8, first: &[
         let mut before = None;
         for &link in &packet.path {
             let (node, direction) = fabric.link_ends(link);
-            if crosses_dateline(fabric.shape(), node, direction) {
+            if Line::crossed(fabric.shape(), node, direction).is_some() {
                 channel = (channel + 1).min(channels - 1);
             }
             if let Some(before) = before {

@@ -1,5 +1,8 @@
 use super::{Arbitration, ArbitrationError};
-use crate::fabric::Shape;
+use crate::{
+    fabric::Shape,
+    routing::{ChannelRule, Datelines},
+};
 use thiserror::Error;
 
 /// Largest number of virtual channels per port.
@@ -62,6 +65,12 @@ impl RouterConfig {
     /// The papers' router with as many channels as the shape needs (at least three).
     pub fn for_shape(shape: &Shape) -> Self {
         Self { channels: Self::channels_needed(shape).max(3), ..Self::default() }
+    }
+
+    /// Which channel a packet uses after a hop. With bubbles there are no datelines.
+    pub fn channel_rule(&self) -> ChannelRule {
+        let bubble = self.flow_control == FlowControl::Bubble;
+        ChannelRule::new(self.channels, if bubble { Datelines::NONE } else { Datelines::BOTH })
     }
 
     /// Checks every parameter.

@@ -1,5 +1,4 @@
-use super::components::components;
-use super::crosses_dateline;
+use super::{Came, components::components};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
 use fixedbitset::FixedBitSet;
 use std::collections::VecDeque;
@@ -65,7 +64,8 @@ impl DependencyGraph {
     /// Within a ring the packet goes on in its direction; between rings it follows the order of
     /// directions or one of the turns. With several channels it follows the datelines.
     pub fn of_rules(fabric: &Fabric, rules: &super::Rules, turns: &super::TurnSet) -> Self {
-        let mut graph = Self::new(fabric, rules.flow().channels());
+        let rule = rules.flow().channel_rule();
+        let mut graph = Self::new(fabric, rule.channels());
         for link in fabric.working_links() {
             let (node, direction) = fabric.link_ends(link);
             let Some(here) = fabric.working_neighbour(node, direction) else { continue };
@@ -75,10 +75,9 @@ impl DependencyGraph {
                     continue;
                 }
                 // A packet on the last channel meets no further dateline on the ways the rules are for.
-                let datelines = matches!(rules.flow(), super::Flow::Channels { datelines: true, .. });
-                let full = datelines && crosses_dateline(fabric.shape(), here, out);
+                let full = rule.rises(fabric.shape(), here, out).on(Came::of(Some(direction), out));
                 for channel in 0..graph.channels as u8 - u8::from(full) {
-                    let next = super::channel_after(fabric.shape(), rules.flow(), channel, here, out);
+                    let next = rule.after(fabric.shape(), channel, here, Some(direction), out);
                     graph.insert(link, channel, out, next);
                 }
             }

@@ -1,18 +1,26 @@
 //! Which way: the routing functions, the rules of a router as data, the dependency graph and its
 //! deadlock certificate.
 
+mod adaptive;
+mod channels;
 mod components;
-mod dateline;
 mod dependencies;
 pub mod dimension_order;
+mod function;
 mod legal;
+mod o1turn;
 mod route;
 mod routing_graph;
 mod rules;
 mod turns;
+mod valiant;
+mod walk;
 
-pub use dateline::{crosses_dateline, next_channel};
+pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
 pub use dependencies::{Channel, DependencyGraph, Verdict};
+pub use function::{
+    At, Claims, Freedom, Header, Options, Output, Place, RoutingFunction, Seen, UnknownFunction,
+};
 pub use legal::{Candidate, candidate_routes, legal_routes, route_links};
 pub use route::{HeaderLayout, Hops, Route};
 pub use routing_graph::{RoutingEdge, RoutingGraph};
@@ -20,15 +28,4 @@ pub use rules::{Flow, Rules, RulesError, Violation};
 #[cfg(test)]
 pub(crate) use turns::useful_direction_sets;
 pub use turns::{TurnPolicy, TurnSet};
-
-use crate::fabric::{Direction, NodeId, Shape};
-
-/// The virtual channel of the link that leaves `node` in `direction`, for a packet in `channel`.
-pub fn channel_after(shape: &Shape, flow: Flow, channel: u8, node: NodeId, direction: Direction) -> u8 {
-    match flow {
-        Flow::Channels { count, datelines: true } => {
-            next_channel(channel, crosses_dateline(shape, node, direction), count)
-        }
-        _ => channel,
-    }
-}
+pub use walk::{Hop, dimension_order_walk, walk};

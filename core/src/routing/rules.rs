@@ -1,3 +1,4 @@
+use super::{ChannelRule, Datelines};
 use crate::fabric::{Direction, Sign};
 use thiserror::Error;
 
@@ -22,6 +23,14 @@ impl Flow {
         match self {
             Self::Bubble => 1,
             Self::Channels { count, .. } => count,
+        }
+    }
+
+    /// Which channel a packet uses after a hop.
+    pub const fn channel_rule(self) -> ChannelRule {
+        match self {
+            Self::Channels { count, datelines: true } => ChannelRule::new(count, Datelines::BOTH),
+            _ => ChannelRule::new(self.channels(), Datelines::NONE),
         }
     }
 }
@@ -143,7 +152,7 @@ impl Rules {
     }
 
     /// Dimension order on virtual channels, one higher at each dateline
-    /// ([`crate::routing::crosses_dateline`]); `dimensions + 1` of them always suffice.
+    /// ([`Datelines::BOTH`]); `dimensions + 1` of them always suffice.
     pub fn dateline(dimensions: usize) -> Self {
         let flow = Flow::Channels { count: dimensions as u8 + 1, datelines: true };
         let order = (0..2 * dimensions).map(Direction::from_index).collect();

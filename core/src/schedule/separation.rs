@@ -2,7 +2,7 @@ use super::PlannedPacket;
 use crate::{
     fabric::{Direction, Fabric, LinkId, NodeId},
     router::{MAX_CHANNELS, RouterConfig},
-    routing::{DependencyGraph, Verdict, crosses_dateline, next_channel},
+    routing::{ChannelRule, Datelines, DependencyGraph, Hop, Line, Verdict, walk},
 };
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ fn order(fabric: &Fabric, path: &[LinkId]) -> Order {
 fn crossings(fabric: &Fabric, path: &[LinkId]) -> u8 {
     let crosses = |&&link: &&LinkId| {
         let (node, direction) = fabric.link_ends(link);
-        crosses_dateline(fabric.shape(), node, direction)
+        Line::crossed(fabric.shape(), node, direction).is_some()
     };
     path.iter().filter(crosses).count().min(usize::from(MAX_CHANNELS)) as u8
 }
@@ -123,11 +123,12 @@ fn steps<'a>(
     first: u8,
     channels: u8,
 ) -> impl Iterator<Item = (LinkId, u8, Direction, u8)> + 'a {
-    let held = path.iter().scan(first, move |channel, &link| {
-        let (node, direction) = fabric.link_ends(link);
-        *channel = next_channel(*channel, crosses_dateline(fabric.shape(), node, direction), channels);
-        Some((link, direction, *channel))
-    });
-    let following = held.clone().skip(1);
-    held.zip(following).map(|((link, _, own), (_, out, next))| (link, own, out, next))
+    let directions = path.iter().map(|&link| fabric.link_ends(link).1);
+    let source = path.first().map_or(0, |&link| fabric.link_ends(link).0);
+    let hops = walk(fabric, ChannelRule::new(channels, Datelines::BOTH), source, first, directions);
+    let mut before: Option<Hop> = None;
+    hops.filter_map(move |hop| {
+        let earlier = before.replace(hop)?;
+        Some((earlier.link, earlier.channel, hop.direction, hop.channel))
+    })
 }

@@ -1,6 +1,6 @@
 use super::{NO_ROUTE, Quality, System, Table};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
-use crate::routing::{DependencyGraph, Flow, Rules, Verdict, Violation, channel_after};
+use crate::routing::{DependencyGraph, Flow, Rules, Verdict, Violation};
 use fixedbitset::FixedBitSet;
 use thiserror::Error;
 
@@ -262,7 +262,8 @@ impl<'a> WalkChecker<'a> {
         if let Some(given) = channels.map(<[u8]>::len).filter(|&given| given != hops.len()) {
             return Err(Rejection::ChannelCount { given, hops: hops.len() });
         }
-        let count = rules.flow().channels();
+        let rule = rules.flow().channel_rule();
+        let count = rule.channels();
         let mut here = source;
         for (hop, &direction) in hops.iter().enumerate() {
             let next = self.system.next(fabric.link(here, direction));
@@ -282,19 +283,19 @@ impl<'a> WalkChecker<'a> {
             return Err(Rejection::Ends { from: source, to: here });
         }
         let mut here = source;
-        let mut before: Option<(LinkId, u8)> = None;
+        let mut before: Option<(LinkId, Direction, u8)> = None;
         for (hop, &direction) in hops.iter().enumerate() {
             let link = fabric.link(here, direction);
-            let earlier = before.map_or(0, |(_, channel)| channel);
+            let (along, earlier) = before.map_or((None, 0), |(_, along, channel)| (Some(along), channel));
             let channel = match channels {
                 Some(channels) => channels[hop],
-                None => channel_after(fabric.shape(), rules.flow(), earlier, here, direction),
+                None => rule.after(fabric.shape(), earlier, here, along, direction),
             };
-            if let Some((link, earlier)) = before {
+            if let Some((link, _, earlier)) = before {
                 self.graph.insert(link, earlier, direction, channel);
             }
             self.loads[link as usize] += 1;
-            before = Some((link, channel));
+            before = Some((link, direction, channel));
             here = self.system.next(link);
         }
         self.longest = self.longest.max(hops.len() as u32);

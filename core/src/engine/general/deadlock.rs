@@ -8,21 +8,22 @@ use super::{
 use crate::{
     engine::{DeadlockReport, Network, SimulationError, WaitingChannel},
     fabric::{Direction, NodeId},
-    router::RouterConfig,
+    routing::{Place, RoutingFunction},
 };
 
 /// Looks for queues that are stuck while the rest of the network still moves.
 ///
-/// Dimension-order routing with enough channels cannot deadlock, so nothing is looked at then.
+/// Nothing is looked at where the routing function claims to be free of deadlock.
 pub(super) fn check(
     network: &Network,
     layout: &Layout,
     state: &State,
     cycle: u64,
 ) -> Result<(), SimulationError> {
-    let router = network.router();
-    let enough = router.channels >= RouterConfig::channels_needed(network.fabric().shape());
-    if state.routes.is_none() && (enough || layout.bubble) {
+    let function =
+        if state.routes.is_some() { RoutingFunction::Given } else { RoutingFunction::DimensionOrder };
+    let place = Place { shape: network.fabric().shape(), rule: network.router().channel_rule() };
+    if function.is_deadlock_free(place, layout.bubble) {
         return Ok(());
     }
     let moving = can_move(layout, state);

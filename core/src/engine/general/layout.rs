@@ -2,7 +2,7 @@ use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
     router::{Arbitration, ChannelScheme, FlowControl, default_port_list},
-    routing::{crosses_dateline, dimension_order, next_channel},
+    routing::{ChannelRule, dimension_order},
     traffic::Routes,
 };
 
@@ -36,8 +36,9 @@ pub(super) struct Layout {
     pub downstream: Vec<u32>,
     /// Per `node * directions + port`: output port that feeds the input port.
     pub upstream: Vec<u32>,
-    /// Per `node * directions + direction`: whether the link crosses a dateline.
-    pub crosses: Vec<bool>,
+    rule: ChannelRule,
+    /// Per `node * directions + direction`: whether packets go one channel up on the link.
+    rises: Vec<bool>,
     /// Per queue: node, port it faces and channel, packed.
     places: Vec<u32>,
     /// Per `node * dimensions + dimension`.
@@ -77,7 +78,8 @@ impl Layout {
             rings: (0..shape.dimensions()).map(|dimension| shape.wraps(dimension)).collect(),
             downstream: vec![NONE; nodes * directions],
             upstream: vec![NONE; nodes * directions],
-            crosses: vec![false; nodes * directions],
+            rule: router.channel_rule(),
+            rises: vec![false; nodes * directions],
             coordinates: (0..nodes as NodeId).flat_map(|node| shape.coordinates(node)).collect(),
             places: Vec::with_capacity(nodes * queues),
             turns: (0..shape.dimensions()).map(|dimension| Turns::new(shape, dimension)).collect(),
@@ -99,7 +101,7 @@ impl Layout {
                 let first = other as usize * queues + direction.opposite().index() * channels;
                 layout.downstream[link] = first as u32;
                 layout.upstream[facing] = (node * ports + direction.index()) as u32;
-                layout.crosses[link] = !layout.bubble && crosses_dateline(shape, node as NodeId, direction);
+                layout.rises[link] = layout.rule.rises(shape, node as NodeId, direction).ever();
             }
         }
         layout
@@ -195,8 +197,8 @@ impl Layout {
             return (self.ports - 1, channel);
         }
         let port = usize::from(step);
-        let crosses = self.crosses[node * (self.ports - 1) + port];
-        (port, next_channel(channel as u8, crosses, self.channels as u8) as usize)
+        let rises = self.rises[node * (self.ports - 1) + port];
+        (port, self.rule.next(channel as u8, rises) as usize)
     }
 
     /// Whether a packet goes from a queue over an output port into a ring it was not in before.
@@ -215,8 +217,8 @@ impl Layout {
         for ((&here, &there), turns) in here.iter().zip(there).zip(&self.turns) {
             if here != there {
                 let port = turns.port(here, there);
-                let crosses = self.crosses[node * (self.ports - 1) + port];
-                return (port, next_channel(channel as u8, crosses, self.channels as u8) as usize);
+                let rises = self.rises[node * (self.ports - 1) + port];
+                return (port, self.rule.next(channel as u8, rises) as usize);
             }
         }
         (self.ports - 1, channel)

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     fabric::{Direction, NodeId, Shape},
     router::{Arbitration, ChannelScheme, default_port_list},
-    routing::crosses_dateline,
+    routing::{ChannelRule, Datelines},
 };
 
 /// The input port of flits that travel in a direction, and of the processor.
@@ -125,7 +125,8 @@ impl<V: Vector> Genes<V> {
     }
 
     fn crosses(&self, node: NodeId, port: usize) -> bool {
-        port < self.shape.directions() && crosses_dateline(&self.shape, node, Direction::from_index(port))
+        let rule = ChannelRule::new(self.channels, Datelines::BOTH);
+        port < self.shape.directions() && rule.rises(&self.shape, node, Direction::from_index(port)).ever()
     }
 
     /// Sets the port list of an output channel of one router.

@@ -4,7 +4,10 @@
 //! or, at a tile's edge, in the first block one lane further: a rotation of the bits.
 
 use super::vector::Vector;
-use crate::fabric::{NodeId, Shape};
+use crate::{
+    fabric::{NodeId, Shape},
+    routing::{Datelines, Line},
+};
 
 /// One dimension cut into lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,7 @@ impl Axis {
 
     /// Whether the link between coordinate `upper - 1` and `upper` crosses a dateline.
     fn dateline_below(&self, upper: u32) -> bool {
-        self.wraps && (upper == 0 || upper == self.size / 2)
+        self.wraps && Datelines::BOTH.at(Line::below(self.size, upper)).ever()
     }
 }
 

@@ -3,8 +3,8 @@ use crate::{
     engine::Network,
     fabric::NodeId,
     probe::OutputChannel,
-    router::{Arbitration, ChannelScheme, FlowControl, default_port_list},
-    routing::{crosses_dateline, dimension_order, next_channel},
+    router::{Arbitration, ChannelScheme, default_port_list},
+    routing::dimension_order_walk,
     traffic::{Collective, Destinations, PacketList, Workload},
 };
 
@@ -136,9 +136,8 @@ struct Contention {
 impl Contention {
     fn new(network: &Network, packets: &PacketList) -> Self {
         let (fabric, shape) = (network.fabric(), network.fabric().shape());
-        let (ports, channels) = (shape.directions() + 1, network.router().channels);
-        // With bubbles there are no datelines.
-        let datelines = network.router().flow_control != FlowControl::Bubble;
+        let (ports, rule) = (shape.directions() + 1, network.router().channel_rule());
+        let channels = rule.channels();
         let mut inputs = vec![0; shape.nodes() * ports * usize::from(channels)];
         for (source, packet) in packets.iter() {
             let (mut input, mut channel) = (ports - 1, 0);
@@ -146,12 +145,9 @@ impl Contention {
                 inputs[(node as usize * ports + port) * usize::from(channels) + usize::from(channel)] |=
                     1 << input;
             };
-            for link in dimension_order::path(fabric, source, packet.destination) {
-                let (node, direction) = fabric.link_ends(link);
-                let crosses = datelines && crosses_dateline(shape, node, direction);
-                channel = next_channel(channel, crosses, channels);
-                visit(node, direction.index(), channel, input);
-                input = direction.opposite().index();
+            for hop in dimension_order_walk(fabric, rule, source, packet.destination) {
+                visit(hop.node, hop.direction.index(), hop.channel, input);
+                (channel, input) = (hop.channel, hop.direction.opposite().index());
             }
             visit(packet.destination, ports - 1, channel, input);
         }

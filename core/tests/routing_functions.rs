@@ -1,0 +1,330 @@
+//! Every routing function held against what it claims of itself, on every pair of nodes and every
+//! state of the network.
+
+use flitloom_core::{
+    fabric::{Direction, Fabric, NodeId, Shape},
+    routing::{
+        At, ChannelRule, Datelines, Freedom, Header, Line, Output, Place, Rises, RoutingFunction, Seen,
+        dimension_order_walk,
+    },
+    traffic::{Purpose, draw},
+};
+use petgraph::{algo::is_cyclic_directed, graph::DiGraph};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn shapes() -> Vec<Shape> {
+    let torus = |sizes: &[u32]| Shape::torus(sizes).unwrap();
+    vec![
+        torus(&[7]),
+        torus(&[3, 3]),
+        torus(&[4, 4]),
+        torus(&[5, 2]),
+        torus(&[6, 5]),
+        torus(&[3, 4, 3]),
+        Shape::new(&[5, 4], &[true, false]).unwrap(),
+        Shape::mesh(&[4, 3]).unwrap(),
+    ]
+}
+
+/// Readings of the datelines under which functions are used.
+fn readings() -> [Datelines; 3] {
+    [Datelines::BOTH, Datelines::WRAP_ONLY, Datelines::WRAP_UNLESS_INJECTED]
+}
+
+fn places(shape: &Shape) -> impl Iterator<Item = Place<'_>> {
+    readings().into_iter().map(|lines| Place { shape, rule: ChannelRule::new(8, lines) })
+}
+
+/// Headers of all pairs; with a function that draws, of several packets for each.
+fn headers(shape: &Shape, function: RoutingFunction) -> Vec<Header> {
+    let nodes = shape.nodes() as NodeId;
+    let draws = match function {
+        RoutingFunction::O1Turn => vec![0, 1],
+        // Every node in between once.
+        RoutingFunction::Valiant => {
+            (0..nodes).map(|node| u64::MAX / u64::from(nodes) * u64::from(node) + 99).collect()
+        }
+        _ => vec![0],
+    };
+    let pairs = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
+    pairs
+        .flat_map(|(from, to)| draws.iter().map(move |&drawn| Header { drawn, ..Header::new(from, to, 8) }))
+        .collect()
+}
+
+/// All states a header can come to, with the outputs it may ask for there.
+fn reachable(
+    function: RoutingFunction,
+    place: Place,
+    header: &Header,
+) -> BTreeMap<(NodeId, usize, u8), Vec<Output>> {
+    let key = |at: At| (at.node, at.along.map_or(usize::MAX, Direction::index), at.channel);
+    let mut states = BTreeMap::new();
+    let mut open = vec![At::source(header.source)];
+    while let Some(at) = open.pop() {
+        if states.contains_key(&key(at)) {
+            continue;
+        }
+        let options: Vec<Output> = function.options(place, at, header).iter().collect();
+        for output in &options {
+            if let Some(direction) = output.direction {
+                let node = place.shape.neighbour(at.node, direction).expect("ways stay in the shape");
+                open.push(At { node, along: Some(direction), channel: output.channel });
+            }
+        }
+        states.insert(key(at), options);
+    }
+    states
+}
+
+/// Functions that need nothing but a header.
+fn functions() -> impl Iterator<Item = RoutingFunction> {
+    RoutingFunction::ALL.into_iter().filter(|&function| function != RoutingFunction::Given)
+}
+
+#[test]
+fn names_and_functions_belong_together() {
+    for (function, name) in RoutingFunction::ALL.into_iter().zip(RoutingFunction::NAMES) {
+        assert_eq!((function.name(), name.parse()), (name, Ok(function)));
+    }
+    let error = "best".parse::<RoutingFunction>().unwrap_err().to_string();
+    assert!(error.contains("\"best\"") && error.contains("valiant"), "{error}");
+}
+
+#[test]
+fn every_way_ends_at_its_destination() {
+    for shape in shapes() {
+        for (function, place) in functions().flat_map(|f| places(&shape).map(move |place| (f, place))) {
+            let claims = function.claims(place, false);
+            for header in headers(&shape, function) {
+                for ((node, _, _), options) in reachable(function, place, &header) {
+                    assert!(!options.is_empty());
+                    assert!(!claims.oblivious || options.len() == 1, "{function}: {options:?}");
+                    let left = |node| shape.distance(node, header.destination);
+                    for output in options {
+                        assert!(output.channel < claims.channels, "{function}: {output}");
+                        let Some(direction) = output.direction else {
+                            assert_eq!(node, header.destination);
+                            continue;
+                        };
+                        let next = shape.neighbour(node, direction).unwrap();
+                        assert!(!claims.minimal || left(next) < left(node), "{function}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// With as many channels as are claimed to be needed, channels are not waited for in a circle; of
+/// adaptive functions the escape channels, also where adaptive hops lie between two of them.
+#[test]
+fn claimed_freedom_is_an_acyclic_graph() {
+    let mut tested = 0;
+    for shape in shapes() {
+        let fabric = Fabric::new(shape.clone());
+        for (function, place) in functions().flat_map(|f| places(&shape).map(move |place| (f, place))) {
+            let Some(freedom) = function.claims(place, false).freedom else { continue };
+            let layer = |output: &Output| freedom == Freedom::Acyclic || output.channel < 2;
+            let mut graph = BTreeSet::new();
+            for header in headers(&shape, function) {
+                graph.extend(waits(function, place, &fabric, &header, layer));
+            }
+            assert!(!has_cycle(&graph), "{function} on {shape:?} with {:?}", place.rule);
+            tested += 1;
+        }
+    }
+    assert_eq!(tested, 8 * 3 * 5);
+}
+
+/// A channel held and one waited for, each a link and its virtual channel.
+type Wait = ((u32, u8), (u32, u8));
+
+/// Whether channels, each of one link, wait for each other in a circle.
+fn has_cycle(waits: &BTreeSet<Wait>) -> bool {
+    let vertex = |(link, channel): (u32, u8)| link * 8 + u32::from(channel);
+    let edges = waits.iter().map(|&(held, wanted)| (vertex(held), vertex(wanted)));
+    is_cyclic_directed(&DiGraph::<(), (), u32>::from_edges(edges))
+}
+
+/// Channels of a layer that a packet may hold while it waits for another one of it.
+fn waits(
+    function: RoutingFunction,
+    place: Place,
+    fabric: &Fabric,
+    header: &Header,
+    layer: impl Fn(&Output) -> bool,
+) -> BTreeSet<Wait> {
+    let states = reachable(function, place, header);
+    let mut edges = BTreeSet::new();
+    for (&(node, _, _), options) in &states {
+        for held in options.iter().filter(|output| layer(output)) {
+            let Some(direction) = held.direction else { continue };
+            // Follow the packet from this channel over any others to the next ones of the layer.
+            let next = fabric.shape().neighbour(node, direction).unwrap();
+            let mut open = vec![(next, direction.index(), held.channel)];
+            let mut seen = BTreeSet::new();
+            while let Some(state) = open.pop() {
+                if !seen.insert(state) {
+                    continue;
+                }
+                for output in &states[&state] {
+                    let Some(direction) = output.direction else { continue };
+                    let link = fabric.link(state.0, direction);
+                    if layer(output) {
+                        edges.insert((
+                            (fabric.link(node, direction_of(held)), held.channel),
+                            (link, output.channel),
+                        ));
+                    } else {
+                        let there = fabric.shape().neighbour(state.0, direction).unwrap();
+                        open.push((there, direction.index(), output.channel));
+                    }
+                }
+            }
+        }
+    }
+    edges
+}
+
+fn direction_of(output: &Output) -> Direction {
+    output.direction.expect("a link")
+}
+
+/// Without datelines a ring closes: the test above can fail, and no freedom is claimed.
+#[test]
+fn rings_without_datelines_are_not_claimed_to_be_free() {
+    let shape = Shape::torus(&[5, 5]).unwrap();
+    let fabric = Fabric::new(shape.clone());
+    let place = Place { shape: &shape, rule: ChannelRule::new(8, Datelines::NONE) };
+    for function in [RoutingFunction::DimensionOrder, RoutingFunction::O1Turn, RoutingFunction::Valiant] {
+        let mut graph = BTreeSet::new();
+        for header in headers(&shape, function) {
+            graph.extend(waits(function, place, &fabric, &header, |_| true));
+        }
+        assert!(has_cycle(&graph), "{function}");
+        assert!(!function.is_deadlock_free(place, false), "{function}");
+    }
+    assert!(RoutingFunction::DimensionOrder.is_deadlock_free(place, true), "with bubbles");
+    assert!(!RoutingFunction::Given.is_deadlock_free(place, true));
+    let few = Place { shape: &shape, rule: ChannelRule::new(2, Datelines::BOTH) };
+    assert!(!RoutingFunction::DimensionOrder.is_deadlock_free(few, false));
+}
+
+/// A router whose outputs all look as a table says: owner, free space and busy buffers ahead.
+struct Table<'a>(&'a dyn Fn(Direction, u8) -> (bool, u32, u32));
+
+impl Seen for Table<'_> {
+    fn owned(&self, direction: Direction, channel: u8) -> bool {
+        (self.0)(direction, channel).0
+    }
+
+    fn free(&self, direction: Direction, channel: u8) -> u32 {
+        (self.0)(direction, channel).1
+    }
+
+    fn busy_ahead(&self, direction: Direction, channel: u8, _hops: u32) -> u32 {
+        (self.0)(direction, channel).2
+    }
+}
+
+#[test]
+fn a_choice_is_always_one_of_the_options() {
+    for shape in shapes() {
+        for (function, place) in functions().flat_map(|f| places(&shape).map(move |place| (f, place))) {
+            for header in headers(&shape, function) {
+                let state = |direction: Direction, channel: u8| {
+                    let drawn = draw(
+                        7,
+                        header.source,
+                        Purpose::Gap,
+                        (direction.index() * 8) as u64 + u64::from(channel),
+                    );
+                    (drawn & 3 == 0, (drawn >> 8) as u32 % 17, (drawn >> 20) as u32 % 5)
+                };
+                for (&(node, along, channel), options) in &reachable(function, place, &header) {
+                    let along = (along < usize::MAX).then(|| Direction::from_index(along));
+                    let at = At { node, along, channel };
+                    if let Some(choice) = function.choice(place, at, &header, &Table(&state)) {
+                        assert!(options.contains(&choice), "{function}");
+                    } else {
+                        assert!(!function.claims(place, false).oblivious);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The choices of both adaptive functions at one router, case by case written out by hand.
+#[test]
+fn adaptive_choices_by_hand() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let place = Place { shape: &shape, rule: ChannelRule::new(3, Datelines::WRAP_ONLY) };
+    // From (0, 0) to (2, 1): +x and +y are productive.
+    let (header, at) = (Header::new(0, 10, 8), At::source(0));
+    let choose = |function: RoutingFunction, table: &dyn Fn(Direction, u8) -> (bool, u32, u32)| {
+        function.choice(place, at, &header, &Table(table)).map(|output| output.to_string())
+    };
+    let (sa, cl) = (RoutingFunction::SimpleAdaptive, RoutingFunction::CrossLine);
+    let is_x = |direction: Direction| direction.dimension() == 0;
+    let more_space_in_y = |direction, _| (false, if is_x(direction) { 9 } else { 10 }, 0);
+    assert_eq!(choose(sa, &more_space_in_y).as_deref(), Some("+y vc2"));
+    let even = |_, _| (false, 16, 1);
+    assert_eq!(choose(sa, &even).as_deref(), Some("+x vc2"));
+    assert_eq!(choose(cl, &even).as_deref(), Some("+x vc2"));
+    let busy_in_y = |direction, _| (false, if is_x(direction) { 9 } else { 10 }, u32::from(!is_x(direction)));
+    assert_eq!(choose(sa, &busy_in_y).as_deref(), Some("+y vc2"));
+    assert_eq!(choose(cl, &busy_in_y).as_deref(), Some("+x vc2"));
+    let no_room = |_, _| (false, 7, 0);
+    assert_eq!(choose(sa, &no_room).as_deref(), Some("+x vc0"), "the escape asks for no room");
+    let owned = |_, channel| (channel == 2, 16, 0);
+    assert_eq!(choose(cl, &owned).as_deref(), Some("+x vc0"));
+    assert_eq!(choose(cl, &|_, _| (true, 16, 0)), None);
+}
+
+/// The escape channel is 1 from the wrap line on, also after adaptive hops over it.
+#[test]
+fn escapes_remember_the_wrap_line() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let place = Place { shape: &shape, rule: ChannelRule::new(3, Datelines::WRAP_ONLY) };
+    let header = Header::new(6, 1, 8);
+    let east = Direction::from_index(0);
+    let escape = |node, along| {
+        let options = RoutingFunction::SimpleAdaptive.options(place, At { node, along, channel: 2 }, &header);
+        options.iter().last().map(|output| output.channel)
+    };
+    assert_eq!([escape(6, None), escape(7, Some(east)), escape(0, Some(east))], [Some(0), Some(1), Some(1)]);
+}
+
+/// A walk is what the function says hop by hop, and its channels are the count of counted lines.
+#[test]
+fn walks_count_datelines() {
+    for shape in shapes() {
+        let fabric = Fabric::new(shape.clone());
+        for place in places(&shape) {
+            let nodes = shape.nodes() as NodeId;
+            for (from, to) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
+                let mut at = At::source(from);
+                let mut lines = 0;
+                for hop in dimension_order_walk(&fabric, place.rule, from, to) {
+                    let options =
+                        RoutingFunction::DimensionOrder.options(place, at, &Header::new(from, to, 8));
+                    let only = Output { direction: Some(hop.direction), channel: hop.channel };
+                    assert_eq!(options.iter().collect::<Vec<_>>(), [only]);
+                    lines += match Line::crossed(&shape, at.node, hop.direction) {
+                        Some(Line::Mid) => u8::from(place.rule.datelines().mid.ever()),
+                        Some(Line::Wrap) => {
+                            u8::from(place.rule.datelines().wrap == Rises::ALWAYS || at.along.is_some())
+                        }
+                        None => 0,
+                    };
+                    assert_eq!(hop.channel, lines);
+                    let node = shape.neighbour(at.node, hop.direction).unwrap();
+                    at = At { node, along: Some(hop.direction), channel: hop.channel };
+                }
+                assert_eq!(at.node, to);
+            }
+        }
+    }
+}
