@@ -39,13 +39,19 @@ def test_round_trips_give_the_same_tables(topology: fl.Topology, tmp_path: Path)
     tables.to_csv(tmp_path / "t.csv")
     tables.save_headers(tmp_path / "t.npz")
     for name in ("t.json", "t.csv", "t.npz"):
-        again = fl.read_tables(tmp_path / name, None if name != "t.csv" else topology)
+        # CSV brings neither network nor rules.
+        needed = (topology, "angara") if name == "t.csv" else ()
+        again = fl.read_tables(tmp_path / name, *needed)
         assert again == tables
         assert again.max_load == tables.max_load
         assert again.sigma4 == pytest.approx(tables.sigma4)
         assert fl.check(again).passed
     assert fl.read_tables(tmp_path / "t.json").bound == tables.bound
-    assert fl.read_tables(tmp_path / "t.json").to_json() == tables.to_json()
+    # The bound is proven anew: the same whole number, maybe from other prices.
+    written = [json.loads(each.to_json()) for each in (fl.read_tables(tmp_path / "t.json"), tables)]
+    for fields in written:
+        del fields["bound_exact"], fields["proof"]
+    assert written[0] == written[1]
 
 
 @pytest.mark.parametrize("topology", [fl.Torus(4, 2), fl.Torus(4, 4), fl.Mesh(3, 3)], ids=str)

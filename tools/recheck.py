@@ -1,121 +1,290 @@
 #!/usr/bin/env python3
 """Verify a deadlock certificate against routing tables or a plan, without flitloom.
 
-usage: recheck.py tables.json certificate.json
+usage: recheck.py tables.json certificate.json [--rules NAME]
        recheck.py plan.json certificate.json
 
 Every pair of working nodes (every packet of a plan) must have a route over existing, working links,
 and every step of a route from one channel to the next must go to a channel of higher rank; with the
 bubble rule the rank may stay the same within one ring of one direction, which always keeps a free
 slot. Then no cycle of channels can wait for each other.
+
+How many virtual channels there are, when a packet changes them and whether there is a bubble rule is
+taken from the tables (from --rules, if the tables were checked with it), never from the certificate,
+which must say the same. Tables without rules are taken to have one channel per link and no bubble rule.
 """
 
 import json
 import sys
 from itertools import pairwise
 
+NAMES = "xyzuvw"
+LARGEST = 1 << 20
+#: Virtual channels that a plan's router has beyond one per wrapping dimension, and its least number.
+MORE, LEAST = 1, 3
+ASSUMED = "assumed: the file brings none; name those of the router with --rules"
 
-def main(tables_file, certificate_file):
-    """What is wrong, or None."""
-    with open(tables_file, encoding="utf-8") as text:
-        tables = json.load(text)
-    with open(certificate_file, encoding="utf-8") as text:
-        certificate = json.load(text)
-    topology = tables["topology"]
-    sizes, wraps = certificate["sizes"], certificate["wraps"]
-    if list(topology["sizes"]) != sizes:
-        return f"the certificate is for sizes {sizes}, the tables for {topology['sizes']}"
-    wrap = topology.get("wrap") or [topology["kind"] == "torus"] * len(sizes)
-    if [bool(w and size > 2) for w, size in zip(wrap, sizes, strict=True)] != wraps:
-        return "the certificate wraps other dimensions than the tables"
-    count = 1
-    for size in sizes:
-        count *= size
-    failed = set(topology["failed_nodes"])
-    cut = {frozenset(link) for link in topology["failed_links"]}
-    names = "xyzuvw"
-    rank = {(node, direction, channel): value for node, direction, channel, value in certificate["channels"]}
 
-    def coordinates(node):
+class Refused(Exception):
+    """What is wrong."""
+
+
+def need(holds, problem):
+    if not holds:
+        raise Refused(problem)
+
+
+def whole(value, low, high, place):
+    """A whole number between two others."""
+    need(
+        type(value) is int and low <= value <= high, f"{place}: {value!r:.40} is no whole number {low}-{high}"
+    )
+    return value
+
+
+class Network:
+    """The shape and the failed parts of tables or a plan."""
+
+    def __init__(self, topology):
+        sizes = topology["sizes"]
+        sizes = [int(size) for size in sizes.split("x")] if isinstance(sizes, str) else sizes
+        need(1 <= len(sizes) <= len(NAMES), "topology.sizes: there are 1 to 6 dimensions")
+        self.sizes = [whole(size, 2, LARGEST, "topology.sizes") for size in sizes]
+        kind = topology.get("kind", "torus")
+        need(kind in ("torus", "mesh"), "topology.kind: must be torus or mesh")
+        wrap = topology.get("wrap")
+        wrap = [kind == "torus"] * len(sizes) if wrap is None else wrap
+        need(
+            len(wrap) == len(sizes) and all(type(one) is bool for one in wrap), "topology.wrap: one per size"
+        )
+        self.wraps = [one and size > 2 for one, size in zip(wrap, self.sizes, strict=True)]
+        self.count = 1
+        for size in self.sizes:
+            self.count *= size
+        need(self.count <= LARGEST, f"topology.sizes: more than {LARGEST} nodes")
+        last = self.count - 1
+        self.failed = {
+            whole(node, 0, last, "topology.failed_nodes") for node in topology.get("failed_nodes", [])
+        }
+        self.cut = set()
+        for link in topology.get("failed_links", []):
+            ends = [int(node) for node in link.split("-")] if isinstance(link, str) else link
+            need(len(ends) == 2, "topology.failed_links: a link has two ends")
+            self.cut.add(frozenset(whole(node, 0, last, "topology.failed_links") for node in ends))
+
+    def coordinates(self, node):
         found = []
-        for size in sizes:
+        for size in self.sizes:
             node, coordinate = divmod(node, size)
             found.append(coordinate)
         return found
 
-    def direction(a, b):
-        """The direction in which b is the neighbour of a, or None."""
-        here, there = coordinates(a), coordinates(b)
-        moved = [dimension for dimension in range(len(sizes)) if here[dimension] != there[dimension]]
-        if len(moved) != 1:
+    def step(self, node, dimension, sign):
+        """The node one hop further, or None beyond the rim."""
+        place = self.coordinates(node)[dimension]
+        there = place + sign
+        if self.wraps[dimension]:
+            there %= self.sizes[dimension]
+        elif not 0 <= there < self.sizes[dimension]:
             return None
-        (dimension,) = moved
-        for sign, step in (("+", 1), ("-", -1)):
-            reached = here[dimension] + step
-            if wraps[dimension]:
-                reached %= sizes[dimension]
-            if reached == there[dimension]:
-                return sign + names[dimension]
+        stride = 1
+        for size in self.sizes[:dimension]:
+            stride *= size
+        return node + (there - place) * stride
+
+    def direction(self, a, b):
+        """The direction in which b is the neighbour of a over a working link, or None."""
+        if not all(type(node) is int and 0 <= node < self.count for node in (a, b)):
+            return None
+        if {a, b} & self.failed or frozenset((a, b)) in self.cut:
+            return None
+        for dimension in range(len(self.sizes)):
+            for sign, name in ((1, "+"), (-1, "-")):
+                if self.step(a, dimension, sign) == b:
+                    return name + NAMES[dimension]
         return None
 
-    def channel_after(channel, node, way):
-        """The virtual channel of the link that leaves `node`: one higher at each dateline."""
-        dimension = names.index(way[1])
-        size = sizes[dimension]
-        upper = coordinates(node)[dimension] + (1 if way[0] == "+" else 0)
-        crosses = wraps[dimension] and upper % size in (0, size // 2)
-        if not certificate["datelines"]:
-            return channel
-        return min(channel + crosses, certificate["virtual_channels"] - 1)
-
-    def walk(packet):
-        """The nodes of a packet's route, and None beyond the rim."""
-        nodes = [packet["source"]]
-        for leg in packet["route"].split():
-            dimension, step = names.index(leg[1]), 1 if leg[0] == "+" else -1
-            for _ in range(int(leg[2:])):
-                place = coordinates(nodes[-1])
-                place[dimension] += step
-                if wraps[dimension]:
-                    place[dimension] %= sizes[dimension]
-                elif not 0 <= place[dimension] < sizes[dimension]:
-                    return [*nodes, None]
-                stride = 1
-                for size in sizes[:dimension]:
-                    stride *= size
-                nodes.append(nodes[-1] + (place[dimension] - coordinates(nodes[-1])[dimension]) * stride)
+    def walk(self, source, route):
+        """The nodes of a route in words, like "+x3 -y2"."""
+        nodes = [whole(source, 0, self.count - 1, "source")]
+        for leg in route.split():
+            dimension = NAMES.index(leg[1])
+            need(leg[0] in "+-" and dimension < len(self.sizes), f"route {route!r:.40} is not understood")
+            for _ in range(whole(int(leg[2:]), 1, LARGEST, "route")):
+                nodes.append(self.step(nodes[-1], dimension, 1 if leg[0] == "+" else -1))
+                need(nodes[-1] is not None, f"route {route!r:.40} leaves the network")
         return nodes
 
+
+def named(name, dimensions):
+    """The rules of a name."""
+    plus = ["+" + axis for axis in NAMES[:dimensions]]
+    minus = ["-" + axis for axis in NAMES[:dimensions]]
+    rules = {"name": name, "order": [way for pair in zip(plus, minus, strict=True) for way in pair]}
+    if name == "angara":
+        rules |= {"order": plus + minus, "first_steps": plus, "last_steps": minus}
+    elif name == "dateline":
+        rules |= {"virtual_channels": dimensions + 1, "datelines": True}
+    elif name == "unrestricted":
+        rules |= {"virtual_channels": 1, "any_walk": True}
+    else:
+        need(name == "dimension-order", f"rules: {name!r:.40} is unknown")
+    return rules
+
+
+def complete(rules):
+    """Rules with everything that was left out."""
+    common = {"name": "custom", "direction_bits": True, "first_steps": [], "last_steps": []}
+    return {**common, "virtual_channels": None, "datelines": False, "any_walk": False, **rules}
+
+
+def flow(tables, network, given):
+    """Virtual channels, whether they change at datelines, the bubble rule; and what else must agree."""
+    if "packets" in tables:
+        need(given is None, "--rules belongs to routing tables")
+        need(
+            tables.get("router") is None,
+            "packets of this plan wait on time, too; there is no certificate for it",
+        )
+        channels = tables.get("channels")
+        channels = max(sum(network.wraps) + MORE, LEAST) if channels is None else channels
+        return whole(channels, 1, 8, "channels"), True, False, {}
+    if given is not None:
+        rules, source = named(given, len(network.sizes)), "from --rules"
+    elif "rules" in tables:
+        rules, source = tables["rules"], "from the file"
+        rules = named(rules, len(network.sizes)) if isinstance(rules, str) else rules
+    else:
+        rules, source = named("unrestricted", len(network.sizes)), ASSUMED
+    rules = complete(rules)
+    channels, datelines = rules["virtual_channels"], rules["datelines"]
+    need(channels is not None or datelines is False, "rules.datelines: need virtual_channels")
+    need(type(datelines) is bool, "rules.datelines: must be true or false")
+    bubble = channels is None
+    channels = 1 if bubble else whole(channels, 1, 16, "rules.virtual_channels")
+    return channels, datelines, bubble, {"rules": rules, "rules_from": source}
+
+
+def agree(certificate, tables, network, given):
+    """What the tables say about their channels; refuses a certificate that says anything else."""
+    channels, datelines, bubble, more = flow(tables, network, given)
+    expected = {
+        "format": "flitloom-certificate",
+        "version": 2,
+        "sizes": network.sizes,
+        "wraps": network.wraps,
+        "bubble": bubble,
+        "virtual_channels": channels,
+        "datelines": datelines,
+        **more,
+    }
+    for name, value in expected.items():
+        need(name in certificate, f"the certificate lacks {name!r}")
+        said = certificate[name]
+        if name == "rules" and isinstance(said, dict):
+            said = complete(said)
+        same = json.dumps(said, sort_keys=True) == json.dumps(value, sort_keys=True)
+        # Rules are those of tables in memory just as well as of their file.
+        same |= name == "rules_from" and (said, value) == ("from the tables", "from the file")
+        need(same, f"the certificate says {name} {said!r:.60}, the tables {value!r:.60}")
+    unknown = set(certificate) - set(expected) - {"channels"}
+    need(not unknown, f"the certificate says what nobody asked for: {sorted(unknown)!r:.60}")
+    return channels, datelines, bubble
+
+
+def ranks_of(certificate, network, channels):
+    """The rank of every channel."""
+    rank = {}
+    for row in certificate["channels"]:
+        node, way, channel, value = row
+        place = "channels of the certificate"
+        whole(node, 0, network.count - 1, place)
+        whole(channel, 0, channels - 1, place)
+        need(
+            way[0] in "+-" and way[1:] in list(NAMES[: len(network.sizes)]),
+            f"{place}: no direction {way!r:.20}",
+        )
+        need((node, way, channel) not in rank, f"{place}: one has two ranks")
+        rank[node, way, channel] = whole(value, 0, 1 << 62, place)
+    return rank
+
+
+def main(tables, certificate, given=None):
+    """Raise `Refused` unless the certificate holds for the tables or plan."""
+    network = Network(tables["topology"])
+    channels, datelines, bubble = agree(certificate, tables, network, given)
+    rank = ranks_of(certificate, network, channels)
     plan = "packets" in tables
-    routes = tables["packets"] if plan else tables["routes"]
+    need(
+        not (plan and "routes" in tables and isinstance(tables["routes"], list)),
+        "tables and plan in one file",
+    )
     served = set()
-    for route in routes:
-        nodes, pair = walk(route) if plan else route["nodes"], (route["source"], route["destination"])
-        where = f"route from {pair[0]} to {pair[1]}"
-        if (nodes[0], nodes[-1]) != pair or (pair in served and not plan):
-            return f"{where}: wrong ends, or given twice"
+    for route in tables["packets"] if plan else tables["routes"]:
+        nodes = network.walk(route["source"], route["route"]) if plan else route["nodes"]
+        pair = (route["source"], route["destination"])
+        where = f"route from {pair[0]!r:.20} to {pair[1]!r:.20}"
+        need(nodes and (nodes[0], nodes[-1]) == pair, f"{where}: wrong ends")
+        need(plan or (pair not in served and len(nodes) > 1), f"{where}: given twice, or without a hop")
         served.add(pair)
-        before, channel = None, route.get("channel", 0) if plan and tables["channels"] else 0
+        given_channels = None if plan else route.get("channels")
+        need(given_channels is None or len(given_channels) == len(nodes) - 1, f"{where}: one channel per hop")
+        before, channel = None, 0
+        if plan and tables.get("channels") is not None:
+            channel = whole(route.get("channel", 0), 0, channels - 1, where)
         for hop, (a, b) in enumerate(pairwise(nodes)):
-            way = direction(a, b) if 0 <= a < count and 0 <= b < count else None
-            if way is None or {a, b} & failed or frozenset((a, b)) in cut:
-                return f"{where}: there is no working link from {a} to {b}"
-            given = None if plan else route.get("channels")
-            channel = given[hop] if given else channel_after(channel, a, way)
+            way = network.direction(a, b)
+            need(way is not None, f"{where}: there is no working link from {a!r:.20} to {b!r:.20}")
+            if given_channels is not None:
+                channel = whole(given_channels[hop], 0, channels - 1, where)
+            elif datelines:
+                # One channel higher at each dateline: at the ring's seam and half-way around.
+                dimension = NAMES.index(way[1])
+                size = network.sizes[dimension]
+                upper = network.coordinates(a)[dimension] + (way[0] == "+")
+                crosses = network.wraps[dimension] and upper % size in (0, size // 2)
+                channel = min(channel + crosses, channels - 1)
             after = (a, way, channel)
             if before is not None:
-                same_ring = certificate["bubble"] and before[1] == way and before[2] == channel
-                if not (rank[before] < rank[after] or (same_ring and rank[before] == rank[after])):
-                    return f"{where}: rank does not rise from {before} to {after}"
+                need(before in rank and after in rank, f"{where}: a channel has no rank")
+                same_ring = bubble and before[1:] == after[1:]
+                rises = rank[before] < rank[after] or (same_ring and rank[before] == rank[after])
+                need(rises, f"{where}: rank does not rise from {before} to {after}")
             before = after
-    if plan:
-        return None
-    working = [node for node in range(count) if node not in failed]
-    missing = [(a, b) for a in working for b in working if a != b and (a, b) not in served]
-    return f"no route for {missing[0]}" if missing else None
+    if not plan:
+        working = [node for node in range(network.count) if node not in network.failed]
+        missing = ((a, b) for a in working for b in working if a != b and (a, b) not in served)
+        first = next(missing, None)
+        need(first is None, f"no route for {first}")
+
+
+def load(file):
+    with open(file, encoding="utf-8") as text:
+        return json.load(text)
 
 
 if __name__ == "__main__":
-    problem = main(*sys.argv[1:3]) if len(sys.argv) == 3 else __doc__
-    print(problem or "certificate holds")
-    sys.exit(problem is not None)
+    arguments = sys.argv[1:]
+    rules = None
+    if len(arguments) == 4 and arguments[2] == "--rules":
+        rules = arguments.pop()
+        arguments.pop()
+    if len(arguments) != 2:
+        sys.exit(__doc__)
+    try:
+        main(load(arguments[0]), load(arguments[1]), rules)
+    except Refused as problem:
+        print(problem)
+        sys.exit(1)
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        print(f"not understood, so nothing is verified: {type(error).__name__}: {error!s:.100}")
+        sys.exit(1)
+    print("certificate holds")

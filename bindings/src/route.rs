@@ -74,6 +74,7 @@ impl RoutingRules {
         last_steps: Vec<String>,
         channels: Option<u8>,
         datelines: bool,
+        any_walk: bool,
     ) -> PyResult<Self> {
         let read = |place: &str, names: Vec<String>| -> PyResult<Vec<Direction>> {
             names.iter().map(|name| direction(py, place, name)).collect()
@@ -88,7 +89,7 @@ impl RoutingRules {
             flow,
         )
         .map_err(|error| spec_error(py, "rules", error))?;
-        Ok(Self { inner })
+        Ok(Self { inner: inner.with_any_walk(any_walk) })
     }
 
     /// All parts, as the constructor takes them.
@@ -108,6 +109,7 @@ impl RoutingRules {
         };
         parts.set_item("virtual_channels", channels)?;
         parts.set_item("datelines", datelines)?;
+        parts.set_item("any_walk", self.inner.any_walk())?;
         Ok(parts)
     }
 }
@@ -289,8 +291,23 @@ impl RoutingSystem {
         Ok(Some(entry))
     }
 
+    /// The bound on the largest load of any tables, proven anew from the loads of some: numerator,
+    /// denominator and proof; `None` if a pair has no legal route.
+    fn bound(
+        &self,
+        py: Python<'_>,
+        loads: PyReadonlyArray1<'_, u64>,
+    ) -> PyResult<Option<(u128, u128, &str)>> {
+        let loads = loads.as_slice()?.to_vec();
+        Ok(py
+            .detach(|| tables::prove_bound(&self.inner, loads))
+            .ok()
+            .map(|bound| (bound.numerator, bound.denominator, bound.proof)))
+    }
+
     /// Checks listed routes: route i goes from `sources[i]` to `destinations[i]` over
-    /// `nodes[offsets[i]..offsets[i + 1]]`.
+    /// `nodes[offsets[i]..offsets[i + 1]]`. With `any_turn` they are not held against the system's turns.
+    #[expect(clippy::too_many_arguments, reason = "the arrays of the routes")]
     fn check<'py>(
         &self,
         py: Python<'py>,
@@ -299,12 +316,14 @@ impl RoutingSystem {
         offsets: PyReadonlyArray1<'py, u64>,
         nodes: PyReadonlyArray1<'py, u32>,
         channels: Option<PyReadonlyArray1<'py, u8>>,
+        any_turn: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (sources, destinations) = (sources.as_slice()?, destinations.as_slice()?);
         let (offsets, nodes) = (offsets.as_slice()?, nodes.as_slice()?);
         let channels = channels.as_ref().map(|channels| channels.as_slice()).transpose()?;
         let report = py.detach(|| {
-            let mut checker = WalkChecker::new(&self.inner);
+            let checker = WalkChecker::new(&self.inner);
+            let mut checker = if any_turn { checker.with_any_turn() } else { checker };
             for route in 0..sources.len() {
                 let (start, end) = (offsets[route] as usize, offsets[route + 1] as usize);
                 // A route has one hop less than nodes; its channels follow at the same place.
@@ -417,9 +436,9 @@ impl RoutingTable {
         )
     }
 
-    /// Checks every route, hop by hop.
-    fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = py.detach(|| tables::check_table(&self.inner));
+    /// Checks every route, hop by hop, and unless `any_turn` against the system's turns.
+    fn check<'py>(&self, py: Python<'py>, any_turn: bool) -> PyResult<Bound<'py, PyDict>> {
+        let report = py.detach(|| tables::check_table(&self.inner, any_turn));
         report_dict(py, report)
     }
 }

@@ -57,6 +57,7 @@ pub struct Rules {
     first_steps: Vec<Direction>,
     last_steps: Vec<Direction>,
     flow: Flow,
+    any_walk: bool,
 }
 
 /// What can be wrong with rules.
@@ -134,7 +135,16 @@ impl Rules {
         if !(1..=16).contains(&flow.channels()) {
             return Err(RulesError::Channels(flow.channels()));
         }
-        Ok(Self { name: name.to_owned(), order, ranks, direction_bits, first_steps, last_steps, flow })
+        let (name, any_walk) = (name.to_owned(), false);
+        Ok(Self { name, order, ranks, direction_bits, first_steps, last_steps, flow, any_walk })
+    }
+
+    /// The same rules, if so asked without any rule about walks: a check accepts whatever the links allow
+    /// and asks only for freedom from deadlock, while generators keep to the order.
+    #[must_use]
+    pub fn with_any_walk(mut self, any_walk: bool) -> Self {
+        self.any_walk = any_walk;
+        self
     }
 
     /// The Angara router: all positive directions, then all negative ones, direction bits, a
@@ -172,7 +182,7 @@ impl Rules {
             "unrestricted" => {
                 let order = (0..2 * dimensions).map(Direction::from_index).collect();
                 let flow = Flow::Channels { count: 1, datelines: false };
-                Ok(Self::built(name, order, Vec::new(), Vec::new(), flow))
+                Ok(Self::built(name, order, Vec::new(), Vec::new(), flow).with_any_walk(true))
             }
             _ => Err(RulesError::Unknown(name.to_owned())),
         }
@@ -189,7 +199,8 @@ impl Rules {
         for (rank, direction) in order.iter().enumerate() {
             ranks[direction.index()] = rank as u8;
         }
-        Self { name: name.to_owned(), order, ranks, direction_bits: true, first_steps, last_steps, flow }
+        let (name, direction_bits, any_walk) = (name.to_owned(), true, false);
+        Self { name, order, ranks, direction_bits, first_steps, last_steps, flow, any_walk }
     }
 
     /// The same rules without first and last steps.
@@ -234,6 +245,11 @@ impl Rules {
         !self.first_steps.is_empty() || !self.last_steps.is_empty()
     }
 
+    /// Whether a check accepts any walk over working links.
+    pub fn any_walk(&self) -> bool {
+        self.any_walk
+    }
+
     /// How rings are kept from blocking.
     pub fn flow(&self) -> Flow {
         self.flow
@@ -258,7 +274,7 @@ impl Rules {
     /// assert_eq!(message, "direction order: hop 2 goes +x after +y");
     /// ```
     pub fn violation(&self, hops: &[Direction]) -> Option<Violation> {
-        if self.name == "unrestricted" {
+        if self.any_walk {
             return None;
         }
         let plain = self.middle_violation(hops, 0)?;
@@ -333,6 +349,14 @@ mod tests {
             assert!(rules.violation(&walk(illegal)).is_some(), "{illegal}");
             assert!(rules.clone().without_steps().violation(&walk(illegal)).is_some(), "{illegal}");
         }
+    }
+
+    #[test]
+    fn a_name_lifts_no_rule() {
+        let order = Rules::dimension_order(2).order().to_vec();
+        let rules = Rules::new("unrestricted", order, true, vec![], vec![], Flow::Bubble).unwrap();
+        assert!(rules.violation(&walk("+y +x")).is_some());
+        assert_eq!(rules.with_any_walk(true).violation(&walk("+y +x")), None);
     }
 
     #[test]

@@ -84,6 +84,18 @@ pub enum Rejection {
         /// Hops of the route.
         hops: usize,
     },
+    /// A turn against the order that is not permitted, or one in it that is withheld.
+    #[error("hop {hop} turns from {along} to {out} at node {node}, which the turns of the tables forbid")]
+    Turn {
+        /// Index of the hop behind the turn.
+        hop: usize,
+        /// Where it turns.
+        node: NodeId,
+        /// Direction of the hop before.
+        along: Direction,
+        /// Direction of the hop behind.
+        out: Direction,
+    },
     /// A rule of the router.
     #[error(transparent)]
     Rule(#[from] Violation),
@@ -129,6 +141,8 @@ impl CheckReport {
 /// ```
 pub struct WalkChecker<'a> {
     system: &'a System,
+    any_turn: bool,
+    withholds: bool,
     graph: DependencyGraph,
     seen: FixedBitSet,
     loads: Vec<u64>,
@@ -147,6 +161,8 @@ impl<'a> WalkChecker<'a> {
         let nodes = system.nodes();
         Self {
             system,
+            any_turn: system.rules().any_walk(),
+            withholds: system.turns().withheld().next().is_some(),
             graph: DependencyGraph::new(system.fabric(), system.rules().flow().channels()),
             seen: FixedBitSet::with_capacity(nodes * nodes),
             loads: vec![0; nodes * system.fabric().shape().directions()],
@@ -156,6 +172,14 @@ impl<'a> WalkChecker<'a> {
             problems: Vec::new(),
             hops: Vec::new(),
         }
+    }
+
+    /// A checker that does not hold routes against the turns of the system, for tables that bring none:
+    /// whether the turns they take can close a cycle is found from the routes.
+    #[must_use]
+    pub fn with_any_turn(mut self) -> Self {
+        self.any_turn = true;
+        self
     }
 
     /// Checks a route given by its nodes, both ends included, and its virtual channels if they are
@@ -209,9 +233,31 @@ impl<'a> WalkChecker<'a> {
         let again = self.visit(source, destination);
         let outcome = self.follow(source, destination, hops, channels);
         let rule = || self.system.rules().violation(hops).map(Rejection::from);
-        if let Some(rejection) = outcome.err().or_else(rule).or(again.then_some(Rejection::Twice)) {
+        let followed = outcome.is_ok();
+        let turn = || self.forbidden_turn(source, hops).filter(|_| followed);
+        let twice = again.then_some(Rejection::Twice);
+        if let Some(rejection) = outcome.err().or_else(rule).or_else(turn).or(twice) {
             self.reject(source, destination, rejection);
         }
+    }
+
+    /// The first turn of a route over working links that is not permitted.
+    fn forbidden_turn(&self, source: NodeId, hops: &[Direction]) -> Option<Rejection> {
+        let (fabric, rules) = (self.system.fabric(), self.system.rules());
+        let against = |pair: &[Direction]| rules.rank(pair[0]) > rules.rank(pair[1]);
+        // Most routes take no turn that could be forbidden.
+        if self.any_turn || !(self.withholds || hops.windows(2).any(against)) {
+            return None;
+        }
+        let mut here = source;
+        for (hop, pair) in hops.windows(2).enumerate() {
+            let link = fabric.link(here, pair[0]);
+            here = self.system.next(link);
+            if !self.system.turns().permits(rules, link, pair[0], pair[1]) {
+                return Some(Rejection::Turn { hop: hop + 1, node: here, along: pair[0], out: pair[1] });
+            }
+        }
+        None
     }
 
     /// Marks a pair as given; says whether it was before.
@@ -310,10 +356,12 @@ impl<'a> WalkChecker<'a> {
     }
 }
 
-/// Checks a table of our own the way any other is checked: hop by hop.
-pub fn check_table(table: &Table) -> CheckReport {
+/// Checks a table of our own the way any other is checked: hop by hop, and unless `any_turn` against
+/// the turns of its system.
+pub fn check_table(table: &Table, any_turn: bool) -> CheckReport {
     let system = table.system();
-    let mut checker = WalkChecker::new(system);
+    let checker = WalkChecker::new(system);
+    let mut checker = if any_turn { checker.with_any_turn() } else { checker };
     let nodes = system.nodes() as NodeId;
     let mut hops = Vec::new();
     for source in 0..nodes {

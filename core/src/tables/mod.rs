@@ -27,7 +27,7 @@ pub use failures::{Advice, Regime, Repair, advise, on_demand, serves};
 pub use genetic::GeneticSettings;
 pub use loads::Quality;
 pub use program::Program;
-pub use route::{Answer, Method, Request, route};
+pub use route::{Answer, Method, Request, prove_bound, route};
 pub use sssp::SsspCalls;
 pub use system::System;
 pub use table::{NO_ROUTE, Table};

@@ -115,21 +115,46 @@ pub fn route(
     let quality = Quality::of(&system, &headers, traffic);
     let bound = match bound {
         Some(bound) => bound,
-        None => lower_bound(&system, traffic, &quality, request.bound_rounds),
+        None => lower_bound(&system, &Choices::new(&system), traffic, &quality, request.bound_rounds),
     };
     Ok(Answer { table: Table::new(system, headers), quality, bound, calls })
 }
 
+/// A bound proven anew for tables that came from elsewhere, with prices that start from the loads of
+/// their links.
+///
+/// # Errors
+/// A pair has no legal route, so that there are no tables to bound.
+///
+/// ```
+/// use flitloom_core::fabric::{Fabric, Shape};
+/// use flitloom_core::routing::{Rules, TurnPolicy};
+/// use flitloom_core::tables::{System, prove_bound};
+/// let system = System::new(Fabric::new(Shape::torus(&[4])?), Rules::angara(1), TurnPolicy::None)?;
+/// assert_eq!(prove_bound(&system, vec![2; 8])?.ceil(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn prove_bound(system: &System, loads: Vec<u64>) -> Result<Bound, TableError> {
+    let choices = Choices::new(system).all_served()?;
+    let rounds = Request::new(Method::Balanced).bound_rounds;
+    Ok(lower_bound(system, &choices, None, &Quality::new(system, loads, 0), rounds))
+}
+
 /// The bound of a system, with prices that start from the loads of a table.
-fn lower_bound(system: &System, traffic: Option<&[u64]>, quality: &Quality, rounds: u32) -> Bound {
-    let choices = Choices::new(system);
+fn lower_bound(
+    system: &System,
+    choices: &Choices,
+    traffic: Option<&[u64]>,
+    quality: &Quality,
+    rounds: u32,
+) -> Bound {
     let plain = choices.uniform && traffic.is_none();
     let none = Bound { numerator: 0, denominator: 1, proof: "dual" };
     let closed = if plain { Bound::closed_form(system) } else { none };
     if closed.ceil() >= quality.max_load {
         return closed;
     }
-    let program = Program::new(system, &choices, traffic);
+    let program = Program::new(system, choices, traffic);
     let row_loads = Program::row_loads(system, plain, &quality.loads);
     closed.max(Bound::dual(&program, &row_loads, rounds, quality.max_load))
 }

@@ -49,6 +49,8 @@ def command(
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
     if is_plan(tables):
+        if rules is not None:
+            raise SpecError("--rules belongs to routing tables; a plan brings its virtual channels")
         check_plan_file(tables, topology_fields(torus, mesh, None, fail), certificate, as_json)
         return
     if fail and torus is None and mesh is None:
@@ -64,9 +66,18 @@ def command(
             "problem_count": report.problem_count,
             "problems": report.problems,
             "max_load": report.max_load,
+            "network": report.tables.topology.model_dump(mode="json"),
+            "rules": report.tables.rules.model_dump(mode="json"),
+            "rules_in_words": report.tables.rules.describe(),
+            "rules_from": report.rules_from,
+            "bound": report.tables.bound if "bound" in report.claims.verified else None,
+            "verified": report.claims.verified,
+            "not_verified": report.claims.not_verified,
         }
         print_json(facts)
     else:
+        echo(f"network   {report.tables.topology}")
+        echo(f"rules     {report.tables.rules.describe()} ({report.rules_from})")
         echo(f"routes    {report.routes}")
         echo(f"problems  {report.problem_count}")
         for line in report.problems[:10]:
@@ -74,6 +85,8 @@ def command(
         if report.problem_count > 10:
             echo(f"  and {report.problem_count - 10} more")
         echo("deadlock  " + ("none possible" if report.deadlock_free else f"possible: {report.cycle}"))
+        for heading, text in report.claims.lines():
+            echo(f"{heading}  {text}")
         echo("passed" if report.passed else "FAILED")
     if certificate is not None and report.deadlock_free:
         report.write_certificate(certificate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
+from flitloom.limits import DIGITS
 
+#: Linear programs with more options than this are not worth the wait: on failed tori minutes.
+LARGEST_PROGRAM = 10_000
 #: Prices of the linear program are rounded to multiples of 1 / this, and evaluated exactly.
 PRICE_STEPS = 1 << 30
 
@@ -37,6 +41,18 @@ class Bound:
     def ceiling(self) -> int:
         """The least whole number that is not below the bound."""
         return math.ceil(self.value)
+
+
+_FRACTION = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[1-9][0-9]{{0,{DIGITS - 1}}})?")
+
+
+def read_fraction(text: object) -> Fraction | None:
+    """A fraction as a text like 26 or 51/2, None if it is something else.
+
+    >>> read_fraction("51/2"), read_fraction("1e9"), read_fraction("1/0")
+    (Fraction(51, 2), None, None)
+    """
+    return Fraction(text) if isinstance(text, str) and _FRACTION.fullmatch(text) else None
 
 
 def linear_bound(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.claims import Claims
+from flitloom.errors import show
 from flitloom.outputs import write_text
+from flitloom.routing.bound import read_fraction
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables, read_tables
 from flitloom.spec import Topology
+
+#: Claims that follow from the routes, with the relative tolerance of what is no whole number.
+RECOMPUTED = {"max_load": 0.0, "min_load": 0.0, "perfect_load": 1e-9, "sigma4": 1e-9, "max_distance": 0.0}
+#: Claims about all tables there could be.
+BOUNDS = ("bound", "bound_exact", "proof", "optimal")
+#: Claims about how the tables were made.
+MAKING = ("method", "seed", "flitloom")
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,10 @@ class CheckReport:
         The first hundred of them.
     max_load : int
         Largest number of routes over a link.
+    rules_from : str
+        Where the rules that the verdict rests on come from.
+    claims : Claims
+        What the file says of itself: verified, not verified, or a problem.
     """
 
     passed: bool
@@ -45,6 +60,8 @@ class CheckReport:
     problem_count: int
     problems: list[str]
     max_load: int
+    rules_from: str
+    claims: Claims = field(repr=False)
     ranks: NDArray[np.uint32] | None = field(repr=False)
     tables: Tables = field(repr=False)
 
@@ -64,9 +81,11 @@ class CheckReport:
             ranked += [[node, direction, vc, int(self.ranks[link * channels + vc])] for vc in range(channels)]
         return {
             "format": "flitloom-certificate",
-            "version": 1,
+            "version": 2,
             "sizes": list(topology.sizes),
             "wraps": list(topology.wraps),
+            "rules": rules.model_dump(mode="json"),
+            "rules_from": self.rules_from,
             "bubble": rules.virtual_channels is None,
             "virtual_channels": channels,
             "datelines": rules.datelines,
@@ -90,7 +109,7 @@ def check(
     tables : Tables or path
         The tables, or a file of them.
     topology, rules
-        As in `read_tables`, for a file.
+        As in `read_tables`; rules are taken instead of those of the tables.
 
     Examples
     --------
@@ -103,20 +122,95 @@ def check(
     """
     if not isinstance(tables, Tables):
         tables = read_tables(tables, topology, rules)
-    core = tables._table
-    if core is not None:
-        facts = core.check()
-    else:
-        sources, destinations, offsets, nodes = tables.listed()
-        facts = tables.system.check(sources, destinations, offsets, nodes, tables.channels)
+    elif rules is not None:
+        tables = tables.under(rules)
+    facts = tables.verdict()
+    claims = judge(tables, complete=facts["problem_count"] == 0)
     return CheckReport(
-        passed=facts["passed"],
+        passed=facts["passed"] and not claims.problems,
         deadlock_free=facts["ranks"] is not None,
         cycle=facts["cycle"],
         routes=facts["routes"],
-        problem_count=facts["problem_count"],
-        problems=facts["problems"],
+        problem_count=facts["problem_count"] + len(claims.problems),
+        problems=[*facts["problems"], *claims.problems],
         max_load=facts["max_load"],
+        rules_from=tables.rules_from,
+        claims=claims,
         ranks=facts["ranks"],
         tables=tables,
     )
+
+
+def judge(tables: Tables, *, complete: bool) -> Claims:
+    """Hold what the file of tables says about them against what its routes give.
+
+    Parameters
+    ----------
+    tables : Tables
+        The tables.
+    complete : bool
+        Whether nothing is wrong with the routes; only then is a bound a statement about them.
+    """
+    claims = Claims()
+    source = tables.source
+    if source is None:
+        return claims
+    said = source.fields
+    if not isinstance(said.get("weighted", False), bool):
+        claims.problems.append(f"weighted: {show(said['weighted'])} is not true or false")
+    for name, tolerance in RECOMPUTED.items():
+        if name in said and source.weighted:
+            claims.leave(name, "loads are weights of a traffic matrix that the file does not bring")
+        elif name in said:
+            claims.equal(name, said[name], getattr(tables, name), tolerance)
+    _judge_bound(claims, tables, complete)
+    for name in said:
+        if name not in {*RECOMPUTED, *BOUNDS, "weighted"}:
+            claims.leave(name, "nothing in the routes says so" if name in MAKING else "unknown field")
+    return claims
+
+
+def _judge_bound(claims: Claims, tables: Tables, complete: bool) -> None:
+    """Hold bound and optimality, as claimed, against what can be proven here."""
+    said = {} if tables.source is None else tables.source.fields
+    if not any(name in said for name in BOUNDS):
+        return
+    bound, exact = _whole(said.get("bound")), read_fraction(said.get("bound_exact"))
+    if "bound" in said and bound is None:
+        claims.problems.append(f"bound: {show(said['bound'])} is no whole number from 0")
+    if bound is not None and exact is not None and math.ceil(exact) != bound:
+        claims.problems.append(f"bound: the file says {show(bound)}, and {show(str(exact))} as bound_exact")
+    claimed = max(bound or 0, math.ceil(exact or 0))
+    weighted = tables.source is not None and tables.source.weighted
+    if complete and not weighted and claimed > tables.max_load:
+        claims.problems.append(
+            f"bound: the file says that no tables are below {show(claimed)}, its own have {tables.max_load}"
+        )
+        return
+    proven = tables.bound_value
+    unproven = f"{proven.ceiling} is proven here" if proven.value else "the bound cannot be proven here"
+    for name, value in (("bound", bound), ("bound_exact", exact)):
+        if value is not None and value <= (proven.ceiling if name == "bound" else proven.value):
+            claims.verified.append(name)
+        elif value is not None:
+            claims.leave(name, unproven)
+    if "proof" in said and said["proof"] == proven.proof:
+        claims.verified.append("proof")
+    elif "proof" in said:
+        claims.leave("proof", unproven)
+    optimal = said.get("optimal")
+    if "optimal" not in said:
+        return
+    if not isinstance(optimal, bool):
+        claims.problems.append(f"optimal: {show(optimal)} is not true or false")
+    elif not weighted and optimal != (tables.max_load <= claimed):
+        claims.problems.append(f"optimal: {show(optimal)} does not follow from load and bound of the file")
+    elif optimal == tables.optimal:
+        claims.verified.append("optimal")
+    else:
+        claims.leave("optimal", unproven)
+
+
+def _whole(value: object) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if isinstance(value, int) and whole else None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import zipfile
 from array import array
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,16 +26,20 @@ from flitloom.reading import (
     read_array,
     read_json_list,
 )
-from flitloom.routing.bound import Bound
+from flitloom.routing.bound import read_fraction
 from flitloom.routing.lft import read_lft
 from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
+from flitloom.routing.tables import ASSUMED, GIVEN, IN_FILE, Source, Tables
 from flitloom.spec import Topology
 
 Part = TypeVar("Part", Topology, RouterRules)
 
 #: What a file of tables says it is.
 FORMAT = "flitloom-routing-tables"
+#: Version of the form; files of version 1 differ in nothing but ``rules.any_walk``, which they lack.
+VERSION = 2
+#: Fields that say what the tables are; everything else in a file is a claim about them.
+PREMISES = ("format", "version", "topology", "rules", "turns", "withheld_turns", "routes")
 #: Largest number of nodes whose tables are made into a text.
 TEXT_NODES = 1024
 #: Routes that are written at a time.
@@ -89,17 +91,19 @@ def _json_chunks(tables: Tables) -> Iterator[str]:
 def describe(tables: Tables) -> dict[str, Any]:
     """Everything about tables but their routes."""
     turns, withheld = tables.system.turns()
+    # Tables that were read without turns leave open which ones are permitted.
+    known = tables.source is None or tables.source.turns
+    permitted = {"turns": list(map(list, turns)), "withheld_turns": list(map(list, withheld))}
     return {
         "format": FORMAT,
-        "version": 1,
+        "version": VERSION,
         "flitloom": version(),
         "topology": tables.topology.model_dump(mode="json"),
         "rules": tables.rules.model_dump(mode="json"),
-        "turns": [list(turn) for turn in turns],
-        "withheld_turns": [list(turn) for turn in withheld],
+        **(permitted if known else {}),
         "method": tables.method,
         "seed": tables.seed,
-        "weighted": tables.traffic is not None,
+        "weighted": tables.traffic is not None or (tables.source is not None and tables.source.weighted),
         "max_load": tables.max_load,
         "min_load": tables.min_load,
         "perfect_load": tables.perfect_load,
@@ -123,7 +127,7 @@ def read(
 ) -> Tables:
     """Read tables, whatever the kind of file."""
     if file.suffix == ".npz":
-        return _read_headers(file)
+        return _read_headers(file, topology, rules)
     with opened(file, TABLE_BYTES) as source:
         start = source.start()
         if start[:1] in (b"{", b"["):
@@ -134,13 +138,13 @@ def read(
         if topology is None:
             unknown = "does not say what network it is for; name it with --torus or --mesh"
             raise SpecError(f"{source.name}: {unknown}")
-        chosen = _rules(rules if rules is not None else "angara", topology)
+        chosen, said = _premises(source.name, {}, topology, rules)
         lines = source.lines(progress)
         if start.startswith(b"source,"):
             routes = _read_csv(source.name, lines)
         else:
             routes = read_lft(source.name, lines, topology)
-    return Tables.listed_routes(topology, chosen, _system(topology, chosen), routes)
+    return Tables.listed_routes(topology, chosen, _system(topology, chosen), routes, said)
 
 
 def _read_json(
@@ -150,11 +154,9 @@ def _read_json(
     topology: Topology | None,
     rules: str | RouterRules | None,
 ) -> Tables:
-    if topology is None:
-        topology = _part(file, data, "topology", Topology)
-    chosen = _rules(rules, topology) if rules is not None else _json_rules(file, data, topology)
-    system = placed(file, lambda: _system(topology, chosen))
-    system = placed(file, lambda: _with_turns(file, data, system))
+    topology = _topology(file, data, topology)
+    chosen, said = _premises(file, data, topology, rules)
+    system = placed(file, lambda: _with_turns(file, data, _system(topology, chosen), said))
     listed = Listed(file)
     channels = array("B")
     with_channels = False
@@ -180,33 +182,17 @@ def _read_json(
                 )
             channels.extend([_index(f"{place}.channels[{at}]", one, 255) for at, one in enumerate(used)])
             channels.append(0)
-    method = data.get("method", "given")
-    seed = data.get("seed", 0)
-    tables = Tables.listed_routes(
+    return Tables.listed_routes(
         topology,
         chosen,
         system,
         listed.arrays(),
+        said,
         np.frombuffer(channels, dtype=np.uint8) if with_channels else None,
-        method if isinstance(method, str) else "given",
-        _seed(seed),
-        _bound(file, data),
     )
-    if data.get("weighted") is not True:
-        _claims(file, data, tables)
-    return tables
 
 
-def _claims(file: str, data: dict[str, Any], tables: Tables) -> None:
-    """What the file says about its loads must follow from its routes."""
-    for name in ("max_load", "min_load"):
-        claimed = data.get(name)
-        found = getattr(tables, name)
-        if claimed is not None and claimed != found:
-            raise SpecError(f"{file}: {name}: the file says {show(claimed)}, its routes give {found}")
-
-
-def _read_headers(path: Path) -> Tables:
+def _read_headers(path: Path, topology: Topology | None, rules: str | RouterRules | None) -> Tables:
     file = show_file(path)
     try:
         # From memory, so that no damage leaves the file open.
@@ -222,32 +208,18 @@ def _read_headers(path: Path) -> Tables:
     if text.dtype.kind != "U" or text.shape != ():
         raise SpecError(f"{file}: about: a text is needed")
     about = json_fields(str(text), f"{file}: about")
-    topology = _part(file, about, "topology", Topology)
-    if headers.shape != (topology.nodes, topology.nodes) or headers.dtype != np.uint32:
-        raise SpecError(f"{file}: headers: {topology.nodes} x {topology.nodes} headers of 32 bits are needed")
-    rules = _json_rules(file, about, topology)
-    system = placed(file, lambda: _system(topology, rules))
-    system = placed(file, lambda: _with_turns(file, about, system))
+    if "rules" not in about:
+        raise SpecError(f"{file}: rules: are missing; packed headers cannot be read without their order")
+    judged = _topology(file, about, topology)
+    # The headers are hops in their own network and order, whatever they are judged by.
+    own = _part(file, about, "topology", Topology)
+    if headers.shape != (own.nodes, own.nodes) or headers.dtype != np.uint32:
+        raise SpecError(f"{file}: headers: {own.nodes} x {own.nodes} headers of 32 bits are needed")
+    chosen, said = _premises(file, about, own, None)
+    system = placed(file, lambda: _with_turns(file, about, _system(own, chosen), said))
     table = placed(file, lambda: _core.RoutingTable.from_headers(system, np.ascontiguousarray(headers)))
-    facts = table.check()
-    method = about.get("method", "given")
-    bound = _bound(file, about) or Bound(Fraction(0), "none")
-    return Tables.generated(
-        topology,
-        rules,
-        system,
-        table,
-        facts,
-        bound,
-        method if isinstance(method, str) else "given",
-        _seed(about.get("seed", 0)),
-        None,
-        None,
-    )
-
-
-def _seed(value: Any) -> int:
-    return value if type(value) is int and 0 <= value < 2**64 else 0
+    tables = Tables.packed(own, chosen, system, table, said)
+    return tables if rules is None and judged == own else tables.under(rules, judged)
 
 
 def _read_csv(file: str, lines: Iterator[tuple[int, str]]) -> tuple[NDArray[Any], ...]:
@@ -314,22 +286,11 @@ def _index(place: str, value: Any, last: int = 2**20 - 1) -> int:
     return value
 
 
-_FRACTION = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[1-9][0-9]{{0,{DIGITS - 1}}})?")
-
-
-def _bound(file: str, data: dict[str, Any]) -> Bound | None:
-    if "bound_exact" not in data:
-        return None
-    text = data["bound_exact"]
-    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
-        raise SpecError(f"{file}: bound_exact: {show(text)} is no fraction like 26 or 51/2")
-    proof = data.get("proof", "given")
-    return Bound(Fraction(text), proof if isinstance(proof, str) else "given")
-
-
-def _with_turns(file: str, data: dict[str, Any], system: _core.RoutingSystem) -> _core.RoutingSystem:
+def _with_turns(
+    file: str, data: dict[str, Any], system: _core.RoutingSystem, said: Source
+) -> _core.RoutingSystem:
     turns, withheld = _turns(file, data, "turns"), _turns(file, data, "withheld_turns")
-    return system.with_turns(turns, withheld) if turns or withheld else system
+    return system.with_turns(turns, withheld) if said.turns else system
 
 
 def _turns(file: str, data: dict[str, Any], name: str) -> list[tuple[int, str, str]]:
@@ -347,14 +308,49 @@ def _turns(file: str, data: dict[str, Any], name: str) -> list[tuple[int, str, s
     return [(turn[0], turn[1], turn[2]) for turn in turns]
 
 
-def _json_rules(file: str, data: dict[str, Any], topology: Topology) -> RouterRules:
-    given = data.get("rules", "angara")
-    if isinstance(given, str):
-        return placed(file, lambda: RouterRules.named(given, len(topology.sizes)))
-    return _part(file, data, "rules", RouterRules)
+def _topology(file: str, data: dict[str, Any], given: Topology | None) -> Topology:
+    """The network of a file, or one of the same shape that is given instead, with failures of its own."""
+    if given is not None and "topology" not in data:
+        return given
+    own = _part(file, data, "topology", Topology)
+    if given is None:
+        return own
+    if (own.sizes, own.wraps) != (given.sizes, given.wraps):
+        raise SpecError(f"{file}: topology: the tables are for the {own}, not for the {given}")
+    return given
 
 
-def _rules(rules: str | RouterRules, topology: Topology) -> RouterRules:
+def _premises(
+    file: str, data: dict[str, Any], topology: Topology, rules: str | RouterRules | None
+) -> tuple[RouterRules, Source]:
+    """The rules that tables are judged by, and what else their file says.
+
+    A file that brings no rules says nothing about how its routers keep rings from blocking, so none of it
+    is assumed: one channel per link, no bubble rule, any walk.
+    """
+    if data.get("format", FORMAT) != FORMAT:
+        raise SpecError(f"{file}: format: {show(data['format'])} is not {FORMAT!r}")
+    if data.get("version", VERSION) not in range(1, VERSION + 1):
+        raise SpecError(f"{file}: version: {show(data['version'])}; versions 1 to {VERSION} are read")
+    if "bound_exact" in data and read_fraction(data["bound_exact"]) is None:
+        raise SpecError(f"{file}: bound_exact: {show(data['bound_exact'])} is no fraction like 26 or 51/2")
+    own: RouterRules | None = None
+    if isinstance(data.get("rules"), str):
+        own = placed(file, lambda: _named(data["rules"], topology))
+    elif "rules" in data:
+        own = _part(file, data, "rules", RouterRules)
+    if rules is not None:
+        chosen, rules_from = _named(rules, topology), GIVEN
+    elif own is not None:
+        chosen, rules_from = own, IN_FILE
+    else:
+        chosen, rules_from = _named("unrestricted", topology), ASSUMED
+    turns = ("turns" in data or "withheld_turns" in data) and chosen == own and not chosen.any_walk
+    fields = {name: value for name, value in data.items() if name not in PREMISES}
+    return chosen, Source(rules_from, turns, fields)
+
+
+def _named(rules: str | RouterRules, topology: Topology) -> RouterRules:
     return RouterRules.named(rules, len(topology.sizes)) if isinstance(rules, str) else rules
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, UnreachableError
-from flitloom.routing.bound import Bound, linear_bound
+from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
@@ -20,8 +20,6 @@ from flitloom.spec import Topology
 METHODS = ("balanced", "sssp", "bfs", "genetic", "dor", "coherent")
 #: Which turns against the order of directions first and last steps may take.
 TURNS = ("on-demand", "closed-form", "direction-sets", "exact", "none")
-#: Linear programs with more options than this are not worth the wait: on failed tori minutes.
-LARGEST_PROGRAM = 10_000
 
 
 def route(

@@ -31,6 +31,8 @@ class RouterRules(SpecModel):
         Virtual channels per link; without them one channel per link and the bubble rule.
     datelines : bool
         Whether a packet moves one virtual channel up at each dateline.
+    any_walk : bool
+        Whether a check accepts any walk over working links and asks only for freedom from deadlock.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class RouterRules(SpecModel):
     last_steps: Annotated[tuple[str, ...], BeforeValidator(each(text, 12))] = ()
     virtual_channels: Annotated[int, whole(1, 16)] | None = None
     datelines: bool = False
+    any_walk: bool = False
 
     @model_validator(mode="after")
     def _datelines_need_channels(self) -> RouterRules:
@@ -73,4 +76,32 @@ class RouterRules(SpecModel):
             self.last_steps,
             self.virtual_channels,
             self.datelines,
+            self.any_walk,
         )
+
+    @property
+    def title(self) -> str:
+        """The name under which these very rules are known, whatever they are called.
+
+        >>> RouterRules.named("dateline", 2).title, RouterRules(name="dateline", order=("+x", "-x")).title
+        ('dateline', 'rules of their own')
+        """
+        if self.name in NAMED_RULES and self == RouterRules.named(self.name, len(self.order) // 2):
+            return self.name
+        return "rules of their own"
+
+    def describe(self) -> str:
+        """The rules in words, with all that a verdict about deadlocks rests on.
+
+        >>> RouterRules.named("angara", 2).describe()
+        'angara: 1 channel per link, bubble rule, order +x +y -x -y'
+        >>> RouterRules.named("unrestricted", 1).describe()
+        'unrestricted: 1 channel per link, no bubble rule, any walk'
+        """
+        count = self.virtual_channels or 1
+        parts = [f"{count} channel{'s' * (count > 1)} per link"]
+        parts.append("bubble rule" if self.virtual_channels is None else "no bubble rule")
+        if self.datelines:
+            parts.append("datelines")
+        parts.append("any walk" if self.any_walk else "order " + " ".join(self.order))
+        return f"{self.title}: {', '.join(parts)}"

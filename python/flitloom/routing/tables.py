@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -14,12 +15,58 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.extras import need
 from flitloom.outputs import check_output, write_csv, write_text
-from flitloom.routing.bound import Bound
+from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
 
 if TYPE_CHECKING:
     import networkx
+
+
+#: Where the rules of a verdict come from.
+OWN, IN_FILE, GIVEN = "from the tables", "from the file", "from --rules"
+ASSUMED = "assumed: the file brings none; name those of the router with --rules"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the file of tables says; its claims are for `flitloom.check` to judge.
+
+    Attributes
+    ----------
+    rules_from : str
+        Where the rules come from.
+    turns : bool
+        Whether the file lists the turns of these rules.
+    fields : dict
+        Everything the file says besides topology, rules, turns and routes.
+    """
+
+    rules_from: str
+    turns: bool = False
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """How the tables are said to be made."""
+        method = self.fields.get("method")
+        return method if isinstance(method, str) else "given"
+
+    @property
+    def seed(self) -> int:
+        """The seed they are said to be made with."""
+        seed = self.fields.get("seed")
+        return seed if isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**64 else 0
+
+    @property
+    def weighted(self) -> bool:
+        """Whether loads are said to be weights of a traffic matrix, which no file brings."""
+        return self.fields.get("weighted", False) is not False
+
+    def bounded(self, rules: RouterRules) -> bool:
+        """Whether it is known which routes other tables might take instead."""
+        steps = rules.first_steps or rules.last_steps
+        return not (self.weighted or rules.any_walk) and (self.turns or not steps)
 
 
 class Tables:
@@ -47,8 +94,11 @@ class Tables:
         Most hops of a route.
     bound : int
         No tables of legal shortest routes have a smaller largest load.
+    rules_from : str
+        Where the rules come from: the tables or their file, ``--rules``, or an assumption.
     bound_value : Bound
-        The bound as an exact fraction, with its proof.
+        The bound as an exact fraction, with its proof; of tables that were read, proven anew when first
+        asked for, whatever their file says, and 0 where that is not possible.
     loads : array of int
         Load of every link, by ``node * directions + direction``; directions are +x, -x, +y, ...
     calls : int or None
@@ -63,13 +113,16 @@ class Tables:
         rules: RouterRules,
         system: _core.RoutingSystem,
         facts: dict[str, Any],
-        bound: Bound,
+        bound: Bound | None,
         method: str,
         seed: int,
         traffic: NDArray[np.uint64] | None = None,
         seconds: float | None = None,
+        source: Source | None = None,
     ) -> None:
         self.topology, self.rules, self.system = topology, rules, system
+        #: What their file says, if they come from one.
+        self.source = source
         self.method, self.seed, self.traffic, self.seconds = method, seed, traffic, seconds
         self.max_load: int = facts["max_load"]
         self.min_load: int = facts["min_load"]
@@ -78,7 +131,8 @@ class Tables:
         self.max_distance: int = facts["max_distance"]
         self.loads: NDArray[np.uint64] = facts["loads"]
         self.calls: int | None = facts.get("calls")
-        self.bound_value = bound
+        self._sound: bool = facts.get("problem_count", 0) == 0
+        self._bound = bound
         self._table: _core.RoutingTable | None = None
         self._listed: tuple[NDArray[Any], ...] | None = None
         #: Virtual channel of every hop, beside the nodes; None if the rules give it.
@@ -110,17 +164,82 @@ class Tables:
         rules: RouterRules,
         system: _core.RoutingSystem,
         routes: tuple[NDArray[Any], ...],
+        source: Source,
         channels: NDArray[np.uint8] | None = None,
-        method: str = "given",
-        seed: int = 0,
-        bound: Bound | None = None,
     ) -> Tables:
         """Tables from routes that came from elsewhere, right or wrong."""
         sources, destinations, offsets, nodes = routes
-        facts = system.check(sources, destinations, offsets, nodes, channels)
-        tables = cls(topology, rules, system, facts, bound or Bound(Fraction(0), "none"), method, seed)
+        facts = system.check(sources, destinations, offsets, nodes, channels, not source.turns)
+        tables = cls(topology, rules, system, facts, None, source.method, source.seed, source=source)
         tables._listed, tables.channels = routes, channels
         return tables
+
+    @classmethod
+    def packed(
+        cls,
+        topology: Topology,
+        rules: RouterRules,
+        system: _core.RoutingSystem,
+        table: _core.RoutingTable,
+        source: Source,
+    ) -> Tables:
+        """Tables from packed headers that came from elsewhere."""
+        facts = table.check(not source.turns)
+        tables = cls(topology, rules, system, facts, None, source.method, source.seed, source=source)
+        tables._table = table
+        return tables
+
+    def under(self, rules: str | RouterRules | None, topology: Topology | None = None) -> Tables:
+        """The same routes under other rules, or in a network of the same shape with other failures."""
+        topology = topology or self.topology
+        if isinstance(rules, str):
+            rules = RouterRules.named(rules, len(topology.sizes))
+        chosen = rules or self.rules
+        source = self.source or Source(OWN, turns=not chosen.any_walk)
+        if rules is not None:
+            source = replace(source, rules_from=GIVEN, turns=False)
+        system = _core.RoutingSystem(
+            topology.sizes,
+            topology.wraps,
+            topology.failed_nodes,
+            topology.failed_links,
+            chosen.core(),
+            "none",
+        )
+        if source.turns:
+            system = system.with_turns(*self.system.turns())
+        return Tables.listed_routes(topology, chosen, system, self.listed(), source, self.channels)
+
+    def verdict(self) -> dict[str, Any]:
+        """Every route, every rule and every channel dependency, checked."""
+        any_turn = self.source is not None and not self.source.turns
+        if self._table is not None:
+            return self._table.check(any_turn)
+        sources, destinations, offsets, nodes = self.listed()
+        return self.system.check(sources, destinations, offsets, nodes, self.channels, any_turn)
+
+    @property
+    def rules_from(self) -> str:
+        """Where the rules come from."""
+        return OWN if self.source is None else self.source.rules_from
+
+    @property
+    def bound_value(self) -> Bound:
+        """The bound as an exact fraction, with its proof."""
+        if self._bound is None:
+            self._bound = self._prove()
+        return self._bound
+
+    def _prove(self) -> Bound:
+        """The bound of tables that were read; none where the legal routes are not known."""
+        known = self.source is not None and self.source.bounded(self.rules)
+        found = self.system.bound(self.loads) if known and self._sound else None
+        if found is None:
+            return Bound(Fraction(0), "none")
+        bound = Bound(Fraction(found[0], found[1]), found[2])
+        if bound.ceiling < self.max_load:
+            bound = max(bound, linear_bound(self.system, None, LARGEST_PROGRAM) or bound)
+        return bound
 
     @property
     def bound(self) -> int:
@@ -129,8 +248,8 @@ class Tables:
 
     @property
     def optimal(self) -> bool:
-        """Whether the largest load is proven least."""
-        return self.max_load <= self.bound
+        """Whether the largest load is proven least; never because a file says so."""
+        return self._sound and self.max_load <= self.bound
 
     @property
     def gap(self) -> int:

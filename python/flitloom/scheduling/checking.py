@@ -146,8 +146,10 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
     Raises
     ------
     SpecError
-        There is a cycle.
+        There is a cycle, or packets of the plan wait even on time.
     """
+    if plan.router is not None:
+        raise SpecError("plan: its packets wait for each other on time, too; there is no certificate for it")
     channels, cycle, ranks = late_dependencies(plan)
     if ranks is None:
         raise SpecError(
@@ -165,7 +167,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
     ]
     return {
         "format": "flitloom-certificate",
-        "version": 1,
+        "version": 2,
         "sizes": list(topology.sizes),
         "wraps": list(topology.wraps),
         "bubble": False,

@@ -1,0 +1,367 @@
+"""Nothing is believed from a file: tables, plans and certificates with forged claims."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+
+RECHECK = Path(__file__).parents[1] / "tools" / "recheck.py"
+SPEC = importlib.util.spec_from_file_location("recheck", RECHECK)
+assert SPEC is not None
+assert SPEC.loader is not None
+recheck = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(recheck)
+#: What the script reports, or stops at, without verifying anything.
+REJECTED = (recheck.Refused, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+Fields = dict[str, Any]
+
+
+def holds(tables: Fields, certificate: Fields, rules: str | None = None) -> bool:
+    """Whether the independent script lets a certificate pass, both as they come out of a file."""
+    try:
+        recheck.main(json.loads(json.dumps(tables)), json.loads(json.dumps(certificate)), rules)
+    except REJECTED:
+        return False
+    return True
+
+
+def test_an_opensm_dump_is_judged_without_bubbles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump, certificate = str(tmp_path / "t.lft"), tmp_path / "c.json"
+    assert run(["route", "--torus", "4x4", "--method", "coherent", "-o", dump]) == 0
+    capsys.readouterr()
+    check = ["check", dump, "--torus", "4x4"]
+    assert run([*check, "--certificate", str(certificate)]) == 1
+    text = capsys.readouterr().out
+    # A ring of four links of one direction, one channel each, and nothing that keeps a slot free.
+    assert "deadlock  possible" in text
+    assert "1 channel per link, no bubble rule, any walk (assumed: the file brings none" in text
+    assert not certificate.exists()
+    assert run([*check, "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["rules"]["virtual_channels"] == 1
+    assert report["rules_from"].startswith("assumed: ")
+    assert run([*check, "--rules", "angara", "--certificate", str(certificate)]) == 0
+    assert "bubble rule, order +x +y -x -y (from --rules)" in capsys.readouterr().out
+    written = json.loads(certificate.read_text())
+    assert (written["rules"]["name"], written["rules_from"]) == ("angara", "from --rules")
+    # On a mesh, forwarding in dimension order closes no cycle even so.
+    fl.route(fl.Mesh(4, 4), method="dor").to_lft(dump)
+    assert run(["check", dump, "--mesh", "4x4"]) == 0
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.csv", "t.lft"])
+def test_no_file_without_rules_is_judged_by_better_ones(name: str, tmp_path: Path) -> None:
+    topology = fl.Torus(5, 4)
+    tables = fl.route(topology, method="coherent")
+    if name == "t.json":
+        minimal = {key: json.loads(tables.to_json())[key] for key in ("topology", "routes")}
+        (tmp_path / name).write_text(json.dumps(minimal))
+        report = fl.check(tmp_path / name)
+    else:
+        (tables.to_csv if name == "t.csv" else tables.to_lft)(tmp_path / name)
+        report = fl.check(tmp_path / name, topology)
+    assert (report.problem_count, report.deadlock_free) == (0, False)
+    assert report.rules_from.startswith("assumed: ")
+    assert fl.check(tmp_path / name, topology, "angara").passed
+
+
+def test_rules_are_told_by_what_they_are_and_not_by_their_name(tmp_path: Path) -> None:
+    good = json.loads(fl.route(fl.Torus(4, 4)).to_json())
+    walk = [0, 4, 8, 9]  # +y +y +x: more than a first step against the order.
+    routes = [each for each in good["routes"] if (each["source"], each["destination"]) != (0, 9)]
+    routes.append({"source": 0, "destination": 9, "nodes": walk})
+    file = tmp_path / "t.json"
+    for version in (1, 2):
+        rules = {**good["rules"], "name": "unrestricted"}
+        del rules["any_walk"]
+        minimal = {"version": version, "topology": good["topology"], "rules": rules, "routes": routes}
+        file.write_text(json.dumps(minimal))
+        report = fl.check(file)
+        assert not report.passed
+        assert "direction order" in report.problems[0]
+    file.write_text(json.dumps({**minimal, "rules": {**rules, "any_walk": True}}))
+    assert fl.check(file).problem_count == 0
+    for change, message in [
+        ({"format": "elsewhere"}, "format"),
+        ({"version": 3}, "version"),
+        ({"bound_exact": "1/0"}, "bound_exact"),
+    ]:
+        file.write_text(json.dumps({**minimal, **change}))
+        with pytest.raises(fl.SpecError, match=message):
+            fl.read_tables(file)
+
+
+def test_packed_headers_heed_rules_and_network(tmp_path: Path) -> None:
+    file = tmp_path / "t.npz"
+    fl.route(fl.Torus(8)).save_headers(file)
+    assert fl.check(file).passed
+    report = fl.check(file, rules="unrestricted")
+    assert (report.deadlock_free, report.rules_from) == (False, "from --rules")
+    with pytest.raises(fl.SpecError, match="for the 8 torus, not for the 4 torus"):
+        fl.check(file, fl.Torus(4))
+    assert not fl.check(file, fl.Torus(8, failed_links=[(0, 1)])).passed
+
+
+def test_routes_are_held_against_the_turns(tmp_path: Path) -> None:
+    # First and last steps around a failed node need turns against the order.
+    good = json.loads(fl.route(fl.Torus(4, 2, 2), failed_nodes=[3]).to_json())
+    file = tmp_path / "t.json"
+
+    def problems(change: Fields) -> list[str]:
+        file.write_text(json.dumps({**good, **change}))
+        return [line for line in fl.check(file).problems if "turns of the tables forbid" in line]
+
+    order = good["rules"]["order"]
+    needed = {tuple(turn) for turn in good["turns"]}
+    assert problems({}) == []
+    taken = problems({"turns": []})
+    assert taken
+    # Every turn that was missed is one that the file had listed.
+    for line in taken:
+        words = line.split(" turns from ")[1].replace(",", "").split()
+        along, out, node = words[0], words[2], int(words[5])
+        assert (node, along, out) in needed
+        assert order.index(along) > order.index(out)
+    straight = next(each["nodes"] for each in good["routes"] if each["nodes"][:3] == [0, 1, 5])
+    assert problems({"withheld_turns": [[straight[1], "+x", "+y"]]})
+
+
+FORGED: list[tuple[Fields, str]] = [
+    ({"bound": 9999, "bound_exact": "9999"}, "bound"),
+    ({"bound": 9999, "bound_exact": "9999", "optimal": True}, "bound"),
+    ({"max_load": 3}, "max_load"),
+    ({"min_load": 99}, "min_load"),
+    ({"perfect_load": 1.5}, "perfect_load"),
+    ({"sigma4": 0.0}, "sigma4"),
+    ({"max_distance": 2}, "max_distance"),
+    ({"max_load": True}, "max_load"),
+    ({"bound": "26"}, "bound"),
+    ({"bound": 1}, "bound"),
+    ({"optimal": "yes"}, "optimal"),
+    ({"weighted": 1}, "weighted"),
+]
+
+
+@pytest.mark.parametrize(("change", "field"), FORGED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize("kind", ["json", "npz"])
+def test_forged_tables_are_found_out(change: Fields, field: str, kind: str, tmp_path: Path) -> None:
+    tables = fl.route(fl.Torus(4, 2, 2, 2), method="sssp")
+    assert not tables.optimal
+    file = tmp_path / f"t.{kind}"
+    if kind == "json":
+        file.write_text(json.dumps({**json.loads(tables.to_json()), **change}))
+    else:
+        tables.save_headers(file)
+        with np.load(file) as archive:
+            headers, about = archive["headers"], json.loads(str(archive["about"]))
+        np.savez(file, headers=headers, about=np.array(json.dumps({**about, **change})))
+    read = fl.read_tables(file)
+    assert (read.max_load, read.min_load, read.max_distance) == (28, 8, 5)
+    assert not read.optimal
+    assert read.bound <= 26
+    report = fl.check(file)
+    assert not report.passed
+    assert any(line.startswith(f"{field}:") for line in report.problems)
+
+
+def test_what_cannot_be_proven_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = json.loads(fl.route(fl.Torus(4, 2, 2, 2), method="sssp").to_json())
+    file = tmp_path / "t.json"
+    # A load of 28 is said to be least: not impossible, but nothing proves it.
+    file.write_text(json.dumps({**good, "bound": 28, "bound_exact": "28", "optimal": True}))
+    assert not fl.read_tables(file).optimal
+    assert run(["check", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {"bound", "bound_exact", "optimal", "method", "seed"} <= set(report["not_verified"])
+    assert report["bound"] is None
+    assert {"max_load", "sigma4"} <= set(report["verified"])
+    assert run(["check", str(file)]) == 0
+    assert "not verified  bound, bound_exact, optimal: 26 is proven here" in capsys.readouterr().out
+    # Weights that the file does not bring, and routes for some pairs only, prove nothing.
+    for change in ({"weighted": True}, {"routes": good["routes"][:40]}):
+        file.write_text(json.dumps({**good, **change}))
+        assert not fl.read_tables(file).optimal
+    # An honest file says the same when it is read.
+    honest = fl.route(fl.Torus(4, 2, 2, 2))
+    honest.to_json(file)
+    assert (fl.read_tables(file).bound, fl.read_tables(file).optimal) == (26, True)
+    assert "optimal" in fl.check(file).claims.verified
+
+
+def test_certificates_rest_on_the_rules_of_the_tables(tmp_path: Path) -> None:
+    """Whatever a certificate says, it holds for no tables that can deadlock."""
+    draw = random.Random(3)
+    topology = fl.Torus(5, 4)
+    dangerous = []
+    for name in ("angara", "dimension-order", "dateline"):
+        tables = fl.route(topology, method="dor", rules=name)
+        good = json.loads(tables.to_json())
+        certificate = fl.check(tables).certificate()
+        # The same routes without what kept their rings safe.
+        flows: list[Fields] = [
+            {"virtual_channels": 1, "datelines": False},
+            {"virtual_channels": 3, "datelines": False},
+            {"virtual_channels": 1, "datelines": True},
+        ]
+        dangerous += [({**good, "rules": {**good["rules"], **flow}}, certificate) for flow in flows]
+        dangerous.append(({key: good[key] for key in ("topology", "routes")}, certificate))
+    for number, (tables, certificate) in enumerate(dangerous):
+        (tmp_path / "t.json").write_text(json.dumps(tables))
+        report = fl.check(tmp_path / "t.json")
+        assert not report.deadlock_free
+        truth = {"rules": report.tables.rules.model_dump(mode="json"), "rules_from": report.rules_from}
+        flow = {
+            "bubble": report.tables.rules.virtual_channels is None,
+            "virtual_channels": report.tables.rules.virtual_channels or 1,
+            "datelines": report.tables.rules.datelines,
+        }
+        for trial in range(60):
+            forged = dict(certificate)
+            if trial % 2:
+                forged |= truth
+            if trial % 3 == 0:
+                forged |= flow
+            if trial % 5 == 0:
+                ranks = [row[3] for row in forged["channels"]]
+                draw.shuffle(ranks)
+                forged["channels"] = [
+                    [*row[:3], rank] for row, rank in zip(forged["channels"], ranks, strict=True)
+                ]
+            if trial % 7 == 0:
+                forged[draw.choice(sorted(flow))] = draw.choice([True, False, 1, 2, 3, None])
+            if trial % 11 == 0:
+                del forged[draw.choice(sorted(forged))]
+            assert not holds(tables, forged), (number, trial)
+
+
+def cases() -> list[tuple[str, fl.Tables]]:
+    return [
+        ("angara", fl.route(fl.Torus(4, 2, 2), failed_nodes=[3])),
+        ("dimension-order", fl.route(fl.Torus(4, 3), rules="dimension-order")),
+        ("dateline", fl.route(fl.Torus(5, 4), rules="dateline")),
+        ("unrestricted", fl.route(fl.Mesh(3, 3), rules="unrestricted")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"), cases(), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_forged_certificates_are_rejected(name: str, tables: fl.Tables) -> None:
+    draw = random.Random(5)
+    good, certificate = json.loads(tables.to_json()), fl.check(tables).certificate()
+    assert holds(good, certificate)
+    rank = {tuple(row[:3]): index for index, row in enumerate(certificate["channels"])}
+    longest = max(good["routes"], key=lambda route: len(route["nodes"]))
+
+    def changed(**fields: Any) -> Fields:
+        return {**certificate, **fields}
+
+    def with_ranks(change: Callable[[list[list[Any]]], None]) -> Fields:
+        rows = [list(row) for row in certificate["channels"]]
+        change(rows)
+        return changed(channels=rows)
+
+    forged = [
+        {key: value for key, value in certificate.items() if key != left_out} for left_out in certificate
+    ]
+    forged += [
+        changed(bubble=not certificate["bubble"]),
+        changed(datelines=not certificate["datelines"]),
+        changed(virtual_channels=certificate["virtual_channels"] + 1),
+        changed(rules_from="from --rules"),
+        changed(rules={**certificate["rules"], "any_walk": not certificate["rules"]["any_walk"]}),
+        changed(rules={**certificate["rules"], "order": certificate["rules"]["order"][::-1]}),
+        changed(sizes=[*certificate["sizes"], 2]),
+        changed(wraps=[not wraps for wraps in certificate["wraps"]]),
+        changed(version=1),
+        changed(format="else"),
+        changed(verified=True),
+        changed(channels=[]),
+        with_ranks(lambda rows: rows.extend([rows[0]])),
+        with_ranks(lambda rows: [row.__setitem__(3, -row[3] - 1) for row in rows] and None),
+        with_ranks(lambda rows: [row.__setitem__(3, str(row[3])) for row in rows] and None),
+    ]
+    # A turn of a route whose rank no longer rises; equal ranks are no rise either.
+    nodes = longest["nodes"]
+    turns = [
+        index
+        for index in range(1, len(nodes) - 1)
+        if recheck.Network(good["topology"]).direction(nodes[index - 1], nodes[index])
+        != recheck.Network(good["topology"]).direction(nodes[index], nodes[index + 1])
+    ]
+    assert turns or name == "unrestricted"
+    for at in turns:
+        network = recheck.Network(good["topology"])
+        after = (nodes[at], network.direction(nodes[at], nodes[at + 1]))
+        before = (nodes[at - 1], network.direction(nodes[at - 1], nodes[at]))
+        for lower in (0, 1):
+
+            def fall(
+                rows: list[list[Any]], lower: int = lower, before: Any = before, after: Any = after
+            ) -> None:
+                least = min(row[3] for row in rows if (row[0], row[1]) == before)
+                for row in rows:
+                    if (row[0], row[1]) == after:
+                        row[3] = max(least - lower, 0)
+
+            forged.append(with_ranks(fall))
+    for number, each in enumerate(forged):
+        assert not holds(good, each), number
+    # Tables that are no longer those that were certified.
+    routes = good["routes"]
+    other = draw.randrange(len(routes))
+    swapped = [
+        {**route, "nodes": route["nodes"][::-1]} if at == other else route for at, route in enumerate(routes)
+    ]
+    for change in (
+        {"routes": routes[1:]},
+        {"routes": [*routes, routes[0]]},
+        {"routes": swapped},
+        {"topology": {**good["topology"], "failed_links": [nodes[:2]]}},
+        {"topology": {**good["topology"], "kind": "mesh" if name != "unrestricted" else "torus"}},
+        {"rules": "dateline" if name != "dateline" else "angara"},
+    ):
+        assert not holds({**good, **change}, certificate), change
+    assert len(rank) == len(certificate["channels"])
+
+
+def test_minimal_tables_and_rules_by_hand_are_rechecked(tmp_path: Path) -> None:
+    mesh = json.loads(fl.route(fl.Mesh(3, 3), method="dor").to_json())
+    torus = json.loads(fl.route(fl.Torus(4, 4)).to_json())
+    tables, certificate = tmp_path / "t.json", tmp_path / "c.json"
+    script = [sys.executable, str(RECHECK), str(tables), str(certificate)]
+    # Without rules, failures or wrap.
+    small = {"topology": {"kind": "mesh", "sizes": "3x3"}, "routes": mesh["routes"]}
+    tables.write_text(json.dumps(small))
+    fl.check(tables).write_certificate(certificate)
+    assert subprocess.run(script, capture_output=True, text=True).stdout == "certificate holds\n"
+    # Rules from the command line are named again, or the tables' own count.
+    tables.write_text(json.dumps({"topology": {"sizes": [4, 4]}, "routes": torus["routes"]}))
+    fl.check(tables, rules="angara").write_certificate(certificate)
+    assert subprocess.run([*script, "--rules", "angara"], capture_output=True, text=True).returncode == 0
+    done = subprocess.run(script, capture_output=True, text=True)
+    assert (done.returncode, "the certificate says bubble True" in done.stdout) == (1, True)
+    # Damage ends in one line.
+    for damaged in (
+        "{}",
+        "[]",
+        '{"topology": {"sizes": [4]}}',
+        "nothing",
+        '{"topology": {"sizes": ' + "[" * 9000,
+    ):
+        tables.write_text(damaged)
+        done = subprocess.run(script, capture_output=True, text=True)
+        assert (done.returncode, done.stderr, done.stdout.count("\n")) == (1, "", 1)
