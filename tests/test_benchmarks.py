@@ -8,9 +8,10 @@ from flitloom import _core
 from flitloom.benchmarks import BENCHMARKS, network, scale
 from flitloom.commands import run
 from flitloom.network import Network
-from flitloom.simulation import make_workload, simulate
+from flitloom.simulation import simulate
 from flitloom.spec import Collective, Load, Torus
 from flitloom.spec.traffic import PERMUTATIONS
+from flitloom.workload import make_workload
 
 CASES = [
     network.Case("slices", Network(Torus(16, 16)), Collective("brev", payload=14, slices=2), None, {}),

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import flitloom as fl
 from flitloom._core import LIMITS
-from flitloom.simulation import make_workload
 from flitloom.spec.experiment import build_experiment, change, read_fields
 from flitloom.spec.topology import parse_sizes
+from flitloom.workload import make_workload
 
 CORPUS = Path(__file__).parent / "corpus"
 READERS = {

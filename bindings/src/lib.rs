@@ -34,7 +34,7 @@ mod _core {
             candidate_starts, check_plan, placed_packets, plan_workload, schedule, schedule_bound,
             schedule_staircases,
         },
-        simulation::{lower_bound, simulate},
+        simulation::{Simulation, lower_bound, simulate},
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},
     };

@@ -1,77 +1,187 @@
 use crate::{errors::simulation_error, network::Network, running::interruptible, traffic::Workload};
 use flitloom_core::{
-    engine::{self, Bottleneck, Outcome, general},
+    engine::{self, Bottleneck, Options, Outcome, Setup},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords},
     traffic,
 };
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::{prelude::*, types::PyDict};
 
-/// Simulates a workload and returns its totals, with the records asked for under `links`, `packets`
-/// and `link_time`.
+/// Records of single packets and cycles, each only if it was asked for.
+type Records = (Option<PacketRecords>, Option<LinkTime>);
+
+/// A simulation without records of packets or cycles, on the fastest engine, or with them.
+#[derive(Clone)]
+enum Held {
+    Plain(engine::Simulation),
+    Recording(engine::Simulation<(Option<LinkOccupation>, Records)>),
+}
+
+/// The same call for both kinds of simulation.
+macro_rules! each {
+    ($held:expr, $simulation:ident => $call:expr) => {
+        match $held {
+            Held::Plain($simulation) => $call,
+            Held::Recording($simulation) => $call,
+        }
+    };
+}
+
+/// A simulation that Python holds.
+#[pyclass(module = "flitloom._core")]
+pub struct Simulation {
+    held: Held,
+}
+
+#[pymethods]
+impl Simulation {
+    /// A run at its beginning; `stop_at` is where it will be looked at, `latencies` whether its sum of
+    /// latencies is wanted in any other cycle before the end.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "what to record")]
+    fn new(
+        py: Python<'_>,
+        network: &Network,
+        workload: &Workload,
+        stop_at: Option<u64>,
+        links: bool,
+        packets: bool,
+        link_time: bool,
+        latencies: bool,
+    ) -> PyResult<Self> {
+        let shape = network.inner.fabric().shape();
+        let count = shape.nodes() * shape.directions();
+        let options = Options { stop_at, ..Options::default() };
+        let held = interruptible(
+            py,
+            |_| {
+                let (network, workload) = (&network.inner, &workload.inner);
+                Ok(if packets || link_time {
+                    let links = links.then(|| LinkOccupation::new(count));
+                    let records =
+                        (packets.then(PacketRecords::default), link_time.then(|| LinkTime::new(count)));
+                    Held::Recording(engine::Simulation::observed(
+                        network,
+                        workload,
+                        &options,
+                        (links, records),
+                    )?)
+                } else {
+                    let setup = Setup { links, latencies, options, ..Setup::default() };
+                    Held::Plain(engine::Simulation::new(network, workload, &setup)?)
+                })
+            },
+            |_| Ok(()),
+        )?
+        .map_err(|error| simulation_error(py, error))?;
+        Ok(Self { held })
+    }
+
+    /// Runs until everything is delivered, or to a cycle; fails at `cycle_limit`.
+    fn run(&mut self, py: Python<'_>, stop_at: Option<u64>, cycle_limit: Option<u64>) -> PyResult<()> {
+        let held = &mut self.held;
+        interruptible(
+            py,
+            |interrupt| {
+                let options =
+                    Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Options::default() };
+                each!(held, simulation => simulation.run(&options))
+            },
+            |_| Ok(()),
+        )?
+        .map_err(|error| simulation_error(py, error))
+    }
+
+    /// The cycle that comes next.
+    #[getter]
+    fn now(&self) -> u64 {
+        each!(&self.held, simulation => simulation.now())
+    }
+
+    /// Whether everything is delivered.
+    #[getter]
+    fn finished(&self) -> bool {
+        each!(&self.held, simulation => simulation.is_finished())
+    }
+
+    /// The engine it runs on.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        each!(&self.held, simulation => simulation.engine()).name()
+    }
+
+    /// The totals so far, if asked for with the records under `links`, `packets` and `link_time`; those
+    /// of a run that was to stop at a cycle count all cycles before it.
+    fn totals<'py>(
+        &mut self,
+        py: Python<'py>,
+        stop_at: Option<u64>,
+        records: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = Options { stop_at, ..Options::default() };
+        let outcome = each!(&mut self.held, simulation => simulation.totals_at_stop(&options))
+            .map_err(|error| simulation_error(py, error))?;
+        let result = totals(py, &outcome)?;
+        result.set_item("engine", self.engine())?;
+        if !records {
+            return Ok(result);
+        }
+        let links = match &self.held {
+            Held::Plain(simulation) => simulation.links(),
+            Held::Recording(simulation) => simulation.probe().0.clone(),
+        };
+        if let Some(links) = links {
+            result.set_item("links", link_table(py, &links)?)?;
+        }
+        if let Held::Recording(simulation) = &self.held {
+            let (records, time) = &simulation.probe().1;
+            if let Some(records) = records {
+                result.set_item("packets", packet_table(py, &records.clone().into_sorted())?)?;
+            }
+            if let Some(time) = time {
+                result.set_item("link_time", (time.cells().to_vec().into_pyarray(py), time.links()))?;
+            }
+        }
+        Ok(result)
+    }
+
+    /// Flits in every input buffer, by node, direction in which they came and channel.
+    fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
+        each!(&self.held, simulation => simulation.occupancy()).into_pyarray(py)
+    }
+
+    /// The same simulation once more, to be run on by itself.
+    fn copy(&self) -> Self {
+        Self { held: self.held.clone() }
+    }
+}
+
+/// Simulates a workload to its end and returns its totals.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "what to stop at and what to record")]
+#[pyo3(signature = (network, workload, cycle_limit=None))]
 pub fn simulate<'py>(
     py: Python<'py>,
     network: &Network,
     workload: &Workload,
-    stop_at: Option<u64>,
     cycle_limit: Option<u64>,
-    links: bool,
-    packets: bool,
-    link_time: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let shape = network.inner.fabric().shape();
-    let count = shape.nodes() * shape.directions();
-    let mut occupation = links.then(|| LinkOccupation::new(count));
-    let mut records = packets.then(PacketRecords::default);
-    let mut time = link_time.then(|| LinkTime::new(count));
-    let outcome = interruptible(
-        py,
-        |interrupt| {
-            let options =
-                engine::Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Default::default() };
-            let (network, workload) = (&network.inner, &workload.inner);
-            if time.is_some() {
-                let mut probe = ((occupation.take(), records.take()), time.take());
-                let outcome = general::simulate(network, workload, &options, &mut probe);
-                ((occupation, records), time) = probe;
-                outcome
-            } else if links || packets {
-                let mut probe = (occupation.take(), records.take());
-                let outcome = general::simulate(network, workload, &options, &mut probe);
-                (occupation, records) = probe;
-                outcome
-            } else {
-                engine::simulate(network, workload, &options)
-            }
-        },
-        |_| Ok(()),
-    )?
-    .map_err(|error| simulation_error(py, error))?;
-    let result = totals(py, &outcome)?;
-    if let Some(occupation) = occupation {
-        let thickness = occupation.effective_thickness();
-        let unused = |cycle: u64| if cycle == u64::MAX { -1 } else { cycle as i64 };
-        let last = occupation.last.iter().zip(&occupation.flits);
-        let table = PyDict::new(py);
-        table.set_item("effective_thickness", thickness)?;
-        table.set_item("first", column(py, occupation.first.iter().map(|&cycle| unused(cycle))))?;
-        table.set_item(
-            "last",
-            column(py, last.map(|(&cycle, &flits)| if flits == 0 { -1 } else { cycle as i64 })),
-        )?;
-        table.set_item("flits", column(py, occupation.flits.iter().map(|&flits| flits as i64)))?;
-        result.set_item("links", table)?;
-    }
-    if let Some(records) = records {
-        result.set_item("packets", packet_table(py, &records.into_sorted())?)?;
-    }
-    if let Some(time) = time {
-        let width = time.links();
-        result.set_item("link_time", (time.cells().to_vec().into_pyarray(py), width))?;
-    }
-    Ok(result)
+    let mut simulation = Simulation::new(py, network, workload, None, false, false, false, false)?;
+    simulation.run(py, None, cycle_limit)?;
+    simulation.totals(py, None, false)
+}
+
+fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let used = |cycle: u64, flits: u64| if flits == 0 { -1 } else { cycle as i64 };
+    let cycles = |cycles: &[u64]| {
+        let values = cycles.iter().zip(&links.flits).map(|(&cycle, &flits)| used(cycle, flits));
+        PyArray1::from_iter(py, values)
+    };
+    table.set_item("effective_thickness", links.effective_thickness())?;
+    table.set_item("first", cycles(&links.first))?;
+    table.set_item("last", cycles(&links.last))?;
+    table.set_item("flits", column(py, links.flits.iter().map(|&flits| flits as i64)))?;
+    Ok(table)
 }
 
 /// A duration no arbitration can beat on the same routes, and what it rests on; `None` for a load.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         spread,
         study_jitter,
     )
-    from flitloom.simulation import lower_bound, run_experiment, simulate
+    from flitloom.simulation import Simulation, lower_bound, run_experiment, simulate
     from flitloom.spec import (
         Collective,
         Experiment,
@@ -78,6 +78,7 @@ _HOMES = {
         "study_jitter",
     ),
     "simulation": (
+        "Simulation",
         "lower_bound",
         "run_experiment",
         "simulate",
@@ -138,6 +139,7 @@ __all__ = [
     "Result",
     "Router",
     "RouterRules",
+    "Simulation",
     "SpecError",
     "Stacking",
     "Tables",

@@ -153,4 +153,4 @@ def simulate_messages(
         list(range(graph.ranks)) if nodes is None else list(nodes),
         table,
     )
-    return _core.simulate(network._core, workload, None, cycle_limit, False, False, False)
+    return _core.simulate(network._core, workload, cycle_limit)

@@ -77,5 +77,8 @@ class Network:
             coordinates.append(coordinate)
         return tuple(coordinates)
 
+    def __reduce__(self) -> tuple[type[Network], tuple[Topology, Router]]:
+        return type(self), (self.topology, self.router)
+
     def __repr__(self) -> str:
         return f"Network({self.topology}, {self.channels} channels, {self.router.buffer}-flit buffers)"

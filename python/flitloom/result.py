@@ -109,6 +109,11 @@ class Result:
         return int(self._raw["latency_sum"]) / delivered if delivered else None
 
     @property
+    def engine(self) -> str:
+        """The engine it ran on, ``planes`` or ``general``; the result does not depend on it."""
+        return str(self._raw["engine"])
+
+    @property
     def fingerprint(self) -> str:
         """A hash of all tail ejections (cycle and node), the same for the same behaviour."""
         return f"{self._raw['fingerprint']:016x}"
@@ -199,6 +204,7 @@ class Result:
             "flit_hops": self.flit_hops,
             "mean_latency": self.mean_latency,
             "fingerprint": self.fingerprint,
+            "engine": self.engine,
         }
         if isinstance(self.spec.traffic, Load) and self.cycles:
             summary["throughput"] = self.flits_delivered / self.cycles / self.network.nodes

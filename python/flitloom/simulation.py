@@ -10,16 +10,199 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.result import Result
-from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
+from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import show
-from flitloom.spec.legs import read_route
-from flitloom.spec.traffic import Patterned
+from flitloom.workload import make_workload
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from flitloom.scheduling.plan import Plan
 
 #: Cells a link-time record may have (one byte each).
 LINK_TIME_CELLS = 1 << 31
+
+
+class Simulation:
+    """A simulation that is held: run it a piece at a time, look at it, copy it.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    traffic : Collective, Load, Packets, TrafficMatrix or Plan
+        Who sends what; a plan also says which way.
+    seed : int
+        Seed of everything random; the same seed gives the same run on any machine.
+    stop_at : int, optional
+        The cycle in which it will be looked at, if that is known.
+    links, packets, link_time : bool
+        What to record, as in `simulate`.
+    latencies : bool
+        Whether mean latencies are to be known in every cycle; otherwise they are when everything is
+        delivered and at `stop_at`, which is up to twice as fast.
+
+    Raises
+    ------
+    SpecError
+        The traffic does not fit the network.
+    UnreachableError
+        A packet needs a failed node or link.
+
+    Examples
+    --------
+    >>> import copy
+    >>> import flitloom as fl
+    >>> sim = fl.Simulation(fl.Network(fl.Torus(16, 16)), fl.Collective("trns", payload=7))
+    >>> sim.step(20)
+    >>> sim.now, sim.totals.packets_delivered, int(sim.occupancy().sum())
+    (20, 76, 996)
+    >>> other = copy.copy(sim)
+    >>> sim.run()
+    >>> sim.finished, sim.totals.duration     # cup-stacking-2022, Table 2
+    (True, 74)
+    >>> other.now
+    20
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        traffic: Collective | Load | Packets | TrafficMatrix | Plan,
+        *,
+        seed: int = 1,
+        stop_at: int | None = None,
+        links: bool = True,
+        packets: bool = False,
+        link_time: bool = False,
+        latencies: bool = True,
+    ) -> None:
+        if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
+            # Plans are of a room above this one.
+            from flitloom.scheduling.plan import Plan
+
+            if isinstance(traffic, Plan):
+                network = traffic.arbitrated(network)
+                traffic = traffic.as_packets(network)
+        if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
+            raise SpecError(
+                f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)"
+            )
+        self.network = network
+        self._spec = Experiment(
+            topology=network.topology, router=network.router, traffic=traffic, seed=seed, stop_at=stop_at
+        )
+        workload = make_workload(network, traffic, seed)
+        self._bound = _core.lower_bound(network._core, workload)
+        if link_time:
+            _check_link_time(network, traffic, stop_at, self._bound)
+        self._core = _core.Simulation(network._core, workload, stop_at, links, packets, link_time, latencies)
+
+    @property
+    def now(self) -> int:
+        """The cycle that comes next."""
+        return int(self._core.now)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything is delivered."""
+        return bool(self._core.finished)
+
+    @property
+    def engine(self) -> str:
+        """The engine it runs on, ``planes`` or ``general``; what comes out does not depend on it."""
+        return str(self._core.engine)
+
+    def step(self, cycles: int = 1) -> None:
+        """Run the next cycles; less if everything is delivered before."""
+        if cycles < 0:
+            raise SpecError(f"cycles: {cycles} is negative; a simulation runs forwards only")
+        self.run(until=self.now + cycles)
+
+    def run(self, until: int | None = None, *, cycle_limit: int | None = None) -> None:
+        """Run to the start of a cycle, or until everything is delivered.
+
+        Interrupted (Ctrl-C) or ended by an error, it stands where it was and can be looked at.
+
+        Parameters
+        ----------
+        until : int, optional
+            The cycle to stop at.
+        cycle_limit : int, optional
+            Fail if not everything is delivered before this cycle.
+
+        Raises
+        ------
+        DeadlockError
+            No flit can ever move again.
+        CycleLimitError
+            The limit was reached first.
+        """
+        self._core.run(until, cycle_limit)
+
+    @property
+    def totals(self) -> Result:
+        """What came of it so far; records that were kept are in `result`."""
+        return self._look(None, records=False)
+
+    def result(self, *, cycle_limit: int | None = None) -> Result:
+        """What came of it so far, with its records, the spec, the seed, the version and the commit.
+
+        Of a run that has not ended, the spec says so by its ``stop_at``.
+        """
+        return self._look(cycle_limit, records=True)
+
+    def _look(self, cycle_limit: int | None, *, records: bool) -> Result:
+        spec, stop_at = self._spec, self._spec.stop_at
+        if stop_at is None and not self.finished:
+            stop_at = self.now
+        spec = spec.model_copy(update={"stop_at": stop_at, "cycle_limit": cycle_limit})
+        return Result(self.network, spec, self._core.totals(stop_at, records), self._bound)
+
+    def occupancy(self) -> xr.DataArray:
+        """Flits in every input buffer, by router, direction in which they came, and channel."""
+        import xarray as xr
+
+        sizes = self.network.topology.sizes
+        names = DIMENSION_NAMES[: len(sizes)]
+        flits = self._core.occupancy().reshape(*reversed(sizes), 2 * len(sizes), self.network.channels)
+        coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
+        return xr.DataArray(
+            flits,
+            dims=(*reversed(names), "direction", "channel"),
+            coords={**coordinates, "direction": list(self.network.directions)},
+            name="occupancy",
+            attrs={"units": "flits"},
+        )
+
+    def __copy__(self) -> Simulation:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._core = self._core.copy()
+        return other
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Simulation:
+        return self.__copy__()
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else f"at cycle {self.now}"
+        return f"Simulation({self.network!r}, {state})"
+
+
+def _check_link_time(
+    network: Network,
+    traffic: Collective | Load | Packets | TrafficMatrix,
+    stop_at: int | None,
+    bound: tuple[int, str] | None,
+) -> None:
+    """Refuse link-time records that would not fit in memory."""
+    end = traffic.cycles if isinstance(traffic, Load) else bound[0] if bound else 0
+    cells = min(stop_at or 2**63, end) * network.nodes * 2 * len(network.topology.sizes)
+    if cells > LINK_TIME_CELLS:
+        raise SpecError(
+            f"link_time: a record of at least {cells} cells; at most {LINK_TIME_CELLS} are kept, "
+            "so take a smaller network or stop earlier (stop_at)"
+        )
 
 
 def simulate(
@@ -77,37 +260,18 @@ def simulate(
     >>> res.links.flits.sel(direction="+x").shape
     (16, 16)
     """
-    if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
-        # Plans are of a room above this one.
-        from flitloom.scheduling.plan import Plan
-
-        if isinstance(traffic, Plan):
-            network = traffic.arbitrated(network)
-            traffic = traffic.as_packets(network)
-    if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
-        raise SpecError(f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)")
-    spec = Experiment(
-        topology=network.topology,
-        router=network.router,
-        traffic=traffic,
+    simulation = Simulation(
+        network,
+        traffic,
         seed=seed,
         stop_at=stop_at,
-        cycle_limit=cycle_limit,
+        links=links,
+        packets=packets,
+        link_time=link_time,
+        latencies=False,
     )
-    workload = make_workload(network, traffic, seed)
-    bound = _core.lower_bound(network._core, workload)
-    if link_time:
-        horizon = min(
-            stop_at or 2**63, traffic.cycles if isinstance(traffic, Load) else bound[0] if bound else 0
-        )
-        cells = horizon * network.nodes * 2 * len(network.topology.sizes)
-        if cells > LINK_TIME_CELLS:
-            raise SpecError(
-                f"link_time: a record of at least {cells} cells; at most {LINK_TIME_CELLS} are kept, "
-                "so take a smaller network or stop earlier (stop_at)"
-            )
-    raw = _core.simulate(network._core, workload, stop_at, cycle_limit, links, packets, link_time)
-    return Result(network, spec, raw, bound)
+    simulation.run(until=stop_at, cycle_limit=cycle_limit)
+    return simulation.result(cycle_limit=cycle_limit)
 
 
 def run_experiment(
@@ -144,52 +308,3 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
             "traffic.kind: a load has no lower bound on its duration; give a collective or packets"
         )
     return bound[0]
-
-
-def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.Destinations:
-    """Where the packets of patterned traffic go."""
-    if traffic.destinations is not None:
-        return _core.Destinations.given(network._core, traffic.destinations)
-    assert traffic.pattern is not None
-    fraction = 0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction
-    return _core.Destinations.of_pattern(
-        network._core, traffic.pattern, fraction, traffic.hotspot_target, seed
-    )
-
-
-def make_workload(
-    network: Network, traffic: Collective | Load | Packets | TrafficMatrix, seed: int
-) -> _core.Workload:
-    """The core's form of traffic, checked against the network."""
-    core = network._core
-    match traffic:
-        case Collective():
-            return _core.Workload.collective(
-                core,
-                make_destinations(network, traffic, seed),
-                traffic.payload,
-                traffic.slices,
-                traffic.interval,
-                traffic.delays,
-                traffic.packets,
-            )
-        case Load():
-            to = make_destinations(network, traffic, seed)
-            return _core.Workload.load(to, traffic.rate, traffic.length, traffic.cycles, seed)
-        case Packets() if traffic.routes:
-            table = np.array(traffic.table, dtype=np.int64)
-            routes = []
-            for number, route in enumerate(traffic.routes):
-                try:
-                    routes.append(read_route(route))
-                except SpecError as error:
-                    raise SpecError(f"traffic.routes[{number}]: {error}") from None
-            return _core.plan_workload(core, table, routes, bytes(traffic.channels), "traffic")
-        case Packets():
-            return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
-        case _:
-            if len(traffic.matrix) != network.nodes:
-                raise SpecError(
-                    f"traffic.matrix: {len(traffic.matrix)} rows; one per node ({network.nodes}) is needed"
-                )
-            return _core.Workload.packets(core, traffic.packet_table())

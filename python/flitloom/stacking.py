@@ -11,9 +11,10 @@ from flitloom import _core, provenance
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import replacing, write_text
-from flitloom.simulation import lower_bound, make_destinations, simulate
+from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import show
+from flitloom.workload import make_destinations
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -55,7 +55,7 @@ pub(crate) fn advance<P: Probe, M: Motion<P>>(
 }
 
 /// An engine with a network in it, whatever it is compiled for.
-pub(crate) trait Engine<P: Probe>: Send {
+pub(crate) trait Engine<P: Probe>: Send + Sync {
     /// As the function [`advance`].
     fn advance(&mut self, cycle: &mut u64, until: u64, probe: &mut P) -> Option<Rest>;
     /// Routers of all networks side by side.

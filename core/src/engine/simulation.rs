@@ -193,8 +193,11 @@ impl<P: Probe> Simulation<P> {
         self.engine.totals(&self.clock)
     }
 
-    /// The totals of a run that was to stop at `options.stop_at`.
-    pub(crate) fn totals_at_stop(&mut self, options: &Options) -> Result<Outcome, SimulationError> {
+    /// The totals of a run that was to stop at `options.stop_at`: they count all cycles before it.
+    ///
+    /// # Errors
+    /// As [`totals`](Self::totals).
+    pub fn totals_at_stop(&mut self, options: &Options) -> Result<Outcome, SimulationError> {
         self.engine.totals(&self.clock.stopped(options))
     }
 

@@ -9,8 +9,9 @@ from statistics import median
 from flitloom import _core
 from flitloom.benchmarks import Context, Row
 from flitloom.network import Network
-from flitloom.simulation import make_workload, simulate
+from flitloom.simulation import simulate
 from flitloom.spec import Collective, Load, Torus
+from flitloom.workload import make_workload
 
 #: Measurements per row; the median counts.
 MEASUREMENTS = 3

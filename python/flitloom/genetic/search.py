@@ -11,9 +11,9 @@ from flitloom.errors import SpecError
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
 from flitloom.network import Network
-from flitloom.simulation import make_destinations
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import show
+from flitloom.workload import make_destinations
 
 #: Groups of genes that vary, by method (cup-stacking-extended-2023, 4.2 and 5.4).
 GENES = {

@@ -86,7 +86,7 @@ def check_plan(plan: Plan) -> dict[str, Any]:
 
 
 def _simulated(plan: Plan, network: Network) -> int:
-    raw = _core.simulate(network._core, plan.workload(network), None, None, False, False, False)
+    raw = _core.simulate(network._core, plan.workload(network))
     return int(raw["duration"])
 
 

@@ -63,7 +63,7 @@ def late_durations(network: Network, late: Late, jitter: int, trials: int, key: 
     for _ in range(trials):
         workload = late(random.integers(0, jitter + 1, network.nodes))
         try:
-            raw = _core.simulate(network._core, workload, None, None, False, False, False)
+            raw = _core.simulate(network._core, workload)
             durations.append(int(raw["duration"]))
         except DeadlockError:
             durations.append(-1)

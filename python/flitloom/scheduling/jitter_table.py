@@ -154,8 +154,8 @@ def _entries(
     network: Network, collective: Collective, jitter: int, trials: int, seed: int
 ) -> dict[str, float]:
     """Unison and, of several slices, the best simple stacking."""
-    from flitloom.simulation import make_workload
     from flitloom.stacking import stack
+    from flitloom.workload import make_workload
 
     ways = {"unison": collective.model_copy(update={"interval": 0, "delays": ()})}
     if collective.slices > 1:

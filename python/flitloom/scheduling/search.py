@@ -282,7 +282,7 @@ def phases_of(
     network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int
 ) -> tuple[list[NDArray[np.int64]], int, str]:
     """The messages phase by phase, a bound known beforehand, and words for the file."""
-    from flitloom.simulation import make_destinations
+    from flitloom.workload import make_destinations
 
     match traffic:
         case Operation():

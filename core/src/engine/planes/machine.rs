@@ -58,6 +58,8 @@ pub struct Machine<V: Vector, const K: usize> {
     fingerprints: bool,
     latencies: bool,
     tags: Tags,
+    /// Entries of the log at which it is cut down.
+    pub(super) log_limit: usize,
     /// The cycle after the stop that is known in advance.
     stop: u64,
     outcomes: Vec<Outcome>,
@@ -172,6 +174,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             fingerprints: plan.fingerprints,
             latencies: plan.latencies,
             tags: Tags::NEVER,
+            log_limit: 0,
             stop: u64::MAX,
             outcomes: vec![Outcome::default(); copies],
             totals: vec![Outcome::default(); copies],
@@ -215,6 +218,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         }
         self.full.fill(Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] });
         self.outcomes.fill(Outcome::default());
+        self.log_limit = 16 * self.feed.places.len();
         self.delivered = 0;
         self.delivery_sum.fill(0);
         if let Some(occupation) = &mut self.occupation {
@@ -604,6 +608,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     #[inline(always)]
     fn account(&mut self, cycle: u64, _probe: &mut NoProbe) {
         self.count(cycle);
+        self.forget_delivered();
     }
 
     fn rest(&self, cycle: u64) -> Rest {

@@ -8,6 +8,7 @@
 
 use super::{
     block::{LINK_QUEUES, QUEUES, X_QUEUES, XRow, Y_QUEUES},
+    feed::Loaded,
     machine::{Machine, TagsTooYoung},
     vector::{Vector, words},
 };
@@ -65,6 +66,35 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// Sum of the starts of all packets taken but not delivered, per copy.
     #[cold]
     pub(super) fn starts_under_way(&self) -> Result<Vec<u64>, TagsTooYoung> {
+        let nodes = self.tiling.nodes() as u32;
+        let mut sums = vec![0_u64; self.tiling.copies as usize];
+        for loaded in self.under_way()? {
+            let sum = &mut sums[(loaded.source / nodes) as usize];
+            *sum = sum.wrapping_add(loaded.start);
+        }
+        Ok(sums)
+    }
+
+    /// Forgets the packets that were delivered, now and then, so that long runs need no more memory
+    /// than what is under way.
+    #[inline(always)]
+    pub(super) fn forget_delivered(&mut self) {
+        if self.feed.log.len() > self.log_limit {
+            self.keep_under_way();
+        }
+    }
+
+    #[cold]
+    fn keep_under_way(&mut self) {
+        if let Ok(mut under_way) = self.under_way() {
+            under_way.reverse();
+            self.feed.log = under_way;
+        }
+        self.log_limit = 2 * self.feed.log.len() + 16 * self.feed.places.len();
+    }
+
+    /// The packets taken but not delivered, the last one first.
+    fn under_way(&self) -> Result<Vec<Loaded>, TagsTooYoung> {
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
         let nodes = self.tiling.nodes() as u32;
         for (all, &place) in self.feed.places.iter().enumerate() {
@@ -74,18 +104,18 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 if tag & known == 0 {
                     return Err(TagsTooYoung);
                 }
-                *counts.entry(((tag & !known) as u32, destination)).or_default() += 1;
+                let source = (tag & !known) as u32;
+                *counts.entry((source, destination)).or_default() += 1;
             }
         }
-        let mut sums = vec![0_u64; self.tiling.copies as usize];
+        let mut found = Vec::new();
         for loaded in self.feed.log.iter().rev() {
             if let Some(left @ 1..) = counts.get_mut(&(loaded.source, loaded.destination)) {
                 *left -= 1;
-                let sum = &mut sums[(loaded.source / nodes) as usize];
-                *sum = sum.wrapping_add(loaded.start);
+                found.push(*loaded);
             }
         }
-        Ok(sums)
+        Ok(found)
     }
 
     /// Tag and destination of every packet whose header is at a router, or was ejected there before

@@ -1,0 +1,61 @@
+"""The core's form of traffic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.spec import Collective, Load, Packets, TrafficMatrix
+from flitloom.spec.legs import read_route
+from flitloom.spec.traffic import Patterned
+
+
+def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.Destinations:
+    """Where the packets of patterned traffic go."""
+    if traffic.destinations is not None:
+        return _core.Destinations.given(network._core, traffic.destinations)
+    assert traffic.pattern is not None
+    fraction = 0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction
+    return _core.Destinations.of_pattern(
+        network._core, traffic.pattern, fraction, traffic.hotspot_target, seed
+    )
+
+
+def make_workload(
+    network: Network, traffic: Collective | Load | Packets | TrafficMatrix, seed: int
+) -> _core.Workload:
+    """The core's form of traffic, checked against the network."""
+    core = network._core
+    match traffic:
+        case Collective():
+            return _core.Workload.collective(
+                core,
+                make_destinations(network, traffic, seed),
+                traffic.payload,
+                traffic.slices,
+                traffic.interval,
+                traffic.delays,
+                traffic.packets,
+            )
+        case Load():
+            to = make_destinations(network, traffic, seed)
+            return _core.Workload.load(to, traffic.rate, traffic.length, traffic.cycles, seed)
+        case Packets() if traffic.routes:
+            table = np.array(traffic.table, dtype=np.int64)
+            routes = []
+            for number, route in enumerate(traffic.routes):
+                try:
+                    routes.append(read_route(route))
+                except SpecError as error:
+                    raise SpecError(f"traffic.routes[{number}]: {error}") from None
+            return _core.plan_workload(core, table, routes, bytes(traffic.channels), "traffic")
+        case Packets():
+            return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
+        case _:
+            if len(traffic.matrix) != network.nodes:
+                raise SpecError(
+                    f"traffic.matrix: {len(traffic.matrix)} rows; one per node ({network.nodes}) is needed"
+                )
+            return _core.Workload.packets(core, traffic.packet_table())
