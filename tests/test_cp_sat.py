@@ -12,6 +12,7 @@ import pytest
 
 import flitloom as fl
 from flitloom import _core
+from flitloom.scheduling import cp_sat
 from flitloom.scheduling.cp_sat import WORKER, Job
 from flitloom.scheduling.search import schedule
 
@@ -189,7 +190,7 @@ def test_interrupted_cp_sat_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     weak = schedule(network, collective, "greedy", routes="any-order")
-    monkeypatch.setattr(subprocess, "run", press)
+    monkeypatch.setattr(cp_sat, "decide", press)
     kept = schedule(network, collective, "greedy", routes="any-order", cp_sat_seconds=60)
     assert kept.packets == weak.packets
     assert not kept.reproducible

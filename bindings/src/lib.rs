@@ -5,6 +5,7 @@
 mod benchmark;
 mod errors;
 mod genetic;
+mod interrupts;
 mod late;
 mod message_graph;
 mod network;
@@ -25,6 +26,7 @@ mod _core {
     use super::{
         benchmark::{best_planes, engines, repeat},
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
+        interrupts::{claim_exit, hold_interrupts, watch_interrupts},
         late::{plan_dependencies, separate_channels, spread_plan},
         message_graph::goal_workload,
         network::Network,

@@ -1,5 +1,6 @@
 //! Long work beside a Python that can still be interrupted.
 
+use crate::interrupts::hold_interrupts;
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use std::{
     panic::resume_unwind,
@@ -21,12 +22,24 @@ pub fn interruptible<T: Send>(
     work: impl FnOnce(&AtomicBool) -> T + Send,
     look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> PyResult<T> {
-    let (result, failure) = keeping(py, work, look);
+    let (result, failure) = run(py, work, look);
     failure.map_or(Ok(result), Err)
 }
 
 /// As [`interruptible`], for work that has something to show when it was interrupted.
 pub fn keeping<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> T + Send,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> (T, Option<PyErr>) {
+    let (result, failure) = run(py, work, look);
+    if failure.is_some() {
+        hold_interrupts();
+    }
+    (result, failure)
+}
+
+fn run<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send,
     mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,

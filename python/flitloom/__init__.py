@@ -9,10 +9,13 @@ Examples
 (4, 512)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+# The module typing takes as long as all else that is imported here.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
     from flitloom.network import Network
     from flitloom.result import Result
@@ -105,6 +108,8 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Import what a public name stands for."""
+    from importlib import import_module
+
     if name == "__version__":
         from flitloom.provenance import version
 

@@ -12,10 +12,20 @@ class FlitloomError(Exception):
     """Base of every error flitloom raises on purpose; its text is one message for the user.
 
     However much was wrong, the message stays short: few lines, each of bounded length.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(UnreachableError("no way", [(0, 3)]))).pairs
+    [(0, 3)]
     """
 
     def __init__(self, message: object = "") -> None:
         super().__init__(_bounded(str(message)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors travel between processes with all they carry, whatever their constructor takes."""
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class SpecError(FlitloomError, ValueError):
@@ -88,6 +98,12 @@ class CycleLimitError(FlitloomError):
         super().__init__(message)
         self.cycles = cycles
         self.delivered = delivered
+
+
+def _restored(kind: type[FlitloomError], arguments: tuple[object, ...], carried: dict[str, object]) -> object:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(carried)
+    return error
 
 
 def _bounded(message: str) -> str:

@@ -6,11 +6,12 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from flitloom import interrupts
 from flitloom.errors import SpecError
 
 
@@ -56,31 +57,73 @@ def make_folder(folder: str | Path, place: str = "--out") -> Path:
 
 
 @contextmanager
-def replacing(file: str | Path) -> Iterator[Path]:
-    """A temporary file beside `file` that takes its place when the block ends well."""
+def replacing(file: str | Path) -> Iterator[BinaryIO]:
+    """A new file, open for bytes, that takes the place of `file` when the block ends well.
+
+    Until then it lies beside `file` under a temporary name; whatever goes wrong, nothing of it is left.
+    What is no ordinary file (a pipe, a device) is written to as it is.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be written, or not to its end: the disk is full, say.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> with replacing(file) as out:
+    ...     count = out.write(b"1 2 3")
+    >>> file.read_text(), len(list(file.parent.iterdir()))
+    ('1 2 3', 1)
+    """
     file = check_output(file)
     try:
+        if file.exists() and not file.is_file():
+            with file.open("wb") as out:
+                yield out
+            return
         handle, name = tempfile.mkstemp(
             dir=file.absolute().parent, prefix=f".{file.name}.", suffix=file.suffix
         )
-        os.close(handle)
+        forget = interrupts.undo_on_exit(Path(name).unlink)
         try:
-            yield Path(name)
+            with os.fdopen(handle, "wb") as out:
+                yield out
+                out.flush()
+                # Some disks say only now that they are full.
+                os.fsync(handle)
             umask = os.umask(0)
             os.umask(umask)
             Path(name).chmod(0o666 & ~umask)
             Path(name).replace(file)
         finally:
+            forget()
             with suppress(FileNotFoundError):
                 Path(name).unlink()
     except OSError as error:
-        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from error
+        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+
+
+def write_bytes(file: str | Path, data: bytes | memoryview) -> None:
+    """Write a file, whole or not at all."""
+    with replacing(file) as out:
+        out.write(data)
 
 
 def write_text(file: str | Path, text: str) -> None:
     """Write a text file, whole or not at all."""
-    with replacing(file) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_bytes(file, text.encode())
+
+
+def write_netcdf(file: str | Path, groups: Mapping[str, Any]) -> None:
+    """Write xarray datasets as the groups of a NetCDF file, whole or not at all."""
+    import xarray as xr
+
+    # HDF5 ends the process when a disk is full, so it writes to memory.
+    image = io.BytesIO()
+    xr.DataTree.from_dict(groups).to_netcdf(image, engine="h5netcdf")
+    write_bytes(file, image.getbuffer())
 
 
 def write_csv(heading: Sequence[str], rows: Iterable[Iterable[Any]], file: str | Path | None = None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flitloom import provenance
-from flitloom.outputs import check_output, replacing, write_text
+from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
 
 if TYPE_CHECKING:
@@ -249,8 +249,7 @@ class Result:
             if name in self._raw:
                 record = getattr(self, name)
                 groups[f"/{name}"] = record.to_dataset() if isinstance(record, xr.DataArray) else record
-        with replacing(path) as temporary:
-            xr.DataTree.from_dict(groups).to_netcdf(temporary, engine="h5netcdf")
+        write_netcdf(path, groups)
 
     def plot_link_time(self, path: str | Path) -> None:
         """Draw what every link did in every cycle, as in cup-stacking-2022, Fig. 2."""

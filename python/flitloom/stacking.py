@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flitloom import _core, provenance
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.outputs import replacing, write_text
+from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import show
@@ -181,8 +181,6 @@ def save_curves(stackings: Sequence[Stacking], path: str | Path) -> None:
             lines += [f"{head},{interval},{duration}" for interval, duration in points]
         write_text(path, "\n".join(lines) + "\n")
         return
-    import xarray as xr
-
     groups = {}
     for stacking in stackings:
         row = stacking.row()
@@ -190,5 +188,4 @@ def save_curves(stackings: Sequence[Stacking], path: str | Path) -> None:
         groups[f"/{name}"] = stacking.curve.to_dataset().assign_attrs(
             {**row, "version": provenance.version(), "commit": provenance.commit(), "seed": stacking.seed}
         )
-    with replacing(path) as temporary:
-        xr.DataTree.from_dict(groups).to_netcdf(temporary, engine="h5netcdf")
+    write_netcdf(path, groups)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import suppress
 from typing import Any
 
 from flitloom.campaign.jobs import Job
-from flitloom.campaign.store import Store
+from flitloom.campaign.store import Store, this_process
+from flitloom.errors import FlitloomError, SpecError
 from flitloom.genetic import extrapolate, search
+from flitloom.workers import Workers, usable_cores
+
+#: Seconds between renewals of claims, and between looks at what other processes have done.
+HEARTBEAT = 20.0
+GLANCE = 0.5
 
 
 def run_job(spec: dict[str, Any]) -> dict[str, Any]:
@@ -48,6 +55,9 @@ def run_campaign(
 ) -> int:
     """Run all jobs that the store does not have; finished ones are kept at once.
 
+    Several processes, also on several hosts, may run the same jobs on one store: each job is claimed before
+    it runs and done once. All of them end when all jobs are finished.
+
     Parameters
     ----------
     jobs : sequence of Job
@@ -55,43 +65,77 @@ def run_campaign(
     store : Store
         Where results go.
     executor : concurrent.futures.Executor, optional
-        Where jobs run: a process pool by default; also ``mpi4py.futures.MPIPoolExecutor`` or a Dask
+        Where jobs run: processes of this host by default; also ``mpi4py.futures.MPIPoolExecutor`` or a Dask
         client's executor.
     workers : int, optional
-        Processes of the default pool; by default one per core.
+        Number of these processes; by default one per core.
     progress : callable, optional
         Called with the number of finished jobs and of all.
 
     Returns
     -------
     int
-        How many were run now.
+        How many were run now and here.
     """
-    finished = store.finished()
-    waiting = [job for job in jobs if job.id not in finished]
-    if not waiting:
-        return 0
-    # Spawned processes share no locks or threads with this one.
-    pool = executor or ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    done = len(jobs) - len(waiting)
-    run = 0
+    pool = executor or Workers(workers)
+    # Few searches are claimed ahead, so that processes share them evenly and a campaign stops at once.
+    ahead = 2 * (workers or usable_cores()) if executor is None else 256
+    owner = this_process()
+    run = _Run(jobs, store, progress)
     open_jobs: dict[Future[dict[str, Any]], Job] = {}
-    # Few jobs are handed out ahead, so that a campaign of any size stops at once.
-    ahead = 4 * (workers or 64)
+    beat = time.monotonic() + HEARTBEAT
     try:
-        while waiting or open_jobs:
-            while waiting and len(open_jobs) < ahead:
-                job = waiting.pop(0)
-                open_jobs[pool.submit(run_job, job.spec)] = job
-            ready, _ = wait(open_jobs, return_when=FIRST_COMPLETED)
-            for future in ready:
+        while run.waiting or open_jobs:
+            attempts = len(run.waiting)
+            while attempts and len(open_jobs) < ahead:
+                job = run.waiting.popleft()
+                attempts -= 1
+                match store.claim(job, owner):
+                    case "claimed":
+                        open_jobs[pool.submit(run_job, job.spec)] = job
+                    case "finished":
+                        run.count()
+                    case _:
+                        # Another process is at it; it may be ours yet if that one fails.
+                        run.waiting.append(job)
+            if not open_jobs:
+                time.sleep(GLANCE)
+            pause = GLANCE if run.waiting else HEARTBEAT
+            ready, _ = wait(open_jobs, timeout=pause, return_when=FIRST_COMPLETED)
+            # What is finished is kept before a search that failed ends the rest.
+            for future in sorted(ready, key=lambda future: future.exception() is not None):
                 store.add(open_jobs.pop(future), future.result())
-                done, run = done + 1, run + 1
-                if progress:
-                    progress(done, len(jobs))
+                run.here += 1
+                run.count()
+            if time.monotonic() >= beat:
+                store.renew(owner)
+                beat = time.monotonic() + HEARTBEAT
+    except BrokenExecutor as error:
+        raise FlitloomError(f"campaign: a worker process ended before its work did: {error}") from None
     finally:
         for future in open_jobs:
             future.cancel()
-        if executor is None:
-            pool.shutdown(wait=True, cancel_futures=True)
-    return run
+        if isinstance(pool, Workers) and executor is None:
+            pool.stop()
+        # A store that fails now has said so already.
+        with suppress(SpecError):
+            store.release(owner)
+    return run.here
+
+
+class _Run:
+    """Which searches are left, and how many are done."""
+
+    def __init__(
+        self, jobs: Sequence[Job], store: Store, progress: Callable[[int, int], None] | None
+    ) -> None:
+        finished = store.finished()
+        self.waiting = deque(job for job in jobs if job.id not in finished)
+        self.here = 0
+        self._done, self._all, self._progress = len(jobs) - len(self.waiting), len(jobs), progress
+
+    def count(self) -> None:
+        """One more is done, here or elsewhere."""
+        self._done += 1
+        if self._progress:
+            self._progress(self._done, self._all)

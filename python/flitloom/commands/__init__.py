@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Annotated
 
-import typer
+from flitloom import interrupts
 
-from flitloom.commands.screen import ReaderLeftError
-from flitloom.errors import FlitloomError
-
-#: Exit code after Ctrl-C.
-INTERRUPTED = 130
 #: Every verb with its summary. It is a module of this package with a function ``command`` or a Typer group
 #: ``app``, and imported only when it is used; its own help begins with the same words.
 VERBS = {
@@ -35,53 +28,13 @@ VERBS = {
 }
 
 
-def build(arguments: Sequence[str]) -> typer.Typer:
-    """Assemble the command line: the verb that is asked for, and the summaries of the others."""
-    app = typer.Typer(
-        name="flitloom",
-        help="Simulate, schedule and route traffic on torus and mesh networks - exactly.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
-
-    @app.callback()
-    def _for_all_verbs(
-        _version: Annotated[
-            bool,
-            typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version."),
-        ] = False,
-    ) -> None:
-        """Keep the verbs apart, and offer what goes before them."""
-
-    wanted = next((word for word in arguments if not word.startswith("-")), "")
-    for verb, summary in VERBS.items():
-        if verb != wanted:
-            app.command(verb, help=summary)(_not_loaded)
-            continue
-        module = import_module(f"flitloom.commands.{verb}")
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=verb)
-        else:
-            app.command(verb)(module.command)
-    return app
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        from flitloom.commands.version import command
-
-        command()
-        raise typer.Exit
-
-
-def _not_loaded() -> None:
-    """Stand for a verb of which only the summary is needed."""
-
-
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
+    from flitloom.commands.assembly import build
+    from flitloom.commands.screen import ReaderLeftError, complain
+    from flitloom.errors import FlitloomError
+
+    interrupts.reset()
     # A shell that completes a line tells it in a variable.
     line = os.environ.get("COMP_WORDS", "").split()[1:] if "_FLITLOOM_COMPLETE" in os.environ else arguments
     code: object = 0
@@ -90,23 +43,40 @@ def run(arguments: list[str]) -> int:
             build(line)(arguments, prog_name="flitloom")
         except SystemExit as leaving:
             code = leaving.code
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except FlitloomError as error:
-        sys.stderr.write(f"error: {error}\n")
+        complain(str(error))
+        _write_nothing_more()
         return 2
-    except (BrokenPipeError, ReaderLeftError):
-        return _reader_left()
-    if code == INTERRUPTED:
-        sys.stderr.write("interrupted\n")
+    except ReaderLeftError:
+        _write_nothing_more()
+        return 0
+    except KeyboardInterrupt:
+        code = interrupts.INTERRUPTED
+    except OSError as error:
+        _write_nothing_more()
+        if error.errno == errno.EPIPE:
+            return 0
+        place = "standard output: cannot be written" if error.filename is None else str(error.filename)
+        complain(f"{place}: {error.strerror or error}")
+        return 2
+    if code == interrupts.INTERRUPTED:
+        interrupts.tell()
     return code if isinstance(code, int) else 0
 
 
-def _reader_left() -> int:
-    """Nothing may be flushed into the closed pipe at exit; the reader has seen enough."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _write_nothing_more() -> None:
+    """Let what could not be written not be tried again when Python ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def main() -> None:
     """Entry point of the console script."""
-    sys.exit(run(sys.argv[1:]))
+    interrupts.arm()
+    code = run(sys.argv[1:])
+    interrupts.disarm()
+    sys.exit(code)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flitloom import interrupts
 from flitloom.commands import screen
 from flitloom.commands.options import Json
 
@@ -22,12 +23,17 @@ StoreFile = Annotated[
 ]
 
 
-def _open(file: Path, store: Path | None) -> tuple[Any, Any]:
+def _open(file: Path, store: Path | None, *, read_only: bool = True) -> tuple[Any, Any]:
     from flitloom.campaign import Store, read_campaign
     from flitloom.outputs import check_output
 
     campaign = read_campaign(file)
-    return campaign.jobs(), Store(check_output(store or file.with_suffix(".sqlite"), place="--store"))
+    place = store or file.with_suffix(".sqlite")
+    if not read_only:
+        check_output(place, place="--store")
+    elif not place.exists():
+        screen.say(f"there is no store {place} yet")
+    return campaign.jobs(), Store(place, read_only=read_only)
 
 
 @app.command("run")
@@ -43,17 +49,17 @@ def run(
     """
     from flitloom.campaign import run_campaign
 
-    jobs, results = _open(file, store)
+    jobs, results = _open(file, store, read_only=False)
     jobs = jobs[:first]
     try:
-        with screen.progress("searches") as show:
+        with interrupts.keeping(), screen.progress("searches") as show:
             count = run_campaign(jobs, results, workers=workers, progress=show)
         screen.say(f"{count} searches run, {len(jobs)} of {len(jobs)} finished")
     except KeyboardInterrupt:
         finished = results.finished()
         kept = sum(job.id in finished for job in jobs)
-        screen.say(f"interrupted: {kept} of {len(jobs)} searches are finished and kept")
-        raise typer.Exit(130) from None
+        interrupts.tell(f"interrupted: {kept} of {len(jobs)} searches are finished and kept")
+        raise typer.Exit(interrupts.INTERRUPTED) from None
     finally:
         results.close()
 
@@ -122,7 +128,7 @@ def export(
     """
     from flitloom.errors import SpecError
     from flitloom.extras import need
-    from flitloom.outputs import check_output, replacing, write_csv
+    from flitloom.outputs import check_output, write_bytes, write_csv
 
     check_output(out, (".csv", ".parquet"), "--out")
     if out.suffix == ".parquet":
@@ -132,11 +138,14 @@ def export(
     if not rows:
         raise SpecError("campaign: no search is finished yet; start with: flitloom campaign run")
     if out.suffix == ".parquet":
+        import io
+
         import pyarrow
         from pyarrow import parquet
 
-        with replacing(out) as temporary:
-            parquet.write_table(pyarrow.Table.from_pylist(rows), temporary)
+        image = io.BytesIO()
+        parquet.write_table(pyarrow.Table.from_pylist(rows), image)
+        write_bytes(out, image.getbuffer())
     else:
         write_csv(list(rows[0]), (row.values() for row in rows), out)
     screen.say(f"wrote {out}: {len(rows)} searches")

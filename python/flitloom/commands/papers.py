@@ -105,7 +105,10 @@ def show(report: Report) -> None:
         table.add_row(row, *texts)
     screen.echo(f"{report.identifier}: {report.title}")
     # Data is never folded to the width of a terminal.
-    Console(width=10_000).print(table)
+    console = Console(width=10_000)
+    with console.capture() as drawn:
+        console.print(table)
+    screen.echo(drawn.get().rstrip("\n"))
     published = [cell for cell in report.cells if cell.paper is not None]
     if published:
         counts = Counter(cell.status for cell in published)

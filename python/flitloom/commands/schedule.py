@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flitloom import interrupts
 from flitloom.commands import options
 
 if TYPE_CHECKING:
@@ -175,27 +176,36 @@ def command(
         "cp_sat_seconds": 0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
     }
     late: dict[str, Any] = {}
-    if method == "genetic":
-        search["genetic"] = GeneticSettings(generations=generations, training=min(100, generations // 10))
-        search["genes"] = genes
-        with screen.progress("generations") as told:
-            plan = schedule(
-                network, traffic, guard=int(guard), progress=lambda *seen: told(*seen[2:]), **search
-            )
-    elif jitter is None:
-        plan = schedule(network, traffic, guard=int(guard), progress=watcher, **search)
-        if separate:
-            plan = plan.separated()
-    else:
-        with screen.progress("guards") as progress:
-            tried = guarded_plans(network, traffic, jitter, separate=separate, progress=progress, **search)
-        plan = tried[0].plan
-        late = {"guard": plan.guard, "spread": plan.spread, "lead": tried[0].lead}
-        late["late"] = tried[0].mean if math.isfinite(tried[0].mean) else None
+    with interrupts.keeping():
+        if method == "genetic":
+            search["genetic"] = GeneticSettings(generations=generations, training=min(100, generations // 10))
+            search["genes"] = genes
+            with screen.progress("generations") as told:
+                plan = schedule(
+                    network, traffic, guard=int(guard), progress=lambda *seen: told(*seen[2:]), **search
+                )
+        elif jitter is None:
+            plan = schedule(network, traffic, guard=int(guard), progress=watcher, **search)
+            if separate:
+                plan = plan.separated()
+        else:
+            with screen.progress("guards") as progress:
+                tried = guarded_plans(
+                    network, traffic, jitter, separate=separate, progress=progress, **search
+                )
+            plan = tried[0].plan
+            late = {"guard": plan.guard, "spread": plan.spread, "lead": tried[0].lead}
+            late["late"] = tried[0].mean if math.isfinite(tried[0].mean) else None
     elapsed = time.perf_counter() - begin
     if watcher is not None and elapsed > screen.PATIENCE:
         screen.say("")
-    if not plan.reproducible:
+    interrupted = interrupts.pressed() and not plan.reproducible
+    if interrupted:
+        interrupts.kept()
+        # Charts and comparisons take longer than a user waits.
+        chart = None
+        interrupts.tell("interrupted: the best schedule found so far is kept")
+    elif not plan.reproducible:
         screen.say("ended by time or Ctrl-C: this is the best found so far, another run may differ")
     if out is not None:
         plan.save(out)
@@ -214,15 +224,16 @@ def command(
         "channels": plan.channels,
         "version": provenance.version(),
     }
-    if isinstance(traffic, Collective):
+    if isinstance(traffic, Collective) and not interrupted:
         fields |= _savings(network, traffic, plan, chart, seed)
     elif chart is not None:
         from flitloom.plots.link_time import compare_link_time
 
         compare_link_time([("planned", simulate(network, plan, link_time=True))], chart)
+    code = interrupts.INTERRUPTED if interrupted else 0
     if json:
         screen.print_json(fields)
-        return
+        raise typer.Exit(code)
     verdict = "proven optimal" if plan.optimal else f"at most {100 * fields['gap']:.1f} % above the optimum"
     rows: dict[str, object] = {
         "duration": f"{plan.duration} cycles, {verdict}",
@@ -248,6 +259,7 @@ def command(
         rows["unison"] = f"{fields['unison']} cycles, {_saved(plan.duration, fields['unison'])}"
         rows["stacked"] = f"{fields['stacked']} cycles, {_saved(plan.duration, fields['stacked'])}"
     screen.print_fields(rows)
+    raise typer.Exit(code)
 
 
 def _saved(duration: int, other: Any) -> str:

@@ -6,10 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
+
+from flitloom.errors import FlitloomError
 
 #: A progress bar appears after so many seconds.
 PATIENCE = 2.0
@@ -22,11 +24,21 @@ class ReaderLeftError(Exception):
 
 
 def echo(text: str = "") -> None:
-    """Print a line of data."""
+    """Print a line of data.
+
+    Raises
+    ------
+    FlitloomError
+        Standard output is closed, or what it goes to is full.
+    """
+    if sys.stdout is None:
+        raise FlitloomError("standard output: cannot be written: it is closed")
     try:
         typer.echo(text)
     except BrokenPipeError:
         raise ReaderLeftError from None
+    except OSError as error:
+        raise FlitloomError(f"standard output: cannot be written: {error.strerror or error}") from None
 
 
 def print_json(value: Any) -> None:
@@ -65,7 +77,14 @@ def print_fields(fields: dict[str, object]) -> None:
 
 def say(message: str) -> None:
     """Tell the user something that is no data."""
-    typer.echo(message, err=True)
+    # A standard error that is full or closed is no reason to lose the work.
+    with suppress(OSError):
+        typer.echo(message, err=True)
+
+
+def complain(message: str) -> None:
+    """Tell the user what is wrong."""
+    say(f"error: {message}")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flitloom import interrupts
 from flitloom.commands import options
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def command(
                 jobs.append(build_experiment({**fields, **options.given(seed=seed)}))
     done: list[Stacking] = []
     try:
-        with screen.progress("sweeps (%)") as show:
+        with interrupts.keeping(), screen.progress("sweeps (%)") as show:
             for number, job in enumerate(jobs):
                 assert isinstance(job.traffic, Collective)
 
@@ -119,10 +120,13 @@ def command(
                 )
                 done.append(sweep)
                 part(1, 1)
-    finally:
-        # After Ctrl-C too: what is finished is kept.
+    except KeyboardInterrupt:
+        # What is finished is kept; charts take longer than a user waits.
         if done:
-            _report(done, json, out, chart)
+            interrupts.kept()
+            _report(done, json, out, None)
+        raise
+    _report(done, json, out, chart)
 
 
 def _report(done: list[Stacking], json: bool, out: Path | None, chart: Path | None) -> None:

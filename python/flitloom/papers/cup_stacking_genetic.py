@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from flitloom.campaign import Store, run_campaign
 from flitloom.campaign.jobs import Campaign, Job, parse_campaign
 from flitloom.papers.cup_stacking import PATTERNS
 from flitloom.papers.report import Cell, Context
+from flitloom.workers import Workers
 
 #: Finished searches of all tables, in the output folder.
 STORE = "flitloom-papers.sqlite"
@@ -97,8 +96,7 @@ def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
     lasting = context.folder is not None or context.quick is False
     store = Store((context.folder or Path()) / STORE if lasting else ":memory:")
     total, done = len(waiting), 0
-    # Spawned processes share no locks or threads with this one.
-    pool = ProcessPoolExecutor(context.threads, mp_context=get_context("spawn"))
+    pool = Workers(context.threads)
     progress = context.step("published values")
     try:
         while waiting:
@@ -112,7 +110,7 @@ def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
             if progress:
                 progress(done, total)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.stop()
         store.close()
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from flitloom.extras import PICTURES
-from flitloom.outputs import check_output, replacing
+from flitloom.outputs import check_output, write_bytes
 
 
 @contextmanager
@@ -18,5 +19,6 @@ def figure(path: str | Path, width: float, height: float) -> Iterator[Figure]:
     check_output(path, PICTURES)
     drawing = Figure(figsize=(width, height), layout="constrained")
     yield drawing
-    with replacing(path) as temporary:
-        drawing.savefig(temporary, dpi=150)
+    picture = io.BytesIO()
+    drawing.savefig(picture, dpi=150, format=Path(path).suffix[1:])
+    write_bytes(path, picture.getbuffer())

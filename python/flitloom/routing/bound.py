@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,6 +71,9 @@ def linear_bound(
     largest : int
         Largest number of options for which the program is solved; None is returned above it.
     """
+    # SciPy's solver is part of it and meets no other copy in the process, unlike highspy beside OR-Tools.
+    from scipy import optimize, sparse
+
     program = {name: values.astype(np.int64) for name, values in system.program(traffic).items()}
     demands, options = len(program["weights"]), len(program["entries"]) - 1
     rows = len(program["sizes"])
@@ -80,32 +82,24 @@ def linear_bound(
     demand_of = np.repeat(np.arange(demands), np.diff(program["options"]))
     weight_of = program["weights"][demand_of]
     # Columns: the share of every option, then the largest load; rows: one per link set, one per demand.
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = options + 1, rows + demands
-    lp.col_cost_ = np.append(np.zeros(options), 1.0)
-    lp.col_lower_ = np.zeros(options + 1)
-    lp.col_upper_ = np.full(options + 1, highspy.kHighsInf)
-    lp.row_lower_ = np.concatenate([np.full(rows, -highspy.kHighsInf), np.ones(demands)])
-    lp.row_upper_ = np.concatenate([-program["fixed"].astype(float), np.ones(demands)])
+    cost = np.append(np.zeros(options), 1.0)
     lengths = np.diff(program["entries"])
     option_of = np.repeat(np.arange(options), lengths)
-    columns = np.concatenate([option_of, np.arange(options), np.full(rows, options)])
-    indices = np.concatenate([program["rows"], rows + demand_of, np.arange(rows)])
-    values = np.concatenate(
-        [program["hops"] * weight_of[option_of], np.ones(options), -program["sizes"]]
-    ).astype(float)
-    order = np.lexsort((indices, columns))
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=options + 1))])
-    lp.a_matrix_.index_, lp.a_matrix_.value_ = indices[order], values[order]
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.passModel(lp)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    hops = np.concatenate([program["hops"] * weight_of[option_of], -program["sizes"]]).astype(float)
+    places = (
+        np.concatenate([program["rows"], np.arange(rows)]),
+        np.concatenate([option_of, np.full(rows, options)]),
+    )
+    loads = sparse.csc_array((hops, places), shape=(rows, options + 1))
+    shares = sparse.csc_array(
+        (np.ones(options), (demand_of, np.arange(options))), shape=(demands, options + 1)
+    )
+    solved: Any = optimize.linprog(  # type: ignore[call-overload]
+        cost, A_ub=loads, b_ub=-program["fixed"].astype(float), A_eq=shares, b_eq=np.ones(demands)
+    )
+    if solved.status != 0:
         return None
-    duals = np.abs(np.array(solver.getSolution().row_dual[:rows]))
+    duals = np.abs(solved.ineqlin.marginals)
     top = duals.max(initial=0.0)
     if top <= 0:
         return None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
 from flitloom.limits import ARRAY_BYTES, DIGITS, LISTED_NODES, TABLE_BYTES, TABLE_HOPS
-from flitloom.outputs import replacing
+from flitloom.outputs import replacing, write_bytes
 from flitloom.provenance import version
 from flitloom.reading import (
     Progress,
@@ -63,8 +63,8 @@ def write_json(tables: Tables, file: str | Path) -> None:
             f"output: JSON lists every route and is for at most {LISTED_NODES} nodes; "
             f"write {tables.topology.nodes} nodes to an .npz file"
         )
-    with replacing(file) as temporary, temporary.open("w", encoding="utf-8") as out:
-        out.writelines(_json_chunks(tables))
+    with replacing(file) as out:
+        out.writelines(text.encode() for text in _json_chunks(tables))
 
 
 def _json_chunks(tables: Tables) -> Iterator[str]:
@@ -118,8 +118,10 @@ def describe(tables: Tables) -> dict[str, Any]:
 
 def save_headers(tables: Tables, file: str | Path) -> None:
     """Write packed headers as ``.npz``."""
-    with replacing(file) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(out, headers=tables.headers(), about=np.array(json.dumps(describe(tables))))
+    # zipfile hides a full disk behind errors of its own, so it writes to memory.
+    image = io.BytesIO()
+    np.savez_compressed(image, headers=tables.headers(), about=np.array(json.dumps(describe(tables))))
+    write_bytes(file, image.getbuffer())
 
 
 def read(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import FlitloomError
 from flitloom.network import Network
+from flitloom.workers import Workers, run_file
 
 #: More possible starts, over all routes, than this are left to the search.
 MAX_STARTS = 300_000
@@ -27,20 +24,16 @@ WORKER = Path(__file__).with_name("cp_sat_worker.py")
 Job = tuple[int, list[tuple[list[tuple[int, int]], list[int]]]]
 #: A route and a start cycle per job, proof that there are none (False), or no answer in time.
 Answer = list[tuple[int, int]] | bool | None
+#: What is scheduled, as the core takes it.
+Problem = tuple[_core.Network, NDArray[np.int64], str, int | None, bool]
 
 
-def decide(jobs: list[Job] | None, seconds: float) -> Answer:
+def decide(solver: Workers, jobs: list[Job] | None, seconds: float) -> Answer:
     """Whether the jobs can be done without conflicts at their starts; no jobs stand for a refutation."""
     if jobs is None:
         return False
-    question = json.dumps({"jobs": jobs, "seconds": seconds})
-    done = subprocess.run(
-        [sys.executable, str(WORKER)], input=question, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise FlitloomError(f"CP-SAT failed: {done.stderr.strip().splitlines()[-1:]}")
-    answer = json.loads(done.stdout)
-    return [(route, start) for route, start in answer] if isinstance(answer, list) else answer
+    answer: Answer = solver.submit(run_file, str(WORKER), "decide", jobs, seconds).result()
+    return answer
 
 
 def finish(
@@ -59,7 +52,15 @@ def finish(
     met soon: the bound rises from below and the duration falls from above, in turn where the solver gives
     up, with growing shares of the time.
     """
-    problem = (network._core, messages, routes, interval, free_slices)
+    try:
+        with Workers(1) as solver:
+            _close(solver, (network._core, messages, routes, interval, free_slices), raw, seconds)
+    except KeyboardInterrupt:
+        # What was found so far is kept.
+        raw["stopped"] = raw["interrupted"] = True
+
+
+def _close(solver: Workers, problem: Problem, raw: dict[str, Any], seconds: float) -> None:
     end = time.monotonic() + seconds
     share = FIRST_SHARE
     from_below = True
@@ -71,15 +72,10 @@ def finish(
         target = raw["bound"] if from_below else raw["duration"] - 1
         if raw["bound"] + 1 < raw["duration"]:
             left = min(share, left)
-        try:
-            jobs = _core.candidate_starts(*problem, target)
-            if sum(len(starts) for _, choices in jobs or () for _, starts in choices) > MAX_STARTS:
-                return
-            answer = decide(jobs, left)
-        except KeyboardInterrupt:
-            # What was found so far is kept.
-            raw["stopped"] = raw["interrupted"] = True
+        jobs = _core.candidate_starts(*problem, target)
+        if sum(len(starts) for _, choices in jobs or () for _, starts in choices) > MAX_STARTS:
             return
+        answer = decide(solver, jobs, left)
         if answer is None:
             if not from_below:
                 share *= 2

@@ -1,13 +1,11 @@
-"""The part of `cp_sat` that needs OR-Tools, run as a program of its own.
+"""The part of `cp_sat` that needs OR-Tools, run in a process of its own.
 
-OR-Tools and highspy each bring a libhighs of the same name but another version, and one process can load
-only one of them; so this file imports nothing of flitloom.
+OR-Tools brings a libhighs of the same name but another version than highspy, and one process can load only
+one of them; so OR-Tools has a process of its own, and this file imports nothing of flitloom.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import defaultdict
 from typing import Any
 
@@ -97,8 +95,3 @@ def decide(jobs: list[Job], seconds: float, workers: int = 2) -> list[tuple[int,
         ]
         return [(route, solver.value(start)) for route, start in zip(routes_taken, starts, strict=True)]
     return False if status == cp_model.INFEASIBLE else None
-
-
-if __name__ == "__main__":
-    question = json.load(sys.stdin)
-    json.dump(decide(question["jobs"], question["seconds"]), sys.stdout)

@@ -1,0 +1,56 @@
+"""The command line as Typer sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from flitloom.commands import VERBS
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """Assemble the command line: the verb that is asked for, and the summaries of the others."""
+    app = typer.Typer(
+        name="flitloom",
+        help="Simulate, schedule and route traffic on torus and mesh networks - exactly.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+    @app.callback()
+    def _for_all_verbs(
+        _version: Annotated[
+            bool,
+            typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version."),
+        ] = False,
+    ) -> None:
+        """Keep the verbs apart, and offer what goes before them."""
+
+    wanted = next((word for word in arguments if not word.startswith("-")), "")
+    for verb, summary in VERBS.items():
+        if verb != wanted:
+            app.command(verb, help=summary)(_not_loaded)
+            continue
+        module = import_module(f"flitloom.commands.{verb}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=verb)
+        else:
+            app.command(verb)(module.command)
+    return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from flitloom.commands.version import command
+
+        command()
+        raise typer.Exit
+
+
+def _not_loaded() -> None:
+    """Stand for a verb of which only the summary is needed."""

@@ -1,0 +1,126 @@
+"""Ctrl-C on the command line: one line, exit code 130, within half a second, whatever is going on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+#: Exit code after Ctrl-C.
+INTERRUPTED = 130
+#: Seconds that the work has to answer Ctrl-C, before a thread outside Python ends the process.
+PATIENCE = 0.3
+#: Removes a progress bar from a terminal and shows the cursor again.
+CLEAR = b"\r\x1b[K\x1b[?25h"
+
+
+class _State:
+    """What a press of Ctrl-C finds."""
+
+    def __init__(self) -> None:
+        #: Whether something can be kept, so that Ctrl-C is an exception.
+        self.keeping = False
+        #: Whether it was pressed, and whether the user was told.
+        self.pressed = False
+        self.told = False
+        #: Whether a thread of the core watches.
+        self.watched = False
+        #: What is to be undone when the process ends at once.
+        self.undo: list[Callable[[], object]] = []
+
+
+_state = _State()
+
+
+def arm() -> None:
+    """Answer Ctrl-C from now on; called before anything that takes time is imported."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Whoever started this process does not want it to end so.
+        return
+    signal.signal(signal.SIGINT, _pressed)
+    from flitloom import _core
+
+    # Python's own handler only runs between two steps of the interpreter; the core's thread always does.
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    _core.watch_interrupts(reader, PATIENCE)
+    _state.watched = True
+
+
+def disarm() -> None:
+    """The work is done and the exit code known: Ctrl-C changes nothing any more."""
+    if _state.watched:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """A block in which Ctrl-C is a `KeyboardInterrupt`, because there is something to keep."""
+    before, _state.keeping = _state.keeping, True
+    try:
+        yield
+    finally:
+        _state.keeping = before
+
+
+def kept() -> None:
+    """Results are in hand after Ctrl-C, and may take their time to be written."""
+    if _state.watched:
+        from flitloom import _core
+
+        _core.hold_interrupts()
+
+
+def pressed() -> bool:
+    """Whether Ctrl-C was pressed."""
+    return _state.pressed
+
+
+def tell(text: str = "interrupted") -> None:
+    """Write the one line about it, unless that was done."""
+    if not _state.told:
+        _state.told = True
+        try:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+        except (OSError, AttributeError):
+            # Nobody can be told.
+            return
+
+
+def reset() -> None:
+    """Nothing was pressed yet."""
+    _state.pressed = _state.told = False
+
+
+def undo_on_exit(action: Callable[[], object]) -> Callable[[], None]:
+    """Have something undone if Ctrl-C ends the process; returns how to take that back."""
+    _state.undo.append(action)
+    return lambda: _state.undo.remove(action)
+
+
+def _pressed(_number: int, _frame: FrameType | None) -> None:
+    again = _state.pressed
+    _state.pressed = True
+    if _state.keeping and not again:
+        raise KeyboardInterrupt
+    for action in reversed(_state.undo):
+        try:
+            action()
+        except Exception:
+            # It is more important to end than to tidy up.
+            continue
+    from flitloom import _core
+
+    # The core's thread may be about to do the same.
+    if _core.claim_exit() and not _state.told:
+        line = b"interrupted\n"
+        os.write(2, CLEAR + line if os.isatty(2) else line)
+    os._exit(INTERRUPTED)
