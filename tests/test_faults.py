@@ -26,7 +26,7 @@ from flitloom import genetic, workers
 from flitloom.campaign import Store, parse_campaign, read_campaign, run_campaign, running
 from flitloom.campaign import store as stores
 from flitloom.commands import run
-from flitloom.outputs import replacing
+from flitloom.outputs import append_line, replacing
 
 SMALL = Path(__file__).parent.parent / "examples" / "campaigns" / "small.toml"
 SHUFFLE = ["--torus", "8x8", "--pattern", "shfl", "--payload", "14", "--slices", "2"]
@@ -72,7 +72,6 @@ WRITERS = [
     ["campaign", "export", "SMALL", "--out", "OUT/x.parquet"],
     ["campaign", "export", "SMALL", "--out", "OUT/x.csv"],
     ["campaign", "best", "SMALL", "--out", "OUT"],
-    ["papers", "run", "cup-stacking-2022/figure-1", "--out", "OUT"],
     ["papers", "run", "cup-stacking-2022/figure-2", "--out", "OUT"],
 ]  # fmt: skip
 
@@ -105,6 +104,15 @@ def test_an_output_replaces_a_file_only_when_it_is_whole(tmp_path):
         out.write(b"x" * 200)
     assert file.read_text() == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    append_line(file, "first")
+    with pytest.raises(fl.SpecError, match="cannot be written: File too large"), full_disk(10):
+        append_line(file, "second, too long")
+    append_line(file, "third")
+    assert file.read_text() == "first\nthird\n"
 
 
 def test_a_device_is_written_to_and_stays_a_device(tmp_path):

@@ -12,6 +12,7 @@ from flitloom.commands import run
 from flitloom.scheduling.cp_sat import decide
 from flitloom.scheduling.plan import Plan, messages_of, read_plan
 from flitloom.scheduling.search import ROUTES
+from flitloom.workers import Workers
 
 SCHEMA = Path(fl.__file__).parent / "schemas" / "plan.schema.json"
 
@@ -127,7 +128,8 @@ def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
     assert found.optimal
     for target, answer in ((found.duration - 1, bool), (found.duration, list)):
         jobs = _core.candidate_starts(network._core, messages, "dor", None, False, target)
-        assert isinstance(decide(jobs, 10), answer)
+        with Workers(1) as solver:
+            assert isinstance(decide(solver, jobs, 10), answer)
 
 
 def test_late_nodes(network: fl.Network, plan: Plan) -> None:

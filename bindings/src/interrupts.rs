@@ -17,8 +17,8 @@ const CLEAR: &[u8] = b"\r\x1b[K\x1b[?25h";
 
 /// Whether there are results to be written, so that only a second Ctrl-C ends the process.
 static HELD: AtomicBool = AtomicBool::new(false);
-/// Whether somebody is ending the process.
-static CLAIMED: AtomicBool = AtomicBool::new(false);
+/// Whether the user was told.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Reads the numbers of signals from a pipe (`signal.set_wakeup_fd`); `patience` seconds after Ctrl-C it
 /// ends the process, unless `hold_interrupts` was called, or the process ended by itself.
@@ -34,7 +34,7 @@ pub fn watch_interrupts(reader: i32, patience: f64) -> PyResult<()> {
                 continue;
             }
             thread::sleep(patience);
-            if !HELD.swap(false, Ordering::Relaxed) && claim_exit() {
+            if !HELD.swap(false, Ordering::Relaxed) {
                 end();
             }
         }
@@ -48,16 +48,18 @@ pub fn hold_interrupts() {
     HELD.store(true, Ordering::Relaxed);
 }
 
-/// Whether the caller is the one who tells the user and ends the process; true once.
+/// Whether the caller is the one who tells the user; true once.
 #[pyfunction]
-pub fn claim_exit() -> bool {
-    !CLAIMED.swap(true, Ordering::Relaxed)
+pub fn first_to_tell() -> bool {
+    !TOLD.swap(true, Ordering::Relaxed)
 }
 
 fn end() -> ! {
-    let mut stderr = std::io::stderr();
-    let clear = if stderr.is_terminal() { CLEAR } else { b"" };
-    // There is nobody to tell if this fails.
-    let _ = stderr.write_all(&[clear, b"interrupted\n"].concat());
+    if first_to_tell() {
+        let mut stderr = std::io::stderr();
+        let clear = if stderr.is_terminal() { CLEAR } else { b"" };
+        // There is nobody to tell if this fails.
+        let _ = stderr.write_all(&[clear, b"interrupted\n"].concat());
+    }
     signal_hook::low_level::exit(EXIT_CODE)
 }

@@ -26,7 +26,7 @@ mod _core {
     use super::{
         benchmark::{best_planes, engines, repeat},
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
-        interrupts::{claim_exit, hold_interrupts, watch_interrupts},
+        interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{plan_dependencies, separate_channels, spread_plan},
         message_graph::goal_workload,
         network::Network,

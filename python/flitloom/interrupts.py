@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,14 +86,14 @@ def pressed() -> bool:
 
 def tell(text: str = "interrupted") -> None:
     """Write the one line about it, unless that was done."""
-    if not _state.told:
-        _state.told = True
-        try:
+    if _state.told:
+        return
+    _state.told = True
+    if not _state.watched or _first_to_tell():
+        # A standard error that is full or closed is no reason to lose the work.
+        with suppress(OSError, AttributeError):
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
-        except (OSError, AttributeError):
-            # Nobody can be told.
-            return
 
 
 def reset() -> None:
@@ -117,10 +118,16 @@ def _pressed(_number: int, _frame: FrameType | None) -> None:
         except Exception:
             # It is more important to end than to tidy up.
             continue
-    from flitloom import _core
-
-    # The core's thread may be about to do the same.
-    if _core.claim_exit() and not _state.told:
+    if _first_to_tell():
         line = b"interrupted\n"
         os.write(2, CLEAR + line if os.isatty(2) else line)
+    else:
+        # The core's thread may be about to.
+        time.sleep(0.02)
     os._exit(INTERRUPTED)
+
+
+def _first_to_tell() -> bool:
+    from flitloom import _core
+
+    return _core.first_to_tell()

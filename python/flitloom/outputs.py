@@ -116,6 +116,28 @@ def write_text(file: str | Path, text: str) -> None:
     write_bytes(file, text.encode())
 
 
+def append_line(file: str | Path, line: str) -> None:
+    """Add a line to a text file, whole or not at all.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be written, or not to its end.
+    """
+    try:
+        with Path(file).open("ab", buffering=0) as out:
+            end = out.tell()
+            data = f"{line}\n".encode()
+            try:
+                while data:
+                    data = data[out.write(data) :]
+            except OSError:
+                out.truncate(end)
+                raise
+    except OSError as error:
+        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+
+
 def write_netcdf(file: str | Path, groups: Mapping[str, Any]) -> None:
     """Write xarray datasets as the groups of a NetCDF file, whole or not at all."""
     import xarray as xr

@@ -56,6 +56,7 @@ def run(
             count = run_campaign(jobs, results, workers=workers, progress=show)
         screen.say(f"{count} searches run, {len(jobs)} of {len(jobs)} finished")
     except KeyboardInterrupt:
+        interrupts.kept()
         finished = results.finished()
         kept = sum(job.id in finished for job in jobs)
         interrupts.tell(f"interrupted: {kept} of {len(jobs)} searches are finished and kept")

@@ -199,10 +199,10 @@ def command(
     elapsed = time.perf_counter() - begin
     if watcher is not None and elapsed > screen.PATIENCE:
         screen.say("")
-    interrupted = interrupts.pressed() and not plan.reproducible
+    interrupted = interrupts.pressed()
     if interrupted:
         interrupts.kept()
-        # Charts and comparisons take longer than a user waits.
+        # Simulations and charts take longer than a user waits.
         chart = None
         interrupts.tell("interrupted: the best schedule found so far is kept")
     elif not plan.reproducible:
@@ -211,7 +211,7 @@ def command(
         plan.save(out)
     fields: dict[str, Any] = {
         "duration": plan.duration,
-        "simulated": simulate(network, plan).duration,
+        "simulated": None if interrupted else simulate(network, plan).duration,
         "bound": plan.bound,
         "gap": round(plan.duration / plan.bound - 1, 4) if plan.bound else 0.0,
         "optimal": plan.optimal,
@@ -237,7 +237,7 @@ def command(
     verdict = "proven optimal" if plan.optimal else f"at most {100 * fields['gap']:.1f} % above the optimum"
     rows: dict[str, object] = {
         "duration": f"{plan.duration} cycles, {verdict}",
-        "simulated": f"{fields['simulated']} cycles",
+        **({} if interrupted else {"simulated": f"{fields['simulated']} cycles"}),
         "lower bound": f"{plan.bound} cycles",
         "found in": f"{elapsed:.2f} s",
     }
@@ -253,7 +253,7 @@ def command(
         rows[f"late by 0-{jitter}"] = f"{mean}, {kind}"
     if plan.channels is not None:
         rows["late nodes"] = f"no deadlock possible on {plan.channels} virtual channels"
-    elif plan.routes in ("any-order", "minimal"):
+    elif plan.routes in ("any-order", "minimal") and not interrupted:
         rows["late nodes"] = _deadlock_text(plan)
     if "unison" in fields:
         rows["unison"] = f"{fields['unison']} cycles, {_saved(plan.duration, fields['unison'])}"

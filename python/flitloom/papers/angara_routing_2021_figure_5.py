@@ -12,6 +12,7 @@ from typing import Any
 
 import flitloom as fl
 from flitloom.errors import SpecError
+from flitloom.outputs import append_line
 from flitloom.papers.report import Cell, Context, Report
 
 IDENTIFIER = "angara-routing-2021/figure-5"
@@ -50,8 +51,7 @@ def reproduce(context: Context) -> Report:
                 row = future.result()
                 rows[tuple(row["sizes"])] = row
                 if rows_file is not None:
-                    with rows_file.open("a", encoding="utf-8") as out:
-                        out.write(json.dumps(row) + "\n")
+                    append_line(rows_file, json.dumps(row))
                 if context.progress:
                     context.progress("systems", len(wanted) - len(missing) + done + 1, len(wanted))
         except BaseException:

@@ -174,7 +174,7 @@ def schedule(
                 method == "exact",
                 len(messages) >= MANY,
             )
-        if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard:
+        if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard and not raw["interrupted"]:
             finish(network, messages, routes, interval, free_slices, raw, cp_sat_seconds)
         raw["table"][:, 3] += begin
         begins.append(begin)

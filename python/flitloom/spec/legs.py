@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
@@ -58,8 +59,9 @@ def _check_length(hops: int) -> None:
         raise SpecError(f"route: {hops} hops; at most {LIMITS['nodes']} are supported")
 
 
+@lru_cache(maxsize=1 << 16)
 def route_text(directions: bytes) -> str:
-    """A route as legs.
+    """A route as legs; the packets of a plan share few.
 
     >>> route_text(bytes([0, 0, 3]))
     '+x2 -y1'

@@ -1,0 +1,186 @@
+"""Ctrl-C at any moment: exit code 130 and one line, with nothing left behind."""
+
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flitloom import _core, interrupts
+
+ROOT = Path(__file__).parent.parent
+LONG = """
+import sys, time
+from flitloom import interrupts
+interrupts.arm()
+print("ready", flush=True)
+"""
+
+COMMANDS = [
+    ["route", "--torus", "8192"],
+    ["route", "--torus", "8x8x8", "--resilience"],
+    ["route", "--torus", "16x16", "--method", "genetic", "-o", "tables.json"],
+    ["simulate", "--torus", "512x512", "--pattern", "rand", "--rate", "0.3", "--cycles", "1000000"],
+    ["simulate", "--mesh", "64x64", "--pattern", "trns", "--payload", "60000", "--out", "result.nc"],
+    ["stack", "--torus", "64x64", "--out", "curves.csv"],
+    ["schedule", "--torus", "16x16", "--operation", "all-to-all", "--time", "10m"],
+    ["schedule", "--torus", "5x5", "--operation", "all-to-all", "--moves", "1", "--cp-sat", "10m"],
+    ["schedule", "--torus", "16x16", "--pattern", "brev", "--method", "genetic", "--generations", "9000000"],
+    ["jitter", "--torus", "32x32"],
+    ["campaign", "run", "long.toml", "--workers", "2"],
+    ["papers", "run", "cup-stacking-extended-2023/table-4", "--full", "--threads", "2"],
+    ["papers", "run", "angara-routing-2021/figure-5", "--full", "--threads", "2"],
+    ["bench", "--seconds", "100"],
+]  # fmt: skip
+
+
+def begin(arguments, folder, **options):
+    """A command in a process group of its own, as a shell starts it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "flitloom", *arguments],
+        cwd=folder,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
+
+
+def is_armed(process):
+    """Whether the command answers Ctrl-C: its own handler is there, which Linux shows as a bit."""
+    while process.poll() is None:
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        threads = next(int(line.split()[1]) for line in lines if line.startswith("Threads:"))
+        if threads > 1:
+            return True
+        time.sleep(0.001)
+    return False
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda words: " ".join(words[:5]))
+@pytest.mark.parametrize("longest", [0.3, 3.0], ids=["start", "work"])
+def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
+    small = (ROOT / "examples" / "campaigns" / "small.toml").read_text(encoding="utf-8")
+    (tmp_path / "long.toml").write_text(small.replace("generations = 60", "generations = 9000000"))
+    moment = random.Random(f"{arguments} {longest}").uniform(0, longest)
+    with begin(arguments, tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert is_armed(process)
+        time.sleep(moment)
+        # As a terminal does, to workers too.
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err.count("\n")) == (130, 1), (moment, err)
+    assert err.startswith("interrupted")
+    assert "Traceback" not in out
+    kept = {"long.toml", "long.sqlite", "flitloom-papers.sqlite", "angara-routing-2021-figure-5.jsonl"}
+    assert {file.name for file in tmp_path.iterdir()} <= kept
+    limit = time.monotonic() + 20
+    while subprocess.run(
+        ["ps", "-o", "stat=", "--sid", str(process.pid)], capture_output=True
+    ).stdout.strip():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        # In the interpreter, in C that keeps the interpreter's lock, and in C that does not.
+        "while True: pass",
+        "sum(range(10**12))",
+        "time.sleep(1000)",
+        "[0] * 10**9 == [0.0] * 10**9",
+        "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    pass",
+        "with interrupts.keeping():\n    while True: pass",
+    ],
+)
+def test_ctrl_c_ends_whatever_goes_on(work):
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG + work], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == (130 if "keeping" not in work else -signal.SIGINT)
+        err = process.stderr.read()
+    assert err == b"interrupted\n" if "keeping" not in work else b"KeyboardInterrupt" in err
+
+
+def test_what_is_kept_has_its_time_and_a_second_press_ends_it():
+    work = """
+try:
+    with interrupts.keeping():
+        while True: pass
+except KeyboardInterrupt:
+    interrupts.kept()
+    time.sleep(1)
+    interrupts.tell("interrupted: all is kept")
+    print("kept", flush=True)
+    time.sleep(1000)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG + work], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == b"kept\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == b"interrupted: all is kept\n"
+
+
+def test_a_press_during_an_output_leaves_no_temporary_file(tmp_path):
+    work = f"""
+from flitloom.outputs import replacing
+with replacing({str(tmp_path / "file.txt")!r}) as out:
+    out.write(b"half")
+    print("writing", flush=True)
+    while True: pass
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG + work], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() + process.stdout.readline() == b"ready\nwriting\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == b"interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_cursor_comes_back_on_a_terminal(tmp_path):
+    terminal, end = pty.openpty()
+    with begin(["jitter", "--torus", "32x32"], tmp_path, stdout=subprocess.DEVNULL, stderr=end) as process:
+        os.close(end)
+        assert is_armed(process)
+        # A progress bar hides the cursor when it begins.
+        seen = b""
+        while b"\x1b[?25l" not in seen:
+            seen += os.read(terminal, 4096)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        while not seen.endswith(b"\x1b[?25hinterrupted\r\n"):
+            seen += os.read(terminal, 4096)
+    os.close(terminal)
+
+
+def test_a_process_that_is_to_ignore_ctrl_c_does():
+    script = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);" + LONG.replace("\n", ";").strip(
+        ";"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script + ";time.sleep(0.7);print('done')"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == b"done\n"
+    assert process.returncode == 0
+
+
+def test_in_a_library_nothing_is_armed():
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not interrupts.pressed()
+    assert callable(_core.first_to_tell)
