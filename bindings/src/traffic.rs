@@ -123,6 +123,6 @@ impl Workload {
                 slice: row[4] as u32,
             });
         }
-        Self::packet_list(py, Ok(PacketList::from_nodes(lists.into_iter())))
+        Self::packet_list(py, PacketList::from_nodes(lists))
     }
 }

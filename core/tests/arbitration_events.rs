@@ -18,7 +18,8 @@ fn workload(nodes: u32, sent: &[Sent]) -> Workload {
     let of = |node: u32| sent.iter().filter(move |packet| packet.0 == node);
     let packet =
         |&(_, destination, length, start, slice): &Sent| Packet { destination, length, start, slice };
-    Workload::Packets(PacketList::from_nodes((0..nodes).map(|node| of(node).map(packet).collect::<Vec<_>>())))
+    let lists = (0..nodes).map(|node| of(node).map(packet).collect::<Vec<_>>());
+    Workload::Packets(PacketList::from_nodes(lists).unwrap())
 }
 
 fn watch<P: Probe>(shape: Shape, sent: &[Sent], options: &Options, mut probe: P) -> P {

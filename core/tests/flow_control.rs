@@ -63,7 +63,7 @@ fn given_routes_are_followed() {
         let mut routes = Routes::default();
         routes.push(steps, 0);
         let all = (0..16).map(|node| if node == 0 { vec![packet] } else { vec![] });
-        Workload::Packets(PacketList::from_nodes(all).with_routes(routes).unwrap())
+        Workload::Packets(PacketList::from_nodes(all).unwrap().with_routes(routes).unwrap())
     };
     let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
     let outcome = run(&network, &list(vec![north, east])).unwrap();

@@ -97,7 +97,7 @@ fn packets(dice: &mut Dice, shape: &Shape) -> PacketList {
                 .collect()
         })
         .collect();
-    PacketList::from_nodes(all.into_iter())
+    PacketList::from_nodes(all).unwrap()
 }
 
 fn load(dice: &mut Dice, shape: &Shape) -> OpenLoad {
@@ -225,7 +225,7 @@ fn settings_changed_in_place_equal_settings_built_in() {
                     let delay = delays[node as usize];
                     list.of(node).iter().map(move |packet| Packet { start: packet.start + delay, ..*packet })
                 });
-                let delayed = Workload::Packets(PacketList::from_nodes(delayed));
+                let delayed = Workload::Packets(PacketList::from_nodes(delayed).unwrap());
                 let router = RouterConfig { arbitration, ..RouterConfig::default() };
                 let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
                 expected.push(general_outcome(&network, &delayed, &Options::default()));

@@ -54,7 +54,7 @@ pub fn planned_packets(
 /// virtual channel given for it (0 for those beyond the end of `channels`).
 ///
 /// # Errors
-/// Never in practice: there is one route per packet.
+/// A packet has no flits or starts too late.
 pub fn packet_list(
     fabric: &Fabric,
     packets: &[PlannedPacket],
@@ -75,5 +75,5 @@ pub fn packet_list(
         let channel = channels.get(index).copied().unwrap_or(0);
         routes.push(packet.path.iter().map(|&link| fabric.link_ends(link).1), channel);
     }
-    PacketList::from_nodes(lists.into_iter()).with_routes(routes)
+    PacketList::from_nodes(lists)?.with_routes(routes)
 }

@@ -1,6 +1,7 @@
 use super::System;
 use crate::fabric::{Direction, LinkId, NodeId};
 use crate::routing::Route;
+use crate::traffic::RouteBook;
 
 /// Header of a pair that has no route: a node to itself, or a failed end.
 pub const NO_ROUTE: u32 = u32::MAX;
@@ -95,5 +96,16 @@ impl Table {
         let mut nodes = vec![source];
         nodes.extend(self.links(source, destination)?.iter().map(|&link| self.system.next(link)));
         Some(nodes)
+    }
+}
+
+impl RouteBook for Table {
+    fn covers(&self, source: NodeId, destination: NodeId) -> bool {
+        let known = |node: NodeId| (node as usize) < self.system.nodes();
+        known(source) && known(destination) && self.header(source, destination) != NO_ROUTE
+    }
+
+    fn hops(&self, source: NodeId, destination: NodeId) -> Option<Vec<Direction>> {
+        self.covers(source, destination).then(|| Self::hops(self, source, destination))?
     }
 }

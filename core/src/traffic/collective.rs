@@ -58,7 +58,7 @@ impl Collective {
     ) -> Result<PacketList, WorkloadError> {
         self.check(nodes)?;
         let length = self.slice_length();
-        Ok(PacketList::from_nodes((0..nodes).map(|node| {
+        PacketList::from_nodes((0..nodes).map(|node| {
             let delay = self.delays.get(node).copied().unwrap_or(0);
             (0..self.sequence_length()).map(move |number| Packet {
                 destination: destinations.of(node as NodeId, number / u64::from(self.slices)),
@@ -66,7 +66,7 @@ impl Collective {
                 start: number * self.interval + delay,
                 slice: (number % u64::from(self.slices)) as u32,
             })
-        })))
+        }))
     }
 
     fn check(&self, nodes: usize) -> Result<(), WorkloadError> {

@@ -1,4 +1,4 @@
-use super::{Destinations, Packet, Purpose, WorkloadError, draw};
+use super::{Destinations, Packet, Purpose, RouteBook, WorkloadError, draw};
 use crate::fabric::NodeId;
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ pub struct OpenLoad {
     seed: u64,
     /// `survival[k]` is the probability (of 2^64) that the next packet is more than `k` cycles away.
     survival: Arc<[u64]>,
+    book: Option<Arc<dyn RouteBook>>,
 }
 
 impl OpenLoad {
@@ -61,7 +62,17 @@ impl OpenLoad {
                 Some(*left)
             })
             .collect();
-        Ok(Self { destinations: Arc::new(destinations), length, cycles, seed, survival })
+        Ok(Self { destinations: Arc::new(destinations), length, cycles, seed, survival, book: None })
+    }
+
+    /// Sends every packet over the route that a book has for it.
+    pub fn with_book(self, book: Arc<dyn RouteBook>) -> Self {
+        Self { book: Some(book), ..self }
+    }
+
+    /// Where the packets' routes are looked up, if they do not go by the network's routing function.
+    pub fn book(&self) -> Option<&Arc<dyn RouteBook>> {
+        self.book.as_ref()
     }
 
     /// Cycles in which packets are generated.

@@ -160,13 +160,8 @@ impl MessageGraph {
         self.routes.as_ref().map(|(routes, _)| routes)
     }
 
-    pub(super) fn route(&self, from: NodeId, to: NodeId) -> Option<(u32, u8)> {
-        let (routes, pairs) = self.routes.as_ref()?;
-        pairs.get(&(from, to)).map(|&index| routes.start(index))
-    }
-
     /// The given route of a pair of nodes, by its index in [`routes`](Self::routes).
-    pub fn route_index(&self, from: NodeId, to: NodeId) -> Option<usize> {
+    pub fn route_of(&self, from: NodeId, to: NodeId) -> Option<usize> {
         self.routes.as_ref().and_then(|(_, pairs)| pairs.get(&(from, to)).copied())
     }
 

@@ -6,6 +6,7 @@ mod message_graph;
 mod pattern;
 mod random;
 mod routes;
+mod source;
 mod sources;
 mod workload;
 
@@ -17,6 +18,7 @@ pub use message_graph::{
 pub use pattern::{Destinations, Pattern, PatternError};
 pub(crate) use random::draws;
 pub use random::{Purpose, draw, draw_below};
-pub use routes::Routes;
+pub use routes::{RouteBook, Routes};
+pub use source::{Guide, PacketSource, Way};
 pub use sources::Sources;
-pub use workload::{Packet, PacketList, Workload, WorkloadError};
+pub use workload::{Packet, PacketError, PacketList, Workload, WorkloadError};

@@ -1,4 +1,5 @@
-use crate::fabric::Direction;
+use crate::fabric::{Direction, NodeId};
+use std::fmt;
 
 /// A route per packet: the directions of its links from source to destination.
 ///
@@ -54,4 +55,14 @@ impl Routes {
         let steps = self.steps[self.first[index] as usize..].iter();
         steps.take_while(|&&step| step != Self::END).map(|&step| Direction::from_index(step.into()))
     }
+}
+
+/// Routes of pairs of nodes, looked up when they are needed.
+pub trait RouteBook: fmt::Debug + Send + Sync {
+    /// Whether there is a route from one node to another over working links; a node needs none to
+    /// itself.
+    fn covers(&self, source: NodeId, destination: NodeId) -> bool;
+
+    /// The directions of the route; `None` without one.
+    fn hops(&self, source: NodeId, destination: NodeId) -> Option<Vec<Direction>>;
 }

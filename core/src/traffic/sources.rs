@@ -1,6 +1,6 @@
-use super::{GraphError, GraphProgress, Packet, Routes, Workload};
+use super::{GraphError, GraphProgress, Packet, PacketSource, Routes, Workload};
 use crate::fabric::NodeId;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// Hands out the packets of a workload, node by node in their order, without storing those of a
 /// load: an unbounded source queue in constant space.
@@ -10,17 +10,20 @@ pub struct Sources {
     taken: Vec<u64>,
     next_start: Vec<u64>,
     graph: Option<GraphProgress>,
+    /// Routes of the workload's book that were looked up, by their ends.
+    looked_up: HashMap<(NodeId, NodeId), usize>,
 }
 
 impl Sources {
     /// The sources at cycle 0.
     pub fn new(workload: &Workload, nodes: usize) -> Self {
-        let graph = match workload {
-            Workload::Graph(graph) => Some(GraphProgress::new(graph, nodes)),
-            _ => None,
+        let mut sources = Self {
+            workload: workload.clone(),
+            taken: vec![0; nodes],
+            next_start: vec![0; nodes],
+            graph: workload.progress(nodes),
+            looked_up: HashMap::new(),
         };
-        let mut sources =
-            Self { workload: workload.clone(), taken: vec![0; nodes], next_start: vec![0; nodes], graph };
         for node in 0..nodes as NodeId {
             sources.next_start[node as usize] = sources.start_after(node, 0, 0);
         }
@@ -44,38 +47,41 @@ impl Sources {
         if start == u64::MAX {
             return None;
         }
-        let packet = match &self.workload {
-            Workload::Packets(list) => list.of(node)[number as usize],
-            Workload::Load(load) => Packet {
-                destination: load.destinations().of(node, number),
-                length: load.length(),
-                start,
-                slice: 0,
-            },
-            Workload::Graph(_) => self.graph.as_mut()?.take(node, cycle)?,
+        let packet = match &mut self.graph {
+            Some(graph) => graph.take(node, cycle)?,
+            None => self.workload.packet_at(node, number, start)?,
         };
         self.taken[index] = number + 1;
         self.next_start[index] = self.start_after(node, number + 1, start + 1);
         Some((number, packet))
     }
 
-    /// Where the route of a packet begins in its [`steps`](Routes::steps), and its first channel; `None`
-    /// for dimension order.
-    pub fn route(&self, node: NodeId, number: u64) -> Option<(u32, u8)> {
-        match &self.workload {
-            Workload::Packets(list) => list.routes().map(|routes| routes.start(list.index(node, number))),
-            Workload::Graph(graph) => graph.route(node, self.graph.as_ref()?.destination(node)?),
-            Workload::Load(_) => None,
-        }
+    /// Where the route of a packet begins in the [`steps`](Routes::steps) of `routes`, which are those
+    /// of [`routes`](Self::routes) and grow by what has to be looked up, and its first channel; `None`
+    /// for the network's routing function.
+    pub fn route(
+        &mut self,
+        node: NodeId,
+        number: u64,
+        destination: NodeId,
+        routes: &mut Option<Arc<Routes>>,
+    ) -> Option<(u32, u8)> {
+        let routes = routes.as_mut()?;
+        let Some(book) = self.workload.book() else {
+            return self.workload.route_index(node, number, destination).map(|index| routes.start(index));
+        };
+        let index = *self.looked_up.entry((node, destination)).or_insert_with(|| {
+            let routes = Arc::make_mut(routes);
+            routes.push(book.hops(node, destination).unwrap_or_default(), 0);
+            routes.len() - 1
+        });
+        Some(routes.start(index))
     }
 
-    /// All given routes.
+    /// The routes that packets may be given, those to be looked up not yet among them.
     pub fn routes(&self) -> Option<Arc<Routes>> {
-        match &self.workload {
-            Workload::Packets(list) => list.routes().cloned(),
-            Workload::Graph(graph) => graph.routes().cloned(),
-            Workload::Load(_) => None,
-        }
+        let of_book = || self.workload.book().map(|_| Arc::default());
+        PacketSource::routes(&self.workload).cloned().or_else(of_book)
     }
 
     /// Whether deliveries must be told, since packets may wait for them.
@@ -113,11 +119,9 @@ impl Sources {
     }
 
     fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {
-        let start = match &self.workload {
-            Workload::Packets(list) => list.of(node).get(number as usize).map(|packet| packet.start),
-            Workload::Load(load) => load.start(node, number, from),
-            Workload::Graph(_) => self.graph.as_ref().map(|graph| graph.next_start(node)),
-        };
-        start.unwrap_or(u64::MAX)
+        match &self.graph {
+            Some(graph) => graph.next_start(node),
+            None => self.workload.next_start(node, number, from).unwrap_or(u64::MAX),
+        }
     }
 }

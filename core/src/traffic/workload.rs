@@ -1,4 +1,4 @@
-use super::{GraphError, MessageGraph, OpenLoad, Routes};
+use super::{GraphError, MessageGraph, OpenLoad, RouteBook, RouteOfPair, Routes};
 use crate::fabric::NodeId;
 use std::sync::Arc;
 use thiserror::Error;
@@ -34,16 +34,56 @@ impl PacketList {
     pub const MAX_START: u64 = 1 << 40;
 
     /// Collects the packets of all nodes, node 0 first.
-    pub fn from_nodes<I>(nodes: impl Iterator<Item = I>) -> Self
+    ///
+    /// ```
+    /// use flitloom_core::traffic::{Packet, PacketList};
+    /// let packet = Packet { destination: 1, length: 8, start: 0, slice: 0 };
+    /// assert_eq!(PacketList::from_nodes([vec![packet], vec![]])?.len(), 1);
+    /// let error = PacketList::from_nodes([[packet]]).unwrap_err();
+    /// assert!(error.to_string().starts_with("packet 0 of node 0: destination 1 does not exist"));
+    /// # Ok::<(), flitloom_core::traffic::WorkloadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A packet without flits or with too many, to a node that does not exist or with too late a start,
+    /// or too many packets.
+    pub fn from_nodes<I>(nodes: impl IntoIterator<Item = I>) -> Result<Self, WorkloadError>
     where
         I: IntoIterator<Item = Packet>,
     {
         let (mut first, mut all) = (vec![0], Vec::new());
         for packets in nodes {
             all.extend(packets);
+            if all.len() as u64 > Self::MAX_PACKETS {
+                return Err(WorkloadError::TooManyPackets(all.len() as u64));
+            }
             first.push(all.len() as u32);
         }
-        Self { first: first.into(), packets: all.into(), routes: None }
+        let list = Self { first: first.into(), packets: all.into(), routes: None };
+        for source in 0..list.nodes() as NodeId {
+            for (number, packet) in list.of(source).iter().enumerate() {
+                list.check(packet).map_err(|what| WorkloadError::Packet {
+                    source_node: source,
+                    number,
+                    what,
+                })?;
+            }
+        }
+        Ok(list)
+    }
+
+    fn check(&self, packet: &Packet) -> Result<(), PacketError> {
+        if !(1..=Self::MAX_LENGTH).contains(&packet.length) {
+            return Err(PacketError::Length(packet.length));
+        }
+        if packet.destination as usize >= self.nodes() {
+            let (node, last) = (packet.destination, self.nodes() as NodeId - 1);
+            return Err(PacketError::Destination { node, last });
+        }
+        if packet.start > Self::MAX_START {
+            return Err(PacketError::Start(packet.start));
+        }
+        Ok(())
     }
 
     /// Gives every packet its own route, in the order of [`iter`](Self::iter).
@@ -107,6 +147,58 @@ pub enum Workload {
     Graph(MessageGraph),
 }
 
+impl Workload {
+    /// The same over the routes of a book; packets of a node to itself need none.
+    ///
+    /// # Errors
+    /// A packet goes to a node to which the book has no route. (Those of a load are checked when it is
+    /// simulated.)
+    pub fn with_book(self, book: &Arc<dyn RouteBook>) -> Result<Self, WorkloadError> {
+        let hops = |source_node: NodeId, destination: NodeId| match book.hops(source_node, destination) {
+            Some(hops) => Ok(hops),
+            None if source_node == destination => Ok(Vec::new()),
+            None => Err(WorkloadError::NoRoute { source_node, destination }),
+        };
+        let mut routes = Routes::default();
+        Ok(match self {
+            Self::Packets(list) => {
+                for (source, packet) in list.iter() {
+                    routes.push(hops(source, packet.destination)?, 0);
+                }
+                Self::Packets(list.with_routes(routes)?)
+            }
+            Self::Load(load) => Self::Load(load.with_book(Arc::clone(book))),
+            Self::Graph(graph) => {
+                let mut pairs = RouteOfPair::new();
+                for (source, destination) in graph.pairs() {
+                    pairs.insert((source, destination), routes.len());
+                    routes.push(hops(source, destination)?, 0);
+                }
+                Self::Graph(graph.with_routes(routes, pairs))
+            }
+        })
+    }
+}
+
+/// What can be wrong with a packet.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PacketError {
+    /// No flits, or too many.
+    #[error("its length is {0} flits; lengths are 1 to {max}", max = PacketList::MAX_LENGTH)]
+    Length(u32),
+    /// A node that does not exist.
+    #[error("destination {node} does not exist; nodes are 0 to {last}")]
+    Destination {
+        /// The node that was named.
+        node: NodeId,
+        /// Highest valid index.
+        last: NodeId,
+    },
+    /// A start time out of range.
+    #[error("it starts in cycle {0}; starts are up to {max}", max = PacketList::MAX_START)]
+    Start(u64),
+}
+
 /// What can be wrong with a workload.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum WorkloadError {
@@ -145,6 +237,24 @@ pub enum WorkloadError {
         given: usize,
         /// How many are needed.
         needed: usize,
+    },
+    /// A packet that cannot be.
+    #[error("packet {number} of node {source_node}: {what}")]
+    Packet {
+        /// Its source.
+        source_node: NodeId,
+        /// Its number in its source's order.
+        number: usize,
+        /// What is wrong with it.
+        what: PacketError,
+    },
+    /// A pair of nodes for which routing tables have no route.
+    #[error("the tables have no route from node {source_node} to node {destination}")]
+    NoRoute {
+        /// Source of a packet.
+        source_node: NodeId,
+        /// Its destination.
+        destination: NodeId,
     },
     /// A rate out of range.
     #[error("traffic.load is {0} flits/node/cycle; it must be above 0 and at most 1")]

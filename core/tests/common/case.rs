@@ -136,7 +136,7 @@ impl Case {
     pub fn workload(&self) -> Workload {
         match &self.traffic {
             Traffic::Packets { .. } => {
-                let list = PacketList::from_nodes(self.packets().into_iter());
+                let list = PacketList::from_nodes(self.packets()).expect("packets are valid");
                 Workload::Packets(match self.routes() {
                     None => list,
                     Some(given) => {

@@ -230,7 +230,9 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
             return None;
         }
         let (number, packet) = self.state.sources.take(node as u32, self.cycle)?;
-        let (route, first_channel) = self.state.sources.route(node as u32, number).unwrap_or((NONE, 0));
+        let State { sources, routes, .. } = &mut self.state;
+        let route = sources.route(node as u32, number, packet.destination, routes);
+        let (route, first_channel) = route.unwrap_or((NONE, 0));
         let wakes = &mut self.state.wakes;
         // Taking the last packet of a message may let others start.
         self.state.sources.refresh(&mut |node, start| wakes.push(Reverse((start, node))));

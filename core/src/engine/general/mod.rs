@@ -19,7 +19,7 @@ use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
-    traffic::{Sources, Workload},
+    traffic::{PacketSource, Sources, Workload},
 };
 use cycle::{Run, SliceRules};
 use layout::Layout;
@@ -154,21 +154,8 @@ impl General {
     /// Checks that the workload can run here; returns the length of its longest packet.
     fn check(&self, workload: &Workload) -> Result<u32, SimulationError> {
         let nodes = self.layout.nodes;
-        let longest = match workload {
-            Workload::Packets(list) => {
-                if list.nodes() != nodes {
-                    return Err(SimulationError::Nodes { given: list.nodes(), needed: nodes });
-                }
-                list.iter().map(|(_, packet)| packet.length).max().unwrap_or(1)
-            }
-            Workload::Load(load) => load.length(),
-            Workload::Graph(graph) => {
-                if let Some(&node) = graph.nodes().iter().find(|&&node| node as usize >= nodes) {
-                    return Err(SimulationError::Nodes { given: node as usize + 1, needed: nodes });
-                }
-                graph.longest_packet()
-            }
-        };
+        workload.check_nodes(nodes).map_err(|given| SimulationError::Nodes { given, needed: nodes })?;
+        let longest = workload.longest();
         let (buffer, flow_control) = (self.layout.buffer, self.network.router().flow_control);
         let packets_held = match flow_control {
             FlowControl::Wormhole => 0,

@@ -4,7 +4,7 @@ use crate::{
     engine::{Network, SimulationError},
     fabric::{Direction, Fabric, NodeId},
     routing::dimension_order,
-    traffic::{Destinations, MessageGraph, PacketList, Workload},
+    traffic::{Guide, PacketSource, Way, Workload},
 };
 
 /// Pairs listed in an error.
@@ -13,70 +13,52 @@ const LISTED: usize = 1000;
 /// Checks given routes, and on a fabric with failures also those of dimension order.
 pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), SimulationError> {
     let fabric = network.fabric();
-    let nodes = 0..fabric.shape().nodes() as NodeId;
-    match workload {
-        Workload::Packets(list) if list.routes().is_some() => check_routes(fabric, list),
-        Workload::Graph(graph) => check_graph(fabric, graph),
-        _ if fabric.is_healthy() => Ok(()),
-        Workload::Packets(list) => {
-            let mut pairs: Vec<_> = list.iter().map(|(from, packet)| (from, packet.destination)).collect();
-            pairs.sort_unstable();
-            pairs.dedup();
-            check_pairs(fabric, pairs.into_iter())
-        }
-        Workload::Load(load) => match load.destinations() {
-            Destinations::Fixed(to) => check_pairs(fabric, nodes.map(|node| (node, to[node as usize]))),
-            Destinations::Random { .. } => {
-                check_pairs(fabric, nodes.clone().flat_map(|from| nodes.clone().map(move |to| (from, to))))
-            }
-        },
+    let by_function_alone = workload.routes().is_none() && workload.book().is_none();
+    if by_function_alone && fabric.is_healthy() {
+        return Ok(());
     }
-}
-
-fn check_pairs(
-    fabric: &Fabric,
-    pairs: impl Iterator<Item = (NodeId, NodeId)>,
-) -> Result<(), SimulationError> {
-    let works = |from, to| {
-        let mut path = dimension_order::path(fabric, from, to);
-        let whole = path.all(|link| {
-            let (node, direction) = fabric.link_ends(link);
-            fabric.link_works(node, direction)
-        });
-        whole && fabric.node_works(from) && fabric.node_works(to)
-    };
-    let pairs: Vec<_> = pairs.filter(|&(from, to)| !works(from, to)).take(LISTED).collect();
-    match pairs.first() {
+    let mut unserved = Vec::new();
+    for way in workload.ways(fabric.shape().nodes()) {
+        let Way { from, to, number, guide } = way;
+        let served = match guide {
+            Guide::Function => fabric.is_healthy() || works(fabric, from, to),
+            Guide::Book => {
+                let covers = workload.book().is_some_and(|book| book.covers(from, to));
+                (from == to && fabric.node_works(from)) || covers
+            }
+            Guide::Route(index) => {
+                let given = workload.routes();
+                if !given.is_some_and(|routes| leads(fabric, from, to, routes.directions(index))) {
+                    return Err(SimulationError::Route { source_node: from, number, destination: to });
+                }
+                true
+            }
+        };
+        if !served {
+            unserved.push((from, to));
+            if unserved.len() == LISTED {
+                break;
+            }
+        }
+    }
+    match unserved.first() {
         None => Ok(()),
-        Some(&(source_node, destination)) => {
-            Err(SimulationError::Unreachable { source_node, destination, count: pairs.len(), pairs })
-        }
+        Some(&(source_node, destination)) => Err(SimulationError::Unreachable {
+            source_node,
+            destination,
+            count: unserved.len(),
+            pairs: unserved,
+        }),
     }
 }
 
-fn check_routes(fabric: &Fabric, list: &PacketList) -> Result<(), SimulationError> {
-    let Some(routes) = list.routes() else { return Ok(()) };
-    for node in 0..list.nodes() as NodeId {
-        for (packet, number) in list.of(node).iter().zip(0..) {
-            if !leads(fabric, node, packet.destination, routes.directions(list.index(node, number))) {
-                let destination = packet.destination;
-                return Err(SimulationError::Route { source_node: node, number, destination });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_graph(fabric: &Fabric, graph: &MessageGraph) -> Result<(), SimulationError> {
-    let mut unrouted = Vec::new();
-    for (from, to) in graph.pairs() {
-        match graph.routes().zip(graph.route_index(from, to)) {
-            None => unrouted.push((from, to)),
-            Some((routes, index)) if leads(fabric, from, to, routes.directions(index)) => {}
-            Some(_) => return Err(SimulationError::Route { source_node: from, number: 0, destination: to }),
-        }
-    }
-    if fabric.is_healthy() { Ok(()) } else { check_pairs(fabric, unrouted.into_iter()) }
+/// Whether dimension order leads from one node to another over working links.
+fn works(fabric: &Fabric, from: NodeId, to: NodeId) -> bool {
+    let whole = dimension_order::path(fabric, from, to).all(|link| {
+        let (node, direction) = fabric.link_ends(link);
+        fabric.link_works(node, direction)
+    });
+    whole && fabric.node_works(from) && fabric.node_works(to)
 }
 
 /// Whether directions lead from one node to another over working links.

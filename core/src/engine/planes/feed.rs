@@ -11,7 +11,7 @@ use super::{
 use crate::{
     fabric::{NodeId, Sign},
     routing::dimension_order,
-    traffic::{PacketList, Workload},
+    traffic::{PacketSource, Workload},
 };
 
 /// Slots of the wheel; later starts go round again.
@@ -84,7 +84,10 @@ pub struct Feed {
     delays: Vec<u64>,
     /// Per copy, added to every start once for each packet of the node before it.
     intervals: Vec<u64>,
-    /// Destination of a node's last packet, where lists repeat them; empty for loads.
+    /// Whether the packets are known in advance: delays and intervals apply to them, and most go where
+    /// the last one of their node went.
+    repeats: bool,
+    /// Destination of a node's last packet, where they repeat; else empty.
     destinations: Vec<NodeId>,
     taken: Vec<u32>,
     next_start: Vec<u64>,
@@ -107,6 +110,7 @@ impl Feed {
     pub fn new(workload: &Workload, tiling: &Tiling) -> Self {
         let (nodes, copies) = (tiling.nodes(), tiling.copies as usize);
         let all = nodes * copies;
+        let repeats = workload.count().is_some();
         let places: Vec<u32> =
             (0..all).map(|node| tiling.place(node / nodes, (node % nodes) as NodeId)).collect();
         Self {
@@ -117,10 +121,8 @@ impl Feed {
             places,
             delays: Vec::new(),
             intervals: vec![0; copies],
-            destinations: match workload {
-                Workload::Packets(_) => vec![NONE; all],
-                _ => Vec::new(),
-            },
+            destinations: if repeats { vec![NONE; all] } else { Vec::new() },
+            repeats,
             taken: vec![0; all],
             next_start: vec![0; all],
             wheel: vec![NONE; SLOTS],
@@ -240,15 +242,12 @@ impl Feed {
     #[inline(always)]
     fn start_after(&self, all: usize, from: u64) -> u64 {
         let (node, number) = ((all % self.nodes) as NodeId, self.taken[all]);
-        match &self.workload {
-            Workload::Packets(list) => {
-                let interval = self.intervals[all / self.nodes];
-                let delay = self.delays.get(all).copied().unwrap_or(0) + u64::from(number) * interval;
-                list.of(node).get(number as usize).map_or(u64::MAX, |packet| packet.start + delay)
-            }
-            Workload::Load(load) => load.start(node, number.into(), from).unwrap_or(u64::MAX),
-            Workload::Graph(_) => u64::MAX,
+        let Some(start) = self.workload.next_start(node, number.into(), from) else { return u64::MAX };
+        if !self.repeats {
+            return start;
         }
+        let interval = self.intervals[all / self.nodes];
+        start + self.delays.get(all).copied().unwrap_or(0) + u64::from(number) * interval
     }
 
     #[inline(always)]
@@ -256,11 +255,8 @@ impl Feed {
         let index = all as usize;
         let (copy, node) = (index / self.nodes, (index % self.nodes) as NodeId);
         let (number, start) = (self.taken[index], self.next_start[index]);
-        let destination = match &self.workload {
-            Workload::Packets(list) => list.of(node)[number as usize].destination,
-            Workload::Load(load) => load.destinations().of(node, number.into()),
-            Workload::Graph(_) => node,
-        };
+        let packet = self.workload.packet_at(node, number.into(), start);
+        let destination = packet.map_or(node, |packet| packet.destination);
         self.taken[index] = number + 1;
         self.next_start[index] = self.start_after(index, start + 1);
         self.loaded[copy] += 1;
@@ -304,11 +300,4 @@ impl Feed {
         };
         1 << output | minus(y) << 5 | u64::from(to_x) << 6 | u64::from(to_y) << (6 + self.x.bits())
     }
-}
-
-/// Packet length of a list, if it is the same for all packets; 1 without packets.
-pub fn uniform_length(list: &PacketList) -> Option<u32> {
-    let mut lengths = list.iter().map(|(_, packet)| packet.length);
-    let first = lengths.next().unwrap_or(1);
-    lengths.all(|length| length == first).then_some(first)
 }

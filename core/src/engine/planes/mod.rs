@@ -27,7 +27,7 @@ use crate::{
     fabric::{Direction, NodeId},
     probe::NoProbe,
     router::{ChannelScheme, FlowControl, RouterConfig},
-    traffic::Workload,
+    traffic::{PacketSource, Workload},
 };
 use machine::{AnyMachine, Machine, Plan};
 use thiserror::Error;
@@ -165,19 +165,20 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     if headers > MAX_HEADERS {
         return Err(Unsupported::Headers(headers));
     }
-    match workload {
-        Workload::Packets(list) if list.nodes() != shape.nodes() => Err(Unsupported::Nodes),
-        Workload::Packets(list) if list.routes().is_some() => Err(Unsupported::Routes),
-        _ => Ok(()),
+    if workload.check_nodes(shape.nodes()).is_err() {
+        return Err(Unsupported::Nodes);
     }
+    if workload.routes().is_some() || workload.book().is_some() {
+        return Err(Unsupported::Routes);
+    }
+    Ok(())
 }
 
 /// Flits of every packet.
 fn length(workload: &Workload) -> Result<u32, Unsupported> {
     match workload {
-        Workload::Packets(list) => feed::uniform_length(list).ok_or(Unsupported::Lengths),
-        Workload::Load(load) => Ok(load.length()),
         Workload::Graph(_) => Err(Unsupported::Graph),
+        _ => workload.uniform_length().ok_or(Unsupported::Lengths),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     probe::OutputChannel,
     router::{Arbitration, ChannelScheme, default_port_list},
     routing::dimension_order_walk,
-    traffic::{Collective, Destinations, PacketList, Workload},
+    traffic::{Collective, Destinations, PacketList, PacketSource, Workload},
 };
 
 /// Groups of genes that a search may vary; the others keep what the case gives.
@@ -108,10 +108,7 @@ impl<'a> Case<'a> {
 
     /// Packets of all nodes.
     pub(super) fn packets(&self) -> u64 {
-        match &self.workload {
-            Workload::Packets(list) => list.len() as u64,
-            _ => 0,
-        }
+        self.workload.count().unwrap_or(0)
     }
 
     pub(super) fn nodes(&self) -> usize {

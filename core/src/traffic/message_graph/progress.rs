@@ -30,8 +30,6 @@ pub struct GraphProgress {
     sends: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
     /// Per rank: the send under way and its flits not yet taken.
     current: Vec<Option<(u32, u64)>>,
-    /// Destination of the packet taken last, per rank.
-    last_destination: Vec<NodeId>,
     touched: Vec<NodeId>,
 }
 
@@ -56,7 +54,6 @@ impl GraphProgress {
             busy_until: vec![0; ranks],
             sends: vec![BinaryHeap::new(); ranks],
             current: vec![None; ranks],
-            last_destination: vec![0; ranks],
             touched: Vec::new(),
         };
         for rank in 0..ranks {
@@ -113,17 +110,11 @@ impl GraphProgress {
         let payload = flits.min(self.graph.packet_payload.into());
         self.current[rank] = (flits > payload).then_some((send, flits - payload));
         let destination = self.graph.nodes[to as usize];
-        self.last_destination[rank] = destination;
         if self.current[rank].is_none() {
             self.finish(send, cycle);
         }
         let start = self.ready[send as usize];
         Some(Packet { destination, length: payload as u32 + 1, start, slice: send })
-    }
-
-    /// Destination of the packet a node took last.
-    pub fn destination(&self, node: NodeId) -> Option<NodeId> {
-        self.last_destination.get(self.rank_of_node[node as usize] as usize).copied()
     }
 
     /// The tail of a packet of a send was ejected.
