@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from flitloom.commands import screen
 from flitloom.outputs import make_folder
-from flitloom.papers import Context, Report, find, identifiers, reproduce
+from flitloom.papers import Context, Report, find, identifiers, options, reproduce
 
 app = typer.Typer(
     help="Reproduce published tables and figures, ours beside theirs.\n\n"
@@ -60,6 +59,9 @@ def run(
     Example: flitloom papers run cup-stacking-2022/table-2 --json
     """
     find(identifier, column or ())
+    asked = {"quick": quick is True, "full": quick is False, "searches": searches is not None}
+    for option in [name for name in asked if asked[name] and name not in options(identifier)]:
+        screen.say(f"--{option} changes nothing in {identifier}")
     folder = out or (Path() if "/figure" in identifier else None)
     if out is not None:
         make_folder(out)
@@ -78,13 +80,16 @@ def run(
     if json_:
         screen.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
     else:
-        show(report)
+        show(report, "a quick run: " if quick and "quick" in options(identifier) else "")
     for file in report.files:
         screen.say(f"wrote {file}")
 
 
-def show(report: Report) -> None:
-    """Print a report as a table: ours, and in parentheses the published value where it differs."""
+def show(report: Report, before: str = "") -> None:
+    """Print a report as a table: ours, and in parentheses the published value where it differs.
+
+    The verdict is one line, with words `before` it.
+    """
     rows = list(dict.fromkeys(cell.row for cell in report.cells))
     columns = list(dict.fromkeys(cell.column for cell in report.cells))
     by_place = {(cell.row, cell.column): cell for cell in report.cells}
@@ -98,7 +103,7 @@ def show(report: Report) -> None:
             cell = by_place.get((row, column))
             if cell is None:
                 texts.append("")
-            elif cell.status in ("not reproduced", "not reached", "beaten"):
+            elif cell.status in ("not reproduced", "not reached", "beaten", "does not hold"):
                 texts.append(f"{text(cell.ours)} ({text(cell.paper)})")
             else:
                 texts.append(text(cell.ours))
@@ -109,19 +114,8 @@ def show(report: Report) -> None:
     with console.capture() as drawn:
         console.print(table)
     screen.echo(drawn.get().rstrip("\n"))
-    published = [cell for cell in report.cells if cell.paper is not None]
-    if published:
-        counts = Counter(cell.status for cell in published)
-        if counts["reproduced"] + counts["not reproduced"]:
-            screen.echo(
-                f"{counts['reproduced']} of {counts['reproduced'] + counts['not reproduced']} "
-                "published values reproduced, others in parentheses."
-            )
-        if searched := counts["reached"] + counts["beaten"] + counts["not reached"]:
-            screen.echo(
-                f"{counts['reached'] + counts['beaten']} of {searched} published values reached, "
-                f"{counts['beaten']} of them beaten; published values in parentheses where different."
-            )
+    if report.verdict:
+        screen.echo(before + report.verdict)
     for remark in report.remarks:
         screen.echo(f"Note: {remark}")
     screen.echo(f"Source: {report.source}")

@@ -20,7 +20,7 @@ from types import ModuleType
 from flitloom.errors import SpecError
 from flitloom.papers.report import SOURCES, Cell, Context, Report
 
-__all__ = ["SOURCES", "Cell", "Context", "Report", "find", "identifiers", "reproduce"]
+__all__ = ["SOURCES", "Cell", "Context", "Report", "find", "identifiers", "options", "reproduce"]
 
 #: Modules of this package that reproduce something, in the order they are listed to the user.
 MODULES = [
@@ -68,6 +68,15 @@ def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
                     raise SpecError(f"columns: {column!r} is unknown; {hint}")
             return module
     raise SpecError(f"papers: there is no {identifier!r}; there are {', '.join(identifiers())}")
+
+
+def options(identifier: str) -> tuple[str, ...]:
+    """Which of the options ``quick``, ``full`` and ``searches`` change what a reproduction computes.
+
+    >>> options("cup-stacking-extended-2023/figure-4")
+    ('quick',)
+    """
+    return tuple(getattr(find(identifier), "OPTIONS", ()))
 
 
 def reproduce(identifier: str, context: Context | None = None) -> Report:

@@ -12,6 +12,8 @@ from flitloom.papers.report import Cell, Context, Report
 
 IDENTIFIER = "angara-routing-2021/figure-6"
 TITLE = "Bandwidth of communication patterns relative to BFS tables on the Desmos cluster"
+#: Options that change what is computed.
+OPTIONS = ("full",)
 
 #: Bytes of a message, and of a flit (Sections 2 and 5.2); the quick run shortens messages.
 MESSAGE, QUICK_MESSAGE, FLIT = 1 << 20, 1 << 14, 16
@@ -103,6 +105,8 @@ def _files(context: Context, cells: list[Cell]) -> list[Path]:
                 ]
                 axes.plot(*zip(*points, strict=True), "o-", label=method)
             axes.axhline(1, color="0.6", linestyle=":")
-            axes.set(title=pattern, xlabel="nodes", ylabel="bandwidth / BFS", xscale="log")
+            axes.set(title=pattern, xlabel="nodes", ylabel="bandwidth / BFS")
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(list(SYSTEMS), [str(nodes) for nodes in SYSTEMS])
             axes.legend(fontsize=7)
     return [file]

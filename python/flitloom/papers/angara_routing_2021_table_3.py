@@ -10,6 +10,8 @@ from flitloom.papers.report import Cell, Context, Report
 
 IDENTIFIER = "angara-routing-2021/table-3"
 TITLE = "Time of NPB kernels (class C, 32 nodes) relative to BFS tables, as communication skeletons"
+#: Options that change what is computed.
+OPTIONS = ("full",)
 
 SIZES = (4, 2, 2, 2)
 NODES = 32

@@ -11,6 +11,8 @@ from flitloom.papers.report import Cell, Context, Report
 
 IDENTIFIER = "cup-stacking-2022/table-2-ga"
 TITLE = "Height, effective thickness and stacked durations of slices shaped by genetic search"
+#: Options that change what is computed.
+OPTIONS = ("quick", "full", "searches")
 
 #: Pattern to t_d, T_e, and durations of two and of four slices.
 PUBLISHED = {

@@ -13,6 +13,8 @@ from flitloom.plots.genetic import plot_generations
 
 IDENTIFIER = "cup-stacking-extended-2023/figure-4"
 TITLE = "Best and average durations over the generations of single genetic searches (16x16, brev, two slices)"
+#: Options that change what is computed.
+OPTIONS = ("quick",)
 
 #: Name, as in the figure, to its restarts and the number of its seed.
 RUNS = {"w0": ("watchdog", 2), "w1": ("watchdog", 3), "l0": ("lifetime", 0), "l1": ("lifetime", 1)}

@@ -14,6 +14,8 @@ from flitloom.plots.genetic import plot_variation
 
 IDENTIFIER = "cup-stacking-extended-2023/figure-5"
 TITLE = "Best against average durations of five searches per combination of parameters (16x16, two slices)"
+#: Options that change what is computed.
+OPTIONS = ("quick", "full", "searches")
 
 #: A sample of the papers' combinations.
 SAMPLE = {

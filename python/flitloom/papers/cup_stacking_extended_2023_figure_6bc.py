@@ -10,6 +10,8 @@ from flitloom.plots.link_time import compare_link_time
 
 IDENTIFIER = "cup-stacking-extended-2023/figure-6bc"
 TITLE = "What the links do over time in shaped slices: bit-complement on 16x16, four 8-flit slices"
+#: Options that change what is computed.
+OPTIONS = ("quick",)
 
 #: Column, genes that vary, and the published duration (cup-stacking-2022, Table 2; none for (c)).
 PANELS = {

@@ -8,6 +8,8 @@ from flitloom.papers.report import Context, Report
 
 IDENTIFIER = "cup-stacking-extended-2023/table-3"
 TITLE = "Shortest durations with timing adjustment, two 8-flit slices, by channel-selection scheme"
+#: Options that change what is computed.
+OPTIONS = ("quick", "full", "searches")
 
 PUBLISHED = {
     "bcmp": (90, 94, 90, 93, 97, 88, 93, 92, 87, 86),

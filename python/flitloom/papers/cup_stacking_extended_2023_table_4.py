@@ -10,6 +10,8 @@ from flitloom.papers.report import Context, Report
 
 IDENTIFIER = "cup-stacking-extended-2023/table-4"
 TITLE = "Shortest durations by method, two 8-flit slices"
+#: Options that change what is computed.
+OPTIONS = ("quick", "full", "searches")
 
 #: Columns from the fifth on; those before it are other tables.
 PUBLISHED = {

@@ -10,6 +10,8 @@ from flitloom.papers.report import Context, Report
 
 IDENTIFIER = "cup-stacking-extended-2023/table-6"
 TITLE = "Shortest durations by additional item, two 8-flit slices"
+#: Options that change what is computed.
+OPTIONS = ("quick", "full", "searches")
 
 PUBLISHED = {
     "bcmp": (85, 85, 85, 85, 86, 85, 84, 84, 94, 86),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ Value = int | float | bool | str | None
 
 @dataclass(frozen=True)
 class Cell:
-    """One published value and ours.
+    """One published value, or a statement that is true or not, and ours.
 
     Attributes
     ----------
@@ -54,10 +55,12 @@ class Cell:
         """How they compare.
 
         ``reproduced``, ``not reproduced`` or ``no published value``; of a search ``reached``, ``beaten``
-        or ``not reached``.
+        or ``not reached``; of a statement, which is no value, ``holds`` or ``does not hold``.
         """
         if self.paper is None:
             return "no published value"
+        if isinstance(self.paper, bool):
+            return "holds" if self.paper == self.ours else "does not hold"
         if self.at_most and isinstance(self.paper, int) and isinstance(self.ours, int):
             if self.ours == self.paper:
                 return "reached"
@@ -96,6 +99,31 @@ class Report:
     cells: list[Cell]
     remarks: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: how many published values are reproduced or reached, and how many statements hold.
+
+        Examples
+        --------
+        >>> cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("a", "grows", True, True)]
+        >>> Report("paper/table-1", "", cells).verdict
+        '1 of 2 published values reproduced, 1 of 1 published statements hold; others in parentheses.'
+        """
+        counts = Counter(cell.status for cell in self.cells)
+        parts = []
+        if values := counts["reproduced"] + counts["not reproduced"]:
+            parts.append(f"{counts['reproduced']} of {values} published values reproduced")
+        reached = counts["reached"] + counts["beaten"]
+        if searched := reached + counts["not reached"]:
+            beaten = f" ({counts['beaten']} beaten)" if counts["beaten"] else ""
+            parts.append(f"{reached} of {searched} published values reached{beaten}")
+        if statements := counts["holds"] + counts["does not hold"]:
+            parts.append(f"{counts['holds']} of {statements} published statements hold")
+        if not parts:
+            return ""
+        different = counts.keys() & {"not reproduced", "not reached", "beaten", "does not hold"}
+        return ", ".join(parts) + ("; others in parentheses." if different else ".")
 
     @property
     def source(self) -> str:
