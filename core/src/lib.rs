@@ -1,7 +1,7 @@
 //! Exact simulation, scheduling and routing on torus and mesh interconnection networks.
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
-//! [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
+//! [`save`] (how state is written down), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
 //! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
 //! network in motion) and [`schedule`] (when to send).
 
@@ -12,6 +12,7 @@ pub mod fabric;
 pub mod probe;
 pub mod router;
 pub mod routing;
+pub mod save;
 pub mod schedule;
 pub mod tables;
 pub mod traffic;

@@ -7,8 +7,10 @@ mod reference;
 
 use common::{Case, CaseSpace, Recorder, cases};
 use flitloom_core::{
-    engine::{EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general},
-    probe::{LinkOccupation, Probe},
+    engine::{
+        EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general, planes::InstructionSet,
+    },
+    probe::{LinkOccupation, LinkTime, PacketRecords, Probe},
     router::FlowControl,
 };
 use proptest::{prelude::*, strategy::ValueTree};
@@ -82,6 +84,39 @@ proptest! {
     }
 
     #[test]
+    fn what_is_saved_is_taken_up(
+        case in prop_oneof![CaseSpace::default().packet_lists(), CaseSpace::default().loads()],
+        steps in proptest::collection::vec(1_u64..40, 1..6),
+    ) {
+        let links = case.shape.nodes() * case.shape.directions();
+        let probe = || (PacketRecords::default(), LinkTime::new(links));
+        let mut expected = probe();
+        let result = whole(&case, &mut expected);
+        let begin = || Simulation::observed(&case.network(), &case.workload(), &rules(&case), probe());
+        let Ok(mut held) = begin() else { return Ok(()) };
+        let mut cycle = 0;
+        let mut failed = None;
+        for step in steps {
+            let mut restored = begin().unwrap();
+            restored.restore(held.save()).unwrap();
+            held = restored;
+            cycle += step;
+            failed = held.run(&Options { stop_at: Some(cycle), ..rules(&case) }).err();
+            if failed.is_some() || held.is_finished() {
+                break;
+            }
+        }
+        let ended = match failed {
+            Some(error) => Err(error),
+            None => held.run(&rules(&case)).and_then(|()| held.totals()),
+        };
+        prop_assert_eq!(ended, result);
+        let (packets, time) = held.probe();
+        prop_assert_eq!(packets.clone().into_sorted(), expected.0.into_sorted());
+        prop_assert_eq!(time, &expected.1);
+    }
+
+    #[test]
     fn both_engines_show_the_same_state(
         case in prop_oneof![flat().packet_lists(), flat().loads()],
         stop in 1_u64..80,
@@ -101,6 +136,46 @@ proptest! {
         whole(&case, &mut links).unwrap();
         prop_assert_eq!(seen[0].4.as_ref(), Some(&links));
         prop_assert!(seen[0].3.iter().all(|&flits| flits == 0));
+    }
+}
+
+/// A saved state of the planes is taken up with vectors of any width, and damage is refused.
+#[test]
+fn saved_planes_do_not_depend_on_vectors() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for links in [false, true] {
+        let case = flat().loads().new_tree(&mut runner).unwrap().current();
+        let (network, workload) = (case.network(), case.workload());
+        let setup = |set| Setup {
+            engine: Some(EngineKind::Planes),
+            set: Some(set),
+            links,
+            latencies: links,
+            ..Setup::default()
+        };
+        let sets = || InstructionSet::ALL.into_iter().filter(|set| set.is_available());
+        let begin = |set| Simulation::new(&network, &workload, &setup(set)).unwrap();
+        let saved: Vec<_> = sets()
+            .map(|set| {
+                let mut held = begin(set);
+                held.run(&Options { stop_at: Some(30), ..Options::default() }).unwrap();
+                held.save()
+            })
+            .collect();
+        let mut whole = begin(InstructionSet::Word);
+        whole.run(&Options::default()).unwrap();
+        for set in sets() {
+            for bytes in &saved {
+                assert_eq!(bytes, &saved[0]);
+                let mut held = begin(set);
+                held.restore(bytes.clone()).unwrap();
+                assert_eq!(held.now(), 30);
+                held.run(&Options::default()).unwrap();
+                assert_eq!((held.totals(), held.links()), (whole.totals(), whole.links()));
+            }
+            assert!(begin(set).restore(saved[0][1..].to_vec()).is_err());
+            assert!(begin(set).restore(saved[0][..saved[0].len() - 1].to_vec()).is_err());
+        }
     }
 }
 

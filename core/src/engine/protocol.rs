@@ -4,7 +4,10 @@
 //! engines say what these are, [`drive`] says when.
 
 use super::{Options, Outcome, SimulationError};
-use crate::probe::{LinkOccupation, Probe};
+use crate::{
+    probe::{LinkOccupation, Probe},
+    save::{Archive, SaveError},
+};
 use std::sync::atomic::Ordering;
 
 /// Cycles between two looks for local deadlocks.
@@ -88,6 +91,11 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
     fn occupancy(&self) -> Vec<u16>;
     /// The same once more.
     fn copy(&self) -> Box<dyn Engine<P>>;
+    /// The state as fields, to be saved or restored.
+    ///
+    /// # Errors
+    /// What is restored is not of this simulation.
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError>;
 }
 
 /// Where a run is.
@@ -102,6 +110,14 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// The clock as fields.
+    pub fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { cycle, next_check, finished } = self;
+        archive.number("cycle", cycle)?;
+        archive.number("next check", next_check)?;
+        archive.flag("finished", finished)
+    }
+
     /// A run that was to stop at a cycle has run until then, whatever there was to do.
     pub fn stopped(self, options: &Options) -> Self {
         match options.stop_at {

@@ -4,7 +4,8 @@ use super::{
     protocol::{Clock, Engine, Rest, drive},
 };
 use crate::{
-    probe::{LinkOccupation, NoProbe, Probe},
+    probe::{LinkOccupation, NoProbe, Probe, SavedProbe},
+    save::{Archive, SaveError},
     traffic::Workload,
 };
 
@@ -35,6 +36,8 @@ impl EngineKind {
 pub struct Setup<'a> {
     /// The engine; without one the fastest that covers the case.
     pub engine: Option<EngineKind>,
+    /// The vectors of the planes; without any the best ones.
+    pub set: Option<InstructionSet>,
     /// Whether first and last cycle and flits of every link are kept.
     pub links: bool,
     /// Whether [`Outcome::latency_sum`] is exact in any cycle; otherwise only when everything is
@@ -89,7 +92,7 @@ impl Simulation {
         };
         let on_planes = if wants_planes && setup.options.plain_rules() {
             let wanted = planes::Settings {
-                set: Some(InstructionSet::best(network, 1)),
+                set: setup.set,
                 occupation: setup.links,
                 latencies: setup.latencies || setup.options.stop_at.is_some(),
                 ..planes::Settings::default()
@@ -201,6 +204,68 @@ impl<P: Probe> Simulation<P> {
         self.engine.totals(&self.clock.stopped(options))
     }
 
+    /// The state in bytes, from which [`restore`](Self::restore) takes it up again. What the run
+    /// was made of (network, workload, setup) is not in it.
+    pub fn save(&mut self) -> Vec<u8>
+    where
+        P: SavedProbe,
+    {
+        let mut archive = Archive::writing();
+        // Nothing can go wrong while writing.
+        let written = self.fields(&mut archive);
+        debug_assert_eq!(written, Ok(()));
+        archive.into_bytes()
+    }
+
+    /// Takes a saved state up in a simulation at its beginning that was made of the same things; on
+    /// an error it must not be used any more.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::{Network, Options, Setup, Simulation},
+    ///     fabric::{Fabric, Shape},
+    ///     router::RouterConfig,
+    ///     traffic::{OpenLoad, Pattern, Workload},
+    /// };
+    /// let shape = Shape::torus(&[8, 8])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let load = Workload::Load(OpenLoad::new(random, 0.3, 8, 500, 1)?);
+    /// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+    /// let mut first = Simulation::new(&network, &load, &Setup::default())?;
+    /// first.run(&Options { stop_at: Some(300), ..Options::default() })?;
+    /// let mut second = Simulation::new(&network, &load, &Setup::default())?;
+    /// second.restore(first.save())?;
+    /// first.run(&Options::default())?;
+    /// second.run(&Options::default())?;
+    /// assert_eq!(first.totals(), second.totals());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The bytes are not those of such a simulation.
+    pub fn restore(&mut self, bytes: Vec<u8>) -> Result<(), SaveError>
+    where
+        P: SavedProbe,
+    {
+        let mut archive = Archive::reading(bytes);
+        self.fields(&mut archive)?;
+        archive.end()
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError>
+    where
+        P: SavedProbe,
+    {
+        let mut kind = self.kind as u8;
+        archive.number("engine", &mut kind)?;
+        if kind != self.kind as u8 {
+            return Err(SaveError::Value { field: "engine", value: kind.into() });
+        }
+        self.clock.fields(archive)?;
+        self.engine.fields(archive)?;
+        self.probe.fields(archive)
+    }
+
     /// First and last cycle and flits of every link, if they are kept.
     pub fn links(&self) -> Option<LinkOccupation> {
         self.engine.links()
@@ -271,5 +336,10 @@ impl Engine<NoProbe> for Counting {
 
     fn copy(&self) -> Box<dyn Engine<NoProbe>> {
         Box::new(Self { engine: self.engine.copy(), links: self.links.clone() })
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.engine.fields(archive)?;
+        self.links.fields(archive)
     }
 }

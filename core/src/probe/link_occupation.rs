@@ -1,5 +1,8 @@
-use super::{Flit, Probe};
-use crate::fabric::LinkId;
+use super::{Flit, Probe, SavedProbe};
+use crate::{
+    fabric::LinkId,
+    save::{Archive, SaveError},
+};
 
 /// First and last cycle in which flits cross each link, and how many do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +30,15 @@ impl LinkOccupation {
     /// Effective thickness `T_e`: the largest occupation of any link.
     pub fn effective_thickness(&self) -> u64 {
         (0..self.flits.len()).map(|link| self.occupation(link)).max().unwrap_or(0)
+    }
+}
+
+impl SavedProbe for LinkOccupation {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { first, last, flits } = self;
+        archive.slice("first cycles of links", first)?;
+        archive.slice("last cycles of links", last)?;
+        archive.slice("flits of links", flits)
     }
 }
 

@@ -1,5 +1,8 @@
-use super::{Flit, Probe};
-use crate::fabric::LinkId;
+use super::{Flit, Probe, SavedProbe};
+use crate::{
+    fabric::LinkId,
+    save::{Archive, SaveError},
+};
 
 /// A link that carries nothing and has nothing to carry.
 pub const IDLE: u8 = 0;
@@ -37,6 +40,19 @@ impl LinkTime {
             self.cells.resize(row + self.links, IDLE);
         }
         self.cells[row + link as usize] = value;
+    }
+}
+
+impl SavedProbe for LinkTime {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { links, cells } = self;
+        archive.list("cells of links", cells)?;
+        let left = if *links == 0 { cells.len() } else { cells.len() % *links };
+        if left > 0 {
+            Err(SaveError::Value { field: "cells of links", value: cells.len() as u64 })
+        } else {
+            Ok(())
+        }
     }
 }
 

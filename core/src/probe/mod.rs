@@ -11,7 +11,10 @@ pub use link_occupation::LinkOccupation;
 pub use link_time::{BLOCKED, IDLE, LinkTime};
 pub use packet_record::{PacketRecord, PacketRecords};
 
-use crate::fabric::{LinkId, NodeId};
+use crate::{
+    fabric::{LinkId, NodeId},
+    save::{Archive, SaveError},
+};
 
 /// A flit as a probe sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +85,34 @@ pub trait Probe {
     /// A flit leaves the network at `node`.
     fn flit_ejected(&mut self, cycle: u64, node: NodeId, flit: Flit) {
         let _ = (cycle, node, flit);
+    }
+}
+
+/// A probe whose record is saved with the simulation.
+pub trait SavedProbe: Probe {
+    /// The record as fields.
+    ///
+    /// # Errors
+    /// What is restored does not fit.
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError>;
+}
+
+impl SavedProbe for NoProbe {
+    fn fields(&mut self, _archive: &mut Archive) -> Result<(), SaveError> {
+        Ok(())
+    }
+}
+
+impl<A: SavedProbe, B: SavedProbe> SavedProbe for (A, B) {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.0.fields(archive)?;
+        self.1.fields(archive)
+    }
+}
+
+impl<P: SavedProbe> SavedProbe for Option<P> {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.as_mut().map_or(Ok(()), |probe| probe.fields(archive))
     }
 }
 

@@ -1,5 +1,8 @@
-use super::{Flit, Probe};
-use crate::fabric::{LinkId, NodeId};
+use super::{Flit, Probe, SavedProbe};
+use crate::{
+    fabric::{LinkId, NodeId},
+    save::{Archive, SaveError},
+};
 use std::collections::HashMap;
 
 /// What happened to one packet.
@@ -38,6 +41,40 @@ impl PacketRecords {
     pub fn into_sorted(mut self) -> Vec<PacketRecord> {
         self.done.sort_unstable_by_key(|record| (record.source, record.number));
         self.done
+    }
+}
+
+fn columns(records: &mut Vec<PacketRecord>, archive: &mut Archive) -> Result<(), SaveError> {
+    let empty = PacketRecord {
+        source: 0,
+        destination: 0,
+        number: 0,
+        slice: 0,
+        generated: 0,
+        injected: 0,
+        head_arrival: 0,
+        tail_arrival: 0,
+        hops: 0,
+    };
+    archive.column("record sources", records, &empty, |record| &mut record.source)?;
+    archive.column("record destinations", records, &empty, |record| &mut record.destination)?;
+    archive.column("record numbers", records, &empty, |record| &mut record.number)?;
+    archive.column("record slices", records, &empty, |record| &mut record.slice)?;
+    archive.column("record generations", records, &empty, |record| &mut record.generated)?;
+    archive.column("record injections", records, &empty, |record| &mut record.injected)?;
+    archive.column("record heads", records, &empty, |record| &mut record.head_arrival)?;
+    archive.column("record tails", records, &empty, |record| &mut record.tail_arrival)?;
+    archive.column("record hops", records, &empty, |record| &mut record.hops)
+}
+
+impl SavedProbe for PacketRecords {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        columns(&mut self.done, archive)?;
+        let mut open: Vec<PacketRecord> = self.open.values().copied().collect();
+        open.sort_unstable_by_key(|record| (record.source, record.number));
+        columns(&mut open, archive)?;
+        self.open = open.into_iter().map(|record| ((record.source, record.number), record)).collect();
+        Ok(())
     }
 }
 

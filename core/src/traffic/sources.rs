@@ -1,5 +1,8 @@
 use super::{GraphError, GraphProgress, Packet, PacketSource, Routes, Workload};
-use crate::fabric::NodeId;
+use crate::{
+    fabric::NodeId,
+    save::{Archive, SaveError},
+};
 use std::{collections::HashMap, sync::Arc};
 
 /// Hands out the packets of a workload, node by node in their order, without storing those of a
@@ -82,6 +85,32 @@ impl Sources {
     pub fn routes(&self) -> Option<Arc<Routes>> {
         let of_book = || self.workload.book().map(|_| Arc::default());
         PacketSource::routes(&self.workload).cloned().or_else(of_book)
+    }
+
+    /// What has been handed out, as fields; `routes` as in [`route`](Self::route).
+    pub(crate) fn fields(
+        &mut self,
+        routes: &mut Option<Arc<Routes>>,
+        archive: &mut Archive,
+    ) -> Result<(), SaveError> {
+        archive.slice("packets taken", &mut self.taken)?;
+        archive.slice("next starts", &mut self.next_start)?;
+        let mut looked_up: Vec<_> = self.looked_up.iter().map(|(&ends, &index)| (index, ends)).collect();
+        looked_up.sort_unstable();
+        let mut ends: Vec<_> = looked_up.into_iter().map(|(_, ends)| ends).collect();
+        archive.column("sources of routes", &mut ends, &(0, 0), |ends| &mut ends.0)?;
+        archive.column("ends of routes", &mut ends, &(0, 0), |ends| &mut ends.1)?;
+        if archive.is_reading() {
+            let nodes = self.taken.len() as u64;
+            let named = ends.iter().map(|ends| u64::from(ends.0.max(ends.1)));
+            if let Some(value) = named.max().filter(|&node| node >= nodes) {
+                return Err(SaveError::Value { field: "ends of routes", value });
+            }
+            for (source, destination) in ends {
+                self.route(source, 0, destination, routes);
+            }
+        }
+        self.graph.as_mut().map_or(Ok(()), |graph| graph.fields(archive))
     }
 
     /// Whether deliveries must be told, since packets may wait for them.

@@ -18,7 +18,7 @@ pub(super) struct Queue {
     pub upstream: u32,
     /// Flits in the queue, and from bit 16 flits in it or on their way to it. One word, since
     /// both change at once and partial stores would stall the next load.
-    counts: u32,
+    pub counts: u32,
     /// Place of the front flit in the ring.
     pub head: u16,
     /// Whether it owns its target.
@@ -62,7 +62,7 @@ pub(super) struct Output {
     /// Queue behind its link, or [`EJECTION`] and the node.
     pub behind: u32,
     /// Places in its port list of the input ports that request it.
-    requests: u16,
+    pub requests: u16,
     /// Where the evaluation of its port list begins.
     pub rotation: u8,
 }
@@ -74,7 +74,7 @@ const EMPTY_QUEUE: Queue = Queue { target: NONE, upstream: NONE, counts: 0, head
 pub(super) struct Channels {
     pub queues: Vec<Queue>,
     /// A power of two of places per queue, at least `buffer`.
-    rings: Vec<BufferedFlit>,
+    pub rings: Vec<BufferedFlit>,
     pub outputs: Vec<Output>,
     /// Per output channel two bits, 64 channels to a word; behind the ports follow the marks of
     /// processor queues.

@@ -12,6 +12,7 @@ use crate::{
     },
     fabric::Direction,
     probe::{Flit, Probe},
+    save::{Archive, SaveError},
     traffic::{Routes, Sources, WorkloadError},
 };
 use std::{cmp::Reverse, sync::Arc};
@@ -148,6 +149,11 @@ impl<P: Probe, const SHIFT: u32, const BASIC: bool> Engine<P> for Run<SHIFT, BAS
 
     fn copy(&self) -> Box<dyn Engine<P>> {
         Box::new(self.clone())
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.outcome.fields(archive)?;
+        self.state.fields(&self.layout, archive)
     }
 }
 

@@ -9,6 +9,7 @@ mod deadlock;
 mod layout;
 mod observe;
 mod reach;
+mod saving;
 mod state;
 
 use super::{

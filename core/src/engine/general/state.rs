@@ -72,7 +72,7 @@ pub(super) struct State {
     /// Scratch: nodes that receive the end of a packet in this cycle.
     pub receivers: Vec<NodeId>,
     /// Packets received per node, if nodes wait for them; empty before the first.
-    received: Vec<u64>,
+    pub received: Vec<u64>,
 }
 
 impl State {

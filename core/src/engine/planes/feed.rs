@@ -11,6 +11,7 @@ use super::{
 use crate::{
     fabric::{NodeId, Sign},
     routing::dimension_order,
+    save::{Archive, SaveError},
     traffic::{PacketSource, Workload},
 };
 
@@ -155,6 +156,54 @@ impl Feed {
                 self.wait(node as u32);
             }
         }
+    }
+
+    /// The state as fields; `ready` are the nodes that have a packet at their router.
+    pub fn archive(&mut self, archive: &mut Archive, ready: &[bool]) -> Result<(), SaveError> {
+        archive.slice("packets taken", &mut self.taken)?;
+        archive.slice("next starts", &mut self.next_start)?;
+        archive.slice("packets loaded", &mut self.loaded)?;
+        archive.slice("sum of starts", &mut self.start_sum)?;
+        let nobody = Loaded { source: 0, destination: 0, start: 0 };
+        archive.column("log of sources", &mut self.log, &nobody, |loaded| &mut loaded.source)?;
+        archive.column("log of destinations", &mut self.log, &nobody, |loaded| &mut loaded.destination)?;
+        archive.column("log of starts", &mut self.log, &nobody, |loaded| &mut loaded.start)?;
+        if !archive.is_reading() {
+            return Ok(());
+        }
+        self.check_restored()?;
+        self.forget_destinations();
+        self.wheel.fill(NONE);
+        self.waiting = 0;
+        for (node, _) in ready.iter().enumerate().filter(|&(_, &ready)| !ready) {
+            if self.next_start[node] != u64::MAX {
+                self.wait(node as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing restored may lead outside the workload.
+    fn check_restored(&self) -> Result<(), SaveError> {
+        let nodes = self.nodes as u32;
+        let logged = self.log.iter().find(|loaded| loaded.source >= nodes || loaded.destination >= nodes);
+        if let Some(loaded) = logged {
+            return Err(SaveError::Value {
+                field: "log",
+                value: loaded.source.max(loaded.destination).into(),
+            });
+        }
+        if !self.repeats {
+            return Ok(());
+        }
+        for (node, (&taken, &start)) in self.taken.iter().zip(&self.next_start).enumerate() {
+            let beyond =
+                taken > 0 && self.workload.packet_at(node as NodeId, u64::from(taken) - 1, start).is_none();
+            if beyond || start != self.start_after(node, 0) {
+                return Err(SaveError::Value { field: "packets taken", value: taken.into() });
+            }
+        }
+        Ok(())
     }
 
     /// The planes of the packets were made anew.

@@ -21,6 +21,7 @@ use crate::{
     fabric::NodeId,
     probe::{LinkOccupation, NoProbe},
     router::{Arbitration, ChannelScheme},
+    save::{Archive, SaveError},
     traffic::Workload,
 };
 
@@ -45,32 +46,32 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) y_rows: Vec<YRow<V>>,
     pub(super) more_x: Vec<[V; X_QUEUES]>,
     pub(super) more_y: Vec<[V; Y_QUEUES]>,
-    used: Vec<[V; LINK_QUEUES]>,
+    pub(super) used: Vec<[V; LINK_QUEUES]>,
     pub(super) packets: Vec<Packet<V>>,
     links: Vec<Links<V>>,
     pub(super) x_links: Vec<LinkRow<V>>,
     pub(super) y_links: Vec<LinkRow<V>>,
-    full: Vec<Full<V>>,
+    pub(super) full: Vec<Full<V>>,
     events: Vec<Events<V>>,
     pub(super) feed: Feed,
-    occupation: Option<Occupation<V>>,
+    pub(super) occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
     fingerprints: bool,
     latencies: bool,
-    tags: Tags,
+    pub(super) tags: Tags,
     /// Entries of the log at which it is cut down.
     pub(super) log_limit: usize,
     /// The cycle after the stop that is known in advance.
-    stop: u64,
-    outcomes: Vec<Outcome>,
+    pub(super) stop: u64,
+    pub(super) outcomes: Vec<Outcome>,
     totals: Vec<Outcome>,
     /// Packets delivered in all copies.
-    delivered: u64,
+    pub(super) delivered: u64,
     /// Routers that eject a flit in the cycle under way.
     ejected: V,
     network: Network,
     /// Sum of the cycles of all deliveries per copy, modulo 2^64.
-    delivery_sum: Vec<u64>,
+    pub(super) delivery_sum: Vec<u64>,
 }
 
 /// What a machine needs to know.
@@ -545,11 +546,11 @@ impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, V, K,
 
 /// When tags come into use.
 #[derive(Clone, Copy)]
-struct Tags {
+pub(super) struct Tags {
     /// At this cycle, or later by an estimate.
-    from: u64,
+    pub from: u64,
     /// The time a packet alone needs at most, where an estimate is to be made.
-    estimate: Option<u64>,
+    pub estimate: Option<u64>,
 }
 
 impl Tags {
@@ -693,6 +694,10 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
 
     fn copy(&self) -> Box<dyn Engine<NoProbe>> {
         Box::new(self.clone())
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.archive(archive)
     }
 }
 

@@ -16,6 +16,7 @@ mod genes;
 mod lanes;
 mod machine;
 mod occupation;
+mod saving;
 mod tags;
 mod vector;
 

@@ -1,6 +1,7 @@
 //! First and last cycle in which flits cross each link, and how many do, as planes of the bits.
 
 use super::{tags::value, vector::Vector};
+use crate::save::{Archive, SaveError};
 
 /// Use of the four links of every router.
 #[derive(Clone)]
@@ -68,6 +69,32 @@ impl<V: Vector> Occupation<V> {
                         *plane = *plane | begins;
                     }
                 }
+            }
+        }
+    }
+
+    /// The numbers of planes as fields; restored, planes are made.
+    pub fn archive_bits(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let stride = 4 * self.blocks;
+        for (field, planes) in [("bits of cycles", &mut self.last), ("bits of flits", &mut self.flits)] {
+            let mut bits = (planes.len() / stride) as u8;
+            archive.number(field, &mut bits)?;
+            if bits > 64 {
+                return Err(SaveError::Value { field, value: bits.into() });
+            }
+            planes.resize(usize::from(bits) * stride, V::zero());
+        }
+        self.first.resize(self.last.len(), V::zero());
+        Ok(())
+    }
+
+    /// All planes of one block.
+    pub fn planes(&mut self, block: usize, visit: &mut impl FnMut(&mut V)) {
+        let stride = 4 * self.blocks;
+        let Self { blocks: _, used, first, last, flits } = self;
+        for planes in [used, first, last, flits] {
+            for bit in planes.chunks_exact_mut(stride) {
+                bit[4 * block..][..4].iter_mut().for_each(&mut *visit);
             }
         }
     }

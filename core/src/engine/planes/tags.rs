@@ -34,9 +34,13 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// Headers carry tags from now on; those already under way have none.
     #[cold]
     pub(super) fn begin_tags(&mut self) {
+        self.set_tag_bits(self.tag_bits_needed());
+    }
+
+    /// Bits of a tag: the number of a source, and one that says that it is known.
+    pub(super) fn tag_bits_needed(&self) -> usize {
         let nodes = self.feed.places.len();
-        // One bit more says that the tag is known.
-        self.set_tag_bits((usize::BITS - (nodes - 1).leading_zeros()) as usize + 1);
+        (usize::BITS - (nodes - 1).leading_zeros()) as usize + 1
     }
 
     /// Changes the width of tags.

@@ -1,5 +1,9 @@
 use super::{GraphError, MessageGraph, OperationKind};
-use crate::{fabric::NodeId, traffic::Packet};
+use crate::{
+    fabric::NodeId,
+    save::{Archive, SaveError},
+    traffic::Packet,
+};
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
@@ -128,6 +132,53 @@ impl GraphProgress {
             {
                 self.finish(receive, end);
             }
+        }
+    }
+
+    /// How far it has come, as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self {
+            graph,
+            rank_of_node: _,
+            dependents,
+            left,
+            ready,
+            complete,
+            packets_left,
+            busy_until,
+            sends,
+            current,
+            touched,
+        } = self;
+        archive.slice("requirements left", left)?;
+        archive.slice("operations ready", ready)?;
+        archive.slice("operations complete", complete)?;
+        archive.slice("packets left", packets_left)?;
+        archive.slice("ranks busy", busy_until)?;
+        archive.list("nodes touched", touched)?;
+        for (sends, current) in sends.iter_mut().zip(current) {
+            let mut waiting: Vec<(u64, u32)> = sends.drain().map(|Reverse(send)| send).collect();
+            archive.column("sends ready", &mut waiting, &(0, 0), |send| &mut send.0)?;
+            archive.column("sends waiting", &mut waiting, &(0, 0), |send| &mut send.1)?;
+            let mut send: Vec<(u32, u64)> = current.iter().copied().collect();
+            archive.column("send under way", &mut send, &(0, 0), |send| &mut send.0)?;
+            archive.column("flits to send", &mut send, &(0, 0), |send| &mut send.1)?;
+            let operations = graph.operations.len() as u64;
+            let named = waiting.iter().map(|&(_, send)| send).chain(send.iter().map(|&(send, _)| send));
+            if let Some(value) = named.map(u64::from).find(|&send| send >= operations) {
+                return Err(SaveError::Value { field: "sends waiting", value });
+            }
+            sends.extend(waiting.into_iter().map(Reverse));
+            *current = send.pop();
+        }
+        // Those of complete operations have been told.
+        let told = dependents.iter_mut().zip(complete).filter(|(_, complete)| **complete != UNKNOWN);
+        told.for_each(|(dependents, _)| dependents.clear());
+        let nodes = self.rank_of_node.len() as u64;
+        let named = self.touched.iter().map(|&node| u64::from(node));
+        match named.max().filter(|&node| node >= nodes) {
+            Some(value) => Err(SaveError::Value { field: "nodes touched", value }),
+            None => Ok(()),
         }
     }
 

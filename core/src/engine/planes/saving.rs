@@ -1,0 +1,180 @@
+//! The state of the planes as fields, in the order of the nodes: the same for vectors of any width.
+
+use super::{
+    block::{Block, Full, LINK_QUEUES, Packet, Precedence, QUEUES, X_QUEUES, XRow, Y_QUEUES},
+    machine::Machine,
+    vector::{Vector, words, words_mut},
+};
+use crate::{
+    engine::Outcome,
+    save::{Archive, SaveError},
+};
+
+impl<V: Vector, const K: usize> Block<V, K> {
+    fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+        let Self { occupancy, owned_x, owned_y, owned_p, route_x, route_y, precedence, hops } = self;
+        occupancy.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        owned_x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        owned_y.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        owned_p.iter_mut().for_each(&mut *visit);
+        route_x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        route_y.iter_mut().for_each(&mut *visit);
+        hops.iter_mut().for_each(&mut *visit);
+        let Precedence { x, y0, y1, p0, p1, p2, label_x, label_y, label_p } = precedence;
+        x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        y0.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        y1.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        p0.iter_mut().for_each(&mut *visit);
+        p1.iter_mut().for_each(&mut *visit);
+        p2.iter_mut().for_each(&mut *visit);
+        label_x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        label_y.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        label_p.iter_mut().for_each(visit);
+    }
+}
+
+impl<V: Vector> Full<V> {
+    fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+        let Self { x, y } = self;
+        x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        y.as_flattened_mut().iter_mut().for_each(visit);
+    }
+}
+
+impl<V: Vector> Packet<V> {
+    fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+        let Self { ready, output } = self;
+        visit(ready);
+        output.iter_mut().for_each(visit);
+    }
+}
+
+/// The rows of one block among those of all blocks.
+fn rows_of<T>(rows: &mut [T], block: usize, blocks: usize) -> &mut [T] {
+    let each = rows.len() / blocks;
+    &mut rows[block * each..][..each]
+}
+
+impl<V: Vector, const K: usize> Machine<V, K> {
+    /// All planes of one block that outlive a cycle, always in the same order.
+    fn planes(&mut self, block: usize, visit: &mut impl FnMut(&mut V)) {
+        let blocks = self.tiling.blocks();
+        self.blocks[block].planes(visit);
+        self.full[block].planes(visit);
+        self.packets[block].planes(visit);
+        let counters: &mut [[V; QUEUES]] = rows_of(&mut self.counters, block, blocks);
+        counters.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        for XRow { queues, packet } in rows_of(&mut self.x_rows, block, blocks) {
+            queues.iter_mut().for_each(&mut *visit);
+            visit(packet);
+        }
+        let y_rows: &mut [[V; Y_QUEUES]] = rows_of(&mut self.y_rows, block, blocks);
+        y_rows.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        let more_x: &mut [[V; X_QUEUES]] = rows_of(&mut self.more_x, block, blocks);
+        more_x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        let more_y: &mut [[V; Y_QUEUES]] = rows_of(&mut self.more_y, block, blocks);
+        more_y.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        let used: &mut [[V; LINK_QUEUES]] = rows_of(&mut self.used, block, blocks);
+        used.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        let tags: &mut [[V; 3]] = rows_of(&mut self.ejected_tags, block, blocks);
+        tags.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        if let Some(occupation) = &mut self.occupation {
+            occupation.planes(block, visit);
+        }
+    }
+
+    /// The state of a single network as fields.
+    pub(super) fn archive(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let mut tag_bits = self.rules.widths.tag as u64;
+        archive.number("tag bits", &mut tag_bits)?;
+        if tag_bits != 0 && tag_bits != self.tag_bits_needed() as u64 {
+            return Err(SaveError::Value { field: "tag bits", value: tag_bits });
+        }
+        self.set_tag_bits(tag_bits as usize);
+        let mut from = self.tags.from;
+        archive.number("tags from", &mut from)?;
+        archive.option("tags estimate", &mut self.tags.estimate)?;
+        self.tags.from = from;
+        archive.number("stop", &mut self.stop)?;
+        archive.number("delivered", &mut self.delivered)?;
+        archive.number("delivery sum", &mut self.delivery_sum[0])?;
+        self.outcomes[0].fields(archive)?;
+        if let Some(occupation) = &mut self.occupation {
+            occupation.archive_bits(archive)?;
+        }
+        self.archive_planes(archive)?;
+        let ready: Vec<bool> = (0..self.feed.places.len()).map(|node| self.is_ready(node)).collect();
+        self.feed.archive(archive, &ready)
+    }
+
+    fn is_ready(&self, node: usize) -> bool {
+        let place = self.feed.places[node] as usize;
+        let (block, lane) = (place / V::BITS, place % V::BITS);
+        words(&[self.packets[block].ready])[lane / 64] >> (lane % 64) & 1 == 1
+    }
+
+    fn archive_planes(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let blocks = self.tiling.blocks();
+        let nodes = self.feed.places.len();
+        let mut all: Vec<Vec<V>> = Vec::new();
+        for block in 0..blocks {
+            let mut planes = Vec::new();
+            self.planes(block, &mut |plane| planes.push(*plane));
+            all.push(planes);
+        }
+        let mut bits = vec![0_u64; nodes.div_ceil(64)];
+        for plane in 0..all[0].len() {
+            if !archive.is_reading() {
+                bits.fill(0);
+                for (node, &place) in self.feed.places.iter().enumerate() {
+                    let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
+                    let bit = words(&all[block][plane..=plane])[lane / 64] >> (lane % 64) & 1;
+                    bits[node / 64] |= bit << (node % 64);
+                }
+            }
+            archive.slice("plane", &mut bits)?;
+            if archive.is_reading() {
+                for (node, &place) in self.feed.places.iter().enumerate() {
+                    let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
+                    let word = &mut words_mut(&mut all[block][plane..=plane])[lane / 64];
+                    *word = *word & !(1 << (lane % 64)) | (bits[node / 64] >> (node % 64) & 1) << (lane % 64);
+                }
+            }
+        }
+        if archive.is_reading() {
+            for (block, planes) in all.iter().enumerate() {
+                let mut planes = planes.iter();
+                self.planes(block, &mut |plane| *plane = planes.next().copied().unwrap_or(*plane));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Outcome {
+    /// Totals as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self {
+            duration,
+            cycles,
+            packets_delivered,
+            flits_delivered,
+            flit_hops,
+            packets_injected,
+            latency_sum,
+            fingerprint,
+            lateness,
+            makespan,
+        } = self;
+        archive.number("duration", duration)?;
+        archive.number("cycles", cycles)?;
+        archive.number("packets delivered", packets_delivered)?;
+        archive.number("flits delivered", flits_delivered)?;
+        archive.number("flit-hops", flit_hops)?;
+        archive.number("packets injected", packets_injected)?;
+        archive.number("latency sum", latency_sum)?;
+        archive.number("fingerprint", fingerprint)?;
+        archive.number("lateness", lateness)?;
+        archive.option("makespan", makespan)
+    }
+}

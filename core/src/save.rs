@@ -1,0 +1,299 @@
+//! Writing a simulation down and taking it up again.
+//!
+//! Every part of a state says once, in a function `fields`, what it is made of; the same function
+//! saves and restores. State that belongs to nodes is written in the order of the nodes, so that it
+//! does not depend on vectors or on how the network is divided.
+
+use thiserror::Error;
+
+/// What can be wrong with a saved state.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SaveError {
+    /// The bytes end early or go on too long.
+    #[error("field {field}: the saved state ends there; the file is cut off or of another simulation")]
+    Short {
+        /// The field that is missing.
+        field: &'static str,
+    },
+    /// Another field stands there.
+    #[error("field {field} is expected, {found} stands there; the file is of another version or simulation")]
+    Field {
+        /// The field that should come.
+        field: &'static str,
+        /// What comes.
+        found: String,
+    },
+    /// A list of another length.
+    #[error("field {field} has {given} entries, this simulation {needed}")]
+    Length {
+        /// The field.
+        field: &'static str,
+        /// Entries there.
+        given: u64,
+        /// Entries needed.
+        needed: u64,
+    },
+    /// A value that cannot be.
+    #[error("field {field}: {value} is out of range; the file is damaged")]
+    Value {
+        /// The field.
+        field: &'static str,
+        /// The value there.
+        value: u64,
+    },
+    /// The bytes go on after the last field.
+    #[error("{0} bytes follow the last field; the file is of another simulation")]
+    Long(usize),
+}
+
+/// A number with a fixed form in bytes.
+pub trait Plain: Copy + Default {
+    /// Bytes it takes.
+    const BYTES: usize;
+    /// Appends its bytes, the lowest first.
+    fn put(self, bytes: &mut Vec<u8>);
+    /// The number of as many bytes.
+    fn get(bytes: &[u8]) -> Self;
+}
+
+macro_rules! plain {
+    ($($type:ty),+) => {
+        $(impl Plain for $type {
+            const BYTES: usize = size_of::<$type>();
+
+            fn put(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn get(bytes: &[u8]) -> Self {
+                let mut own = [0; size_of::<$type>()];
+                own.copy_from_slice(bytes);
+                Self::from_le_bytes(own)
+            }
+        })+
+    };
+}
+plain!(u8, u16, u32, u64, u128);
+
+/// A saved state being written or read.
+///
+/// ```
+/// use flitloom_core::save::Archive;
+/// let (mut cycle, mut flits) = (7_u64, vec![1_u16, 2, 3]);
+/// let mut archive = Archive::writing();
+/// archive.number("cycle", &mut cycle)?;
+/// archive.slice("flits", &mut flits)?;
+/// let mut archive = Archive::reading(archive.into_bytes());
+/// let (mut other_cycle, mut other_flits) = (0_u64, vec![0_u16; 3]);
+/// archive.number("cycle", &mut other_cycle)?;
+/// archive.slice("flits", &mut other_flits)?;
+/// archive.end()?;
+/// assert_eq!((other_cycle, other_flits), (cycle, flits));
+/// # Ok::<(), flitloom_core::save::SaveError>(())
+/// ```
+#[derive(Debug)]
+pub struct Archive {
+    bytes: Vec<u8>,
+    /// Where reading goes on; `None` while writing.
+    at: Option<usize>,
+}
+
+impl Archive {
+    /// An empty one, to be written.
+    pub fn writing() -> Self {
+        Self { bytes: Vec::new(), at: None }
+    }
+
+    /// A written one, to be read.
+    pub fn reading(bytes: Vec<u8>) -> Self {
+        Self { bytes, at: Some(0) }
+    }
+
+    /// Whether fields are taken from it.
+    pub fn is_reading(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// What was written.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Nothing may be left to read.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn end(&self) -> Result<(), SaveError> {
+        match self.at.map(|at| self.bytes.len() - at) {
+            None | Some(0) => Ok(()),
+            Some(left) => Err(SaveError::Long(left)),
+        }
+    }
+
+    fn take(&mut self, field: &'static str, count: usize) -> Result<&[u8], SaveError> {
+        let at = self.at.unwrap_or(0);
+        let end = at.checked_add(count).filter(|&end| end <= self.bytes.len());
+        let end = end.ok_or(SaveError::Short { field })?;
+        self.at = Some(end);
+        Ok(&self.bytes[at..end])
+    }
+
+    /// The name and the number of entries that head every field.
+    fn head(&mut self, field: &'static str, entries: usize) -> Result<usize, SaveError> {
+        if self.at.is_none() {
+            self.bytes.push(field.len() as u8);
+            self.bytes.extend_from_slice(field.as_bytes());
+            (entries as u64).put(&mut self.bytes);
+            return Ok(entries);
+        }
+        let length = self.take(field, 1)?[0].into();
+        let found = String::from_utf8_lossy(self.take(field, length)?).into_owned();
+        if found != field {
+            return Err(SaveError::Field { field, found });
+        }
+        let given = u64::get(self.take(field, 8)?);
+        usize::try_from(given).map_err(|_| SaveError::Value { field, value: given })
+    }
+
+    /// One number.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn number<T: Plain>(&mut self, field: &'static str, value: &mut T) -> Result<(), SaveError> {
+        self.slice(field, std::slice::from_mut(value))
+    }
+
+    /// Whether something is so.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn flag(&mut self, field: &'static str, value: &mut bool) -> Result<(), SaveError> {
+        let mut number = u8::from(*value);
+        self.number(field, &mut number)?;
+        *value = number == 1;
+        if number > 1 { Err(SaveError::Value { field, value: number.into() }) } else { Ok(()) }
+    }
+
+    /// A number or nothing.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn option<T: Plain>(&mut self, field: &'static str, value: &mut Option<T>) -> Result<(), SaveError> {
+        let mut list: Vec<T> = value.iter().copied().collect();
+        self.list(field, &mut list)?;
+        let given = list.len() as u64;
+        *value = list.pop();
+        if given > 1 { Err(SaveError::Length { field, given, needed: 1 }) } else { Ok(()) }
+    }
+
+    /// As many numbers as there are places.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn slice<T: Plain>(&mut self, field: &'static str, values: &mut [T]) -> Result<(), SaveError> {
+        let given = self.head(field, values.len())?;
+        if given != values.len() {
+            let (given, needed) = (given as u64, values.len() as u64);
+            return Err(SaveError::Length { field, given, needed });
+        }
+        if self.at.is_none() {
+            values.iter().for_each(|value| value.put(&mut self.bytes));
+        } else {
+            let taken = self.take(field, values.len() * T::BYTES)?;
+            for (value, bytes) in values.iter_mut().zip(taken.chunks_exact(T::BYTES)) {
+                *value = T::get(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// A list of any length.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn list<T: Plain>(&mut self, field: &'static str, values: &mut Vec<T>) -> Result<(), SaveError> {
+        let given = self.head(field, values.len())?;
+        if self.at.is_none() {
+            values.iter().for_each(|value| value.put(&mut self.bytes));
+        } else {
+            let bytes = given.checked_mul(T::BYTES).ok_or(SaveError::Short { field })?;
+            let taken = self.take(field, bytes)?;
+            *values = taken.chunks_exact(T::BYTES).map(T::get).collect();
+        }
+        Ok(())
+    }
+
+    /// As many records as there are places, as columns, one call per field.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn fixed<R, T: Plain>(
+        &mut self,
+        field: &'static str,
+        records: &mut [R],
+        mut of: impl FnMut(&mut R) -> &mut T,
+    ) -> Result<(), SaveError> {
+        let mut values: Vec<T> = records.iter_mut().map(|record| *of(record)).collect();
+        self.slice(field, &mut values)?;
+        records.iter_mut().zip(values).for_each(|(record, value)| *of(record) = value);
+        Ok(())
+    }
+
+    /// A list of records as columns, one call per field; every record read begins as `empty`.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn column<R: Clone, T: Plain>(
+        &mut self,
+        field: &'static str,
+        records: &mut Vec<R>,
+        empty: &R,
+        mut of: impl FnMut(&mut R) -> &mut T,
+    ) -> Result<(), SaveError> {
+        let mut values: Vec<T> = records.iter_mut().map(|record| *of(record)).collect();
+        self.list(field, &mut values)?;
+        records.resize(values.len(), empty.clone());
+        records.iter_mut().zip(values).for_each(|(record, value)| *of(record) = value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut archive = Archive::writing();
+        let (mut number, mut list, mut nothing) = (7_u32, vec![1_u64, 2, u64::MAX], None::<u16>);
+        archive.number("number", &mut number).unwrap();
+        archive.list("list", &mut list).unwrap();
+        archive.option("nothing", &mut nothing).unwrap();
+        let bytes = archive.into_bytes();
+        let mut archive = Archive::reading(bytes.clone());
+        let (mut other, mut others, mut something) = (0_u32, Vec::new(), Some(3));
+        archive.number("number", &mut other).unwrap();
+        archive.list("list", &mut others).unwrap();
+        archive.option("nothing", &mut something).unwrap();
+        assert_eq!((other, others, something), (number, list, nothing));
+        assert_eq!(archive.end(), Ok(()));
+        for length in 0..bytes.len() {
+            let mut archive = Archive::reading(bytes[..length].to_vec());
+            let read = archive.number("number", &mut number);
+            let read = read.and_then(|()| archive.list("list", &mut vec![0_u64]));
+            let read = read.and_then(|()| archive.option("nothing", &mut something));
+            assert!(matches!(read, Err(SaveError::Short { .. })), "{length}");
+        }
+    }
+
+    #[test]
+    fn another_field_is_named() {
+        let mut archive = Archive::writing();
+        archive.slice("owners", &mut [1_u8, 2]).unwrap();
+        let bytes = archive.into_bytes();
+        let wrong = Archive::reading(bytes.clone()).slice("queues", &mut [0_u8; 2]);
+        assert_eq!(wrong, Err(SaveError::Field { field: "queues", found: "owners".into() }));
+        let wrong = Archive::reading(bytes).slice("owners", &mut [0_u8; 3]);
+        assert_eq!(wrong, Err(SaveError::Length { field: "owners", given: 2, needed: 3 }));
+    }
+}
