@@ -22,7 +22,7 @@ pub fn interruptible<T: Send>(
     work: impl FnOnce(&AtomicBool) -> T + Send,
     look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> PyResult<T> {
-    let (result, failure) = run(py, work, look);
+    let (result, failure) = watched(py, work, look);
     failure.map_or(Ok(result), Err)
 }
 
@@ -32,14 +32,15 @@ pub fn keeping<T: Send>(
     work: impl FnOnce(&AtomicBool) -> T + Send,
     look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> (T, Option<PyErr>) {
-    let (result, failure) = run(py, work, look);
+    let (result, failure) = watched(py, work, look);
     if failure.is_some() {
         hold_interrupts();
     }
     (result, failure)
 }
 
-fn run<T: Send>(
+/// As [`interruptible`], returning both the result of the work and what `look` failed with.
+pub fn watched<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send,
     mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,

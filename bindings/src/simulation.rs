@@ -1,11 +1,21 @@
-use crate::{errors::simulation_error, network::Network, running::interruptible, traffic::Workload};
+use crate::{
+    errors::{simulation_error, spec_error},
+    network::Network,
+    running::{deadline, interruptible, watched},
+    traffic::Workload,
+};
 use flitloom_core::{
-    engine::{self, Bottleneck, Options, Outcome, Setup},
+    engine::{self, Bottleneck, Options, Outcome, Setup, SimulationError},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords},
     traffic,
 };
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::PyStopIteration,
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
+use std::time::Instant;
 
 /// Records of single packets and cycles, each only if it was asked for.
 type Records = (Option<PacketRecords>, Option<LinkTime>);
@@ -77,19 +87,63 @@ impl Simulation {
         Ok(Self { held })
     }
 
-    /// Runs until everything is delivered, or to a cycle; fails at `cycle_limit`.
-    fn run(&mut self, py: Python<'_>, stop_at: Option<u64>, cycle_limit: Option<u64>) -> PyResult<()> {
+    /// Runs until everything is delivered, or to a cycle; fails at `cycle_limit`. False if it pauses
+    /// because so many seconds are over.
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        stop_at: Option<u64>,
+        cycle_limit: Option<u64>,
+        seconds: Option<f64>,
+    ) -> PyResult<bool> {
         let held = &mut self.held;
-        interruptible(
+        let deadline = deadline(seconds);
+        let (result, failure) = watched(
             py,
             |interrupt| {
                 let options =
                     Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Options::default() };
                 each!(held, simulation => simulation.run(&options))
             },
-            |_| Ok(()),
-        )?
-        .map_err(|error| simulation_error(py, error))
+            |_| match deadline {
+                Some(deadline) if Instant::now() >= deadline => Err(PyStopIteration::new_err(())),
+                _ => Ok(()),
+            },
+        );
+        match (result, failure) {
+            (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
+            (Err(SimulationError::Interrupted(_)), Some(_)) => Ok(false),
+            (result, _) => result.map(|()| true).map_err(|error| simulation_error(py, error)),
+        }
+    }
+
+    /// The state in bytes, from which `restore` takes it up in a simulation made of the same things.
+    fn save<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let held = &mut self.held;
+        let bytes = py.detach(|| each!(held, simulation => simulation.save()));
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Takes a saved state up.
+    fn restore(&mut self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
+        let held = &mut self.held;
+        py.detach(|| each!(held, simulation => simulation.restore(state)))
+            .map_err(|error| spec_error(py, "state", error))
+    }
+
+    /// Packets in all, if they are known in advance.
+    #[getter]
+    fn packets(&self) -> Option<usize> {
+        match each!(&self.held, simulation => simulation.workload()) {
+            traffic::Workload::Packets(list) => Some(list.len()),
+            _ => None,
+        }
+    }
+
+    /// Packets delivered so far.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        each!(&self.held, simulation => simulation.delivered())
     }
 
     /// The cycle that comes next.
@@ -166,7 +220,7 @@ pub fn simulate<'py>(
     cycle_limit: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut simulation = Simulation::new(py, network, workload, None, false, false, false, false)?;
-    simulation.run(py, None, cycle_limit)?;
+    simulation.run(py, None, cycle_limit, None)?;
     simulation.totals(py, None, false)
 }
 

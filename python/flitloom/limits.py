@@ -31,6 +31,8 @@ NODES_BYTES = 16 * _MIB
 GOAL_BYTES = 64 * _MIB
 #: Bytes of a value in the store of a campaign.
 STORE_BYTES = 64 * _MIB
+#: Bytes of a saved simulation.
+STATE_BYTES = 4096 * _MIB
 #: Bytes of a line in a file that is read line by line.
 LINE_BYTES = 2 * _MIB
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom import _core, interrupts
+from flitloom.errors import SpecError, show_file
 from flitloom.network import Network
+from flitloom.outputs import check_output
 from flitloom.result import Result
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import show
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
 
 #: Cells a link-time record may have (one byte each).
 LINK_TIME_CELLS = 1 << 31
+
+
+#: Seconds between two reports of progress.
+LOOK = 0.25
 
 
 class Simulation:
@@ -36,6 +45,8 @@ class Simulation:
         Seed of everything random; the same seed gives the same run on any machine.
     stop_at : int, optional
         The cycle in which it will be looked at, if that is known.
+    cycle_limit : int, optional
+        Fail if not everything is delivered before this cycle.
     links, packets, link_time : bool
         What to record, as in `simulate`.
     latencies : bool
@@ -72,6 +83,7 @@ class Simulation:
         *,
         seed: int = 1,
         stop_at: int | None = None,
+        cycle_limit: int | None = None,
         links: bool = True,
         packets: bool = False,
         link_time: bool = False,
@@ -90,13 +102,24 @@ class Simulation:
             )
         self.network = network
         self._spec = Experiment(
-            topology=network.topology, router=network.router, traffic=traffic, seed=seed, stop_at=stop_at
+            topology=network.topology,
+            router=network.router,
+            traffic=traffic,
+            seed=seed,
+            stop_at=stop_at,
+            cycle_limit=cycle_limit,
         )
         workload = make_workload(network, traffic, seed)
         self._bound = _core.lower_bound(network._core, workload)
         if link_time:
             _check_link_time(network, traffic, stop_at, self._bound)
+        self._records = {"links": links, "packets": packets, "link_time": link_time, "latencies": latencies}
         self._core = _core.Simulation(network._core, workload, stop_at, links, packets, link_time, latencies)
+
+    @property
+    def spec(self) -> Experiment:
+        """What is simulated, the seed included."""
+        return self._spec
 
     @property
     def now(self) -> int:
@@ -119,7 +142,15 @@ class Simulation:
             raise SpecError(f"cycles: {cycles} is negative; a simulation runs forwards only")
         self.run(until=self.now + cycles)
 
-    def run(self, until: int | None = None, *, cycle_limit: int | None = None) -> None:
+    def run(
+        self,
+        until: int | None = None,
+        *,
+        cycle_limit: int | None = None,
+        checkpoint: str | Path | None = None,
+        every: float = 60.0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
         """Run to the start of a cycle, or until everything is delivered.
 
         Interrupted (Ctrl-C) or ended by an error, it stands where it was and can be looked at.
@@ -129,7 +160,13 @@ class Simulation:
         until : int, optional
             The cycle to stop at.
         cycle_limit : int, optional
-            Fail if not everything is delivered before this cycle.
+            Another limit than that of the simulation.
+        checkpoint : path, optional
+            Where to save the simulation now and then, and when it is interrupted.
+        every : float
+            Seconds between two checkpoints.
+        progress : callable, optional
+            Told now and then how much of how much is done: cycles or packets.
 
         Raises
         ------
@@ -138,25 +175,107 @@ class Simulation:
         CycleLimitError
             The limit was reached first.
         """
-        self._core.run(until, cycle_limit)
+        if cycle_limit is None:
+            cycle_limit = self._spec.cycle_limit
+        if checkpoint is None and progress is None:
+            self._core.run(until, cycle_limit, None)
+            return
+        if not every > 0:
+            raise SpecError(f"every: {every} s is no time between checkpoints; it must be above 0")
+        if checkpoint is not None:
+            check_output(checkpoint, place="checkpoint")
+        with interrupts.keeping() if checkpoint is not None else nullcontext():
+            saved = time.monotonic()
+            try:
+                while not self._core.run(until, cycle_limit, LOOK if progress else every):
+                    if progress is not None:
+                        progress(*self._done(until))
+                    if checkpoint is not None and time.monotonic() - saved >= every:
+                        self.save(checkpoint)
+                        saved = time.monotonic()
+            except KeyboardInterrupt:
+                if checkpoint is not None:
+                    self.save(checkpoint)
+                raise
+
+    def _done(self, until: int | None) -> tuple[int, int]:
+        """How much of how much is done, in cycles if an end is known, else in packets."""
+        traffic = self._spec.traffic
+        if until is None and isinstance(traffic, Load):
+            until = traffic.cycles
+        if until is not None:
+            return min(self.now, until), until
+        return self._core.delivered, self._core.packets or 1
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, from which `load` takes it up to the bit.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import flitloom as fl
+        >>> sim = fl.Simulation(fl.Network(fl.Torus(8, 8)), fl.Collective("brot"))
+        >>> sim.step(20)
+        >>> path = tempfile.mkdtemp() + "/brot.flit"
+        >>> sim.save(path)
+        >>> again = fl.Simulation.load(path)
+        >>> again.now
+        20
+        >>> again.run()
+        >>> sim.run()
+        >>> again.totals.fingerprint == sim.totals.fingerprint
+        True
+        """
+        from flitloom import checkpoint
+
+        checkpoint.write(path, self._spec, {"cycle": self.now, **self._records}, self._core.save())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Simulation:
+        """Take a saved simulation up.
+
+        Raises
+        ------
+        SpecError
+            The file is no saved simulation, of another version, cut off or damaged.
+        """
+        from flitloom import checkpoint
+
+        spec, header, state = checkpoint.read(path)
+        simulation = cls(
+            Network(spec.topology, spec.router),
+            spec.traffic,
+            seed=spec.seed,
+            stop_at=spec.stop_at,
+            cycle_limit=spec.cycle_limit,
+            links=header.links,
+            packets=header.packets,
+            link_time=header.link_time,
+            latencies=header.latencies,
+        )
+        try:
+            simulation._core.restore(state)
+        except SpecError as error:
+            raise SpecError(f"{show_file(path)}: {error}") from None
+        return simulation
 
     @property
     def totals(self) -> Result:
         """What came of it so far; records that were kept are in `result`."""
-        return self._look(None, records=False)
+        return self._look(records=False)
 
-    def result(self, *, cycle_limit: int | None = None) -> Result:
+    def result(self) -> Result:
         """What came of it so far, with its records, the spec, the seed, the version and the commit.
 
         Of a run that has not ended, the spec says so by its ``stop_at``.
         """
-        return self._look(cycle_limit, records=True)
+        return self._look(records=True)
 
-    def _look(self, cycle_limit: int | None, *, records: bool) -> Result:
+    def _look(self, *, records: bool) -> Result:
         spec, stop_at = self._spec, self._spec.stop_at
         if stop_at is None and not self.finished:
             stop_at = self.now
-        spec = spec.model_copy(update={"stop_at": stop_at, "cycle_limit": cycle_limit})
+        spec = spec.model_copy(update={"stop_at": stop_at})
         return Result(self.network, spec, self._core.totals(stop_at, records), self._bound)
 
     def occupancy(self) -> xr.DataArray:
@@ -265,20 +384,21 @@ def simulate(
         traffic,
         seed=seed,
         stop_at=stop_at,
+        cycle_limit=cycle_limit,
         links=links,
         packets=packets,
         link_time=link_time,
         latencies=False,
     )
-    simulation.run(until=stop_at, cycle_limit=cycle_limit)
-    return simulation.result(cycle_limit=cycle_limit)
+    simulation.run(until=stop_at)
+    return simulation.result()
 
 
-def run_experiment(
+def begin_experiment(
     experiment: Experiment, *, links: bool = True, packets: bool = False, link_time: bool = False
-) -> Result:
-    """Simulate what an experiment describes; see `simulate`."""
-    return simulate(
+) -> Simulation:
+    """The simulation that an experiment describes, at its beginning."""
+    return Simulation(
         Network(experiment.topology, experiment.router),
         experiment.traffic,
         seed=experiment.seed,
@@ -287,7 +407,17 @@ def run_experiment(
         links=links,
         packets=packets,
         link_time=link_time,
+        latencies=False,
     )
+
+
+def run_experiment(
+    experiment: Experiment, *, links: bool = True, packets: bool = False, link_time: bool = False
+) -> Result:
+    """Simulate what an experiment describes; see `simulate`."""
+    simulation = begin_experiment(experiment, links=links, packets=packets, link_time=link_time)
+    simulation.run(until=experiment.stop_at)
+    return simulation.result()
 
 
 def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix, *, seed: int = 1) -> int:

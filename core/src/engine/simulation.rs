@@ -162,6 +162,11 @@ impl<P: Probe> Simulation<P> {
         self.clock.cycle
     }
 
+    /// Packets delivered so far.
+    pub fn delivered(&self) -> u64 {
+        self.engine.delivered()
+    }
+
     /// Whether everything is delivered.
     pub fn is_finished(&self) -> bool {
         self.clock.finished

@@ -79,6 +79,13 @@ def command(
     ] = 0,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the simulation to this file now and then, and at Ctrl-C.")
+    ] = None,
+    every: Annotated[str, typer.Option(help="Time between two checkpoints, as 60s or 10m.")] = "60s",
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the simulation in this file, instead of a spec.")
+    ] = None,
     chart: Annotated[
         Path | None, typer.Option(help="Draw the link-time chart to this file (.png, .pdf, .svg).")
     ] = None,
@@ -90,17 +97,23 @@ def command(
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
       flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --chart chart.png
       flitloom simulate --plan plan.json --jitter 4 --trials 100
+      flitloom simulate long.toml --checkpoint long.flit --every 10m
+      flitloom simulate --resume long.flit --checkpoint long.flit
     """
     from flitloom.commands import screen
+    from flitloom.commands.schedule import read_time
+    from flitloom.errors import SpecError
     from flitloom.extras import check_picture
     from flitloom.outputs import check_output
-    from flitloom.simulation import run_experiment
+    from flitloom.simulation import Simulation, begin_experiment
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
     if out is not None:
         check_output(out, (".nc",), "--out")
     if chart is not None:
         check_picture(chart, "--chart")
+    if checkpoint is not None:
+        check_output(checkpoint, place="--checkpoint")
     fields = read_fields(spec) if spec is not None else {}
     traffic = options.given(
         pattern=pattern,
@@ -140,8 +153,18 @@ def command(
 
         simulate_plan(plan, fields, folder, jitter, trials, separate, lead, json, out, chart)
         return
-    experiment = build_experiment(fields, folder)
-    result = run_experiment(experiment, packets=out is not None, link_time=chart is not None)
+    if resume is not None:
+        if spec is not None or fields != {"traffic": {"kind": "collective"}}:
+            raise SpecError("--resume: brings its own network and traffic; give no others")
+        simulation = Simulation.load(resume)
+    else:
+        experiment = build_experiment(fields, folder)
+        simulation = begin_experiment(experiment, packets=out is not None, link_time=chart is not None)
+    with screen.progress("simulating") as show:
+        simulation.run(
+            simulation.spec.stop_at, checkpoint=checkpoint, every=read_time(every, "--every"), progress=show
+        )
+    result = simulation.result()
     if chart is not None:
         result.plot_link_time(chart)
     if out is not None:

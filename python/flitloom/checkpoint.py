@@ -1,0 +1,107 @@
+"""Simulations in files, from which they are taken up again.
+
+A file is a line that says what it is, a line of JSON (versions, spec, what is recorded, checksum) and the
+state as the core writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from flitloom import limits
+from flitloom.errors import SpecError, show_file
+from flitloom.outputs import replacing
+from flitloom.provenance import version
+from flitloom.reading import opened
+from flitloom.spec import Experiment
+from flitloom.spec.base import explain
+
+#: How every such file begins.
+MAGIC = b"flitloom simulation\n"
+#: Raised when what is saved, or how, changes.
+FORMAT = 1
+
+
+class Header(BaseModel):
+    """What a saved simulation says of itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    format: Literal[1]
+    #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
+    version: str
+    cycle: Annotated[int, Field(ge=0)]
+    links: bool
+    packets: bool
+    link_time: bool
+    latencies: bool
+    #: Bytes of the state and checksum (CRC-32) of the spec and the state.
+    state_bytes: Annotated[int, Field(ge=0)]
+    checksum: int
+
+
+def write(file: str | Path, spec: Experiment, header: dict[str, bool | int], state: bytes) -> None:
+    """Write a simulation, whole or not at all."""
+    text = spec.model_dump_json().encode()
+    about = Header(
+        format=1,
+        version=version(),
+        state_bytes=len(state),
+        checksum=zlib.crc32(state, zlib.crc32(text)),
+        **header,  # type: ignore[arg-type]
+    )
+    with replacing(file) as out:
+        for part in (MAGIC, about.model_dump_json().encode(), b"\n", text, b"\n", state):
+            out.write(part)
+
+
+def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
+    """What a file holds: the spec, what it says of itself, and the state.
+
+    Raises
+    ------
+    SpecError
+        It is no saved simulation, of another version, cut off or damaged.
+    """
+    name = show_file(file)
+    with opened(file, limits.STATE_BYTES) as source:
+        magic, about, text, state = _parts(source.content())
+    if magic != MAGIC:
+        raise SpecError(f"{name}: is no saved simulation; flitloom simulate --checkpoint writes them")
+    try:
+        fields = json.loads(about)
+    except ValueError:
+        raise SpecError(f"{name}: header: is no JSON; the file is damaged") from None
+    if isinstance(fields, dict) and fields.get("format") != FORMAT:
+        raise SpecError(
+            f"{name}: format: is {str(fields.get('format'))[:20]}; this flitloom reads format {FORMAT}"
+        )
+    try:
+        header = Header.model_validate(fields)
+    except ValidationError as error:
+        raise SpecError(f"{name}: header: {explain(error)}") from None
+    if header.version != version():
+        raise SpecError(
+            f"{name}: version: written by flitloom {header.version[:40]}, this is {version()}; "
+            "a simulation goes on with the flitloom that began it"
+        )
+    if len(state) != header.state_bytes:
+        raise SpecError(
+            f"{name}: state_bytes: {header.state_bytes} are announced, {len(state)} are there; "
+            "the file is cut off or damaged"
+        )
+    if zlib.crc32(state, zlib.crc32(text)) != header.checksum:
+        raise SpecError(f"{name}: checksum: does not fit spec and state; the file is damaged")
+    return Experiment.model_validate_json(text), header, state
+
+
+def _parts(content: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    magic = content[: len(MAGIC)]
+    about, _, rest = content[len(MAGIC) :].partition(b"\n")
+    text, _, state = rest.partition(b"\n")
+    return magic, about, text, state

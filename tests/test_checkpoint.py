@@ -1,0 +1,136 @@
+"""Simulations in files: taken up to the bit, also after the process was killed; damage is refused."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import flitloom as fl
+from flitloom import checkpoint
+
+CASES = [
+    (fl.Torus(8, 8), fl.Load("rand", rate=0.3, cycles=400), {}),
+    (fl.Torus(4, 4, 4), fl.Load("rand", rate=0.2, cycles=300), {}),
+    (fl.Mesh(6, 5), fl.Collective("rpar", payload=40, slices=5, interval=3), {"packets": True}),
+    (fl.Torus(8, 8), fl.Collective("brot", payload=20), {"packets": True, "link_time": True}),
+]
+
+
+@pytest.mark.parametrize(("topology", "traffic", "records"), CASES)
+def test_a_saved_simulation_goes_on_to_the_bit(topology, traffic, records, tmp_path):
+    net = fl.Network(topology)
+    whole = fl.simulate(net, traffic, **records)
+    sim = fl.Simulation(net, traffic, **records)
+    random.seed(1)
+    file = tmp_path / "run.flit"
+    while not sim.finished:
+        sim.step(random.randint(1, 60))
+        sim.save(file)
+        again = fl.Simulation.load(file)
+        assert (again.now, again.totals.fingerprint) == (sim.now, sim.totals.fingerprint)
+        sim = again
+    result = sim.result()
+    assert result.to_dict() == whole.to_dict()
+    assert result.links.equals(whole.links)
+    for name in records:
+        assert getattr(result, name).equals(getattr(whole, name))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    sim = fl.Simulation(fl.Network(fl.Torus(6, 4)), fl.Load("rand", rate=0.3, cycles=200))
+    sim.step(50)
+    file = tmp_path / "run.flit"
+    sim.save(file)
+    return file
+
+
+def test_damaged_files_are_refused(saved):
+    whole = saved.read_bytes()
+    random.seed(2)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        kind = random.randrange(3)
+        if kind == 0:
+            damaged[random.randrange(len(whole))] ^= 1 << random.randrange(8)
+        elif kind == 1:
+            del damaged[random.randrange(len(whole)) :]
+        else:
+            damaged += b"x"
+        saved.write_bytes(damaged)
+        with pytest.raises(fl.SpecError, match=r"run\.flit"):
+            fl.Simulation.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", 2, "format: is 2; this flitloom reads format 1"),
+        ("version", "9.9", "version: written by flitloom 9.9"),
+        ("state_bytes", 7, "state_bytes: 7 are announced"),
+        ("checksum", 1, "checksum: does not fit"),
+        ("cycle", -1, "cycle"),
+    ],
+)
+def test_the_field_that_does_not_fit_is_named(saved, field, value, message):
+    magic, about, rest = saved.read_bytes().split(b"\n", 2)
+    header = {**json.loads(about), field: value}
+    saved.write_bytes(b"\n".join([magic, json.dumps(header).encode(), rest]))
+    with pytest.raises(fl.SpecError, match=message):
+        fl.Simulation.load(saved)
+
+
+def test_state_of_another_simulation_is_refused(saved, tmp_path):
+    _, header, state = checkpoint.read(saved)
+    other = fl.Simulation(fl.Network(fl.Torus(6, 5)), fl.Load("rand", rate=0.3, cycles=200))
+    keep = {name: getattr(header, name) for name in ("cycle", "links", "packets", "link_time", "latencies")}
+    checkpoint.write(tmp_path / "other.flit", other.spec, keep, state)
+    with pytest.raises(fl.SpecError, match=r"other\.flit: state: field .* entries"):
+        fl.Simulation.load(tmp_path / "other.flit")
+
+
+def command(*words):
+    return [sys.executable, "-m", "flitloom", "simulate", *words]
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
+    case = ["--torus", "32x32", "--pattern", "rand", "--rate", "0.1", "--cycles", "150000", "--json"]
+    file = tmp_path / "long.flit"
+    first = subprocess.Popen(
+        command(*case, "--checkpoint", file, "--every", "0.1s"), stdout=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not file.exists() and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    assert fl.Simulation.load(file).now > 0
+    resumed = json.loads(subprocess.check_output(command("--resume", file, "--json")))
+    whole = json.loads(subprocess.check_output(command(*case)))
+    assert resumed == whole
+
+
+def test_ctrl_c_leaves_a_checkpoint(tmp_path):
+    file = tmp_path / "long.flit"
+    case = ["--torus", "64x64", "--pattern", "rand", "--rate", "0.1", "--cycles", "10000000"]
+    started = command(*case, "--checkpoint", file, "--every", "0.2s")
+    with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as run:
+        deadline = time.monotonic() + 60
+        while not file.exists() and run.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        file.unlink()
+        run.send_signal(signal.SIGINT)
+        assert run.wait(20) == 130
+        assert run.stderr.read() == "interrupted\n"
+    assert fl.Simulation.load(file).now > 0
+
+
+def test_resume_takes_no_other_spec(saved):
+    run = subprocess.run(command("--resume", saved, "--torus", "4x4"), capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "--resume: brings its own network" in run.stderr
