@@ -2,6 +2,7 @@
 # make test   everything CI runs
 # make build  the environment and the extension only
 # make lock   refresh the pinned requirements (needs uv)
+# make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
 # make clean  remove everything that was built
 
 VENV := .venv
@@ -14,7 +15,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python lint lock clean
+.PHONY: build demo test test-rust test-python lint lock mutants clean
 
 build: $(VENV)/extension.stamp
 
@@ -51,6 +52,14 @@ lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
 	cargo update
+
+# Which sample: part K of N of all places, as SHARD=3/400.
+SHARD ?= 0/400
+mutants: $(VENV)/requirements.stamp
+	@cargo mutants --version >/dev/null 2>&1 || { echo "error: cargo-mutants is missing; cargo install cargo-mutants --locked"; exit 2; }
+	cargo mutants --package flitloom-core --no-shuffle --shard $(SHARD) --output target \
+		--file 'core/src/engine/**' --file 'core/src/schedule/**' --file 'core/src/tables/**' --file 'core/src/routing/**' \
+		-- --lib --tests
 
 clean:
 	rm -rf $(VENV) target demo-output dist

@@ -64,6 +64,13 @@ def test_networks_and_results_pickle():
     net = fl.Network(fl.Torus(8, 8, failed_nodes=(3,)), fl.Router(buffer=6))
     again = pickle.loads(pickle.dumps(net))
     assert (again.topology, again.router) == (net.topology, net.router)
+    sim = fl.Simulation(net, fl.Packets([(0, 9, 8, 0), (1, 8, 8, 5)]))
+    sim.step(9)
+    other = pickle.loads(pickle.dumps(sim))
+    assert other.now == 9
+    sim.run()
+    other.run()
+    assert other.result().to_dict() == sim.result().to_dict()
     result = fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("next"))
     assert pickle.loads(pickle.dumps(result)).to_dict() == result.to_dict()
 

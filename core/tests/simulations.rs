@@ -10,7 +10,7 @@ use flitloom_core::{
     engine::{
         EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general, planes::InstructionSet,
     },
-    probe::{LinkOccupation, LinkTime, PacketRecords, Probe},
+    probe::{LinkOccupation, LinkTime, NoProbe, PacketRecords, Probe},
     router::FlowControl,
 };
 use proptest::{prelude::*, strategy::ValueTree};
@@ -25,6 +25,22 @@ fn rules(case: &Case) -> Options<'static> {
 
 fn whole<P: Probe>(case: &Case, probe: &mut P) -> Result<Outcome, SimulationError> {
     general::simulate(&case.network(), &case.workload(), &rules(case), probe)
+}
+
+/// Rings with a single channel of few flits under heavy load: many of these deadlock.
+fn tight_rings() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=2,
+        sizes: 4..=7,
+        channels: 1..=1,
+        buffer: 1..=6,
+        latency: 1..=2,
+        slice_rules: false,
+        packets_per_node: 8,
+        lengths: 1..=8,
+        last_start: 20,
+        ..CaseSpace::default()
+    }
 }
 
 /// What the planes cover.
@@ -117,6 +133,24 @@ proptest! {
     }
 
     #[test]
+    fn a_deadlock_is_seen_if_and_only_if_there_is_one(case in tight_rings().packet_lists()) {
+        let (network, workload) = (case.network(), case.workload());
+        let mut held = Simulation::observed(&network, &workload, &Options::default(), NoProbe).unwrap();
+        let mut first = None;
+        let end = loop {
+            if first.is_none() && held.check_deadlock().is_err() {
+                first = Some(held.now());
+            }
+            let end = held.run(&Options { stop_at: Some(held.now() + 1), ..Options::default() });
+            if end.is_err() || held.is_finished() {
+                break end;
+            }
+        };
+        let deadlock = matches!(end, Err(SimulationError::Deadlock(_)));
+        prop_assert_eq!(deadlock, first.is_some(), "{:?}, first seen {:?}", end, first);
+    }
+
+    #[test]
     fn both_engines_show_the_same_state(
         case in prop_oneof![flat().packet_lists(), flat().loads()],
         stop in 1_u64..80,
@@ -188,5 +222,5 @@ fn an_interrupted_run_goes_on() {
     let stopped = held.run(&Options { interrupt: Some(&flag), ..Options::default() });
     assert_eq!(stopped, Err(SimulationError::Interrupted(0)));
     held.run(&Options::default()).unwrap();
-    assert_eq!(held.totals(), whole(&case, &mut flitloom_core::probe::NoProbe));
+    assert_eq!(held.totals(), whole(&case, &mut NoProbe));
 }

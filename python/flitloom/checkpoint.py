@@ -44,8 +44,13 @@ class Header(BaseModel):
     state_bytes: Annotated[int, Field(ge=0)]
     checksum: int
 
+    @property
+    def records(self) -> dict[str, bool]:
+        """What is recorded, by name."""
+        return {name: getattr(self, name) for name in ("links", "packets", "link_time", "latencies")}
 
-def write(file: str | Path, spec: Experiment, header: dict[str, bool | int], state: bytes) -> None:
+
+def write(file: str | Path, spec: Experiment, cycle: int, records: dict[str, bool], state: bytes) -> None:
     """Write a simulation, whole or not at all."""
     text = spec.model_dump_json().encode()
     about = Header(
@@ -53,7 +58,8 @@ def write(file: str | Path, spec: Experiment, header: dict[str, bool | int], sta
         version=version(),
         state_bytes=len(state),
         checksum=zlib.crc32(state, zlib.crc32(text)),
-        **header,  # type: ignore[arg-type]
+        cycle=cycle,
+        **records,
     )
     with replacing(file) as out:
         for part in (MAGIC, about.model_dump_json().encode(), b"\n", text, b"\n", state):

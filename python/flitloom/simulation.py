@@ -228,7 +228,7 @@ class Simulation:
         """
         from flitloom import checkpoint
 
-        checkpoint.write(path, self._spec, {"cycle": self.now, **self._records}, self._core.save())
+        checkpoint.write(path, self._spec, self.now, self._records, self._core.save())
 
     @classmethod
     def load(cls, path: str | Path) -> Simulation:
@@ -242,22 +242,13 @@ class Simulation:
         from flitloom import checkpoint
 
         spec, header, state = checkpoint.read(path)
-        simulation = cls(
-            Network(spec.topology, spec.router),
-            spec.traffic,
-            seed=spec.seed,
-            stop_at=spec.stop_at,
-            cycle_limit=spec.cycle_limit,
-            links=header.links,
-            packets=header.packets,
-            link_time=header.link_time,
-            latencies=header.latencies,
-        )
         try:
-            simulation._core.restore(state)
+            return _restored(spec, header.records, state)
         except SpecError as error:
             raise SpecError(f"{show_file(path)}: {error}") from None
-        return simulation
+
+    def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, bool], bytes]]:
+        return _restored, (self._spec, self._records, self._core.save())
 
     @property
     def totals(self) -> Result:
@@ -306,6 +297,19 @@ class Simulation:
     def __repr__(self) -> str:
         state = "finished" if self.finished else f"at cycle {self.now}"
         return f"Simulation({self.network!r}, {state})"
+
+
+def _restored(spec: Experiment, records: dict[str, bool], state: bytes) -> Simulation:
+    simulation = Simulation(
+        Network(spec.topology, spec.router),
+        spec.traffic,
+        seed=spec.seed,
+        stop_at=spec.stop_at,
+        cycle_limit=spec.cycle_limit,
+        **records,
+    )
+    simulation._core.restore(state)
+    return simulation
 
 
 def _check_link_time(

@@ -157,6 +157,15 @@ impl<P: Probe> Simulation<P> {
         drive(&mut *self.engine, &mut self.clock, options, &mut self.probe)
     }
 
+    /// Whether some packets already wait for each other for good while others may still move; a run
+    /// looks every 4096 cycles.
+    ///
+    /// # Errors
+    /// They do: [`SimulationError::Deadlock`].
+    pub fn check_deadlock(&self) -> Result<(), SimulationError> {
+        self.engine.check(self.clock.cycle)
+    }
+
     /// The cycle that comes next.
     pub fn now(&self) -> u64 {
         self.clock.cycle
