@@ -365,3 +365,187 @@ def test_minimal_tables_and_rules_by_hand_are_rechecked(tmp_path: Path) -> None:
         tables.write_text(damaged)
         done = subprocess.run(script, capture_output=True, text=True)
         assert (done.returncode, done.stderr, done.stdout.count("\n")) == (1, "", 1)
+
+
+def plan_fields(plan: fl.Plan, tmp_path: Path) -> Fields:
+    plan.save(tmp_path / "plan.json")
+    fields: Fields = json.loads((tmp_path / "plan.json").read_text())
+    return fields
+
+
+def problems_of(fields: Fields, tmp_path: Path) -> list[str]:
+    (tmp_path / "plan.json").write_text(json.dumps(fields))
+    problems: list[str] = fl.check_plan(fl.read_plan(tmp_path / "plan.json"))["problems"]
+    return problems
+
+
+def test_forged_plans_are_found_out(tmp_path: Path) -> None:
+    network = fl.Network(fl.Torus(4, 4))
+    weak = fl.schedule(network, fl.Collective("brot", payload=14, slices=2), "greedy", routes="any-order")
+    good = plan_fields(weak, tmp_path)
+    assert problems_of(good, tmp_path) == []
+    longest = {"bound": weak.duration, "optimal": True}
+    for change, place, message in [
+        (longest, "bound", "only"),
+        # No name of a method proves anything, and CP-SAT's word is doubted where a search does better.
+        ({**longest, "method": "exact with cp-sat"}, "bound", "only"),
+        ({**longest, "bound_proof": "cp-sat"}, "bound", "there is a schedule of"),
+        ({"bound": 9999}, "bound", "the packets take"),
+        ({"optimal": True}, "optimal", "does not agree"),
+        ({"duration": weak.duration - 1}, "duration", "the packets take"),
+        ({"routes": "dor"}, "routes", "not among those of dor"),
+        ({"routes": "best"}, "routes", "unknown"),
+        ({"guard": 3}, "guard", "both hold"),
+        ({"interval": 9}, "interval", "does not keep it"),
+        ({"interval": 8, "free_slices": True}, "interval", "have no interval"),
+        ({"algorithm_bound": 3}, "algorithm_bound", "only an operation"),
+        ({"phases": [0, 20]}, "operation", "is missing"),
+    ]:
+        found = problems_of({**good, **change}, tmp_path)
+        assert any(line.startswith(f"{place}:") and message in line for line in found), (change, found)
+        plan = fl.read_plan(tmp_path / "plan.json")
+        assert not plan.optimal
+        assert plan.bound <= weak.bound
+    free = plan_fields(
+        fl.schedule(network, fl.Collective("brot", payload=14, slices=2), free_slices=True), tmp_path
+    )
+    apart = [dict(packet) for packet in free["packets"]]
+    apart[-1]["start"] += 100
+    later = {"duration": free["duration"] + 200, "packets": apart, "free_slices": False, "optimal": False}
+    assert any(line.startswith("free_slices:") for line in problems_of({**free, **later}, tmp_path))
+
+
+def test_forged_operations_are_found_out(tmp_path: Path) -> None:
+    plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather", payload=3), moves=1000)
+    good = plan_fields(plan, tmp_path)
+    assert problems_of(good, tmp_path) == []
+    later = [cycle + 1 if cycle else 0 for cycle in good["phases"]]
+    for change, place in [
+        ({"algorithm_bound": 9999}, "algorithm_bound"),
+        ({"algorithm_bound": good["algorithm_bound"] - 1}, "algorithm_bound"),
+        ({"phases": later}, "phases"),
+        ({"phases": good["phases"][:-1]}, "phases"),
+        ({"traffic": "all-to-all, payload 7"}, "traffic"),
+        ({"bound_proof": "cp-sat", "bound": plan.duration, "optimal": True}, "bound"),
+    ]:
+        found = problems_of({**good, **change}, tmp_path)
+        if change.get("bound") == plan.bound:
+            continue
+        assert any(line.startswith(f"{place}:") for line in found), (change, found)
+
+
+def test_honest_claims_of_plans_are_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    network = fl.Network(fl.Torus(4, 4))
+    collective = fl.Collective("brot", payload=14, slices=2)
+    for options, name in [
+        ({"guard": 3}, "guard"),
+        ({"interval": 20}, "interval"),
+        ({"interval": 9, "guard": 1}, "guard"),
+        ({"free_slices": True, "guard": 2}, "guard"),
+    ]:
+        options_of: Any = options
+        report = fl.check_plan(fl.schedule(network, collective, moves=2000, **options_of))
+        assert report["passed"], report["problems"]
+        assert {"duration", "bound", "routes", name} <= set(report["verified"])
+        assert {"traffic", "method", "seed", "reproducible", "version"} == set(report["not_verified"])
+    report = fl.check_plan(fl.schedule(network, fl.Operation("all-gather", payload=3), guard=2, moves=500))
+    assert report["passed"], report["problems"]
+    assert {"guard", "phases", "traffic", "algorithm_bound"} <= set(report["verified"])
+    # Files of the form before bring no proof: their bound has to be proven here.
+    fields = plan_fields(fl.schedule(network, collective), tmp_path)
+    del fields["bound_proof"]
+    assert problems_of({**fields, "format": "flitloom plan 1"}, tmp_path) == []
+    assert run(["check", str(tmp_path / "plan.json")]) == 0
+    text = capsys.readouterr().out
+    assert "optimal    proven" in text
+    assert "rules      3 virtual channels, datelines, no bubble rule (assumed: " in text
+    assert run(["check", str(tmp_path / "plan.json"), "--rules", "angara"]) == 2
+
+
+def test_the_word_of_cp_sat_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # One more than is proven by us, and the optimum by an exhaustive search in test_cp_sat.
+    network = fl.Network(fl.Torus(4, 4))
+    collective = fl.Collective("shfl", payload=14, slices=2)
+    plan = fl.schedule(network, collective, routes="any-order")
+    fields = plan_fields(plan, tmp_path)
+    beyond = {
+        **fields,
+        "bound": plan.bound + 1,
+        "optimal": plan.duration == plan.bound + 1,
+        "bound_proof": "cp-sat",
+    }
+    found = problems_of(beyond, tmp_path)
+    if plan.duration > plan.bound:
+        assert found == []
+        assert run(["check", str(tmp_path / "plan.json")]) == 0
+        assert "is the word of CP-SAT" in capsys.readouterr().out
+    else:
+        assert any("the packets take" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    "options", [["--slices", "10"], ["--packets", "3"], ["--interval", "9"], ["--free-slices"]]
+)
+def test_options_that_an_operation_ignores_are_refused(options: list[str]) -> None:
+    assert run(["schedule", "--torus", "4x4", "--operation", "broadcast", *options]) == 2
+
+
+def test_what_is_optimal_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schedule", "--torus", "4x4", "--operation", "broadcast", "--time", "5s"]) == 0
+    found = capsys.readouterr()
+    assert "proven optimal for these messages in this order" in found.out
+    assert "another run may differ" not in found.err
+
+
+@pytest.mark.parametrize("turns", ["none", "direction-sets", "closed-form", "exact", "on-demand"])
+@pytest.mark.parametrize("method", ["balanced", "bfs", "dor", "coherent"])
+def test_advice_serves_every_pair(turns: str, method: str) -> None:
+    draw = random.Random(f"{turns} {method}")
+    named = 0
+    for _ in range(12):
+        kind, sizes = draw.choice(
+            [(fl.Torus, (4, 4)), (fl.Mesh, (4, 3)), (fl.Torus, (5, 3)), (fl.Torus, (4, 2, 2))]
+        )
+        count = int(np.prod(sizes))
+        failed = draw.sample(range(count), draw.randint(1, 3))
+        options: Any = {"turns": turns, "method": method}
+        try:
+            fl.route(kind(*sizes, failed_nodes=failed), **options)
+            continue
+        except fl.UnreachableError as error:
+            text = str(error)
+        if "would serve every pair" not in text:
+            continue
+        changes = text.rpartition("; ")[2].removesuffix(" would serve every pair").split(" or ")
+        for change in changes:
+            named += 1
+            words = change.split()
+            if words[0] == "method":
+                fl.route(kind(*sizes, failed_nodes=failed), method=words[1], turns=words[4])
+            elif words[0] == "repairing":
+                repaired = [node for node in failed if node != int(words[2])]
+                fl.route(kind(*sizes, failed_nodes=repaired), **options)
+            else:
+                out = [int(word.rstrip(",")) for word in words if word.rstrip(",").isdigit()]
+                fl.route(kind(*sizes, failed_nodes=failed + out), **options)
+    assert named > 3
+
+
+def test_the_unreachable_pairs_are_counted() -> None:
+    network = fl.Network(fl.Torus(16, 16, failed_nodes=[5, 77]))
+    # Of 256 nodes, two have failed: every pair with one of them, and those whose only way passes them.
+    with pytest.raises(fl.UnreachableError) as caught:
+        fl.simulate(network, fl.Load("rand", rate=0.01, length=8, cycles=100))
+    count = int(str(caught.value).split()[0])
+    assert "pairs of nodes" in str(caught.value)
+    assert len(caught.value.pairs) == 1000 < 256**2 - 254**2 < count < 256**2
+
+
+def test_the_limit_of_an_operation_is_the_one_it_meets(capsys: pytest.CaptureFixture[str]) -> None:
+    schedule = ["schedule", "--torus", "8x8", "--method", "greedy", "--operation"]
+    # In the last ring of 8, an all-reduce passes on the blocks of eight nodes.
+    assert run([*schedule, "all-reduce", "--payload", str(2**20 // 8)]) == 2
+    error = capsys.readouterr().err
+    assert "a message would have 1048576 flits of payload" in error
+    assert "at most 1048576" in error
+    assert run([*schedule, "broadcast", "--payload", "100000"]) == 0

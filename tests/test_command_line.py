@@ -87,7 +87,7 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         ((*SHUFFLE, "--wrap", "maybe"), "topology.wrap: 'maybe' is not understood; write yes,no"),
         ((*SHUFFLE, "--fail", "node:x"), "--fail node:x: name a part as node:3 or link:0-1"),
         ((*SHUFFLE, "--fail", "link:0-2"), "topology.failed_links: nodes 0 and 2 are not neighbours"),
-        ((*SHUFFLE, "--fail", "node:5"), "packets need a failed part, the first from node"),
+        ((*SHUFFLE, "--fail", "node:5"), "pairs of nodes need a failed part, the first from node"),
         ((*SHUFFLE, "--buffer", "0"), "router.buffer: 0 is out of range; it must be 1 to 1024 flits"),
         ((*SHUFFLE, "--buffer", "many"), "Invalid value for '--buffer': Input should be a valid integer"),
         ((*SHUFFLE, "--flow-control", "cut-through"), "router.buffer is 4 flits; "),

@@ -22,6 +22,7 @@ NAMES = "xyzuvw"
 LARGEST = 1 << 20
 #: Virtual channels that a plan's router has beyond one per wrapping dimension, and its least number.
 MORE, LEAST = 1, 3
+ASSUMED_CHANNELS = "assumed: as many virtual channels as dimension order needs, at least three"
 ASSUMED = "assumed: the file brings none; name those of the router with --rules"
 
 
@@ -147,8 +148,9 @@ def flow(tables, network, given):
             "packets of this plan wait on time, too; there is no certificate for it",
         )
         channels = tables.get("channels")
+        source = ASSUMED_CHANNELS if channels is None else "from the file"
         channels = max(sum(network.wraps) + MORE, LEAST) if channels is None else channels
-        return whole(channels, 1, 8, "channels"), True, False, {}
+        return whole(channels, 1, 8, "channels"), True, False, {"rules_from": source}
     if given is not None:
         rules, source = named(given, len(network.sizes)), "from --rules"
     elif "rules" in tables:

@@ -33,8 +33,8 @@ mod _core {
         operation::{operation_phases, phase_bound, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{
-            candidate_starts, check_plan, placed_packets, plan_workload, schedule, schedule_bound,
-            schedule_staircases,
+            candidate_starts, check_plan, other_route, placed_packets, plan_workload, schedule,
+            schedule_bound, schedule_staircases,
         },
         simulation::{Simulation, lower_bound, simulate},
         stacking::stack,

@@ -144,17 +144,7 @@ impl RoutingSystem {
                 format!("they are for {} dimensions, the shape has {}", rules.order().len() / 2, sizes.len());
             return Err(spec_error(py, "rules", text));
         }
-        let made = py.detach(|| {
-            if turns == "on-demand" {
-                let (inner, unserved) = tables::on_demand(&fabric, &rules)?;
-                return Ok(Some(Self { inner, unserved: Some(unserved) }));
-            }
-            let Some(&(_, policy)) = TurnPolicy::NAMES.iter().find(|(name, _)| *name == turns) else {
-                return Ok(None);
-            };
-            let inner = tables::System::new(fabric, rules, policy)?;
-            Ok(Some(Self { inner, unserved: None }))
-        });
+        let made = py.detach(|| Self::made(&fabric, &rules, turns));
         made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
             let names: Vec<_> = TurnPolicy::NAMES.iter().map(|(name, _)| *name).collect();
             spec_error(
@@ -268,14 +258,39 @@ impl RoutingSystem {
         Ok(arrays)
     }
 
-    /// What can be done about pairs that are not served.
-    fn advise<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let unserved = self.unserved(py);
+    /// Pairs that tables of a method leave without a route.
+    fn left_out(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        traffic: Option<PyReadonlyArray2<'_, u64>>,
+    ) -> PyResult<Vec<(NodeId, NodeId)>> {
+        let method = method_of(py, method)?;
+        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        py.detach(|| tables::left_out(&self.inner, method, traffic.as_deref()))
+            .map_err(|error| table_error(py, error))
+    }
+
+    /// What can be done about pairs that tables of a method, with the turns of a policy, leave out.
+    fn advise<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        turns: &str,
+        traffic: Option<PyReadonlyArray2<'py, u64>>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let method = method_of(py, method)?;
+        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
+        let left_out = |changed: &Fabric| match Self::made(changed, rules, turns)? {
+            Some(system) => tables::left_out(&system.inner, method, traffic.as_deref()),
+            None => Ok(Vec::new()),
+        };
         let advice =
-            py.detach(|| tables::advise(fabric, rules, &unserved)).map_err(|error| table_error(py, error))?;
+            py.detach(|| tables::advise(fabric, rules, &left_out)).map_err(|error| table_error(py, error))?;
         let Some(advice) = advice else { return Ok(None) };
         let entry = PyDict::new(py);
+        entry.set_item("first", advice.first)?;
         entry.set_item("cause", format!("{:?}", advice.cause))?;
         let single: Vec<(&str, u32, Option<u32>)> = advice
             .single
@@ -334,6 +349,29 @@ impl RoutingSystem {
         });
         report_dict(py, report)
     }
+}
+
+impl RoutingSystem {
+    /// The system with the turns of a policy, `None` if there is no such policy.
+    fn made(fabric: &Fabric, rules: &Rules, turns: &str) -> Result<Option<Self>, TableError> {
+        if turns == "on-demand" {
+            let (inner, unserved) = tables::on_demand(fabric, rules)?;
+            return Ok(Some(Self { inner, unserved: Some(unserved) }));
+        }
+        let Some(&(_, policy)) = TurnPolicy::NAMES.iter().find(|(name, _)| *name == turns) else {
+            return Ok(None);
+        };
+        let inner = tables::System::new(fabric.clone(), rules.clone(), policy)?;
+        Ok(Some(Self { inner, unserved: None }))
+    }
+}
+
+fn method_of(py: Python<'_>, name: &str) -> PyResult<Method> {
+    let known = Method::NAMES.iter().find(|(known, _)| *known == name);
+    known.map(|&(_, method)| method).ok_or_else(|| {
+        let names: Vec<_> = Method::NAMES.iter().map(|(name, _)| *name).collect();
+        spec_error(py, "method", format!("{name:?} is unknown; it must be one of {}", names.join(", ")))
+    })
 }
 
 fn report_dict(py: Python<'_>, report: CheckReport) -> PyResult<Bound<'_, PyDict>> {
@@ -457,11 +495,7 @@ pub fn route<'py>(
     unique_first: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(RoutingTable, Bound<'py, PyDict>)> {
-    let Some(&(_, method)) = Method::NAMES.iter().find(|(name, _)| *name == method) else {
-        let names: Vec<_> = Method::NAMES.iter().map(|(name, _)| *name).collect();
-        let text = format!("{method:?} is unknown; it must be one of {}", names.join(", "));
-        return Err(spec_error(py, "method", text));
-    };
+    let method = method_of(py, method)?;
     let (population, mutation, patience, threshold) = genetic;
     let request = Request {
         traffic: traffic.map(|matrix| matrix.as_array().iter().copied().collect()),

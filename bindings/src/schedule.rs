@@ -260,6 +260,20 @@ pub fn check_plan(
     planning::verify(network.inner.fabric(), &packets).map_err(|error| spec_error(py, "plan", error))
 }
 
+/// The first packet of a plan whose route is none of those that `routes` names.
+#[pyfunction]
+pub fn other_route(
+    py: Python<'_>,
+    network: &Network,
+    table: PyReadonlyArray2<'_, i64>,
+    paths: Vec<Vec<u8>>,
+    routes: &str,
+) -> PyResult<Option<usize>> {
+    let choice = if routes == "staircase" { None } else { Some(route_choice(py, routes)?) };
+    let packets = planned(network, &table, &paths);
+    Ok(py.detach(|| planning::other_route(network.inner.fabric(), &packets, choice)))
+}
+
 /// A plan, or packets with routes, as traffic; `channels` are the first virtual channels of the
 /// packets. Errors name `place`. Packets of a node go in the order of their starts.
 #[pyfunction]

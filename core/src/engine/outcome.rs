@@ -86,15 +86,17 @@ pub enum SimulationError {
     },
     /// A packet needs a failed node or link.
     #[error(
-        "{count} packets need a failed part, the first from node {source_node} to node {destination}; dimension-order routing cannot go around failures, routing tables can (flitloom route)"
+        "{count}{more} pairs of nodes need a failed part, the first from node {source_node} to node {destination}; dimension-order routing cannot go around failures, routing tables can (flitloom route)"
     )]
     Unreachable {
-        /// Source of the first such packet.
+        /// Source of the first such pair.
         source_node: NodeId,
         /// Its destination.
         destination: NodeId,
-        /// Number of source-destination pairs affected.
+        /// Number of source-destination pairs affected, as far as they were counted.
         count: usize,
+        /// What to add to the number if it may be larger.
+        more: &'static str,
         /// The pairs, at most 1000 of them.
         pairs: Vec<(NodeId, NodeId)>,
     },

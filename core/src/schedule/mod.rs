@@ -50,4 +50,4 @@ pub use solve::{Progress, Solution, proven_bound, solve};
 pub use spread::{Spread, spread};
 pub use symmetry::Quotient;
 pub use timeline::Placement;
-pub use verify::{PlanError, check_route, verify};
+pub use verify::{PlanError, check_route, other_route, verify};

@@ -51,10 +51,14 @@ impl Operation {
         group: &Group,
         payload: u32,
     ) -> Result<Vec<Vec<Demand>>, ScheduleError> {
-        let members = group.len() as u32;
-        let largest = u64::from(payload) * u64::from(members);
-        if payload == 0 || largest > u64::from(super::Problem::MAX_LENGTH) {
-            return Err(ScheduleError::TooMuch(largest));
+        let blocks = match self {
+            Self::AllToAll | Self::Broadcast { .. } => 1,
+            // In the last ring, blocks of all nodes of the others go together.
+            _ => group.len() as u64 / group.sizes().filter(|&size| size > 1).last().map_or(1, u64::from),
+        };
+        let largest = u64::from(payload) * blocks;
+        if payload == 0 || largest >= u64::from(super::Problem::MAX_LENGTH) {
+            return Err(ScheduleError::Message(largest));
         }
         Ok(match self {
             Self::AllToAll => {

@@ -81,6 +81,20 @@ pub enum ScheduleError {
     /// Too much to schedule.
     #[error("{0} flits have to be sent in all; at most {max} can be scheduled", max = Problem::MAX_FLITS)]
     TooMuch(u64),
+    /// A message of an operation that is too long.
+    #[error(
+        "a message would have {0} flits of payload; at least 1 and at most {max} are possible, so take a smaller payload",
+        max = Problem::MAX_LENGTH
+    )]
+    Message(u64),
+    /// A start, or all slices of a message at their interval, beyond what is counted in cycles.
+    #[error("a message would last {cycles} cycles; at most {most} can be scheduled")]
+    TooLate {
+        /// Cycles it would last.
+        cycles: u64,
+        /// The most there may be.
+        most: u32,
+    },
     /// Nothing to schedule.
     #[error("there is no packet to schedule")]
     Empty,
@@ -205,7 +219,7 @@ impl Problem {
             match jobs.last_mut().filter(|job| follows && job.length == length) {
                 Some(job) => {
                     let later = u32::try_from(packet.start - begin)
-                        .map_err(|_| ScheduleError::TooMuch(packet.start))?;
+                        .map_err(|_| ScheduleError::TooLate { cycles: packet.start, most: u32::MAX })?;
                     own.uses.iter_mut().for_each(|held| held.offset += later);
                     job.routes[0].uses.extend(own.uses);
                     job.routes[0].span = job.routes[0].span.max(own.span + later);
@@ -277,7 +291,7 @@ fn check(fabric: &Fabric, packet: usize, demand: &Demand, slicing: Slicing) -> R
         }
         let extent = u64::from(interval) * u64::from(demand.slices);
         if extent > u64::from(Problem::MAX_LENGTH) {
-            return Err(ScheduleError::TooMuch(extent));
+            return Err(ScheduleError::TooLate { cycles: extent, most: Problem::MAX_LENGTH });
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-use super::PlannedPacket;
+use super::{PlannedPacket, RouteChoice, routes::Path};
 use crate::fabric::{Fabric, LinkId, NodeId};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -78,6 +78,37 @@ pub fn check_route(fabric: &Fabric, index: usize, packet: &PlannedPacket) -> Res
         return Err(PlanError::End { packet: index, end: node, destination });
     }
     Ok(())
+}
+
+/// The first packet whose route is none of a choice of routes; `None` stands for all minimal routes.
+///
+/// Nodes and links must exist, as [`check_route`] finds.
+///
+/// ```
+/// use flitloom_core::fabric::{Direction, Fabric, Shape, Sign};
+/// use flitloom_core::schedule::{PlannedPacket, RouteChoice, other_route};
+/// let fabric = Fabric::new(Shape::torus(&[4, 4])?);
+/// let (x, y) = (Direction::new(0, Sign::Plus), Direction::new(1, Sign::Plus));
+/// let path = vec![fabric.link(0, y), fabric.link(4, x)];
+/// let packet = PlannedPacket { source: 0, destination: 5, length: 8, start: 0, slice: 0, path };
+/// assert_eq!(other_route(&fabric, &[packet.clone()], Some(RouteChoice::DimensionOrder)), Some(0));
+/// assert_eq!(other_route(&fabric, &[packet], Some(RouteChoice::AnyOrder)), None);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn other_route(fabric: &Fabric, packets: &[PlannedPacket], choice: Option<RouteChoice>) -> Option<usize> {
+    let mut known: BTreeMap<(NodeId, NodeId), Vec<Path>> = BTreeMap::new();
+    packets.iter().position(|packet| {
+        let (source, destination) = (packet.source, packet.destination);
+        match choice {
+            None => packet.path.len() != fabric.shape().distance(source, destination) as usize,
+            Some(choice) => {
+                let paths = known
+                    .entry((source, destination))
+                    .or_insert_with(|| choice.paths(fabric, source, destination));
+                !paths.iter().any(|path| **path == *packet.path)
+            }
+        }
+    })
 }
 
 /// Checks a plan against the fabric alone and returns its duration in cycles.

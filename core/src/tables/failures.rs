@@ -269,6 +269,8 @@ pub enum Repair {
 /// What can be done when pairs cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
+    /// The first pair that is not served.
+    pub first: (NodeId, NodeId),
     /// Why the first pair is not served.
     pub cause: Cause,
     /// Single changes each of which serves every pair, repairs first; if there are none, one greedy
@@ -278,15 +280,16 @@ pub struct Advice {
     pub together: Vec<NodeId>,
 }
 
-/// The smallest relaxation that serves every pair.
+/// The pairs of working nodes that some way to make tables leaves without a route in a fabric.
+pub type LeftOut<'a> = dyn Fn(&Fabric) -> Result<Vec<(NodeId, NodeId)>, TableError> + 'a;
+
+/// The smallest relaxation that serves every pair; every change was tried with `left_out`, which says
+/// what the way in which the tables are to be made leaves out.
 ///
 /// # Errors
-/// There are too many nodes.
-pub fn advise(
-    fabric: &Fabric,
-    rules: &Rules,
-    unserved: &[(NodeId, NodeId)],
-) -> Result<Option<Advice>, TableError> {
+/// Those of `left_out`.
+pub fn advise(fabric: &Fabric, rules: &Rules, left_out: &LeftOut) -> Result<Option<Advice>, TableError> {
+    let unserved = left_out(fabric)?;
     let Some(&first) = unserved.first() else { return Ok(None) };
     let cause = if !connected(fabric, first) {
         Cause::Disconnected
@@ -297,7 +300,7 @@ pub fn advise(
     } else {
         Cause::Deadlock
     };
-    let solved = |changed: &Fabric| on_demand(changed, rules).map(|(_, left)| left.is_empty());
+    let solved = |changed: &Fabric| left_out(changed).map(|left| left.is_empty());
     let mut single = Vec::new();
     for (a, b) in fabric.failed_cables() {
         if solved(&fabric.repaired(None, Some((a, b))))? {
@@ -316,7 +319,7 @@ pub fn advise(
         }
     }
     let mut together = Vec::new();
-    let mut left = unserved.to_vec();
+    let mut left = unserved;
     while single.is_empty() && !left.is_empty() {
         let mut counts: HashMap<NodeId, usize> = HashMap::new();
         for &(a, b) in &left {
@@ -328,10 +331,10 @@ pub fn advise(
             break;
         };
         together.push(worst);
-        left = on_demand(&without(fabric, &together), rules)?.1;
+        left = left_out(&without(fabric, &together))?;
     }
     together.sort_unstable();
-    Ok(Some(Advice { cause, single, together }))
+    Ok(Some(Advice { first, cause, single, together }))
 }
 
 fn without(fabric: &Fabric, nodes: &[NodeId]) -> Fabric {
@@ -411,9 +414,9 @@ mod tests {
         let mut fabric = Fabric::new(Shape::mesh(&[4]).unwrap());
         fabric.fail_cable(1, 2).unwrap();
         let rules = Rules::angara(1);
-        let unserved = serves(&fabric, &rules, Regime::OnDemand).unwrap();
-        assert_eq!(unserved.len(), 8);
-        let advice = advise(&fabric, &rules, &unserved).unwrap().unwrap();
+        let left_out = |fabric: &Fabric| serves(fabric, &rules, Regime::OnDemand);
+        assert_eq!(left_out(&fabric).unwrap().len(), 8);
+        let advice = advise(&fabric, &rules, &left_out).unwrap().unwrap();
         assert_eq!(advice.cause, Cause::Disconnected);
         assert_eq!(advice.single, [Repair::Cable(1, 2)]);
     }

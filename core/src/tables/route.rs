@@ -3,6 +3,8 @@ use super::{
     coherent, dimension_order, genetic, sssp,
 };
 
+use crate::fabric::NodeId;
+
 /// How a table is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
@@ -118,6 +120,43 @@ pub fn route(
         None => lower_bound(&system, &Choices::new(&system), traffic, &quality, request.bound_rounds),
     };
     Ok(Answer { table: Table::new(system, headers), quality, bound, calls })
+}
+
+/// The pairs that tables of a method leave without a route; at most 1000 where the method itself says so.
+///
+/// # Errors
+/// The traffic is not valid.
+///
+/// ```
+/// use flitloom_core::fabric::{Fabric, Shape};
+/// use flitloom_core::routing::{Rules, TurnPolicy};
+/// use flitloom_core::tables::{Method, System, left_out};
+/// let mut fabric = Fabric::new(Shape::torus(&[4])?);
+/// fabric.fail_cable(0, 1)?;
+/// let system = System::new(fabric, Rules::angara(1), TurnPolicy::None)?;
+/// assert!(left_out(&system, Method::Balanced, None)?.is_empty(), "around the other way");
+/// assert!(!left_out(&system, Method::DimensionOrder, None)?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn left_out(
+    system: &System,
+    method: Method,
+    traffic: Option<&[u64]>,
+) -> Result<Vec<(NodeId, NodeId)>, TableError> {
+    check_traffic(system, traffic)?;
+    let made = match method {
+        Method::Bfs => bfs::headers(system, traffic, &mut |_| true),
+        Method::DimensionOrder => dimension_order::headers(system),
+        Method::Coherent => coherent::headers(system, traffic),
+        Method::Balanced | Method::Sssp | Method::Genetic => {
+            return Ok(Choices::new(system).unserved().to_vec());
+        }
+    };
+    match made {
+        Ok(_) => Ok(Vec::new()),
+        Err(TableError::Unserved { pairs, .. }) => Ok(pairs),
+        Err(error) => Err(error),
+    }
 }
 
 /// A bound proven anew for tables that came from elsewhere, with prices that start from the loads of

@@ -25,6 +25,7 @@ def is_plan(file: Path) -> bool:
 
 def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | None, as_json: bool) -> None:
     """Check a plan and, if its channels can not deadlock, write the certificate."""
+    from flitloom.claims import Claims
     from flitloom.commands import screen
     from flitloom.network import Network
     from flitloom.scheduling import check_plan, read_plan
@@ -42,9 +43,14 @@ def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | No
             screen.echo(f"simulated  {duration} cycles with {scheme}")
         screen.echo(f"duration   {report['duration']}")
         screen.echo(f"bound      {report['bound']}")
+        screen.echo(f"optimal    {report['optimal']}")
         if report["cycle"] is not None:
             danger = f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
-            screen.echo(f"late       {danger} ({report['channels']} virtual channels)")
+            screen.echo(f"late       {danger}")
+            rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
+            screen.echo(f"rules      {rules} ({report['rules_from']})")
+        for heading, text in Claims([*report["verified"]], report["not_verified"]).lines():
+            screen.echo(f"{heading}  {text}")
         for line in report["problems"]:
             screen.echo(f"  {line}")
         screen.echo("passed" if report["passed"] else "FAILED")
@@ -111,6 +117,8 @@ def simulate_plan(
         if out is not None:
             result.to_netcdf(out)
         summary = {"duration": result.duration, "planned": plan.duration, "bound": plan.bound}
+        if plan.rests_on_cp_sat:
+            summary["not_verified"] = f"bound {plan.claimed_bound}: CP-SAT's word"
     if as_json:
         screen.print_json(summary)
     else:

@@ -152,6 +152,8 @@ def command(
     else:
         if pattern is not None or destinations is not None:
             raise SpecError("give either --operation or a pattern")
+        if slices != 1 or packets != 1:
+            raise SpecError("--slices and --packets belong to a pattern; an operation sends whole messages")
         traffic_fields["pattern"] = "next"
     experiment = build_experiment({"topology": topology, "traffic": traffic_fields, "seed": seed})
     network = Network(experiment.topology)
@@ -205,7 +207,7 @@ def command(
         # Simulations and charts take longer than a user waits.
         chart = None
         interrupts.tell("interrupted: the best schedule found so far is kept")
-    elif not plan.reproducible:
+    elif not (plan.reproducible or plan.optimal):
         screen.say("ended by time or Ctrl-C: this is the best found so far, another run may differ")
     if out is not None:
         plan.save(out)
@@ -214,6 +216,7 @@ def command(
         "simulated": None if interrupted else simulate(network, plan).duration,
         "bound": plan.bound,
         "gap": round(plan.duration / plan.bound - 1, 4) if plan.bound else 0.0,
+        "bound_proof": plan.bound_proof if plan.rests_on_cp_sat else "filter",
         "optimal": plan.optimal,
         "seconds": round(elapsed, 2),
         "packets": len(plan.packets),
@@ -234,7 +237,9 @@ def command(
     if json:
         screen.print_json(fields)
         raise typer.Exit(code)
-    verdict = "proven optimal" if plan.optimal else f"at most {100 * fields['gap']:.1f} % above the optimum"
+    verdict = (
+        _optimal_text(plan) if plan.optimal else f"at most {100 * fields['gap']:.1f} % above the optimum"
+    )
     rows: dict[str, object] = {
         "duration": f"{plan.duration} cycles, {verdict}",
         **({} if interrupted else {"simulated": f"{fields['simulated']} cycles"}),
@@ -260,6 +265,14 @@ def command(
         rows["stacked"] = f"{fields['stacked']} cycles, {_saved(plan.duration, fields['stacked'])}"
     screen.print_fields(rows)
     raise typer.Exit(code)
+
+
+def _optimal_text(plan: Plan) -> str:
+    """What the plan is optimal of, and who says so."""
+    proof = "optimal by CP-SAT's word" if plan.rests_on_cp_sat else "proven optimal"
+    if plan.operation is None:
+        return f"{proof} for these messages and {plan.routes} routes"
+    return f"{proof} for these messages in this order and {plan.routes} routes"
 
 
 def _saved(duration: int, other: Any) -> str:

@@ -116,7 +116,9 @@ def route(
             progress,
         )
     except UnreachableError as error:
-        raise UnreachableError(f"{error}; {advice(system, topology)}", error.pairs) from None
+        raise UnreachableError(
+            f"{error}; {advice(system, topology, rules, turns, method, weights)}", error.pairs
+        ) from None
     bound = Bound(Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator")), facts.pop("proof"))
     if exact_bound and bound.ceiling < facts["max_load"]:
         bound = max(bound, linear_bound(system, weights, LARGEST_PROGRAM) or bound)
@@ -156,22 +158,48 @@ def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] 
     return matrix.astype(np.uint64)
 
 
-def advice(system: _core.RoutingSystem, topology: Topology) -> str:
-    """What would serve the pairs that cannot be served, as the end of a sentence."""
-    found = system.advise()
+def advice(
+    system: _core.RoutingSystem,
+    topology: Topology,
+    rules: RouterRules,
+    turns: str,
+    method: str,
+    weights: NDArray[np.uint64] | None,
+) -> str:
+    """What would serve the pairs that cannot be served, as the end of a sentence.
+
+    Every change that is named was tried, with the same rules, turns, method and traffic.
+    """
+    found = system.advise(method, turns, weights)
     if found is None:
-        return "with first and last steps and turns on demand every pair would be served"
+        return "another seed may help"
     cause = {
         "Disconnected": "no working links connect them",
         "NoLegalRoute": "every working way breaks a rule of the router",
         "Deadlock": "its legal routes need turns that could close a cycle of waiting channels",
     }[found["cause"]]
+    others = [
+        (other_turns, other_method)
+        for other_turns, other_method in (
+            ("on-demand", method),
+            (turns, "balanced"),
+            ("on-demand", "balanced"),
+        )
+        if (other_turns, other_method) != (turns, method)
+    ]
+    changes = []
+    if found["cause"] != "Disconnected" and others:
+        left = {pair: routing_system(topology, rules, pair[0]).left_out(pair[1], weights) for pair in others}
+        if found["first"] not in left[others[-1]]:
+            cause = f"their legal routes are none that method {method} takes with turns {turns}"
+        serving = [pair for pair in others if not left[pair]][:1]
+        changes = [f"method {method} with turns {turns}" for turns, method in serving]
     text = {
         "cable": "repairing the link {0}-{1}",
         "node": "repairing node {0}",
         "drop": "leaving node {0} out",
     }
-    changes = [text[kind].format(node, other) for kind, node, other in found["single"]]
+    changes += [text[kind].format(node, other) for kind, node, other in found["single"]]
     if changes:
         return f"{cause}; {' or '.join(changes[:5])} would serve every pair"
     if found["together"]:

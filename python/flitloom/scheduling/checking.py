@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flitloom import _core
+from flitloom.claims import Claims
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import write_text
@@ -16,8 +17,21 @@ from flitloom.scheduling.genetic import waiting_bound
 from flitloom.scheduling.plan import Plan, messages_of
 from flitloom.spec import Router
 
+if TYPE_CHECKING:
+    from flitloom.scheduling.operation import Operation
+
+#: Where the rules of a verdict come from.
+IN_FILE = "from the file"
+ASSUMED_CHANNELS = "assumed: as many virtual channels as dimension order needs, at least three"
+#: Routes that a search chooses among link by link.
+ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
+
 #: Arbitration schemes under which a plan is simulated.
 SCHEMES = ("C00", "C04", "C09")
+#: Placements tried to find a schedule below a bound that is CP-SAT's word.
+REFUTING_MOVES = 200_000
+#: What nothing in the packets says.
+MAKING = ("method", "seed", "reproducible", "version")
 
 
 def check_plan(plan: Plan) -> dict[str, Any]:
@@ -25,64 +39,102 @@ def check_plan(plan: Plan) -> dict[str, Any]:
 
     Every route is followed link by link; no two packets may hold a port or link at once; duration and
     lower bound are computed anew; the messages and the order of an operation are those that it needs; the
-    channels of a plan with separated channels cannot wait for each other in a circle; the engine simulates
-    it under several arbitration schemes. A plan of a genetic search, in which packets wait, is simulated
-    under its own arbitration instead.
+    routes are among those the plan names, slices, guards and phases as it says; the channels of a plan with
+    separated channels cannot wait for each other in a circle; the engine simulates it under several
+    arbitration schemes. A plan of a genetic search, in which packets wait, is simulated under its own
+    arbitration instead.
+
+    A bound that is CP-SAT's word is not proven again: it is listed as not verified, and a problem only if a
+    short search finds a schedule below it.
 
     Returns
     -------
     dict
-        ``passed``, ``problems`` (a list of messages), ``duration``, ``bound``, ``simulated``, ``channels``
-        (virtual channels looked at) and ``cycle``: a shortest cycle of channels that late packets can wait
-        for, empty if there is none. A cycle is a problem only if the plan says that its channels are
-        separated.
+        ``passed``, ``problems`` (a list of messages), ``duration``, ``bound`` (proven here), ``optimal``
+        ("proven", "by CP-SAT, not verified here" or "not proven"), ``simulated``, ``channels`` (virtual
+        channels looked at) and ``cycle``: a shortest cycle of channels that late packets can wait for,
+        empty if there is none. A cycle is a problem only if the plan says that its channels are separated.
+        ``rules`` and ``rules_from`` say what the verdict about late packets rests on, ``verified`` and
+        ``not_verified`` what became of every claim of the file.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns"))
+    >>> report = fl.check_plan(plan.model_copy(update={"claimed_bound": 9999}))
+    >>> report["problems"][0]
+    'bound: the file says 9999, the packets take 20'
     """
     network = plan.network()
+    claims = Claims()
     report: dict[str, Any] = {
         "passed": False,
-        "problems": [],
+        "problems": claims.problems,
         "duration": None,
         "bound": None,
+        "optimal": "not proven",
         "simulated": {},
         "channels": None,
         "cycle": None,
+        "rules": None,
+        "rules_from": None,
+        "verified": claims.verified,
+        "not_verified": claims.not_verified,
     }
-    problems: list[str] = report["problems"]
-    routers: dict[str, Network] = {}
     try:
-        routes = plan.directions()
+        duration = report["duration"] = measure(plan)
         if plan.router is None:
-            duration = report["duration"] = _core.check_plan(network._core, plan.table, routes)
             report["channels"], report["cycle"], _ = late_dependencies(plan)
-            routers = {scheme: Network(network.topology, Router(arbitration=scheme)) for scheme in SCHEMES}
+            report["rules"] = {"virtual_channels": report["channels"], "datelines": True, "bubble": False}
+            report["rules_from"] = rules_from(plan)
         else:
-            # Its packets wait for each other: only its own arbitration says how long.
-            duration = report["duration"] = _simulated(plan, network)
             report["simulated"]["its own arbitration"] = duration
+            report["rules"] = network.router.model_dump(mode="json")
+            report["rules_from"] = IN_FILE
     except SpecError as error:
-        problems.append(str(error))
+        claims.problems.append(str(error))
         return report
-    if plan.channels is not None and report["cycle"]:
-        problems.append(f"channels: late packets can wait in a circle: {report['cycle']}")
-    if duration != plan.duration:
-        problems.append(f"duration: the file says {plan.duration}, the packets take {duration}")
+    if plan.channels is not None:
+        circle = f"late packets can wait in a circle: {report['cycle']}"
+        claims.hold("channels", not report["cycle"], circle)
+    said = plan.duration == duration
+    claims.hold("duration", said, f"the file says {plan.duration}, the packets take {duration}")
     try:
-        bound = report["bound"] = _bound(plan, network, routes)
+        report["bound"] = prove_bound(plan)
     except SpecError as error:
-        problems.append(str(error))
-        bound = None
-    if bound is not None and bound < plan.bound and not plan.method.endswith("cp-sat"):
-        problems.append(f"bound: the file says {plan.bound}, only {bound} can be proven")
-    if plan.optimal != (plan.duration == plan.bound):
-        problems.append("optimal: does not agree with duration and bound")
-    if plan.bound > duration:
-        problems.append(f"bound: {plan.bound} is above the duration")
-    for scheme, same in routers.items():
-        simulated = report["simulated"][scheme] = _simulated(plan, same)
-        if simulated != duration:
-            problems.append(f"simulated with {scheme}: {simulated} cycles instead of {duration}")
-    report["passed"] = not problems
+        claims.problems.append(str(error))
+    _judge_bound(claims, plan, report)
+    _judge_parts(claims, plan)
+    for name in MAKING:
+        claims.leave(name, "nothing in the packets says so")
+    if plan.router is None:
+        for scheme in SCHEMES:
+            same = Network(network.topology, Router(arbitration=scheme))
+            simulated = report["simulated"][scheme] = _simulated(plan, same)
+            if simulated != duration:
+                claims.problems.append(f"simulated with {scheme}: {simulated} cycles instead of {duration}")
+    report["passed"] = not claims.problems
     return report
+
+
+def measure(plan: Plan) -> int:
+    """What the packets of a plan take, in cycles.
+
+    Raises
+    ------
+    SpecError
+        Two packets hold a port or link at once, or a route is wrong.
+    """
+    network = plan.network()
+    if plan.router is not None:
+        # Its packets wait for each other: only its own arbitration says how long.
+        return _simulated(plan, network)
+    return _core.check_plan(network._core, plan.table, plan.directions())
+
+
+def rules_from(plan: Plan) -> str:
+    """Where the number of virtual channels comes from that a verdict about late packets rests on."""
+    return IN_FILE if plan.channels is not None else ASSUMED_CHANNELS
 
 
 def _simulated(plan: Plan, network: Network) -> int:
@@ -90,28 +142,172 @@ def _simulated(plan: Plan, network: Network) -> int:
     return int(raw["duration"])
 
 
-def _bound(plan: Plan, network: Network, routes: list[bytes]) -> int | None:
-    """The lower bound computed anew; an operation's messages and their order are checked on the way."""
+def _judge_bound(claims: Claims, plan: Plan, report: dict[str, Any]) -> None:
+    """Hold bound and optimality against what is proven here; say whose word the rest is."""
+    claimed, proven, duration = plan.claimed_bound, report["bound"], report["duration"]
+    if claimed > duration:
+        claims.problems.append(f"bound: the file says {claimed}, the packets take {duration}")
+    elif proven is not None and claimed <= proven:
+        claims.verified.append("bound")
+    elif proven is not None and plan.bound_proof == "filter":
+        claims.problems.append(f"bound: the file says {claimed}, only {proven} can be proven")
+    elif proven is not None:
+        shorter = _shorter(plan)
+        if shorter is None:
+            claims.problems.append("bound: CP-SAT decides about no plan of this kind")
+        elif shorter < claimed:
+            claims.problems.append(f"bound: the file says {claimed}, there is a schedule of {shorter}")
+        else:
+            claims.leave("bound", f"{claimed} is the word of CP-SAT; {proven} is proven here")
+    if plan.claimed_optimal != (plan.duration == claimed):
+        claims.problems.append("optimal: does not agree with duration and bound")
+    if not claims.problems and duration == max(claimed, proven or 0):
+        by_others = plan.rests_on_cp_sat
+        report["optimal"] = "by CP-SAT, not verified here" if by_others else "proven"
+        if by_others:
+            claims.leave("optimal", "it rests on the bound")
+        elif plan.claimed_optimal:
+            claims.verified.append("optimal")
+
+
+def _shorter(plan: Plan) -> int | None:
+    """A duration that a short search reaches for a plan's messages; None for kinds that CP-SAT leaves."""
+    routes_known = plan.routes in ROUTES
+    if plan.router is not None or not routes_known or len(phase_sizes(plan)) > 1:
+        return None
+    network, messages = plan.network(), messages_of(plan)
+    kind = (plan.interval, plan.free_slices, 0, 1, REFUTING_MOVES, None, None)
+    return int(_core.schedule(network._core, messages, True, plan.routes, *kind)["duration"])
+
+
+def _judge_parts(claims: Claims, plan: Plan) -> None:
+    """Hold what the file says about routes, slices, guards and phases against its packets."""
+    network, table = plan.network(), plan.table
+    routes = plan.directions()
+    try:
+        other = _core.other_route(network._core, table, routes, plan.routes)
+        claims.hold("routes", other is None, f"that of packets[{other}] is not among those of {plan.routes}")
+    except SpecError as error:
+        claims.problems.append(str(error))
+    try:
+        sizes = phase_sizes(plan)
+        messages_of(plan)
+    except SpecError:
+        # Said already, where the bound was proven.
+        return
+    later = np.flatnonzero(table[:, 4] > 0)
+    name = "free_slices" if plan.interval is None else "interval"
+    if plan.free_slices:
+        claims.hold(name, plan.interval is None, "free slices have no interval")
+    else:
+        waiting = plan.router is not None
+        gaps = np.zeros(len(later), dtype=np.int64) if waiting else table[later, 2]
+        wanted = gaps if plan.interval is None else np.full(len(later), plan.interval)
+        wrong = later[table[later, 3] - table[later - 1, 3] != wanted]
+        claims.hold(name, not len(wrong), f"packets[{wrong[0] if len(wrong) else 0}] does not keep it")
+    if plan.guard:
+        problem = _guard_problem(plan, sizes)
+        claims.hold("guard", problem is None, f"{plan.guard} cycles are not kept: {problem}")
+    if plan.spread:
+        claims.leave("spread", "nothing in the packets says so")
+    if plan.operation is None:
+        claims.leave("traffic", "nothing in the packets says so")
+        if plan.algorithm_bound is not None:
+            claims.problems.append("algorithm_bound: only an operation has one")
+        return
+    from flitloom.scheduling.operation import operation_phases
+
+    operation = operation_of(plan)
+    claims.hold("traffic", plan.traffic == str(operation), f"the operation is {operation}")
+    bound = operation_phases(network, operation)[1]
+    if plan.algorithm_bound is not None:
+        claims.equal("algorithm_bound", plan.algorithm_bound, bound)
+    if plan.phases:
+        claims.hold("phases", _phases_fit(plan, sizes), "packets of one do not lie between its beginnings")
+
+
+def _guard_problem(plan: Plan, sizes: list[int]) -> str | None:
+    """What is in the way of a packet, or of all slices of a message, that lasts longer by the guard."""
+    network, table, routes = plan.network(), plan.table.copy(), plan.directions()
+    together = plan.interval is None and not plan.free_slices
+    last = np.append(table[1:, 4] == 0, True)
+    table[last if together else slice(None), 2] += plan.guard
+    begin = 0
+    for end in np.cumsum(packets_of(plan, sizes)).tolist():
+        try:
+            _core.check_plan(network._core, np.ascontiguousarray(table[begin:end]), routes[begin:end])
+        except SpecError as error:
+            return str(error)
+        begin = end
+    return None
+
+
+def _phases_fit(plan: Plan, sizes: list[int]) -> bool:
+    """Whether every phase starts when the one before has arrived, and its packets not before it."""
+    if len(plan.phases) != len(sizes):
+        return False
+    hops = np.array([len(route) for route in plan.directions()])
+    table, begin, arrived = plan.table, 0, 0
+    for start, end in zip(plan.phases, np.cumsum(packets_of(plan, sizes)).tolist(), strict=True):
+        if not arrived <= start <= int(table[begin:end, 3].min()):
+            return False
+        arrived = int((table[begin:end, 3] + hops[begin:end] + table[begin:end, 2]).max())
+        begin = end
+    return True
+
+
+def packets_of(plan: Plan, sizes: list[int]) -> list[int]:
+    """Packets of every phase, from its messages."""
+    slices = messages_of(plan)[:, 3]
+    ends = np.cumsum(sizes)
+    return [int(slices[end - size : end].sum()) for size, end in zip(sizes, ends.tolist(), strict=True)]
+
+
+def operation_of(plan: Plan) -> Operation:
+    """The operation that a plan is for."""
+    from flitloom.scheduling.operation import Operation
+
+    try:
+        return Operation(**(plan.operation or {}))
+    except TypeError:
+        raise SpecError("operation: has other fields than name, payload, root and nodes") from None
+
+
+def phase_sizes(plan: Plan) -> list[int]:
+    """Messages of every phase of a plan's operation, which must be its own; all of them without one."""
+    from flitloom.scheduling.operation import operation_phases
+
     messages = messages_of(plan)
-    if plan.router is not None:
-        return waiting_bound(plan)
     if plan.operation is None:
         if plan.phases:
             raise SpecError("operation: is missing; a plan in phases says which operation it is for")
-        return _core.schedule_bound(network._core, messages, plan.routes, plan.interval, plan.free_slices)[0]
-    from flitloom.scheduling.operation import Operation, operation_phases
-
-    try:
-        operation = Operation(**plan.operation)
-    except TypeError:
-        raise SpecError("operation: has other fields than name, payload, root and nodes") from None
-    phases, algorithm_bound = operation_phases(network, operation)
+        return [len(messages)]
+    operation = operation_of(plan)
+    phases, _ = operation_phases(plan.network(), operation)
     if not np.array_equal(np.concatenate(phases), messages):
         raise SpecError(f"packets: are not the messages of {operation.name}, phase by phase")
-    sizes = [len(phase) for phase in phases]
-    if not _core.phases_respected(network._core, plan.table, routes, sizes):
-        raise SpecError("packets: one starts before what its node needs for it has arrived")
-    if len(phases) == 1:
+    return [len(phase) for phase in phases]
+
+
+def prove_bound(plan: Plan) -> int:
+    """The lower bound computed anew; an operation's messages and their order are checked on the way.
+
+    Raises
+    ------
+    SpecError
+        The packets are not those of the operation, or leave too early.
+    """
+    if plan.router is not None:
+        return waiting_bound(plan)
+    network, messages, sizes = plan.network(), messages_of(plan), phase_sizes(plan)
+    algorithm_bound = 0
+    if plan.operation is not None:
+        from flitloom.scheduling.operation import operation_phases
+
+        algorithm_bound = operation_phases(network, operation_of(plan))[1]
+        if not _core.phases_respected(network._core, plan.table, plan.directions(), sizes):
+            raise SpecError("packets: one starts before what its node needs for it has arrived")
+    if len(sizes) == 1:
         own = _core.schedule_bound(network._core, messages, plan.routes, plan.interval, plan.free_slices)[0]
     else:
         own = _core.phase_bound(network._core, messages, sizes, plan.routes)
@@ -173,6 +369,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
         "bubble": False,
         "virtual_channels": channels,
         "datelines": True,
+        "rules_from": rules_from(plan),
         "channels": ranked,
     }
 

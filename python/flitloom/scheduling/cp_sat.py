@@ -85,4 +85,4 @@ def _close(solver: Workers, problem: Problem, raw: dict[str, Any], seconds: floa
         if isinstance(answer, list):
             raw.update(_core.placed_packets(*problem, answer))
         else:
-            raw["bound"] = target + 1
+            raw["bound"], raw["cp_sat_bound"] = target + 1, True

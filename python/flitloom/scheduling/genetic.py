@@ -47,8 +47,8 @@ def genetic_plan(
         timed.append(packet.model_copy(update={"start": start}))
     plan = Plan(
         duration=found.duration,
-        bound=0,
-        optimal=False,
+        claimed_bound=0,
+        claimed_optimal=False,
         topology=network.topology.model_dump(mode="json"),
         traffic=words,
         method="genetic" if genes == "full" else f"genetic, {genes}",
@@ -61,7 +61,7 @@ def genetic_plan(
         packets=timed,
     )
     bound = waiting_bound(plan)
-    return plan.model_copy(update={"bound": bound, "optimal": bound == plan.duration})
+    return plan.model_copy(update={"claimed_bound": bound, "claimed_optimal": bound == plan.duration})
 
 
 def waiting_bound(plan: Plan) -> int:

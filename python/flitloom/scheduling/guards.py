@@ -80,7 +80,7 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
     packets = [
         packet.model_copy(update={"start": start}) for packet, start in zip(plan.packets, starts, strict=True)
     ]
-    changes: dict[str, Any] = {"duration": duration, "optimal": duration == plan.bound, "spread": jitter}
+    changes = {"duration": duration, "claimed_optimal": duration == plan.claimed_bound, "spread": jitter}
     return Plan(**{**plan.model_dump(), **changes, "packets": packets})
 
 
@@ -164,7 +164,8 @@ def guarded_plans(
     def widened(extra: int, reach: int | None) -> Callable[[], Plan]:
         return lambda: spread(plain, jitter, extra, reach=reach, seed=seed)
 
-    kinds += [guarded(guard) for guard in guards if guard]
+    # Without barriers every gap is closed.
+    kinds += [guarded(guard) for guard in guards if guard and not search.get("as_one")]
     waits = plain.operation is not None and plain.operation["name"] != "all-to-all"
     if jitter and not waits:
         kinds += [widened(extra, reach) for extra in extras for reach in REACHES]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
 from flitloom import _core
 from flitloom._core import LIMITS
@@ -28,8 +28,10 @@ from flitloom.spec.legs import count_hops, read_route
 if TYPE_CHECKING:
     from flitloom.scheduling.operation import Operation
 
-#: Form of plan files; readers refuse others.
-FORMAT: Literal["flitloom plan 1"] = "flitloom plan 1"
+#: Form of plan files; readers refuse others than this and the one before.
+FORMAT: Literal["flitloom plan 2"] = "flitloom plan 2"
+#: The form before: without `Plan.bound_proof`, so that no bound of it rests on CP-SAT's word.
+EARLIER = "flitloom plan 1"
 
 
 class PlannedPacket(Closed):
@@ -77,9 +79,15 @@ class Plan(Closed):
     duration : int
         Duration in cycles, as for a simulation.
     bound : int
-        Proven lower bound for any schedule of the messages on the routes allowed, in cycles.
+        Lower bound for any schedule of the messages on the routes allowed, in cycles: what the file says, as
+        far as it was proven in this process.
     optimal : bool
-        Whether the duration is the bound.
+        Whether the packets take no longer than the bound, and that was proven in this process.
+    bound_proof : {"filter", "cp-sat"}
+        What proves the bound: the bounds of flitloom, which every reader computes anew, or CP-SAT, which
+        refuted all shorter durations.
+    claimed_bound, claimed_optimal
+        The same as the file says (``bound`` and ``optimal`` there), for `check_plan` to judge.
     packets : list of PlannedPacket
         The packets.
 
@@ -94,11 +102,19 @@ class Plan(Closed):
     132
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
-    format: Literal["flitloom plan 1"] = FORMAT
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, ignored_types=(cached_property,), populate_by_name=True
+    )
+    format: Literal["flitloom plan 2"] = FORMAT
     duration: int = Field(ge=0, le=2**42, description="Duration in cycles.")
-    bound: int = Field(ge=0, le=2**42, description="Proven lower bound on the duration, in cycles.")
-    optimal: bool = Field(description="Whether the duration is the bound.")
+    claimed_bound: int = Field(
+        ge=0, le=2**42, alias="bound", description="Proven lower bound on the duration, in cycles."
+    )
+    bound_proof: Literal["filter", "cp-sat"] = Field(
+        default="filter",
+        description="What proves the bound: flitloom's bounds, computed anew by a check, or CP-SAT.",
+    )
+    claimed_optimal: bool = Field(alias="optimal", description="Whether the duration is the bound.")
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
     traffic: str = Field(description="What is sent, in words.")
     method: str = Field(description="How it was found.")
@@ -136,10 +152,13 @@ class Plan(Closed):
     )
     seed: int = Field(default=1, ge=0, lt=2**64, description="Seed of the search.")
     reproducible: bool = Field(
-        default=True, description="False if the search was ended by time: another run may differ."
+        default=True,
+        description="False if time or Ctrl-C limited the search: another run may find other starts.",
     )
     version: str = Field(default="", description="The flitloom that made it.")
     packets: Annotated[list[PlannedPacket], BeforeValidator(_each_packet)] = Field(description="The packets.")
+    #: Whether CP-SAT refuted all shorter durations in this process.
+    _refuted_here: bool = PrivateAttr(default=False)
 
     @model_validator(mode="after")
     def _not_too_many_hops(self) -> Plan:
@@ -155,8 +174,39 @@ class Plan(Closed):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Plan:
         """A copy with other fields; what was computed from the old ones is left behind."""
         copy = super().model_copy(update=update, deep=deep)
-        copy.__dict__.pop("table", None)
+        for name in ("table", "proven_bound", "optimal"):
+            copy.__dict__.pop(name, None)
         return copy
+
+    @cached_property
+    def proven_bound(self) -> int:
+        """The lower bound that is proven here, whatever the file says; 0 if its parts do not fit."""
+        from flitloom.scheduling.checking import prove_bound
+
+        try:
+            return prove_bound(self)
+        except SpecError:
+            return 0
+
+    @property
+    def bound(self) -> int:
+        """The lower bound, as far as it was proven in this process."""
+        return self.claimed_bound if self._refuted_here else min(self.claimed_bound, self.proven_bound)
+
+    @property
+    def rests_on_cp_sat(self) -> bool:
+        """Whether the bound is CP-SAT's word, beyond what is proven here."""
+        return self.bound_proof == "cp-sat" and self.claimed_bound > self.proven_bound
+
+    @cached_property
+    def optimal(self) -> bool:
+        """Whether the packets, without conflicts, take no longer than a bound proven in this process."""
+        from flitloom.scheduling.checking import measure
+
+        try:
+            return measure(self) <= self.bound
+        except SpecError:
+            return False
 
     def directions(self) -> list[bytes]:
         """The direction indices of every packet's route."""
@@ -177,7 +227,7 @@ class Plan(Closed):
 
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a packet a line."""
-        head = self.model_dump(exclude={"packets"})
+        head = self.model_dump(exclude={"packets"}, by_alias=True)
         lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
         packets = ",\n  ".join(json.dumps(packet.model_dump()) for packet in self.packets)
         write_text(file, "{\n" + ",\n".join([*lines, f' "packets": [\n  {packets}\n ]']) + "\n}\n")
@@ -288,7 +338,9 @@ def read_plan(file: str | Path) -> Plan:
     with opened(file, PLAN_BYTES) as source:
         fields, packets = placed("plan", lambda: read_json_list(source, "packets"))
         form = fields.get("format")
-        if form != FORMAT:
+        if form == EARLIER and "bound_proof" not in fields:
+            fields["format"] = FORMAT
+        elif form != FORMAT:
             found = f'its "format" is {show(form)}' if isinstance(form, str) else 'it has no "format"'
             raise SpecError(f'plan: {place} is no plan that this version reads: {found}, not "{FORMAT}"')
         try:

@@ -117,7 +117,13 @@ def schedule(
         raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
     if cp_sat_seconds:
         need("plan", "CP-SAT")
+    if interval is not None and free_slices:
+        raise SpecError("interval: free slices have times of their own, no interval")
     operation = isinstance(traffic, Operation)
+    if operation and routes != STAIRCASE and (free_slices or interval is not None):
+        raise SpecError("interval, free_slices: the messages of an operation are not cut into slices")
+    if as_one and guard:
+        raise SpecError("guard: without barriers (as_one) every gap is closed; leave one of them out")
     phases, bound, words = phases_of(network, traffic, seed)
     if method == "genetic":
         given = {"free_slices": free_slices, "interval": interval, "guard": guard, "seconds": seconds}
@@ -185,6 +191,7 @@ def schedule(
             # What is left gets the schedule that costs no time.
             method, cp_sat_seconds = "greedy", 0.0
     last = found[-1]
+    cp_sat_bound = len(phases) == 1 and bool(last.get("cp_sat_bound"))
     duration = begins[-1] + int(last["duration"])
     algorithm_bound = bound if operation else None
     stopped = any(raw["stopped"] for raw in found)
@@ -209,10 +216,11 @@ def schedule(
         for raw in found
         for row, route in zip(raw["table"].tolist(), raw["routes"], strict=True)
     ]
-    return Plan(
+    plan = Plan(
         duration=duration,
-        bound=bound,
-        optimal=duration == bound,
+        claimed_bound=bound,
+        bound_proof="cp-sat" if cp_sat_bound and bound == last["bound"] else "filter",
+        claimed_optimal=duration == bound,
         topology=network.topology.model_dump(mode="json"),
         traffic=words,
         method=asked + (" with cp-sat" if any("cp_sat" in raw for raw in found) else ""),
@@ -228,6 +236,12 @@ def schedule(
         version=provenance.version(),
         packets=packets,
     )
+    if plan.bound_proof == "filter":
+        # It was proven a moment ago.
+        plan.__dict__["proven_bound"] = bound
+    else:
+        plan._refuted_here = True
+    return plan
 
 
 def _best_of(

@@ -74,9 +74,9 @@ class Closed(BaseModel):
     def _know_all_fields(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        known = list(cls.model_fields)
+        known = [field.alias or name for name, field in cls.model_fields.items()]
         for name in data:
-            if name not in known:
+            if name not in known and name not in cls.model_fields:
                 near = difflib.get_close_matches(str(name)[:60], known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
                 raise PydanticCustomError(

@@ -6,9 +6,12 @@ use crate::{
     routing::dimension_order,
     traffic::{Guide, PacketSource, Way, Workload},
 };
+use std::collections::BTreeSet;
 
 /// Pairs listed in an error.
 const LISTED: usize = 1000;
+/// Ways that are looked at only to count how many more pairs there are.
+const LOOKED_AT: usize = 1 << 22;
 
 /// Checks given routes, and on a fabric with failures also those of dimension order.
 pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), SimulationError> {
@@ -17,8 +20,9 @@ pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), Simula
     if by_function_alone && fabric.is_healthy() {
         return Ok(());
     }
-    let mut unserved = Vec::new();
-    for way in workload.ways(fabric.shape().nodes()) {
+    let (mut unserved, mut more) = (BTreeSet::new(), "");
+    let mut listed = Vec::new();
+    for (looked_at, way) in workload.ways(fabric.shape().nodes()).enumerate() {
         let Way { from, to, number, guide } = way;
         let served = match guide {
             Guide::Function => fabric.is_healthy() || works(fabric, from, to),
@@ -34,20 +38,25 @@ pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), Simula
                 true
             }
         };
-        if !served {
-            unserved.push((from, to));
-            if unserved.len() == LISTED {
-                break;
-            }
+        if served {
+            continue;
+        }
+        if listed.len() >= LISTED && looked_at > LOOKED_AT {
+            more = " or more";
+            break;
+        }
+        if unserved.insert((from, to)) && listed.len() < LISTED {
+            listed.push((from, to));
         }
     }
-    match unserved.first() {
+    match listed.first() {
         None => Ok(()),
         Some(&(source_node, destination)) => Err(SimulationError::Unreachable {
             source_node,
             destination,
             count: unserved.len(),
-            pairs: unserved,
+            more,
+            pairs: listed,
         }),
     }
 }
