@@ -549,3 +549,27 @@ def test_the_limit_of_an_operation_is_the_one_it_meets(capsys: pytest.CaptureFix
     assert "a message would have 1048576 flits of payload" in error
     assert "at most 1048576" in error
     assert run([*schedule, "broadcast", "--payload", "100000"]) == 0
+
+
+def test_late_nodes_of_an_operation_are_not_studied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "plan.json")
+    schedule = ["schedule", "--torus", "4x4", "--operation"]
+    assert run([*schedule, "all-gather", "-o", file]) == 0
+    assert run(["simulate", "--plan", file, "--jitter", "4"]) == 2
+    assert "a node that is late makes those late that wait" in capsys.readouterr().err
+    assert run([*schedule, "broadcast", "--guard", "auto", "--jitter", "4"]) == 2
+    # Nobody waits for data in an all-to-all.
+    assert run([*schedule, "all-to-all", "--payload", "3", "--moves", "100", "-o", file]) == 0
+    capsys.readouterr()
+    assert run(["simulate", "--plan", file, "--jitter", "4", "--trials", "3", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert min(report["plan_mean"], report["unison_mean"]) >= fl.read_plan(file).bound
+
+
+def test_latency_and_duration_are_counted_as_they_say() -> None:
+    network = fl.Network(fl.Torus(8))
+    result = fl.simulate(network, fl.Packets([(0, 3, 5, 0)]))
+    hops, length = 3, 5
+    assert (result.duration, result.mean_latency) == (hops + length + 1, hops + length - 1)

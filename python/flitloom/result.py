@@ -54,7 +54,10 @@ class Result:
 
     @property
     def duration(self) -> int:
-        """Index of the cycle in which the last flit was ejected, plus 2, in cycles."""
+        """Index of the cycle in which the last flit was ejected, plus 2, in cycles.
+
+        An unhindered packet of L flits over h hops takes h + L + 1; `mean_latency` counts two cycles less.
+        """
         return int(self._raw["duration"])
 
     @property
@@ -104,7 +107,12 @@ class Result:
 
     @property
     def mean_latency(self) -> float | None:
-        """Mean time from a packet's start to its tail's ejection, in cycles; ``None`` without packets."""
+        """Mean time from a packet's start to its tail's ejection, in cycles; ``None`` without packets.
+
+        An unhindered packet of L flits over h hops takes h + L - 1: from the cycle in which it starts to the
+        one in which its tail leaves. `duration`, as the papers count it, is h + L + 1: it includes one cycle
+        for the way into the network and one for the way out.
+        """
         delivered = self.packets_delivered
         return int(self._raw["latency_sum"]) / delivered if delivered else None
 

@@ -172,8 +172,13 @@ def command(
     if json:
         screen.print_json({**result.to_dict(), "links": result.link_rows()})
         return
-    units = {"mean_latency": "cycles", "throughput": "flits/node/cycle"}
-    for name in ("duration", "height", "effective_thickness", "lower_bound", "cycles"):
+    # Counted as is usual for each: two cycles apart for a packet by itself.
+    units = {
+        "mean_latency": "cycles from start to ejection, h + L - 1 unhindered",
+        "duration": "cycles, ways in and out included, h + L + 1 unhindered",
+        "throughput": "flits/node/cycle",
+    }
+    for name in ("height", "effective_thickness", "lower_bound", "cycles"):
         units[name] = "cycles"
     screen.print_fields(
         {

@@ -11,7 +11,13 @@ import numpy as np
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.scheduling.jitter import LONGEST, check_jitter, late_durations, with_channels
+from flitloom.scheduling.jitter import (
+    LONGEST,
+    check_jitter,
+    late_durations,
+    require_independent,
+    with_channels,
+)
 from flitloom.scheduling.operation import Operation
 from flitloom.scheduling.plan import Plan
 from flitloom.scheduling.search import schedule
@@ -156,6 +162,7 @@ def guarded_plans(
     check_jitter(jitter, trials)
     kinds: list[Callable[[], Plan]] = []
     plain = schedule(network, traffic, guard=0, seed=seed, **search)
+    require_independent(plain)
     kinds.append(lambda: plain)
 
     def guarded(guard: int) -> Callable[[], Plan]:
@@ -164,10 +171,8 @@ def guarded_plans(
     def widened(extra: int, reach: int | None) -> Callable[[], Plan]:
         return lambda: spread(plain, jitter, extra, reach=reach, seed=seed)
 
-    # Without barriers every gap is closed.
-    kinds += [guarded(guard) for guard in guards if guard and not search.get("as_one")]
-    waits = plain.operation is not None and plain.operation["name"] != "all-to-all"
-    if jitter and not waits:
+    kinds += [guarded(guard) for guard in guards if guard]
+    if jitter:
         kinds += [widened(extra, reach) for extra in extras for reach in REACHES]
     tried: list[Candidate] = []
     ended = False
