@@ -4,6 +4,7 @@
 
 mod benchmark;
 mod errors;
+mod fabric;
 mod genetic;
 mod interrupts;
 mod late;
@@ -25,6 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         benchmark::{best_planes, engines, repeat},
+        fabric::{check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise},
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{plan_dependencies, separate_channels, spread_plan},

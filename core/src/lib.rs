@@ -9,6 +9,7 @@
 
 pub mod engine;
 pub mod fabric;
+pub mod forwarding;
 pub mod probe;
 pub mod router;
 pub mod routing;

@@ -295,3 +295,36 @@ def operation_phases(
 def watch_interrupts(reader: int, patience: float) -> None: ...
 def hold_interrupts() -> None: ...
 def first_to_tell() -> bool: ...
+def recognise(
+    switches: int, cables: NDArray[np.uint32], sizes: Sequence[int] | None
+) -> dict[str, Any] | None: ...
+def forward(
+    hosts: Sequence[int],
+    cables: NDArray[np.uint32],
+    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    roots: Sequence[int],
+    old: NDArray[np.uint32] | None,
+    mode: str | None,
+    lanes: int,
+    tries: int,
+    slack: float,
+) -> dict[str, Any] | None: ...
+def check_forwarding(
+    hosts: Sequence[int],
+    cables: NDArray[np.uint32],
+    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    roots: Sequence[int],
+    following: NDArray[np.uint32],
+    levels: NDArray[np.uint8] | None,
+    tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+    lanes: int,
+) -> dict[str, Any]: ...
+def read_lfts(text: bytes, guids: Sequence[int]) -> tuple[NDArray[np.uint8], list[int]]: ...
+def read_path_levels(
+    text: bytes, sources: dict[int, list[int]], lids: Sequence[int], hosts: int
+) -> tuple[NDArray[np.uint8], int, int]: ...
+def fabric_bound(
+    hosts: Sequence[int],
+    cables: NDArray[np.uint32],
+    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+) -> tuple[int, int]: ...

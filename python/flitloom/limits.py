@@ -27,6 +27,8 @@ COLUMN_BYTES = 64 * _MIB
 MATRIX_BYTES = 512 * _MIB
 #: Bytes of a file of node lists.
 NODES_BYTES = 16 * _MIB
+#: Bytes of a description of a fabric.
+FABRIC_BYTES = 256 * _MIB
 #: Bytes of a GOAL text.
 GOAL_BYTES = 64 * _MIB
 #: Bytes of a value in the store of a campaign.

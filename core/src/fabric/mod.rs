@@ -2,10 +2,18 @@
 
 mod direction;
 mod failures;
+mod graph;
+mod grid;
+mod lattice;
+mod recognise;
 mod shape;
 
 pub use direction::{Direction, Sign};
 pub use failures::Fabric;
+pub use graph::{Graph, UNREACHABLE};
+pub use grid::Grid;
+pub use lattice::Lattice;
+pub use recognise::{Recognition, recognise};
 pub(crate) use shape::common_divisor;
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
 

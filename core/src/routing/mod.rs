@@ -17,6 +17,7 @@ mod valiant;
 mod walk;
 
 pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
+pub(crate) use components::components;
 pub use dependencies::{Channel, DependencyGraph, Verdict};
 pub use function::{
     At, Claims, Freedom, Header, Options, Output, Place, RoutingFunction, Seen, UnknownFunction,

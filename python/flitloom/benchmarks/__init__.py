@@ -13,7 +13,7 @@ from typing import Any
 from flitloom.errors import SpecError
 
 #: Benchmarks by name; the first is the usual one.
-BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "start")
+BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "start", "fabric")
 
 Row = dict[str, Any]
 

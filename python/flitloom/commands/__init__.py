@@ -21,6 +21,7 @@ VERBS = {
     "campaign": "Run many genetic searches over combinations of parameters; stop and resume at will.",
     "route": "Make balanced, deadlock-free routing tables and report how good they are.",
     "check": "Check a plan or routing tables.",
+    "fabric": "Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.",
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
     "papers": "Reproduce published tables and figures, ours beside theirs.",
     "cite": "Name the papers behind what flitloom does.",

@@ -14,8 +14,23 @@ from flitloom.routing import check
 
 def command(
     tables: Annotated[
-        Path, typer.Argument(help="A plan (.json), or tables: .json, .csv, .npz, an OpenSM dump.")
-    ],
+        Path | None,
+        typer.Argument(help="A plan (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
+    ] = None,
+    fabric: Annotated[
+        Path | None, typer.Option(help="What ibnetdiscover prints, for tables of a subnet.")
+    ] = None,
+    lft: Annotated[Path | None, typer.Option(help="With --fabric: opensm-lfts.dump.")] = None,
+    fdbs: Annotated[Path | None, typer.Option(help="With --fabric: opensm.fdbs, instead of --lft.")] = None,
+    path_sl: Annotated[
+        Path | None, typer.Option("--path-sl", help="With --fabric: 0x<source guid> <dlid> <sl> per line.")
+    ] = None,
+    slvl: Annotated[
+        Path | None, typer.Option("--slvl", "--sl2vl", help="With --fabric: slvl.txt or opensm-sl2vl.dump.")
+    ] = None,
+    lanes: Annotated[
+        int | None, typer.Option(help="With --fabric and without --slvl: lanes, vl = sl mod lanes.")
+    ] = None,
     torus: Annotated[str | None, typer.Option(help="Sizes of the torus, for files that do not say.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of the mesh, for files that do not say.")] = None,
     fail: Annotated[
@@ -40,12 +55,25 @@ def command(
     code 1 if anything is wrong with the routes.
 
     Example: flitloom check tables.json --certificate certificate.json
+
+    Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
     from flitloom.commands.options import topology_fields
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
     from flitloom.outputs import check_output
 
+    if fabric is not None:
+        from flitloom.commands.subnets import check_fabric, failing
+
+        if lft is not None and fdbs is not None:
+            raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
+        check_fabric(failing(fabric, fail or []), lft or fdbs or tables, path_sl, slvl, lanes, as_json)
+        return
+    if tables is None:
+        raise SpecError(
+            "name the file to check, or a subnet with --fabric cluster.topo --lft opensm-lfts.dump"
+        )
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
     if is_plan(tables):

@@ -23,11 +23,40 @@ OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
 
 
 def command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[diff OLD NEW]", help="With --fabric: say which entries differ between two dumps."
+        ),
+    ] = None,
     torus: Annotated[str | None, typer.Option(help="Sizes of a torus, as 4x2x2x2.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
+    fabric: Annotated[
+        Path | None,
+        typer.Option(help="What ibnetdiscover prints: tables for OpenSM go to the folder of --output."),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(help="With --fabric: portable (lane = service level) or sl2vl (lanes by switch)."),
+    ] = None,
+    old: Annotated[
+        Path | None,
+        typer.Option("--from", help="With --fabric: tables to repair by few changes (opensm-lfts.dump)."),
+    ] = None,
+    critical: Annotated[
+        bool, typer.Option("--critical", help="With --fabric: which single failures would hurt most.")
+    ] = False,
+    lanes: Annotated[int, typer.Option(help="With --fabric: virtual lanes there are, 1 to 8.")] = 8,
+    sizes: Annotated[
+        str | None, typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant.")
+    ] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "balanced",
     fail: Annotated[
-        list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="A failed part: node:3 or link:0-1; with --fabric also node:S5, node:(0,1,2), cable:S5/3, "
+            "link:(0,1)+x. May be repeated."
+        ),
     ] = None,
     nodes: Annotated[
         Path | None, typer.Option(help="File of the allocated nodes in Slurm notation, node[0-7,12].")
@@ -60,9 +89,28 @@ def command(
     """Make balanced, deadlock-free routing tables and report how good they are.
 
     Example: flitloom route --torus 4x2x2x2 --fail node:3 --fail link:0-1 -o tables.json
+
+    Example: flitloom route --fabric cluster.topo -o out/
     """
     from flitloom.outputs import check_output
 
+    if fabric is not None:
+        from flitloom.commands.subnets import failing, route_fabric, show_changes, show_critical
+
+        if torus is not None or mesh is not None or nodes is not None:
+            raise SpecError("--fabric says what there is; leave --torus, --mesh and --nodes out")
+        subnet = failing(fabric, fail or [])
+        if words:
+            if len(words) != 3 or words[0] != "diff":
+                raise SpecError(f"{show(' '.join(words))}: write diff OLD NEW, or nothing")
+            show_changes(subnet, Path(words[1]), Path(words[2]), as_json)
+        elif critical:
+            show_critical(subnet, as_json)
+        else:
+            route_fabric(subnet, output, mode, lanes, sizes, effort, old, as_json)
+        return
+    if words or critical or old is not None:
+        raise SpecError("diff, --critical and --from belong to a fabric named with --fabric")
     topology = read_topology(torus, mesh, fail or [], nodes)
     if output is not None:
         check_output(output, OUTPUTS)

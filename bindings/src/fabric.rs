@@ -1,0 +1,221 @@
+//! Fabrics without coordinates: what they are, tables by destination, and the check of tables.
+
+use crate::errors::spec_error;
+use flitloom_core::{
+    fabric::{self, Graph, Grid},
+    forwarding::{
+        self, DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, Mode, SERVICE_LEVELS,
+    },
+};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::{prelude::*, types::PyDict};
+use std::collections::HashMap;
+
+fn ends(cables: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
+    cables.as_array().rows().into_iter().map(|row| (row[0], row[1])).collect()
+}
+
+/// Coordinates of switches without any: `None` where the fabric is no torus or mesh, or nobody can be sure.
+#[pyfunction]
+pub fn recognise<'py>(
+    py: Python<'py>,
+    switches: usize,
+    cables: PyReadonlyArray2<'py, u32>,
+    sizes: Option<Vec<u32>>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let cables = ends(&cables);
+    let Some(found) = py.detach(|| fabric::recognise(switches, &cables, sizes.as_deref())) else {
+        return Ok(None);
+    };
+    let grid = &found.grid;
+    let facts = PyDict::new(py);
+    facts.set_item("sizes", grid.sizes())?;
+    facts.set_item(
+        "wraps",
+        (0..grid.dimensions()).map(|dimension| grid.wraps(dimension)).collect::<Vec<_>>(),
+    )?;
+    facts.set_item("twisted", !grid.lattice().is_plain())?;
+    let coordinates: Vec<Vec<u32>> =
+        found.positions.iter().map(|&position| grid.coordinates(position)).collect();
+    facts.set_item("coordinates", coordinates)?;
+    let missing: Vec<Vec<u32>> =
+        found.missing_switches.iter().map(|&position| grid.coordinates(position)).collect();
+    facts.set_item("missing_switches", missing)?;
+    facts.set_item("missing_cables", found.missing_cables)?;
+    facts.set_item("misfits", found.misfits)?;
+    facts.set_item("swaps", found.swaps.iter().map(|swap| swap.to_vec()).collect::<Vec<_>>())?;
+    Ok(Some(facts))
+}
+
+fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) -> PyResult<Graph> {
+    Graph::new(hosts, &ends(cables)).map_err(|error| spec_error(py, "fabric", error))
+}
+
+/// Sizes, wraps and the coordinates of every switch.
+type Coordinates = (Vec<u32>, Vec<bool>, Vec<Vec<i32>>);
+
+fn dimension_order(graph: &Graph, (sizes, wraps, coordinates): &Coordinates) -> Option<DimensionOrder> {
+    let grid = Grid::plain(sizes, wraps);
+    let positions: Option<Vec<u32>> = coordinates.iter().map(|place| grid.position(place)).collect();
+    Some(DimensionOrder::new(graph, grid, &positions?))
+}
+
+/// The lower bound on the largest load, and the pairs of hosts that no way joins.
+#[pyfunction]
+pub fn fabric_bound(
+    py: Python<'_>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'_, u32>,
+    grid: Option<Coordinates>,
+) -> PyResult<(u64, u64)> {
+    let graph = graph(py, hosts, &cables)?;
+    Ok(py.detach(|| {
+        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        (forwarding::bound(&graph, order.as_ref()).value, graph.pairs_apart())
+    }))
+}
+
+/// Balanced tables by destination; `None` if the lanes do not suffice.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the fields of a request")]
+pub fn forward<'py>(
+    py: Python<'py>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'py, u32>,
+    grid: Option<Coordinates>,
+    roots: Vec<u32>,
+    old: Option<PyReadonlyArray2<'py, u32>>,
+    mode: Option<&str>,
+    lanes: usize,
+    tries: u64,
+    slack: f64,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let graph = graph(py, hosts, &cables)?;
+    let mode = match mode {
+        None => None,
+        Some("portable") => Some(Mode::Portable),
+        Some("sl2vl") => Some(Mode::Tables),
+        Some(other) => {
+            return Err(spec_error(py, "mode", format!("{other:?} is unknown; write portable or sl2vl")));
+        }
+    };
+    let old: Option<Vec<u32>> = old.map(|old| old.as_array().iter().copied().collect());
+    let made = py.detach(|| {
+        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        forwarding::forward(
+            &graph,
+            order.as_ref(),
+            roots,
+            old.as_deref(),
+            ForwardingRequest { mode, lanes, tries, slack },
+        )
+    });
+    let Some(made) = made else { return Ok(None) };
+    let switches = graph.switches();
+    let facts = PyDict::new(py);
+    let matrix = |rows: usize| [rows, switches];
+    let rows = made.table.roots.len();
+    facts.set_item("next", PyArray1::from_vec(py, made.table.next).reshape(matrix(rows))?)?;
+    let (start, entries) = made.lanes.tables();
+    facts.set_item("start", PyArray1::from_vec(py, start.iter().map(|&start| start as u64).collect()))?;
+    facts.set_item(
+        "entries",
+        PyArray2::from_vec2(py, &entries.iter().map(|entry| entry.to_vec()).collect::<Vec<_>>())?,
+    )?;
+    facts.set_item("mode", if made.lanes.mode == Mode::Portable { "portable" } else { "sl2vl" })?;
+    facts.set_item("lanes", made.lanes.lanes)?;
+    facts.set_item("levels", PyArray1::from_vec(py, made.lanes.levels).reshape(matrix(rows))?)?;
+    facts.set_item("bound", bound_facts(py, &made.bound)?)?;
+    Ok(Some(facts))
+}
+
+fn bound_facts<'py>(py: Python<'py>, bound: &forwarding::CutBound) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("value", bound.value)?;
+    facts.set_item("pairs", bound.pairs)?;
+    facts.set_item("channels", bound.channels)?;
+    facts.set_item("side", &bound.side)?;
+    facts.set_item("proof", &bound.proof)?;
+    Ok(facts)
+}
+
+/// Checks tables by destination: deadlock, reach and loads.
+///
+/// `levels` has a row per destination and a column per host; `tables` is the start of every switch's table
+/// and its entries (a row per port in and out, 16 levels). Without tables the lane is `level mod lanes`.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
+pub fn check_forwarding<'py>(
+    py: Python<'py>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'py, u32>,
+    grid: Option<Coordinates>,
+    roots: Vec<u32>,
+    following: PyReadonlyArray2<'py, u32>,
+    levels: Option<PyReadonlyArray2<'py, u8>>,
+    tables: Option<(PyReadonlyArray1<'py, u64>, PyReadonlyArray2<'py, u8>)>,
+    lanes: u8,
+) -> PyResult<Bound<'py, PyDict>> {
+    let graph = graph(py, hosts, &cables)?;
+    let levels: Option<Vec<u8>> = levels.map(|levels| levels.as_array().iter().copied().collect());
+    let rule = match tables {
+        None => LaneRule::Identity(lanes.clamp(1, MAX_LANES as u8)),
+        Some((start, entries)) => LaneRule::Tables {
+            start: start.as_array().iter().map(|&start| start as usize).collect(),
+            entries: entries
+                .as_array()
+                .rows()
+                .into_iter()
+                .map(|row| std::array::from_fn::<u8, SERVICE_LEVELS, _>(|level| row[level]))
+                .collect(),
+        },
+    };
+    let next: Vec<u32> = following.as_array().iter().copied().collect();
+    let (verdict, bound, shortest) = py.detach(|| {
+        let table = Forwarding::new(graph.switches(), roots, next);
+        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        let verdict = forwarding::check(&graph, &table, levels.as_deref(), &rule);
+        (verdict, forwarding::bound(&graph, order.as_ref()), table.is_shortest(&graph))
+    });
+    let facts = PyDict::new(py);
+    facts.set_item("cycle", verdict.cycle.iter().map(|hop| (hop.channel, hop.lane)).collect::<Vec<_>>())?;
+    facts.set_item("shortest", shortest)?;
+    facts.set_item("unreachable", verdict.unreachable)?;
+    facts.set_item("examples", &verdict.examples)?;
+    facts.set_item("max_load", verdict.max_load())?;
+    facts.set_item("lanes", verdict.lanes)?;
+    facts.set_item("levels", verdict.levels)?;
+    facts.set_item("bound", bound_facts(py, &bound)?)?;
+    facts.set_item("loads", PyArray1::from_vec(py, verdict.loads))?;
+    Ok(facts)
+}
+
+/// Out ports by switch and LID from a dump of OpenSM, and the switches it leaves out.
+#[pyfunction]
+pub fn read_lfts<'py>(
+    py: Python<'py>,
+    text: &[u8],
+    guids: Vec<u64>,
+) -> PyResult<(Bound<'py, PyArray2<u8>>, Vec<u32>)> {
+    let switches: HashMap<u64, u32> =
+        guids.iter().enumerate().map(|(switch, &guid)| (guid, switch as u32)).collect();
+    let table = py.detach(|| forwarding::read_dump(text, &switches, guids.len()));
+    let table = table.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+    let lids = table.lids;
+    Ok((PyArray1::from_vec(py, table.ports).reshape([guids.len(), lids])?, table.absent))
+}
+
+/// Service levels by destination and host from lines of paths, pairs without one, and lines of strangers.
+#[pyfunction]
+pub fn read_path_levels<'py>(
+    py: Python<'py>,
+    text: &[u8],
+    sources: HashMap<u64, Vec<u32>>,
+    lids: Vec<u16>,
+    hosts: usize,
+) -> PyResult<(Bound<'py, PyArray2<u8>>, u64, u64)> {
+    let table = py.detach(|| forwarding::read_levels(text, &sources, &lids, hosts));
+    let table = table.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+    let levels = PyArray1::from_vec(py, table.levels).reshape([lids.len(), hosts])?;
+    Ok((levels, table.untold, table.strangers))
+}

@@ -1,0 +1,160 @@
+use super::FabricError;
+
+/// Switches joined by cables of any shape, with the hosts that hang off each switch.
+///
+/// Every cable is two channels: channel `2 * cable` runs from its first end to its second, channel
+/// `2 * cable + 1` back. Several cables may join the same two switches.
+///
+/// ```
+/// use flitloom_core::fabric::Graph;
+/// let ring = Graph::new(vec![1; 3], &[(0, 1), (1, 2), (2, 0)])?;
+/// assert_eq!(ring.channels(), 6);
+/// assert_eq!(ring.ends(3), (2, 1));
+/// assert_eq!(ring.distances_to(0), [0, 1, 1]);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    hosts: Vec<u32>,
+    ends: Vec<(u32, u32)>,
+    first: Vec<u32>,
+    outgoing: Vec<u32>,
+}
+
+/// No distance: there is no way.
+pub const UNREACHABLE: u16 = u16::MAX;
+
+impl Graph {
+    /// A graph from the number of hosts per switch and the cables as pairs of switches.
+    ///
+    /// # Errors
+    /// A cable names a switch that does not exist, or joins a switch to itself.
+    pub fn new(hosts: Vec<u32>, cables: &[(u32, u32)]) -> Result<Self, FabricError> {
+        let switches = hosts.len();
+        let mut ends = Vec::with_capacity(2 * cables.len());
+        for &(a, b) in cables {
+            for end in [a, b] {
+                if end as usize >= switches {
+                    return Err(FabricError::Node {
+                        node: end.into(),
+                        last: switches.saturating_sub(1) as u32,
+                    });
+                }
+            }
+            if a == b {
+                return Err(FabricError::NotNeighbours(a, b));
+            }
+            ends.extend([(a, b), (b, a)]);
+        }
+        let mut first = vec![0_u32; switches + 1];
+        ends.iter().for_each(|&(from, _)| first[from as usize + 1] += 1);
+        for switch in 0..switches {
+            first[switch + 1] += first[switch];
+        }
+        let mut next = first.clone();
+        let mut outgoing = vec![0; ends.len()];
+        for (channel, &(from, _)) in ends.iter().enumerate() {
+            outgoing[next[from as usize] as usize] = channel as u32;
+            next[from as usize] += 1;
+        }
+        Ok(Self { hosts, ends, first, outgoing })
+    }
+
+    /// Number of switches.
+    pub fn switches(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Number of channels: two per cable.
+    pub fn channels(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Hosts at a switch.
+    pub fn hosts(&self, switch: u32) -> u32 {
+        self.hosts[switch as usize]
+    }
+
+    /// Hosts at all switches.
+    pub fn all_hosts(&self) -> u64 {
+        self.hosts.iter().map(|&hosts| u64::from(hosts)).sum()
+    }
+
+    /// The switch a channel leaves and the one it enters.
+    pub fn ends(&self, channel: u32) -> (u32, u32) {
+        self.ends[channel as usize]
+    }
+
+    /// The channels that leave a switch, in the order of their cables.
+    pub fn outgoing(&self, switch: u32) -> &[u32] {
+        &self.outgoing[self.first[switch as usize] as usize..self.first[switch as usize + 1] as usize]
+    }
+
+    /// Place of a channel among those that leave its switch.
+    pub fn place(&self, channel: u32) -> usize {
+        let list = self.outgoing(self.ends[channel as usize].0);
+        list.partition_point(|&other| other < channel)
+    }
+
+    /// Ordered pairs of hosts on different switches that no way joins.
+    pub fn pairs_apart(&self) -> u64 {
+        let mut joined = 0;
+        let mut seen = vec![false; self.switches()];
+        for start in 0..self.switches() {
+            if seen[start] {
+                continue;
+            }
+            let mut hosts = 0;
+            for (switch, &distance) in self.distances_to(start as u32).iter().enumerate() {
+                if distance != UNREACHABLE {
+                    seen[switch] = true;
+                    hosts += u64::from(self.hosts[switch]);
+                }
+            }
+            joined += hosts * hosts;
+        }
+        self.all_hosts().pow(2) - joined
+    }
+
+    /// Cables from every switch to one of them, [`UNREACHABLE`] where there is no way.
+    pub fn distances_to(&self, switch: u32) -> Vec<u16> {
+        let mut distances = vec![UNREACHABLE; self.switches()];
+        distances[switch as usize] = 0;
+        let mut queue = vec![switch];
+        let mut head = 0;
+        while let Some(&here) = queue.get(head) {
+            head += 1;
+            for &channel in self.outgoing(here) {
+                let there = self.ends[channel as usize].1 as usize;
+                if distances[there] == UNREACHABLE {
+                    distances[there] = distances[here as usize] + 1;
+                    queue.push(there as u32);
+                }
+            }
+        }
+        distances
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parallel_cables_are_channels_of_their_own() {
+        let pair = Graph::new(vec![1, 2, 0], &[(0, 1), (1, 0)]).unwrap();
+        assert_eq!(pair.outgoing(0), [0, 3]);
+        assert_eq!(pair.place(3), 1);
+        assert_eq!(pair.all_hosts(), 3);
+        assert_eq!(pair.distances_to(0), [0, 1, UNREACHABLE]);
+        assert_eq!(pair.pairs_apart(), 0);
+        let apart = Graph::new(vec![1, 2, 3], &[(0, 1)]).unwrap();
+        assert_eq!(apart.pairs_apart(), 2 * 3 * 3);
+    }
+
+    #[test]
+    fn cables_join_two_switches_that_exist() {
+        assert!(matches!(Graph::new(vec![1; 2], &[(0, 2)]), Err(FabricError::Node { node: 2, last: 1 })));
+        assert!(matches!(Graph::new(vec![1; 2], &[(1, 1)]), Err(FabricError::NotNeighbours(1, 1))));
+    }
+}

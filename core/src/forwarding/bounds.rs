@@ -1,0 +1,182 @@
+//! What no table can go below: cuts and distances.
+
+use super::DimensionOrder;
+use crate::fabric::{Graph, UNREACHABLE};
+
+/// A lower bound on the largest number of pairs of hosts on a channel, with its proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutBound {
+    /// The bound: pairs divided by channels, rounded up.
+    pub value: u64,
+    /// Pairs of hosts (or hops of all pairs) that must cross.
+    pub pairs: u64,
+    /// Channels they share.
+    pub channels: u64,
+    /// The switches on the side the pairs come from; empty if all distances are counted instead.
+    pub side: Vec<u32>,
+    /// What the proof is in words.
+    pub proof: String,
+}
+
+/// The best of the cuts along planes of the grid, around single switches and over balanced parts, and of
+/// the sum of all distances over all channels.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, forwarding::bound};
+/// let path = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3)])?;
+/// assert_eq!(bound(&path, None).value, 4);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn bound(graph: &Graph, order: Option<&DimensionOrder>) -> CutBound {
+    let mut best = by_distance(graph);
+    let mut starts: Vec<(f64, Vec<bool>, String)> = Vec::new();
+    if let Some(order) = order {
+        starts.extend(planes(graph, order));
+    }
+    for switch in 0..graph.switches() as u32 {
+        let mut side = vec![false; graph.switches()];
+        side[switch as usize] = true;
+        if let Some(cut) = Cut::of(graph, &side) {
+            starts.push((cut.ratio(), side, "the switch".into()));
+        }
+    }
+    starts.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (_, side, name) in starts.iter().take(1) {
+        consider(graph, &mut best, side, name);
+    }
+    let mut refined: Vec<Vec<bool>> = starts.into_iter().take(4).map(|(_, side, _)| side).collect();
+    if order.is_none() {
+        refined.extend(halves(graph));
+    }
+    for mut side in refined {
+        refine(graph, &mut side);
+        consider(graph, &mut best, &side, "a part of the fabric");
+    }
+    best
+}
+
+struct Cut {
+    pairs: u64,
+    channels: u64,
+}
+
+impl Cut {
+    fn of(graph: &Graph, side: &[bool]) -> Option<Self> {
+        let hosts = |wanted: bool| -> u64 {
+            (0..graph.switches() as u32)
+                .filter(|&switch| side[switch as usize] == wanted)
+                .map(|switch| u64::from(graph.hosts(switch)))
+                .sum()
+        };
+        let channels = (0..graph.channels() as u32)
+            .filter(|&channel| {
+                let (from, to) = graph.ends(channel);
+                side[from as usize] && !side[to as usize]
+            })
+            .count() as u64;
+        (channels > 0).then(|| Self { pairs: hosts(true) * hosts(false), channels })
+    }
+
+    fn ratio(&self) -> f64 {
+        self.pairs as f64 / self.channels as f64
+    }
+}
+
+fn consider(graph: &Graph, best: &mut CutBound, side: &[bool], name: &str) {
+    let Some(cut) = Cut::of(graph, side) else { return };
+    let value = cut.pairs.div_ceil(cut.channels);
+    if value > best.value {
+        let side = (0..side.len() as u32).filter(|&switch| side[switch as usize]).collect();
+        *best = CutBound { value, pairs: cut.pairs, channels: cut.channels, side, proof: name.into() };
+    }
+}
+
+fn by_distance(graph: &Graph) -> CutBound {
+    let mut hops = 0_u64;
+    for root in (0..graph.switches() as u32).filter(|&root| graph.hosts(root) > 0) {
+        let distances = graph.distances_to(root);
+        let sum: u64 = (0..graph.switches() as u32)
+            .filter(|&switch| distances[switch as usize] != UNREACHABLE)
+            .map(|switch| u64::from(distances[switch as usize]) * u64::from(graph.hosts(switch)))
+            .sum();
+        hops += sum * u64::from(graph.hosts(root));
+    }
+    let channels = (graph.channels() as u64).max(1);
+    let proof = "the distances of all pairs over all channels".into();
+    CutBound { value: hops.div_ceil(channels), pairs: hops, channels, side: Vec::new(), proof }
+}
+
+/// Arcs of about half the planes of every dimension against the rest.
+fn planes(graph: &Graph, order: &DimensionOrder) -> Vec<(f64, Vec<bool>, String)> {
+    let mut cuts = Vec::new();
+    let grid = order.grid();
+    for dimension in 0..grid.dimensions() {
+        let size = grid.sizes()[dimension];
+        let name = ["x", "y", "z", "u", "v", "w"][dimension];
+        let widths = if grid.wraps(dimension) { (size / 4).max(1)..=size / 2 } else { 1..=size - 1 };
+        for width in widths {
+            let begins = if grid.wraps(dimension) { 0..size } else { 0..1 };
+            for begin in begins {
+                let inside = |coordinate: u32| (coordinate + size - begin) % size < width;
+                let side: Vec<bool> = (0..graph.switches() as u32)
+                    .map(|switch| inside(order.place(switch)[dimension]))
+                    .collect();
+                if let Some(cut) = Cut::of(graph, &side) {
+                    let last = (begin + width - 1) % size;
+                    cuts.push((cut.ratio(), side, format!("the planes {name} = {begin} to {last}")));
+                }
+            }
+        }
+    }
+    cuts
+}
+
+/// Nearest halves around some switches.
+fn halves(graph: &Graph) -> Vec<Vec<bool>> {
+    let switches = graph.switches();
+    (0..switches)
+        .step_by(switches.div_ceil(8).max(1))
+        .map(|start| {
+            let distances = graph.distances_to(start as u32);
+            let mut order: Vec<usize> = (0..switches).collect();
+            order.sort_by_key(|&switch| distances[switch]);
+            let mut side = vec![false; switches];
+            order[..switches / 2].iter().for_each(|&switch| side[switch] = true);
+            side
+        })
+        .collect()
+}
+
+/// Moves single switches to the other side while that makes the cut tighter.
+fn refine(graph: &Graph, side: &mut [bool]) {
+    let Some(cut) = Cut::of(graph, side) else { return };
+    let (mut channels, mut best) = (cut.channels as i64, cut.ratio());
+    let mut inside: u64 = (0..graph.switches() as u32)
+        .filter(|&switch| side[switch as usize])
+        .map(|switch| u64::from(graph.hosts(switch)))
+        .sum();
+    let all = graph.all_hosts();
+    for _ in 0..20 {
+        let mut moved = false;
+        for switch in 0..graph.switches() as u32 {
+            let here = side[switch as usize];
+            let same = graph
+                .outgoing(switch)
+                .iter()
+                .filter(|&&channel| side[graph.ends(channel).1 as usize] == here)
+                .count() as i64;
+            let change = 2 * same - graph.outgoing(switch).len() as i64;
+            let hosts = u64::from(graph.hosts(switch));
+            let inside_then = if here { inside - hosts } else { inside + hosts };
+            let ratio = (inside_then * (all - inside_then)) as f64 / (channels + change) as f64;
+            if channels + change > 0 && ratio > best {
+                (side[switch as usize], inside, channels, best) =
+                    (!here, inside_then, channels + change, ratio);
+                moved = true;
+            }
+        }
+        if !moved {
+            return;
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Forwarding by destination on any fabric of switches and cables: balanced tables, virtual lanes that
+//! keep them free of deadlock, lower bounds, and the check of anybody's tables.
+
+mod bounds;
+mod check;
+mod dimension_order;
+mod dump;
+mod lanes;
+mod levels;
+mod order;
+mod route;
+mod search;
+mod table;
+
+pub use bounds::{CutBound, bound};
+pub use check::{Hop, LaneRule, Verdict, check};
+pub use dimension_order::DimensionOrder;
+pub use dump::{DumpError, LidTable, read_dump};
+pub use lanes::{Laned, Mode, PairLanes, lane};
+pub use levels::{LevelTable, read_levels};
+pub use order::Dependencies;
+pub use route::{ForwardingRequest, LanedForwarding, forward};
+pub use search::{Effort, balance};
+pub use table::{Forwarding, NO_CHANNEL};
+
+/// Service levels an InfiniBand packet can carry.
+pub const SERVICE_LEVELS: usize = 16;
+/// Virtual lanes for data that a table may use.
+pub const MAX_LANES: usize = 8;

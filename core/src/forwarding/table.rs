@@ -1,0 +1,125 @@
+use crate::fabric::{Graph, UNREACHABLE};
+
+/// No channel: the switch forwards nothing to this destination, or is itself where it hangs.
+pub const NO_CHANNEL: u32 = u32::MAX;
+
+/// One channel per destination and switch, so that a packet goes the same way from a switch whoever sent it.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, forwarding::Forwarding};
+/// let ring = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)])?;
+/// let table = Forwarding::shortest(&ring, vec![0, 1, 2, 3]);
+/// assert_eq!(table.loads(&ring).iter().sum::<u64>(), 16);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forwarding {
+    switches: usize,
+    /// The switch every destination hangs off.
+    pub roots: Vec<u32>,
+    /// Channel by `destination * switches + switch`.
+    pub next: Vec<u32>,
+}
+
+impl Forwarding {
+    /// A table from its channels by `destination * switches + switch`.
+    pub fn new(switches: usize, roots: Vec<u32>, next: Vec<u32>) -> Self {
+        Self { switches, roots, next }
+    }
+
+    /// Shortest ways, any of them.
+    pub fn shortest(graph: &Graph, roots: Vec<u32>) -> Self {
+        let switches = graph.switches();
+        let mut next = vec![NO_CHANNEL; roots.len() * switches];
+        for (row, &root) in next.chunks_mut(switches).zip(&roots) {
+            let distances = graph.distances_to(root);
+            for switch in (0..switches as u32).filter(|&switch| switch != root) {
+                let here = distances[switch as usize];
+                if here != UNREACHABLE {
+                    let nearer = |&&channel: &&u32| distances[graph.ends(channel).1 as usize] + 1 == here;
+                    row[switch as usize] =
+                        graph.outgoing(switch).iter().find(nearer).copied().unwrap_or(NO_CHANNEL);
+                }
+            }
+        }
+        Self { switches, roots, next }
+    }
+
+    /// Whether every way is a shortest one.
+    pub fn is_shortest(&self, graph: &Graph) -> bool {
+        self.roots.iter().enumerate().all(|(destination, &root)| {
+            let distances = graph.distances_to(root);
+            self.row(destination).iter().enumerate().all(|(switch, &channel)| {
+                channel == NO_CHANNEL || distances[graph.ends(channel).1 as usize] < distances[switch]
+            })
+        })
+    }
+
+    /// Takes the entries of another table over where they lead on a shortest way of this graph.
+    pub fn adopt(&mut self, graph: &Graph, other: &[u32]) {
+        for (destination, &root) in self.roots.iter().enumerate() {
+            let distances = graph.distances_to(root);
+            for switch in (0..self.switches).filter(|&switch| switch != root as usize) {
+                let place = destination * self.switches + switch;
+                let channel = other.get(place).copied().unwrap_or(NO_CHANNEL);
+                let leads = (channel as usize) < graph.channels() && {
+                    let (from, to) = graph.ends(channel);
+                    from as usize == switch
+                        && distances[switch] != UNREACHABLE
+                        && distances[to as usize] + 1 == distances[switch]
+                };
+                if leads {
+                    self.next[place] = channel;
+                }
+            }
+        }
+    }
+
+    /// Number of switches.
+    pub fn switches(&self) -> usize {
+        self.switches
+    }
+
+    /// The channels to a destination, by switch.
+    pub fn row(&self, destination: usize) -> &[u32] {
+        &self.next[destination * self.switches..(destination + 1) * self.switches]
+    }
+
+    /// The switches from which a destination is reached, those far away first: every switch stands before
+    /// the one it forwards to, the root last.
+    pub fn towards(&self, graph: &Graph, destination: usize) -> Vec<u32> {
+        let row = self.row(destination);
+        let root = self.roots[destination];
+        let mut order = vec![root];
+        let mut head = 0;
+        while let Some(&here) = order.get(head) {
+            head += 1;
+            for &channel in graph.outgoing(here) {
+                let there = graph.ends(channel).1;
+                if there != root && row[there as usize] == channel ^ 1 {
+                    order.push(there);
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    /// Pairs of hosts on every channel: from each host to each destination that it reaches.
+    pub fn loads(&self, graph: &Graph) -> Vec<u64> {
+        let mut loads = vec![0_u64; graph.channels()];
+        let mut below = vec![0_u64; self.switches];
+        for destination in 0..self.roots.len() {
+            let row = self.row(destination);
+            let order = self.towards(graph, destination);
+            order.iter().for_each(|&switch| below[switch as usize] = graph.hosts(switch).into());
+            for &switch in &order[..order.len() - 1] {
+                let channel = row[switch as usize];
+                let hosts = below[switch as usize];
+                loads[channel as usize] += hosts;
+                below[graph.ends(channel).1 as usize] += hosts;
+            }
+        }
+        loads
+    }
+}

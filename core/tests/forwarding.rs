@@ -1,0 +1,191 @@
+//! Balance and lanes of tables by destination.
+
+use flitloom_core::fabric::{Direction, Graph, Grid, NodeId, Shape};
+use flitloom_core::forwarding::*;
+use proptest::prelude::*;
+
+fn draw(state: &mut u64, limit: usize) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((*state >> 33) as usize) % limit
+}
+
+/// A torus without some cables (by their number) and nodes.
+fn torus(sizes: &[u32], cables: &[usize], nodes: &[NodeId]) -> (Graph, DimensionOrder) {
+    let shape = Shape::torus(sizes).unwrap();
+    let positions: Vec<NodeId> = (0..shape.nodes() as NodeId).filter(|node| !nodes.contains(node)).collect();
+    let mut ends = Vec::new();
+    for (index, &node) in positions.iter().enumerate() {
+        for dimension in 0..sizes.len() {
+            if let Some(other) = shape.neighbour(node, Direction::from_index(2 * dimension))
+                && let Ok(there) = positions.binary_search(&other)
+            {
+                ends.push((index as u32, there as u32));
+            }
+        }
+    }
+    for &cable in cables {
+        ends.swap_remove(cable % ends.len());
+    }
+    let graph = Graph::new(vec![1; positions.len()], &ends).unwrap();
+    let order = DimensionOrder::new(&graph, Grid::plain(sizes, &vec![true; sizes.len()]), &positions);
+    (graph, order)
+}
+
+/// Tables that the check passes: bound, largest load and lanes.
+fn made(graph: &Graph, order: Option<&DimensionOrder>, mode: Option<Mode>) -> (u64, u64, usize) {
+    let roots = (0..graph.switches() as u32).collect();
+    let request = ForwardingRequest { mode, tries: 2_000_000, ..ForwardingRequest::default() };
+    let made = forward(graph, order, roots, None, request).expect("eight lanes suffice");
+    let levels = made.lanes.host_levels(graph);
+    let verdict = check(graph, &made.table, Some(&levels), &made.lanes.rule(graph));
+    assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+    assert!(made.bound.value <= verdict.max_load(), "{:?}", made.bound);
+    (made.bound.value, verdict.max_load(), made.lanes.lanes)
+}
+
+#[test]
+fn healthy_tori_reach_the_bound() {
+    for (sizes, load, lanes) in [
+        (&[4, 4, 4][..], 32, 1),
+        (&[16, 16], 512, 2),
+        (&[8, 8, 8], 512, 2),
+        (&[6, 6, 4], 108, 2),
+        (&[5, 5, 5], 75, 2),
+        (&[4, 4, 4, 4], 128, 1),
+        (&[8, 8, 4, 2], 512, 2),
+    ] {
+        let (graph, order) = torus(sizes, &[], &[]);
+        assert_eq!(made(&graph, Some(&order), Some(Mode::Tables)), (load, load, lanes), "{sizes:?}");
+    }
+}
+
+#[test]
+fn healthy_8x8x8_needs_four_constant_lanes() {
+    let (graph, order) = torus(&[8, 8, 8], &[], &[]);
+    assert_eq!(made(&graph, Some(&order), None), (512, 512, 4));
+}
+
+#[test]
+fn every_single_failure_is_served_within_six_lanes_and_two_routes_of_the_cut() {
+    for sizes in [&[4, 4, 4][..], &[8, 8]] {
+        let shape = Shape::torus(sizes).unwrap();
+        for node in 0..shape.nodes() as NodeId {
+            let (graph, order) = torus(sizes, &[], &[node]);
+            let (bound, load, lanes) = made(&graph, Some(&order), None);
+            assert!(
+                load <= bound + 2 && lanes <= 6,
+                "{sizes:?} node {node}: {load} of {bound}, {lanes} lanes"
+            );
+        }
+        for cable in 0..shape.nodes() * sizes.len() {
+            let (graph, order) = torus(sizes, &[cable], &[]);
+            let (bound, load, lanes) = made(&graph, Some(&order), None);
+            assert!(
+                load <= bound + 2 && lanes <= 6,
+                "{sizes:?} cable {cable}: {load} of {bound}, {lanes} lanes"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_repair_changes_few_entries() {
+    let (healthy, order) = torus(&[6, 6, 4], &[], &[]);
+    let (graph, broken) = torus(&[6, 6, 4], &[430], &[]);
+    let table = order.start(&healthy, (0..144).collect());
+    // The last cable takes the number of the one that is gone.
+    let (gone, last) = (430 * 2, healthy.channels() as u32 - 2);
+    let old: Vec<u32> = table
+        .next
+        .iter()
+        .map(|&channel| match channel {
+            NO_CHANNEL => NO_CHANNEL,
+            channel if channel / 2 * 2 == gone => NO_CHANNEL,
+            channel if channel / 2 * 2 == last => gone + channel % 2,
+            channel => channel,
+        })
+        .collect();
+    let request = ForwardingRequest { slack: 0.02, ..ForwardingRequest::default() };
+    let made = forward(&graph, Some(&broken), (0..144).collect(), Some(&old), request).unwrap();
+    let changed = made.table.next.iter().zip(&old).filter(|(new, old)| new != old).count();
+    let largest = made.table.loads(&graph).into_iter().max().unwrap();
+    assert!(largest * 100 <= made.bound.value * 102, "{largest} of {}", made.bound.value);
+    assert!(100 * changed <= made.table.next.len(), "{changed} of {} changed", made.table.next.len());
+}
+
+#[test]
+fn a_fabric_without_coordinates_is_routed_too() {
+    // Two rings of five, spoke by spoke: the Petersen graph, all distances at most two.
+    let cables: Vec<(u32, u32)> =
+        (0..5).flat_map(|n| [(n, (n + 1) % 5), (n, n + 5), (n + 5, (n + 2) % 5 + 5)]).collect();
+    let graph = Graph::new(vec![1; 10], &cables).unwrap();
+    // 150 hops on 30 channels.
+    assert_eq!(made(&graph, None, None).1, 5);
+    let hosts = Graph::new(vec![3; 10], &cables).unwrap();
+    assert_eq!(bound(&hosts, None).value, 45);
+}
+
+/// Deadlock, reach and loads pair by pair, hop by hop.
+fn slow(graph: &Graph, table: &Forwarding, levels: &[u8], lanes: u8) -> (bool, u64, Vec<u64>) {
+    let mut loads = vec![0; graph.channels()];
+    let mut dependencies = petgraph::graph::DiGraph::<(), ()>::new();
+    (0..graph.channels() * 16).for_each(|_| _ = dependencies.add_node(()));
+    let vertex =
+        |channel: u32, lane: u8| petgraph::graph::NodeIndex::new(channel as usize * 16 + usize::from(lane));
+    let mut unreachable = 0;
+    for (destination, &root) in table.roots.iter().enumerate() {
+        for source in 0..graph.switches() as u32 {
+            let mut path = Vec::new();
+            let mut at = source;
+            while at != root && path.len() <= graph.switches() {
+                match table.row(destination)[at as usize] {
+                    NO_CHANNEL => break,
+                    channel => {
+                        path.push(channel);
+                        at = graph.ends(channel).1;
+                    }
+                }
+            }
+            if at != root {
+                unreachable += 1;
+                continue;
+            }
+            let lane = levels[destination * graph.switches() + source as usize] % lanes;
+            path.iter().for_each(|&channel| loads[channel as usize] += 1);
+            for pair in path.windows(2) {
+                dependencies.add_edge(vertex(pair[0], lane), vertex(pair[1], lane), ());
+            }
+        }
+    }
+    (petgraph::algo::is_cyclic_directed(&dependencies), unreachable, loads)
+}
+
+proptest! {
+    #[test]
+    fn the_check_equals_walking_every_pair(
+        sizes in prop::sample::select(vec![vec![4, 4], vec![5, 3], vec![3, 3, 3], vec![7]]),
+        spoilt in prop::collection::vec((0_usize..1000, 0_usize..1000, 0_usize..8), 0..6),
+        lanes in 1_u8..4,
+        seed in 0_u64..1000,
+    ) {
+        let (graph, order) = torus(&sizes, &[seed as usize % 7], &[]);
+        let switches = graph.switches();
+        let mut table = order.start(&graph, (0..switches as u32).collect());
+        for (destination, switch, port) in spoilt {
+            let (destination, switch) = (destination % switches, switch % switches);
+            let hop = graph.outgoing(switch as u32).get(port).copied().unwrap_or(NO_CHANNEL);
+            if table.roots[destination] as usize != switch {
+                table.next[destination * switches + switch] = hop;
+            }
+        }
+        let mut state = seed;
+        let levels: Vec<u8> = (0..switches * switches).map(|_| draw(&mut state, 16) as u8).collect();
+        let fast = check(&graph, &table, Some(&levels), &LaneRule::Identity(lanes));
+        let (cyclic, unreachable, loads) = slow(&graph, &table, &levels, lanes);
+        prop_assert_eq!((!fast.cycle.is_empty(), fast.unreachable, &fast.loads), (cyclic, unreachable, &loads));
+        for (place, hop) in fast.cycle.iter().enumerate() {
+            let next = fast.cycle[(place + 1) % fast.cycle.len()];
+            prop_assert_eq!(graph.ends(hop.channel).1, graph.ends(next.channel).0);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+"""``flitloom fabric``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flitloom.commands.screen import echo, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from flitloom.fabric import Recognition
+
+app = typer.Typer(
+    help="Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.", no_args_is_help=True
+)
+
+
+@app.callback()
+def _fabrics() -> None:
+    """Keep the group a group."""
+
+
+@app.command()
+def show(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="What ibnetdiscover prints, opensm-subnet.lst, a netlist of ibsim, GraphML, anynet, "
+            "topology.conf, or a CSV of cables."
+        ),
+    ],
+    sizes: Annotated[
+        str | None, typer.Option(help="Sizes, where the fewest dimensions are not meant: 4x2x2.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Picture of it (.png, .pdf or .svg).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what a fabric is: torus, mesh, twisted torus or graph, what is missing and what is plugged wrong.
+
+    Example: flitloom fabric show cluster.topo
+    """
+    from flitloom.fabric import read_fabric, recognise
+    from flitloom.spec.topology import parse_sizes
+
+    if picture is not None:
+        from flitloom.extras import check_picture
+
+        check_picture(picture, "--picture")
+    subnet = read_fabric(file)
+    found = recognise(subnet, None if sizes is None else parse_sizes(sizes))
+    for remark in subnet.remarks:
+        say(f"note: {remark}")
+    if picture is not None:
+        from flitloom.fabric.pictures import draw_fabric
+
+        draw_fabric(found, picture)
+    if as_json:
+        print_json(facts(found))
+        return
+    echo(found.describe())
+    counts = f"{len(subnet.switches)} switches, {len(subnet.hosts)} hosts"
+    echo(f"{counts}, {len(subnet.cables)} cables between switches")
+    for line in found.swap_lines():
+        echo(f"swapped: {line}")
+    for index in found.misfits:
+        if not any(index in swap for swap in found.swaps):
+            echo(f"misfit: {subnet.channel_name(2 * index).replace(' -> ', ' - ')}")
+    for place in found.missing_switches:
+        echo(f"missing switch: ({','.join(map(str, place))})")
+    for a, b in found.missing_cables:
+        echo(f"missing cable: {found.place(a)} - {found.place(b)}")
+    if found.coordinates:
+        hosts: list[list[str]] = [[] for _ in subnet.switches]
+        for host in subnet.hosts:
+            hosts[host.switch].append(host.name)
+        echo()
+        print_table(
+            ("switch", "coordinates", "hosts"),
+            [
+                (switch.name, f"({','.join(map(str, place))})", " ".join(names))
+                for switch, place, names in zip(subnet.switches, found.coordinates, hosts, strict=True)
+            ],
+        )
+
+
+def facts(found: Recognition) -> dict[str, Any]:
+    """Everything about a fabric as plain values."""
+    subnet = found.subnet
+    return {
+        "kind": found.kind,
+        "sizes": list(found.sizes),
+        "wraps": list(found.wraps),
+        "switches": len(subnet.switches),
+        "hosts": len(subnet.hosts),
+        "cables": len(subnet.cables),
+        "missing_switches": len(found.missing_switches),
+        "missing_cables": len(found.missing_cables),
+        "misfits": len(found.misfits),
+        "description": found.describe(),
+        "missing_switch_coordinates": [list(place) for place in found.missing_switches],
+        "missing_cable_ends": [
+            [subnet.switches[a].name, subnet.switches[b].name] for a, b in found.missing_cables
+        ],
+        "misfit_cables": [subnet.channel_name(2 * index).replace(" -> ", " - ") for index in found.misfits],
+        "swapped": found.swap_lines(),
+        "coordinates": {
+            name(switch.name, switch.guid): list(place)
+            for switch, place in zip(
+                subnet.switches, found.coordinates or [()] * len(subnet.switches), strict=True
+            )
+        },
+        "remarks": list(subnet.remarks),
+    }
+
+
+def name(text: str, guid: int | None) -> str:
+    """A switch by its GUID, which is unique, or by its name."""
+    return text if guid is None else f"0x{guid:016x}"

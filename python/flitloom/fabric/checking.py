@@ -1,0 +1,168 @@
+"""The verdict on the tables of a subnet, whatever routing engine made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.recognition import recognise
+from flitloom.fabric.tables import (
+    channels,
+    destinations,
+    read_forwarding,
+    read_lane_tables,
+    read_path_levels,
+)
+
+
+@dataclass(frozen=True)
+class SubnetReport:
+    """What a check of a subnet's tables found.
+
+    Attributes
+    ----------
+    deadlock : bool
+        Whether channels and lanes can wait for each other in a cycle.
+    cycle : list of str
+        A shortest such cycle: ``a/3 -> b/1, lane 0``, each waiting for the next, the last for the first.
+    unreachable : int
+        Ordered pairs of hosts on different switches without a way.
+    unreachable_pairs : list of str
+        The first hundred of them.
+    max_load, bound : int
+        Most host pairs on a channel, and what no tables can go below.
+    bound_proof : str
+        Why.
+    lanes, levels : int
+        Virtual lanes and service levels that pairs use.
+    rule : str
+        What was assumed about lanes.
+    loads : array
+        Host pairs by channel.
+    """
+
+    deadlock: bool
+    cycle: list[str]
+    unreachable: int
+    unreachable_pairs: list[str]
+    max_load: int
+    bound: int
+    bound_proof: str
+    lanes: int
+    levels: int
+    rule: str
+    remarks: tuple[str, ...]
+    loads: NDArray[np.uint64] = field(repr=False)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every pair is reached and nothing can deadlock."""
+        return not self.deadlock and self.unreachable == 0
+
+
+def check_subnet(
+    subnet: Subnet,
+    tables: str | Path,
+    *,
+    path_levels: str | Path | None = None,
+    lane_tables: str | Path | None = None,
+    lanes: int | None = None,
+) -> SubnetReport:
+    """Judge forwarding tables: deadlock by channel and lane, unreachable pairs, loads.
+
+    Parameters
+    ----------
+    subnet : Subnet
+        The fabric.
+    tables : path
+        ``opensm-lfts.dump`` or ``opensm.fdbs``.
+    path_levels : path, optional
+        Service levels, ``0x<source guid> <dlid> <sl>`` per line. Without them every packet has level 0.
+    lane_tables : path, optional
+        ``opensm-sl2vl.dump`` or ibdmchk's SLVL file. Without it the lane is the level modulo `lanes`.
+    lanes : int, optional
+        Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
+    """
+    lids, owners = destinations(subnet)
+    ports, remarks = read_forwarding(subnet, tables)
+    following = channels(subnet, ports, lids, owners)
+    levels = None
+    if path_levels is not None:
+        levels, more = read_path_levels(subnet, path_levels, lids)
+        remarks += more
+    rows = None
+    if lane_tables is not None:
+        rows = read_lane_tables(subnet, lane_tables)
+        rule = f"lanes by {lane_tables}"
+    else:
+        lanes = lanes or (8 if levels is not None else 1)
+        rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
+    if levels is None:
+        rule += ", every packet on service level 0"
+    else:
+        rule += f", service levels by {path_levels}"
+    return judge(subnet, following, owners, levels, rows, lanes or 8, rule, remarks)
+
+
+def judge(
+    subnet: Subnet,
+    following: NDArray[np.uint32],
+    owners: NDArray[np.int64],
+    levels: NDArray[np.uint8] | None,
+    rows: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+    lanes: int,
+    rule: str,
+    remarks: tuple[str, ...] = (),
+) -> SubnetReport:
+    """Judge tables that are in memory: channels by destination and switch, levels by destination and host."""
+    if not 1 <= lanes <= 8:
+        raise SpecError(f"--lanes: {lanes}; links have 1 to 8 lanes")
+    roots = [subnet.hosts[owner].switch for owner in owners]
+    facts = _core.check_forwarding(
+        subnet.hosts_per_switch(),
+        subnet.cable_ends(),
+        recognise(subnet).grid(),
+        roots,
+        following,
+        levels,
+        rows,
+        lanes,
+    )
+    cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
+    if cycle and facts["shortest"] and facts["levels"] == 1:
+        remarks += (
+            "shortest ways with credit loops on one service level, as minhop has them: OpenSM installs it, "
+            "and ends with exit code 0, when LASH or DFSSSP need more lanes than there are; no_fallback "
+            "prevents that",
+        )
+    pairs = [
+        f"{subnet.switches[switch].name} to {subnet.hosts[owners[row]].name}"
+        for switch, row in facts["examples"]
+    ]
+    return SubnetReport(
+        deadlock=bool(cycle),
+        cycle=cycle,
+        unreachable=facts["unreachable"],
+        unreachable_pairs=pairs,
+        max_load=facts["max_load"],
+        bound=facts["bound"]["value"],
+        bound_proof=proof(facts["bound"]),
+        lanes=facts["lanes"],
+        levels=facts["levels"],
+        rule=rule,
+        remarks=subnet.remarks + remarks,
+        loads=facts["loads"],
+    )
+
+
+def proof(bound: dict[str, object]) -> str:
+    """A bound's proof in one line."""
+    if bound["side"]:
+        return f"{bound['proof']}: {bound['pairs']} pairs cross {bound['channels']} channels"
+    return f"{bound['proof']}: {bound['pairs']} hops on {bound['channels']} channels"

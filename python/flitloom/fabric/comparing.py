@@ -1,0 +1,83 @@
+"""What must be reprogrammed to get from one set of tables to another, and which failure would hurt most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from flitloom.fabric.failures import without
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.tables import read_forwarding
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """A switch whose entries differ: how many of them, and the first."""
+
+    switch: str
+    entries: int
+    first: str
+
+
+def compare_tables(subnet: Subnet, old: str | Path, new: str | Path) -> tuple[list[TableChange], int, int]:
+    """The switches to reprogram, the entries that change, and all entries of the new tables.
+
+    Parameters
+    ----------
+    old, new : path
+        ``opensm-lfts.dump`` or ``opensm.fdbs`` each.
+    """
+    before, _ = read_forwarding(subnet, old)
+    after, _ = read_forwarding(subnet, new)
+    lids = max(before.shape[1], after.shape[1])
+    tables = [
+        np.pad(ports, ((0, 0), (0, lids - ports.shape[1])), constant_values=255) for ports in (before, after)
+    ]
+    differs = tables[0] != tables[1]
+    changes = []
+    for index, switch in enumerate(subnet.switches):
+        where = np.flatnonzero(differs[index])
+        if len(where):
+            lid = int(where[0])
+            ports = " to ".join(
+                "none" if port == 255 else str(port) for port in (int(t[index, lid]) for t in tables)
+            )
+            changes.append(TableChange(switch.name, len(where), f"LID {lid}: port {ports}"))
+    return changes, int(differs.sum()), int((tables[1] != 255).sum())
+
+
+@dataclass(frozen=True)
+class Criticality:
+    """What the loss of a part would do: the lower bound then, and the pairs of hosts cut off."""
+
+    part: str
+    bound: int
+    cut_off: int
+
+
+def critical_parts(
+    subnet: Subnet, progress: Callable[[int, int], None] = lambda _done, _all: None
+) -> list[Criticality]:
+    """All single cables and switches, the worst first: by pairs cut off, then by the lower bound."""
+    from flitloom import _core
+    from flitloom.fabric.recognition import recognise
+
+    found = []
+    grid = recognise(subnet).grid()
+    parts: list[tuple[str, set[int], set[int]]] = [
+        (f"node:{switch.name}", {index}, set()) for index, switch in enumerate(subnet.switches)
+    ]
+    parts += [
+        (f"cable:{subnet.port_name(cable.a, cable.a_port)}", set(), {index})
+        for index, cable in enumerate(subnet.cables)
+    ]
+    for number, (name, switches, cables) in enumerate(parts):
+        progress(number, len(parts))
+        left = without(subnet, switches, cables)
+        standing = grid and (*grid[:2], [place for n, place in enumerate(grid[2]) if n not in switches])
+        value, cut_off = _core.fabric_bound(left.hosts_per_switch(), left.cable_ends(), standing)
+        found.append(Criticality(name, value, cut_off))
+    return sorted(found, key=lambda part: (-part.cut_off, -part.bound, part.part))

@@ -1,0 +1,138 @@
+"""Fabrics to try things on: tori, twisted tori, and graphs that are none."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, product
+
+from flitloom.fabric.model import Assembly, Node, Subnet
+
+Pair = tuple[str, str]
+
+
+def subnet(pairs: Iterable[Pair], hosts: int | Callable[[str], int] = 1, source: str = "example") -> Subnet:
+    """A subnet of the given cables, with hosts at every switch, GUIDs and LIDs.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import recognise
+    >>> from flitloom.fabric.examples import subnet
+    >>> recognise(subnet((f"s{n}", f"s{(n + 1) % 6}") for n in range(6))).describe()
+    '6 torus'
+    """
+    assembly, ports = Assembly(source), Counter[str]()
+    pairs = list(pairs)
+    for name in dict.fromkeys(name for pair in pairs for name in pair):
+        number = len(assembly.nodes) + 1
+        assembly.nodes[name] = Node("switch", name, 0x200000 + number, number)
+
+    def plug(name: str) -> tuple[str, int]:
+        ports[name] += 1
+        return name, ports[name]
+
+    for a, b in pairs:
+        assembly.connect(plug(a), plug(b), source)
+    for name in list(assembly.nodes):
+        for number in range(hosts if isinstance(hosts, int) else hosts(name)):
+            host, index = f"{name}-host{number}", len(assembly.nodes) + 1
+            assembly.nodes[host] = Node("host", host, 0x100000 + 2 * index, index)
+            assembly.connect((host, 1), plug(name), source)
+    return assembly.finish()
+
+
+def torus(sizes: Sequence[int], cables: int = 0, switches: int = 0, seed: int = 1) -> Subnet:
+    """A torus less some cables and switches, drawn at random."""
+    draw = random.Random(seed)
+    nodes = list(product(*map(range, reversed(sizes))))
+    gone = set(draw.sample(nodes, switches))
+    pairs = []
+    for node in nodes:
+        for d, size in enumerate(reversed(sizes)):
+            other = (*node[:d], (node[d] + 1) % size, *node[d + 1 :])
+            if (size > 2 or node[d] == 0) and not {node, other} & gone:
+                pairs.append((_name(reversed(node)), _name(reversed(other))))
+    lost = set(draw.sample(range(len(pairs)), cables))
+    return subnet(pair for index, pair in enumerate(pairs) if index not in lost)
+
+
+def twisted_torus(sizes: Sequence[int]) -> Subnet:
+    """A torus where a step over the edge of a short dimension moves half of every long one as well."""
+    short = min(sizes)
+    pairs = []
+    for node in product(*(range(size) for size in sizes)):
+        for d, size in enumerate(sizes):
+            other = list(node)
+            other[d] += 1
+            if other[d] == size:
+                other[d] = 0
+                if size == short:
+                    other = [
+                        (place + long // 2) % long if long > short else place
+                        for place, long in zip(other, sizes, strict=True)
+                    ]
+            pairs.append((_name(node), _name(other)))
+    return subnet(pairs)
+
+
+def express_mesh(side: int, express: int) -> Subnet:
+    """A square mesh with cables that skip `express` switches along both dimensions."""
+    pairs = []
+    for x, y in product(range(side), range(side)):
+        for step in (1, express):
+            if x + step < side and (step == 1 or x % express == 0):
+                pairs.append((_name((x, y)), _name((x + step, y))))
+            if y + step < side and (step == 1 or y % express == 0):
+                pairs.append((_name((x, y)), _name((x, y + step))))
+    return subnet(pairs)
+
+
+def hyperx(sizes: Sequence[int]) -> Subnet:
+    """Every two switches that differ in one coordinate are joined (Ahn et al. 2009)."""
+    nodes = list(product(*map(range, sizes)))
+    joined = (pair for pair in combinations(nodes, 2) if sum(p != q for p, q in zip(*pair, strict=True)) == 1)
+    return subnet((_name(a), _name(b)) for a, b in joined)
+
+
+def dragonfly(group: int, ports: int) -> Subnet:
+    """Complete groups of `group` switches with `ports` global cables each (Kim et al. 2008)."""
+    groups = group * ports + 1
+    pairs = [(f"g{g}s{a}", f"g{g}s{b}") for g in range(groups) for a, b in combinations(range(group), 2)]
+    for a, b in combinations(range(groups), 2):
+        far = b - a - 1
+        pairs.append((f"g{a}s{far // ports}", f"g{b}s{(groups - 2 - far) // ports}"))
+    return subnet(pairs)
+
+
+def fat_tree(arity: int) -> Subnet:
+    """Three levels of switches with `arity` ports, hosts below the lowest (Al-Fares et al. 2008)."""
+    half = arity // 2
+    pairs = []
+    for pod in range(arity):
+        for low, high in product(range(half), range(half)):
+            pairs.append((f"edge{pod}-{low}", f"middle{pod}-{high}"))
+            pairs.append((f"middle{pod}-{high}", f"top{high}-{low}"))
+    return subnet(pairs, lambda name: half if name.startswith("edge") else 0)
+
+
+def random_regular(switches: int, degree: int, seed: int = 1) -> Subnet:
+    """A graph drawn at random in which every switch has `degree` neighbours (Singla et al. 2012)."""
+    draw = random.Random(seed)
+    edges = [(n, (n + k) % switches) for n in range(switches) for k in range(1, degree // 2 + 1)]
+    if degree % 2:
+        edges += [(n, n + switches // 2) for n in range(switches // 2)]
+    there = {frozenset(edge) for edge in edges}
+    # Two cables exchange an end, many times over.
+    for _ in range(20 * len(edges)):
+        one, other = draw.sample(range(len(edges)), 2)
+        (a, b), (c, d) = edges[one], edges[other]
+        if len({a, b, c, d}) == 4 and not {frozenset((a, d)), frozenset((c, b))} & there:
+            there -= {frozenset((a, b)), frozenset((c, d))}
+            there |= {frozenset((a, d)), frozenset((c, b))}
+            edges[one], edges[other] = (a, d), (c, b)
+    return subnet((f"s{a}", f"s{b}") for a, b in edges)
+
+
+def _name(place: Iterable[int]) -> str:
+    return "S" + "-".join(map(str, place))

@@ -1,0 +1,185 @@
+"""Other descriptions of graphs: GraphML, BookSim's anynet, Slurm's topology.conf, tables of cables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from xml.etree import ElementTree
+
+from flitloom.errors import SpecError
+from flitloom.fabric.hostlist import expand
+from flitloom.fabric.model import Assembly, Node, Subnet
+
+#: What a GraphML node may call itself if it is no switch.
+_HOSTS = {"host", "node", "terminal", "ca", "hca", "nic", "endpoint", "compute", "server"}
+
+
+class _Ports:
+    """Gives the next free port of a node where a file names none."""
+
+    def __init__(self) -> None:
+        self.used: Counter[str] = Counter()
+
+    def next(self, name: str) -> int:
+        self.used[name] += 1
+        return self.used[name]
+
+
+def _join(assembly: Assembly, ports: _Ports, a: str, b: str, place: str) -> None:
+    assembly.connect((a, ports.next(a)), (b, ports.next(b)), place)
+
+
+def parse_graphml(text: str, source: str) -> Subnet:
+    """Read GraphML; nodes with ``type`` (or ``kind``, ``role``) ``host`` are hosts, others switches."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise SpecError(f"{source}: document type definitions are not read in GraphML")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise SpecError(f"{source}: no GraphML: {error}") from None
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    keys = {key.get("id"): key.get("attr.name", "") for key in root.iter("key")}
+    assembly, ports = Assembly(source), _Ports()
+    for node in root.iter("node"):
+        name = node.get("id", "")
+        facts = {keys.get(data.get("key"), ""): (data.text or "").strip() for data in node.findall("data")}
+        said = facts.get("type") or facts.get("kind") or facts.get("role") or "switch"
+        kind = "host" if said.lower() in _HOSTS else "switch"
+        assembly.nodes[name] = Node(kind, facts.get("label") or facts.get("name") or name)
+    directed = any(graph.get("edgedefault") == "directed" for graph in root.iter("graph"))
+    waiting: Counter[tuple[str, str]] = Counter()
+    for edge in root.iter("edge"):
+        a, b = edge.get("source", ""), edge.get("target", "")
+        # A directed graph names every cable once per direction.
+        if directed and waiting[b, a]:
+            waiting[b, a] -= 1
+            continue
+        waiting[a, b] += 1
+        _join(assembly, ports, a, b, f"{source}, edge {a} - {b}")
+    return assembly.finish()
+
+
+def parse_anynet(text: str, source: str) -> Subnet:
+    """Read BookSim's anynet: ``router 0 node 0 node 1 router 1 [latency] ...`` per line."""
+    assembly, ports = Assembly(source), _Ports()
+    joined: set[frozenset[str]] = set()
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split("//")[0].split()
+        if not words:
+            continue
+        place = f"{source}, line {number}"
+        pairs: list[str] = []
+        at = 0
+        while at < len(words):
+            if words[at] not in ("router", "node") or at + 1 == len(words) or not words[at + 1].isdigit():
+                raise SpecError(
+                    f"{place}: {' '.join(words[at : at + 2])[:40]!r} is no 'router N' or 'node N'"
+                )
+            name = f"{words[at]}{int(words[at + 1])}"
+            pairs.append(name)
+            assembly.nodes.setdefault(name, Node("switch" if words[at] == "router" else "host", name))
+            at += 2
+            if at < len(words) and words[at].isdigit():
+                at += 1
+        for other in pairs[1:]:
+            if frozenset((pairs[0], other)) not in joined:
+                joined.add(frozenset((pairs[0], other)))
+                _join(assembly, ports, pairs[0], other, place)
+    return assembly.finish()
+
+
+def parse_slurm(text: str, source: str) -> Subnet:
+    """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
+    assembly, ports = Assembly(source), _Ports()
+    for number, line in enumerate(text.splitlines(), start=1):
+        row = line.split("#")[0].strip()
+        if not row:
+            continue
+        place = f"{source}, line {number}"
+        fields = {name.lower(): value for name, value in re.findall(r"(\w+)\s*=\s*(\S+)", row)}
+        if "switchname" not in fields:
+            if "blockname" in fields or "blocksizes" in fields:
+                raise SpecError(f"{place}: blocks say nothing about cables; a tree of switches is needed")
+            raise SpecError(f"{place}: {row[:60]!r} names no switch; write SwitchName=s0 Nodes=n[0-3]")
+        name = fields["switchname"]
+        assembly.nodes[f"switch {name}"] = Node("switch", name)
+        for kind, key in (("switch", "switches"), ("host", "nodes")):
+            for other in expand(fields.get(key, ""), place):
+                if kind == "host":
+                    assembly.nodes[f"host {other}"] = Node("host", other)
+                _join(assembly, ports, f"switch {name}", f"{kind} {other}", place)
+    return assembly.finish()
+
+
+def parse_slurm_yaml(text: str, source: str) -> Subnet:
+    """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``."""
+    rows, name = [], ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = re.match(r"\s*-?\s*(switch|children|nodes|block)\s*:\s*(.+?)\s*(?:#.*)?$", line)
+        if match is None:
+            continue
+        value = match[2].strip("\"'")
+        if match[1] == "block":
+            raise SpecError(f"{source}, line {number}: blocks say nothing about cables; a tree is needed")
+        if match[1] == "switch":
+            name = value
+            rows.append(f"SwitchName={name}")
+        elif not name:
+            raise SpecError(f"{source}, line {number}: {match[1]} before the first switch")
+        else:
+            rows.append(f"SwitchName={name} {'Switches' if match[1] == 'children' else 'Nodes'}={value}")
+    return parse_slurm("\n".join(rows), source)
+
+
+def parse_cables(text: str, source: str) -> Subnet:
+    """Read a table of cables: ``a,b`` or ``a,port,b,port`` per line; a name with one cable is a host."""
+    assembly, ports = Assembly(source), _Ports()
+    rows: list[tuple[str, int | None, str, int | None, str]] = []
+    degree: Counter[str] = Counter()
+    for number, fields in enumerate(csv.reader(io.StringIO(text)), start=1):
+        row = [field.strip() for field in fields]
+        if not any(row) or row[0].startswith("#"):
+            continue
+        place = f"{source}, line {number}"
+        if len(row) == 2:
+            a, b = row
+            numbers: list[int | None] = [None, None]
+        elif len(row) >= 4:
+            a, b = row[0], row[2]
+            if not (row[1].isdecimal() and row[3].isdecimal()):
+                if not rows:
+                    continue
+                raise SpecError(f"{place}: {','.join(row)[:60]!r}: ports are whole numbers")
+            numbers = [int(row[1][:9]), int(row[3][:9])]
+            if not all(number is not None and 0 < number < 255 for number in numbers):
+                raise SpecError(f"{place}: {','.join(row)[:60]!r}: ports are 1 to 254")
+        else:
+            raise SpecError(f"{place}: {','.join(row)[:60]!r} is no cable; write a,b or a,port,b,port")
+        if (
+            not rows
+            and {a.lower(), b.lower()} & {"from", "to", "a", "b", "source", "target", "switch_a"}
+            == {
+                a.lower(),
+                b.lower(),
+            }
+            and len(row) == 2
+            and a.lower() in ("from", "source", "switch_a")
+        ):
+            continue
+        if not a or not b:
+            raise SpecError(f"{place}: a cable without a name at one end")
+        rows.append((a, numbers[0], b, numbers[1], place))
+        degree.update((a, b))
+    if not rows:
+        raise SpecError(f"{source}: no cables found; a cable is a line a,b or a,port,b,port")
+    for name, count in degree.items():
+        assembly.nodes[name] = Node("host" if count == 1 and len(degree) > 2 else "switch", name)
+    for a, a_port, b, b_port, place in rows:
+        if a_port is None or b_port is None:
+            _join(assembly, ports, a, b, place)
+        else:
+            assembly.connect((a, a_port), (b, b_port), place)
+    return assembly.finish()

@@ -1,0 +1,74 @@
+"""Lists of names in Slurm notation."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+from flitloom.errors import SpecError
+
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
+#: More names than any list has.
+_MOST = 1 << 20
+
+
+def expand(text: str, place: str = "nodes") -> list[str]:
+    """The names of a list such as ``r[0-1]n[01-10/3],login1``.
+
+    Items are separated by commas or blanks; an item may have several brackets, ranges may have steps
+    (``/3`` or ``:3``), and leading zeros are kept.
+
+    Examples
+    --------
+    >>> from flitloom.fabric.hostlist import expand
+    >>> expand("r[0-1]n[08-10],login")
+    ['r0n08', 'r0n09', 'r0n10', 'r1n08', 'r1n09', 'r1n10', 'login']
+    >>> expand("n[0-6/3]")
+    ['n0', 'n3', 'n6']
+    """
+    names: list[str] = []
+    for item in _items(text, place):
+        parts = re.split(r"\[([^\[\]]*)\]", item)
+        choices = [
+            [part] if number % 2 == 0 else _numbers(part, item, place) for number, part in enumerate(parts)
+        ]
+        count = 1
+        for choice in choices:
+            count *= len(choice)
+        if len(names) + count > _MOST:
+            raise SpecError(f"{place}: {item[:60]!r} names more than {_MOST} nodes")
+        names.extend("".join(choice) for choice in product(*choices))
+    return names
+
+
+def _items(text: str, place: str) -> list[str]:
+    items, item, depth = [], "", 0
+    for letter in text + ",":
+        depth += (letter == "[") - (letter == "]")
+        if depth not in (0, 1):
+            raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
+        if depth == 0 and (letter == "," or letter.isspace()):
+            if item:
+                items.append(item)
+            item = ""
+        else:
+            item += letter
+    if depth:
+        raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
+    return items
+
+
+def _numbers(ranges: str, item: str, place: str) -> list[str]:
+    numbers: list[str] = []
+    for part in ranges.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            raise SpecError(f"{place}: {part!r} in {item[:60]!r} is no range; write 0-7, 0-10/2 or 12")
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if last < first or step == 0:
+            raise SpecError(f"{place}: the range {part} in {item[:60]!r} runs backwards or has no step")
+        if (last - first) // step >= _MOST:
+            raise SpecError(f"{place}: {part!r} in {item[:60]!r} names more than {_MOST} nodes")
+        width = len(match[1])
+        numbers.extend(f"{number:0{width}d}" for number in range(first, last + 1, step))
+    return numbers

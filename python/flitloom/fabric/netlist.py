@@ -1,0 +1,134 @@
+"""Netlists as ibnetdiscover prints them and ibsim reads them."""
+
+from __future__ import annotations
+
+import re
+
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Assembly, Node, Subnet
+
+_NODE = re.compile(
+    r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"\s*(?:#(?P<note>.*))?$",
+    re.IGNORECASE,
+)
+_PORT = re.compile(
+    r"\[(?P<port>\d+)\]\s*(?:\[ext\s*\d+\]\s*)?(?:\((?P<guid>(?:0x)?[0-9a-fA-F]+)\)\s*)?"
+    r"\"(?P<peer>[^\"]+)\"\s*\[(?P<peer_port>\d+)\]\s*(?:\[ext\s*\d+\]\s*)?"
+    r"(?:\((?P<peer_guid>(?:0x)?[0-9a-fA-F]+)\))?(?P<rest>.*)$"
+)
+_FIELD = re.compile(r"(?P<name>[a-z]+guid|vendid|devid)\s*=\s*(?P<value>(?:0x)?[0-9a-fA-F]+)", re.IGNORECASE)
+_GUID = re.compile(r"[SHRsh]-(?:0x)?([0-9a-fA-F]{1,16})$")
+_LID = re.compile(r"\blid\s+(0x[0-9a-fA-F]+|\d+)(?:\s+lmc\s+(\d+))?")
+_QUOTED = re.compile(r"[\"'](.*?)[\"'](?=\s|$)")
+#: Lines that say nothing about cables.
+_SILENT = re.compile(
+    r"#|\s*$|chassis\b|non-chassis|include\b|do\b|spine\b|line\b|module\b|hosts?\s+on\b|\(|DR path|Initiated",
+    re.IGNORECASE,
+)
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text has lines of a netlist."""
+    return re.search(r"^\s*(?:Switch|Ca|Hca)\s+\d+\s+\"", text, re.MULTILINE | re.IGNORECASE) is not None
+
+
+def parse(text: str, source: str) -> Subnet:
+    """Read a netlist; raises `SpecError` at a damaged line."""
+    assembly = Assembly(source)
+    current: str | None = None
+    fields: dict[str, int] = {}
+    mentioned: dict[str, tuple[str, str]] = {}
+    unknown: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        place = f"{source}, line {number}"
+        row = line.strip()
+        if not row:
+            current = None
+        elif row.startswith("["):
+            if current is None:
+                raise SpecError(f"{place}: a cable before the node it belongs to: {row[:60]!r}")
+            _port(assembly, current, row, place, mentioned)
+        elif match := _NODE.match(row):
+            current = _node(assembly, match, fields, place)
+            fields = {}
+        elif re.match(r"(?:Switch|Ca|Hca|Rt)\b", row, re.IGNORECASE):
+            raise SpecError(
+                f"{place}: {row[:60]!r} is no node; a node is 'Switch 36 \"S-<guid>\"' or 'Ca 1 \"H-<guid>\"'"
+            )
+        elif found := _FIELD.findall(row):
+            fields.update({name.lower(): int(value, 16) for name, value in found})
+        elif not _SILENT.match(row):
+            unknown.append(f"{number} ({row[:40]!r})")
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        assembly.remarks.append(f"lines not understood and left out: {', '.join(unknown[:3])}{more}")
+    _undescribed(assembly, mentioned)
+    return assembly.finish()
+
+
+def _node(assembly: Assembly, match: re.Match[str], fields: dict[str, int], place: str) -> str:
+    identifier = match["id"]
+    kind = "switch" if match["kind"].lower() == "switch" else "host"
+    note = match["note"] or ""
+    guid = fields.get("switchguid" if kind == "switch" else "caguid", fields.get("nodeguid"))
+    if guid is None and (written := _GUID.match(identifier)):
+        guid = int(written[1], 16)
+    name = _description(note) or identifier
+    node = Node(kind, name, guid, place=place)
+    # After the description, so that a name with "lid" in it says nothing.
+    if found := _LID.search(note[note.rfind('"') + 1 :]):
+        node.lid, node.lmc = int(found[1], 0) or None, int(found[2] or 0)
+    assembly.add_node(identifier, node)
+    return identifier
+
+
+def _port(
+    assembly: Assembly, current: str, row: str, place: str, mentioned: dict[str, tuple[str, str]]
+) -> None:
+    match = _PORT.match(row)
+    if match is None:
+        raise SpecError(f"{place}: {row[:60]!r} is no cable; a cable is '[3] \"S-<guid>\"[15]'")
+    port, peer_port = int(match["port"]), int(match["peer_port"])
+    for number in (port, peer_port):
+        if not 0 < number < 255:
+            raise SpecError(f"{place}: port {number}; ports are 1 to 254")
+    here, there = (current, port), (match["peer"], peer_port)
+    assembly.connect(here, there, place)
+    note = match["rest"].partition("#")[2]
+    mentioned.setdefault(match["peer"], (_description(note), place))
+    # A host's line tells its own LID before the description of the peer, a switch's the peer's after it.
+    own = assembly.nodes[current].kind == "host"
+    end = here if own else there
+    facts = assembly.port_facts.setdefault(end, {})
+    told = note[: note.find('"')] if own and '"' in note else note[note.rfind('"') + 1 :]
+    if found := _LID.search(told):
+        facts["lid"] = int(found[1], 0) or None
+        if found[2]:
+            facts["lmc"] = int(found[2])
+    guid = match["guid"] if own else match["peer_guid"]
+    if guid:
+        facts["guid"] = int(guid, 16)
+
+
+def _description(note: str) -> str:
+    match = _QUOTED.search(note)
+    return match[1].strip() if match else ""
+
+
+def _undescribed(assembly: Assembly, mentioned: dict[str, tuple[str, str]]) -> None:
+    """Nodes that only cables of others name, as where a file was cut off."""
+    missing = [name for name in mentioned if name not in assembly.nodes]
+    for name in missing:
+        if not _GUID.match(name):
+            raise SpecError(f"{mentioned[name][1]}: {name!r} is described nowhere")
+        kind = "switch" if name[0] in "Ss" else "host"
+        guid = int(_GUID.match(name)[1], 16)  # type: ignore[index]
+        lids = [facts.get("lid") for (node, _), facts in assembly.port_facts.items() if node == name]
+        node = Node(kind, mentioned[name][0] or name, guid)
+        if kind == "switch":
+            node.lid = next((lid for lid in lids if lid), None)
+        assembly.nodes[name] = node
+    if switches := [name for name in missing if name[0] in "Ss"]:
+        assembly.remarks.append(
+            f"{len(switches)} switches stand at cables only, the first {switches[0]}: was the file cut off?"
+        )

@@ -1,0 +1,59 @@
+"""Files that describe fabrics, whatever wrote them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from flitloom import limits
+from flitloom.errors import SpecError
+from flitloom.fabric import graphs, netlist, subnet_list
+from flitloom.fabric.model import Subnet
+from flitloom.reading import opened
+
+
+def read_fabric(file: str | Path) -> Subnet:
+    """Read a fabric that somebody described; the contents decide how, not the name.
+
+    Known are what ``ibnetdiscover`` prints, ibsim's netlists, ``opensm-subnet.lst``, GraphML, BookSim's
+    anynet, Slurm's ``topology.conf`` and ``topology.yaml`` (trees), and CSV tables of cables.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, a line is damaged, or two lines contradict each other; the message
+        names the line.
+    """
+    with opened(file, limits.FABRIC_BYTES) as source:
+        # Descriptions of nodes come in any encoding.
+        return parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name)
+
+
+def parse_fabric(text: str, source: str = "fabric") -> Subnet:
+    """Read a fabric from a text; see `read_fabric`.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> text = 'Switch 8 "one"\\n[1] "two"[2]\\n\\nSwitch 8 "two"\\n[2] "one"[1]\\n'
+    >>> [switch.name for switch in parse_fabric(text).switches]
+    ['one', 'two']
+    """
+    if netlist.looks_like(text):
+        return netlist.parse(text, source)
+    if subnet_list.looks_like(text):
+        return subnet_list.parse(text, source)
+    if "<graphml" in text:
+        return graphs.parse_graphml(text, source)
+    if re.search(r"^\s*(?:SwitchName|BlockName)\s*=", text, re.MULTILINE | re.IGNORECASE):
+        return graphs.parse_slurm(text, source)
+    if re.search(r"^\s*-?\s*(?:switch|block)\s*:", text, re.MULTILINE):
+        return graphs.parse_slurm_yaml(text, source)
+    if re.search(r"^\s*router\s+\d+", text, re.MULTILINE):
+        return graphs.parse_anynet(text, source)
+    if re.search(r"^[^\n,]+,[^\n]+", text, re.MULTILINE):
+        return graphs.parse_cables(text, source)
+    raise SpecError(
+        f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "
+        "opensm-subnet.lst, GraphML, anynet, topology.conf and CSV tables of cables"
+    )

@@ -1,0 +1,141 @@
+"""What a fabric is: a torus, a mesh, a twisted torus, or just a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Subnet
+
+_DIMENSIONS = "xyzuvw"
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What a fabric was recognised as.
+
+    Attributes
+    ----------
+    kind : str
+        ``torus``, ``mesh``, ``twisted`` or ``graph``.
+    sizes : tuple of int
+        Switches along every dimension; empty for a graph.
+    wraps : tuple of bool
+        Whether each dimension closes to rings.
+    coordinates : tuple of tuple of int
+        Of every switch; empty for a graph.
+    missing_switches : tuple
+        Coordinates where no switch stands.
+    missing_cables : tuple of (int, int)
+        Neighbouring switches without a cable between them, unless a swapped cable explains that.
+    misfits : tuple of int
+        Cables that join switches which are no neighbours.
+    swaps : tuple of (int, int)
+        Pairs of misfits that exchanged an end.
+    """
+
+    subnet: Subnet
+    kind: str
+    sizes: tuple[int, ...] = ()
+    wraps: tuple[bool, ...] = ()
+    coordinates: tuple[tuple[int, ...], ...] = ()
+    missing_switches: tuple[tuple[int, ...], ...] = ()
+    missing_cables: tuple[tuple[int, int], ...] = ()
+    misfits: tuple[int, ...] = ()
+    swaps: tuple[tuple[int, int], ...] = ()
+
+    def grid(self) -> tuple[list[int], list[bool], list[list[int]]] | None:
+        """Sizes, wraps and coordinates for dimension order; none for graphs and twisted tori."""
+        if self.kind not in ("torus", "mesh"):
+            return None
+        return list(self.sizes), list(self.wraps), [list(place) for place in self.coordinates]
+
+    def place(self, switch: int) -> str:
+        """A switch as its name and coordinates."""
+        name = self.subnet.switches[switch].name
+        return f"{name} ({','.join(map(str, self.coordinates[switch]))})" if self.coordinates else name
+
+    def describe(self) -> str:
+        """One line: what it is and what is missing."""
+        count = len(self.subnet.switches)
+        if self.kind == "graph":
+            return f"a graph of {count} switches and {len(self.subnet.cables)} cables"
+        sizes = "x".join(map(str, self.sizes))
+        rings = [_DIMENSIONS[n] for n, wrap in enumerate(self.wraps) if wrap]
+        name = {"torus": "torus", "mesh": "mesh", "twisted": "twisted torus"}[self.kind]
+        if self.kind == "torus" and not all(
+            wrap or size == 2 for wrap, size in zip(self.wraps, self.sizes, strict=True)
+        ):
+            name += f" (rings along {', '.join(rings)} only)"
+        lost = [
+            _count(len(self.missing_switches), "switch", "switches"),
+            _count(len(self.missing_cables), "cable", "cables"),
+        ]
+        text = f"{sizes} {name}"
+        if less := " and ".join(part for part in lost if part):
+            text += f" less {less}"
+        if self.swaps:
+            text += f"; {_count(2 * len(self.swaps), '', 'cables')} swapped"
+        if other := len(self.misfits) - 2 * len(self.swaps):
+            text += f"; {_count(other, 'cable joins', 'cables join')} switches that are no neighbours"
+        return text
+
+    def swap_lines(self) -> list[str]:
+        """One line per pair of swapped cables: which ports, and how to mend it."""
+        lines = []
+        for one, other in self.swaps:
+            first, second = (
+                self.subnet.channel_name(2 * cable).replace(" -> ", " - ") for cable in (one, other)
+            )
+            lines.append(f"{first} and {second}: exchange one end of each")
+        return lines
+
+
+def _count(number: int, one: str, many: str) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    if number == 0:
+        return ""
+    shown = words[number] if number < len(words) else str(number)
+    return f"{shown} {one if number == 1 else many}"
+
+
+def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition:
+    """Find the torus or mesh a subnet is, with coordinates for every switch.
+
+    Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
+    are reported unless `sizes` say otherwise. Where nobody can be sure the answer is ``graph``.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric, recognise
+    >>> ring = "\\n".join(f"s{n},s{(n + 1) % 6}" for n in range(6))
+    >>> recognise(parse_fabric(ring)).describe()
+    '6 torus'
+    """
+    ends = subnet.cable_ends()
+    found: dict[str, Any] | None = _core.recognise(
+        len(subnet.switches), ends, None if sizes is None else list(sizes)
+    )
+    if found is None and sizes is not None:
+        raise SpecError(f"--sizes: the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
+    if found is None:
+        return Recognition(subnet, "graph")
+    wraps = tuple(found["wraps"])
+    kind = "twisted" if found["twisted"] else "torus" if any(wraps) else "mesh"
+    by_ends: dict[tuple[int, int], list[int]] = {}
+    for index, cable in enumerate(subnet.cables):
+        by_ends.setdefault((min(cable.a, cable.b), max(cable.a, cable.b)), []).append(index)
+    return Recognition(
+        subnet,
+        kind,
+        tuple(found["sizes"]),
+        wraps,
+        tuple(map(tuple, found["coordinates"])),
+        tuple(map(tuple, found["missing_switches"])),
+        tuple(found["missing_cables"]),
+        tuple(index for pair in found["misfits"] for index in by_ends[pair]),
+        tuple((by_ends[swap[0]][0], by_ends[swap[1]][0]) for swap in found["swaps"]),
+    )

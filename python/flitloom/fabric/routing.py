@@ -1,0 +1,343 @@
+"""Balanced tables for a subnet as it is, failures included, and the files that load them."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.errors import FlitloomError, SpecError
+from flitloom.fabric.checking import SubnetReport, judge, proof
+from flitloom.fabric.manual import manual
+from flitloom.fabric.model import Host, Subnet, Switch
+from flitloom.fabric.recognition import Recognition, recognise
+from flitloom.fabric.tables import LEVELS, NONE, channels, destinations, host_levels, read_forwarding
+from flitloom.outputs import make_folder, write_text
+
+#: Entries the search may try at effort 1.
+_TRIES = 60_000_000
+#: How far above the bound repaired tables may stay.
+REPAIR_SLACK = 0.02
+
+
+@dataclass(frozen=True)
+class SubnetTables:
+    """Tables by destination with service levels and lanes, checked.
+
+    Attributes
+    ----------
+    recognition : Recognition
+        What the subnet is.
+    lids, owners : array
+        LID of every destination and the host it belongs to.
+    following : array
+        Channel by destination and switch.
+    levels : array
+        Service level by destination and switch of the source.
+    mode : str
+        ``portable``: the lane is the service level; ``sl2vl``: tables of the switches say.
+    lanes : int
+        Lanes in use.
+    changed : int or None
+        Entries for hosts that differ from the tables they were made from.
+    report : SubnetReport
+        The independent check of it all.
+    """
+
+    recognition: Recognition
+    lids: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    following: NDArray[np.uint32]
+    levels: NDArray[np.uint8]
+    mode: str
+    lanes: int
+    report: SubnetReport
+    bound: dict[str, Any]
+    seconds: float
+    changed: int | None
+    lane_start: NDArray[np.uint64] = field(repr=False)
+    lane_rows: NDArray[np.uint8] = field(repr=False)
+
+    @property
+    def subnet(self) -> Subnet:
+        """The subnet the tables are for."""
+        return self.recognition.subnet
+
+    def facts(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "fabric": self.recognition.describe(),
+            "switches": len(self.subnet.switches),
+            "hosts": len(self.subnet.hosts),
+            "max_load": self.report.max_load,
+            "bound": self.bound["value"],
+            "bound_proof": proof(self.bound),
+            "gap": self.report.max_load - self.bound["value"],
+            "optimal": self.report.max_load == self.bound["value"],
+            "mode": self.mode,
+            "lanes": self.lanes,
+            "service_levels": int(self.levels.max(initial=0)) + 1,
+            "deadlock": self.report.deadlock,
+            "unreachable": self.report.unreachable,
+            "seconds": round(self.seconds, 3),
+            "remarks": list(self.report.remarks),
+            "entries": int((self.following != NONE).sum()),
+            "changed_entries": self.changed,
+        }
+
+    def ports(self) -> NDArray[np.uint8]:
+        """Out port by switch and LID, 255 for none: hosts and switches."""
+        subnet = self.subnet
+        lids = [switch.lid for switch in subnet.switches if switch.lid]
+        highest = int(max([*self.lids.tolist(), *lids], default=0))
+        table = np.full((len(subnet.switches), highest + 1), 255, dtype=np.uint8)
+        out = np.zeros(2 * len(subnet.cables) + 1, dtype=np.uint8)
+        for index, cable in enumerate(subnet.cables):
+            out[2 * index], out[2 * index + 1] = cable.a_port, cable.b_port
+        by_switch: dict[int, int] = {}
+        for row, (lid, owner) in enumerate(zip(self.lids, self.owners, strict=True)):
+            host = subnet.hosts[owner]
+            by_switch.setdefault(host.switch, row)
+            line = self.following[row]
+            known = line != NONE
+            table[known, lid] = out[line[known]]
+            table[host.switch, lid] = host.switch_port
+        for switch, node in enumerate(subnet.switches):
+            if node.lid:
+                if switch in by_switch:
+                    table[:, node.lid] = table[:, self.lids[by_switch[switch]]]
+                else:
+                    table[:, node.lid] = _towards(subnet, switch, out)
+                table[switch, node.lid] = 0
+        return table
+
+    def write(self, folder: str | Path) -> Path:
+        """Write all files into a folder; see the page `docs/fabric.md`."""
+        folder = make_folder(folder, "--output")
+        write_text(folder / "opensm-lfts.dump", self._forwarding_text())
+        write_text(folder / "path-sl.txt", self._levels_text())
+        slvl, dump = self._lane_texts()
+        write_text(folder / "slvl.txt", slvl)
+        write_text(folder / "sl2vl.dump", dump)
+        write_text(folder / "report.json", json.dumps(self.facts(), indent=2) + "\n")
+        write_text(folder / "README.txt", manual(self))
+        return folder
+
+    def _forwarding_text(self) -> str:
+        subnet, ports = self.subnet, self.ports()
+        names = {}
+        for lid, owner in zip(self.lids, self.owners, strict=True):
+            host = subnet.hosts[owner]
+            names[int(lid)] = f"Channel Adapter portguid 0x{host.port_guid or 0:016x}: '{host.name}'"
+        for switch in subnet.switches:
+            if switch.lid:
+                names[switch.lid] = f"Switch portguid 0x{switch.guid or 0:016x}: '{switch.name}'"
+        order = sorted(names)
+        tails = [f" : ({names[lid]})\n" for lid in order]
+        heads = [f"0x{lid:04x} " for lid in order]
+        texts = [f"{port:03d}" for port in range(256)]
+        blocks = []
+        for index, switch in enumerate(subnet.switches):
+            row = ports[index, order]
+            blocks.append(
+                f"Unicast lids [0x0-0x{order[-1]:x}] of switch Lid {switch.lid or 0} guid "
+                f"0x{switch.guid or 0:016x} ('{switch.name}'):\n"
+                "  Lid  Out   Destination\n       Port     Info\n"
+            )
+            blocks.extend(
+                head + texts[port] + tail
+                for head, port, tail in zip(heads, row, tails, strict=True)
+                if port != 255
+            )
+            blocks.append(f"{int((row != 255).sum())} valid lids dumped\n")
+        return "".join(blocks)
+
+    def _levels_text(self) -> str:
+        subnet = self.subnet
+        lines: list[str] = []
+        for index, source in enumerate(subnet.hosts):
+            levels = self.levels[:, source.switch]
+            guid = source.guid or 0
+            lines.extend(
+                f"0x{guid:016x} {lid} {level}\n"
+                for lid, owner, level in zip(self.lids, self.owners, levels, strict=True)
+                if owner != index
+            )
+        return "".join(lines)
+
+    def _lane_texts(self) -> tuple[str, str]:
+        """Lanes in the form of ibdmchk, and as OpenSM dumps them."""
+        subnet, outgoing = self.subnet, self.subnet.outgoing()
+        hosts: list[list[int]] = [[] for _ in subnet.switches]
+        for host in subnet.hosts:
+            hosts[host.switch].append(host.switch_port)
+        slvl, dump = [], []
+        identity = np.arange(LEVELS, dtype=np.uint8) % 8
+        for index, switch in enumerate(subnet.switches):
+            guid, lists = switch.guid or 0, outgoing[index]
+            dump.append(f'Switch 0x{guid:016x}, base LID {switch.lid or 0}, "{switch.name}"\n')
+            dump.append("#in out : " + " ".join(f"{level:<2d}" for level in range(LEVELS)).rstrip() + "\n")
+            arriving = [(port, row) for row, (_, port, _) in enumerate(lists)]
+            arriving += [(port, len(lists)) for port in hosts[index]]
+            for port_in, row in arriving:
+                for column, (_, port_out, _) in enumerate(lists):
+                    lanes = identity
+                    if self.mode == "sl2vl":
+                        lanes = self.lane_rows[int(self.lane_start[index]) + row * len(lists) + column]
+                    digits = [f"0x{lanes[n]:x}{lanes[n + 1]:x}" for n in range(0, LEVELS, 2)]
+                    slvl.append(f"0x{guid:016x} {port_in} {port_out} {' '.join(digits)}\n")
+                    dump.append(
+                        f"{port_in:<3d} {port_out:<3d} : "
+                        + " ".join(f"{lane:<2d}" for lane in lanes).rstrip()
+                        + "\n"
+                    )
+                # Packets to a host keep the lane of their level; nothing waits behind them.
+                for port_out in hosts[index]:
+                    digits = [f"0x{identity[n]:x}{identity[n + 1]:x}" for n in range(0, LEVELS, 2)]
+                    slvl.append(f"0x{guid:016x} {port_in} {port_out} {' '.join(digits)}\n")
+        return "".join(slvl), "".join(dump)
+
+
+def _towards(subnet: Subnet, root: int, out: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Ports of shortest ways to a switch without hosts, for management packets."""
+    ports = np.full(len(subnet.switches), 255, dtype=np.uint8)
+    outgoing = subnet.outgoing()
+    seen, queue = {root}, [root]
+    for here in queue:
+        for channel, _, there in outgoing[here]:
+            if there not in seen:
+                seen.add(there)
+                ports[there] = out[channel ^ 1]
+                queue.append(there)
+    return ports
+
+
+def with_identifiers(subnet: Subnet) -> Subnet:
+    """The subnet with LIDs and GUIDs made up where the file has none; a remark says so."""
+    everything: tuple[Switch | Host, ...] = (*subnet.switches, *subnet.hosts)
+    if all(node.lid for node in subnet.hosts) and all(node.guid is not None for node in everything):
+        return subnet
+    used = {node.lid for node in everything if node.lid}
+    free = (lid for lid in range(1, 0xC000) if lid not in used)
+    if len(everything) > 0xBFFF:
+        raise SpecError(f"fabric: {len(everything)} nodes; unicast LIDs end at 0xbfff")
+    switches = tuple(
+        replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
+        for n, node in enumerate(subnet.switches)
+    )
+    hosts = tuple(
+        replace(
+            node,
+            guid=node.guid if node.guid is not None else 0x100000 + 2 * n,
+            port_guid=node.port_guid if node.port_guid is not None else 0x100001 + 2 * n,
+            lid=node.lid or next(free),
+        )
+        for n, node in enumerate(subnet.hosts)
+    )
+    remark = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
+    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, remark))
+
+
+def route_subnet(
+    subnet: Subnet,
+    *,
+    mode: str | None = None,
+    lanes: int = 8,
+    sizes: tuple[int, ...] | None = None,
+    effort: int = 1,
+    old: str | Path | None = None,
+) -> SubnetTables:
+    """Balanced, deadlock-free tables by destination for exactly this subnet.
+
+    Parameters
+    ----------
+    mode : str, optional
+        ``portable`` (a packet keeps the lane of its service level) or ``sl2vl`` (tables of the switches
+        choose the lane). By default portable where the lanes suffice.
+    lanes : int
+        Virtual lanes there are, 1 to 8.
+    sizes : tuple of int, optional
+        Sizes of the torus, where the fewest dimensions are not meant.
+    effort : int
+        Factor on the work of the search.
+    old : path, optional
+        Tables of before a failure: as few entries as possible are changed to come within 2 % of the bound.
+
+    Raises
+    ------
+    FlitloomError
+        The lanes do not suffice.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric, route_subnet
+    >>> ring = "\\n".join(f"s{n},s{(n + 1) % 5}" for n in range(5))
+    >>> tables = route_subnet(parse_fabric(ring))
+    >>> tables.report.max_load, tables.bound["value"], tables.lanes
+    (3, 3, 2)
+    """
+    if not 1 <= lanes <= 8:
+        raise SpecError(f"--lanes: {lanes}; links have 1 to 8 lanes")
+    begin = time.perf_counter()
+    subnet = with_identifiers(subnet)
+    recognition = recognise(subnet, sizes)
+    lids, owners = destinations(subnet)
+    roots = [subnet.hosts[owner].switch for owner in owners]
+    before = None if old is None else channels(subnet, read_forwarding(subnet, old)[0], lids, owners)
+    made = _core.forward(
+        subnet.hosts_per_switch(),
+        subnet.cable_ends(),
+        recognition.grid(),
+        roots,
+        before,
+        mode,
+        lanes,
+        _TRIES * effort,
+        0.0 if old is None else REPAIR_SLACK,
+    )
+    if made is None:
+        ways = "" if mode is None else f" in mode {mode}"
+        raise FlitloomError(f"fabric: {lanes} lanes do not suffice{ways} for tables without deadlock")
+    start, entries = made["start"], made["entries"]
+    rows = None if made["mode"] == "portable" else _check_rows(subnet, start, entries)
+    rule = "lane = service level" if rows is None else "lanes by sl2vl.dump"
+    report = judge(subnet, made["next"], owners, host_levels(subnet, made["levels"]), rows, 8, rule)
+    if report.deadlock:
+        raise AssertionError(f"tables with a cycle were made: {report.cycle}")
+    return SubnetTables(
+        recognition,
+        lids,
+        owners,
+        made["next"],
+        made["levels"],
+        made["mode"],
+        made["lanes"],
+        report,
+        made["bound"],
+        time.perf_counter() - begin,
+        None if before is None else int((made["next"] != before).sum()),
+        start,
+        entries,
+    )
+
+
+def _check_rows(
+    subnet: Subnet, start: NDArray[np.uint64], entries: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Lane tables with a row per host port, as the check takes them."""
+    hosts = subnet.hosts_per_switch()
+    starts, rows, total = [], [], 0
+    for index, lists in enumerate(subnet.outgoing()):
+        degree, begin = len(lists), int(start[index])
+        block = [entries[begin : begin + degree * degree]]
+        block += [entries[begin + degree * degree : begin + degree * (degree + 1)]] * hosts[index]
+        starts.append(total)
+        rows.extend(block)
+        total += degree * (degree + hosts[index])
+    return np.array(starts, dtype=np.uint64), np.ascontiguousarray(np.concatenate(rows))

@@ -1,0 +1,50 @@
+"""Lists of cables as OpenSM writes them (opensm-subnet.lst)."""
+
+from __future__ import annotations
+
+import re
+
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Assembly, Node, Subnet
+
+_END = re.compile(
+    r"\{\s*(?P<kind>CA|SW|RT)(?:-SM)?\s+Ports:(?P<ports>[0-9a-fA-F]+)\s+(?:SystemGUID:[0-9a-fA-F]+\s+)?"
+    r"NodeGUID:(?P<guid>[0-9a-fA-F]+)\s+PortGUID:(?P<port_guid>[0-9a-fA-F]+).*?"
+    r"\{(?P<name>.*?)\}\s*LID:(?P<lid>[0-9a-fA-F]+)\s+PN:(?P<port>[0-9a-fA-F]+)\s*\}"
+)
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is such a list."""
+    return re.search(r"^\s*\{\s*(?:CA|SW|RT)(?:-SM)?\s+Ports:", text, re.MULTILINE) is not None
+
+
+def parse(text: str, source: str) -> Subnet:
+    """Read a list; raises `SpecError` at a damaged line. All its numbers are hexadecimal."""
+    assembly = Assembly(source)
+    for number, line in enumerate(text.splitlines(), start=1):
+        row = line.strip()
+        if not row or row.startswith("#"):
+            continue
+        place = f"{source}, line {number}"
+        ends = list(_END.finditer(row))
+        if len(ends) != 2:
+            raise SpecError(
+                f"{place}: {row[:60]!r} is no cable; a cable is '{{ SW Ports:.. }} {{ SW Ports:.. }}'"
+            )
+        keys = []
+        for end in ends:
+            key = f"{end['kind']}-{end['guid']}"
+            port, lid = int(end["port"], 16), int(end["lid"], 16)
+            kind = "switch" if end["kind"] == "SW" else "host"
+            if key not in assembly.nodes:
+                name = end["name"].strip() or key
+                assembly.nodes[key] = Node(kind, name, int(end["guid"], 16), lid or None)
+            if kind == "host":
+                facts = {"guid": int(end["port_guid"], 16), "lid": lid or None}
+                assembly.port_facts[(key, port)] = facts
+            if not 0 < port < 255:
+                raise SpecError(f"{place}: port {port}; ports are 1 to 254")
+            keys.append((key, port))
+        assembly.connect(keys[0], keys[1], place)
+    return assembly.finish()

@@ -1,0 +1,214 @@
+"""Forwarding tables, service levels and lanes of a subnet, as OpenSM and ibdmchk write and read them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core, limits
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Subnet
+from flitloom.reading import opened
+
+#: No channel.
+NONE = 0xFFFFFFFF
+#: Service levels of InfiniBand.
+LEVELS = 16
+
+
+def read_bytes(file: str | Path) -> bytes:
+    """The contents of a file."""
+    with opened(file, limits.TABLE_BYTES) as source:
+        return source.content()
+
+
+def destinations(subnet: Subnet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """LIDs of hosts, ``2**lmc`` each, and the index of the host each belongs to."""
+    lids, owners = [], []
+    for index, host in enumerate(subnet.hosts):
+        if host.lid is None:
+            raise SpecError(
+                f"fabric: host {host.name} has no LID; take what ibnetdiscover prints on the running subnet"
+            )
+        for offset in range(1 << host.lmc):
+            lids.append(host.lid + offset)
+            owners.append(index)
+    return np.array(lids, dtype=np.int64), np.array(owners, dtype=np.int64)
+
+
+def read_forwarding(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+    """Out ports by switch and LID from ``opensm-lfts.dump`` or ``opensm.fdbs``, and what was odd.
+
+    Raises
+    ------
+    SpecError
+        A damaged row, or switches that the fabric does not have.
+    """
+    guids = []
+    for switch in subnet.switches:
+        if switch.guid is None:
+            raise SpecError(f"fabric: switch {switch.name} has no GUID; tables cannot be told apart without")
+        guids.append(switch.guid)
+    try:
+        ports, absent = _core.read_lfts(read_bytes(file), guids)
+    except ValueError as error:
+        raise SpecError(f"{file}, {error}") from None
+    remarks: tuple[str, ...] = ()
+    if absent:
+        first = subnet.switches[absent[0]].name
+        remarks = (f"{file} tells nothing about {len(absent)} switches, the first {first}",)
+    return ports, remarks
+
+
+def channels(
+    subnet: Subnet, ports: NDArray[np.uint8], lids: NDArray[np.int64], owners: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    """Channel by destination and switch; none where a port leads to no switch.
+
+    A destination whose own switch does not hand its packets over has no channels at all.
+    """
+    table = subnet.channels_by_port()
+    known = np.full((len(lids), len(subnet.switches)), 255, dtype=np.uint8)
+    inside = lids < ports.shape[1]
+    known[inside] = ports[:, lids[inside]].T
+    following = table[np.arange(len(subnet.switches))[None, :], known]
+    roots = np.array([host.switch for host in subnet.hosts], dtype=np.int64)[owners]
+    plugs = np.array([host.switch_port for host in subnet.hosts], dtype=np.int64)[owners]
+    handed = known[np.arange(len(lids)), roots] == plugs
+    following[~handed] = NONE
+    following[np.arange(len(lids)), roots] = NONE
+    return following
+
+
+def read_path_levels(
+    subnet: Subnet, file: str | Path, lids: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+    """Service levels by destination and host, from lines ``0x<source node guid> <dlid> <sl>``.
+
+    Pairs that the file leaves out have level 0; the remarks count them.
+    """
+    sources: dict[int, list[int]] = {}
+    for index, host in enumerate(subnet.hosts):
+        for guid in {host.guid, host.port_guid} - {None}:
+            sources.setdefault(int(guid), []).append(index)  # type: ignore[arg-type]
+    try:
+        levels, untold, strangers = _core.read_path_levels(
+            read_bytes(file), sources, lids.tolist(), len(subnet.hosts)
+        )
+    except ValueError as error:
+        raise SpecError(f"{file}, {error}") from None
+    remarks = []
+    if strangers:
+        remarks.append(f"{file}: {strangers} lines name sources that the fabric does not have")
+    own = int((lids[:, None] == np.array([host.lid for host in subnet.hosts])[None, :]).sum())
+    if untold > own:
+        remarks.append(f"{file}: {untold - own} pairs are left out; they are taken to have service level 0")
+    return levels, tuple(remarks)
+
+
+def _identity(
+    subnet: Subnet, lanes: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], list[dict[int, int]]]:
+    """Tables as `_core.check_forwarding` takes them, and the row of every port of a switch."""
+    outgoing = subnet.outgoing()
+    rows: list[dict[int, int]] = [{port: row for row, (_, port, _) in enumerate(lists)} for lists in outgoing]
+    for host in subnet.hosts:
+        rows[host.switch][host.switch_port] = len(rows[host.switch])
+    start, total = [], 0
+    for lists, ports in zip(outgoing, rows, strict=True):
+        start.append(total)
+        total += len(lists) * len(ports)
+    entries = np.tile(np.arange(LEVELS, dtype=np.uint8) % lanes, (total, 1))
+    return np.array(start, dtype=np.uint64), entries, rows
+
+
+def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Lanes by switch, ports and level: OpenSM's ``opensm-sl2vl.dump`` or ibdmchk's SLVL lines.
+
+    Ports the file leaves out map level to lane as they are.
+    """
+    start, entries, rows = _identity(subnet, LEVELS)
+    outgoing = subnet.outgoing()
+    by_guid = {switch.guid: index for index, switch in enumerate(subnet.switches)}
+    text = read_bytes(file).decode("utf-8", "replace")
+    switch: int | None = None
+    known = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        row = line.strip()
+        place = f"{file}, line {number}"
+        if not row or row.startswith("#"):
+            continue
+        if head := re.match(r"Switch\s+0x([0-9a-fA-F]+)", row):
+            switch = by_guid.get(int(head[1], 16))
+            if switch is None:
+                raise SpecError(f"{place}: switch 0x{head[1]} is not in the fabric")
+            known = True
+        elif re.match(r"(?:Channel Adapter|CA|Ca|Router|Rt)\b", row):
+            switch, known = None, True
+        elif match := re.fullmatch(r"0x([0-9a-fA-F]+)\s+(\d+)\s+(\d+)((?:\s+0x[0-9a-fA-F]{2})+)", row):
+            index = by_guid.get(int(match[1], 16))
+            if index is None:
+                raise SpecError(f"{place}: switch 0x{match[1]} is not in the fabric")
+            digits = match[4].replace("0x", "").replace(" ", "").replace("\t", "")
+            lanes = [int(digit, 16) for digit in digits]
+            _set_lanes(
+                entries,
+                start,
+                rows[index],
+                outgoing[index],
+                index,
+                int(match[2]),
+                int(match[3]),
+                lanes,
+                place,
+            )
+        elif match := re.fullmatch(r"(\d+)\s+(\d+)\s*:((?:\s*\d+){16})", row):
+            if not known:
+                raise SpecError(f"{place}: a row before the first switch")
+            if switch is not None:
+                lanes = [int(word) for word in match[3].split()]
+                _set_lanes(
+                    entries,
+                    start,
+                    rows[switch],
+                    outgoing[switch],
+                    switch,
+                    int(match[1]),
+                    int(match[2]),
+                    lanes,
+                    place,
+                )
+        else:
+            raise SpecError(
+                f"{place}: {row[:60]!r} is no row of lanes; write 'in out : vl(sl0) ... vl(sl15)'"
+            )
+    return start, entries
+
+
+def _set_lanes(
+    entries: NDArray[np.uint8],
+    start: NDArray[np.uint64],
+    rows: dict[int, int],
+    outgoing: list[tuple[int, int, int]],
+    switch: int,
+    arrived: int,
+    out: int,
+    lanes: list[int],
+    place: str,
+) -> None:
+    if len(lanes) != LEVELS or not all(0 <= lane < LEVELS for lane in lanes):
+        raise SpecError(
+            f"{place}: {len(lanes)} lanes; one for each of the 16 service levels is needed, 0 to 15"
+        )
+    column = next((row for row, (_, port, _) in enumerate(outgoing) if port == out), None)
+    if arrived in rows and column is not None:
+        entries[int(start[switch]) + rows[arrived] * len(outgoing) + column] = lanes
+
+
+def host_levels(subnet: Subnet, levels: NDArray[Any]) -> NDArray[np.uint8]:
+    """Levels by destination and host from levels by destination and switch."""
+    return np.ascontiguousarray(levels[:, [host.switch for host in subnet.hosts]], dtype=np.uint8)

@@ -1,0 +1,188 @@
+"""A fabric without hardware: OpenSM on ibsim, and ibdmchk as the judge. Everything stays on this machine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+#: What must be installed: the programs and the library that stands for the InfiniBand hardware.
+PROGRAMS = ("opensm", "ibsim", "ibdmchk", "ibnetdiscover")
+LIBRARIES = tuple(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
+
+
+def missing():
+    """Why there is no lab here, or an empty text."""
+    search = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+    gone = [name for name in PROGRAMS if shutil.which(name, path=search) is None]
+    gone += [] if LIBRARIES else ["libumad2sim.so"]
+    packages = "opensm ibsim-utils libumad2sim0 ibutils infiniband-diags"
+    return f"{', '.join(gone)} not installed (Debian: {packages})" if gone else ""
+
+
+def netlist(nodes, cables, hosts=1):
+    """A fabric as ibsim reads it; node names are S... and H..., the first host runs the subnet manager."""
+    name = {node: "S" + "-".join(map(str, node)) for node in nodes}
+    rows = {node: [] for node in nodes}
+    for a, p, b, q in cables:
+        rows[a].append(f'[{p}] "{name[b]}"[{q}]')
+        rows[b].append(f'[{q}] "{name[a]}"[{p}]')
+    blocks = []
+    for node in nodes:
+        plugs = [f'[{20 + k}] "H{name[node][1:]}_{k}"[1]' for k in range(hosts)]
+        blocks.append("\n".join([f'Switch 36 "{name[node]}"', *rows[node], *plugs]))
+    for node in nodes:
+        blocks += [f'Hca 1 "H{name[node][1:]}_{k}"\n[1] "{name[node]}"[{20 + k}]' for k in range(hosts)]
+    return "\n\n".join(blocks) + "\n"
+
+
+class Lab:
+    """A running ibsim."""
+
+    def __init__(self, folder, text):
+        self.folder = Path(folder)
+        self.host = re.search(r'^Hca 1 "(.*)"', text, re.MULTILINE)[1]
+        file = self.folder / "fabric.net"
+        file.write_text(text)
+        count = text.count("Switch 36") + text.count("Hca 1")
+        self.environment = {
+            **os.environ,
+            "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin",
+            "IBSIM_SOCKNAME": f"flitloom-{os.getpid()}-{time.monotonic_ns()}",
+            "SIM_HOST": self.host,
+        }
+        sizes = ["-N", str(count + 8), "-S", str(count + 8), "-P", str(45 * count + 64)]
+        self.log = (self.folder / "ibsim.log").open("w")
+        self.process = subprocess.Popen(
+            ["ibsim", "-s", "-n", *sizes, str(file)],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            env=self.environment,
+        )
+        time.sleep(0.5)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def _run(self, folder, *command):
+        environment = {
+            **self.environment,
+            "LD_PRELOAD": str(LIBRARIES[0]),
+            "OSM_TMP_DIR": str(folder),
+            "OSM_CACHE_DIR": str(folder),
+        }
+        return subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    def opensm(self, name, *arguments):
+        """Sweep once; the folder with what OpenSM dumps then."""
+        folder = self.folder / name
+        folder.mkdir()
+        log = ["-f", str(folder / "osm.log"), "--dump_files_dir", str(folder), "-D", "0x43"]
+        done = self._run(folder, "opensm", "-o", "-Q", *log, *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return folder
+
+    def discover(self):
+        """What ibnetdiscover prints."""
+        file = self.folder / "cluster.topo"
+        done = self._run(self.folder, "ibnetdiscover")
+        assert done.returncode == 0, done.stderr
+        file.write_text(done.stdout)
+        return file
+
+
+@contextmanager
+def lab(folder, text):
+    """A lab that is closed in the end."""
+    running = Lab(folder, text)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def judge(folder, levels=None, lanes=None):
+    """Whether ibdmchk finds a credit loop in what OpenSM dumped, and the paths it scanned."""
+    command = [
+        "stdbuf",
+        "-o0",
+        "ibdmchk",
+        "-s",
+        "opensm-subnet.lst",
+        "-f",
+        "opensm.fdbs",
+        "-m",
+        "opensm.mcfdbs",
+    ]
+    command += ["-c", str(levels)] if levels else []
+    command += ["-d", str(lanes)] if lanes else []
+    # It may crash after its verdict; only what it said counts.
+    said = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
+    ).stdout
+    clean, loops = "no credit loops found" in said, "credit loops in routing" in said
+    assert clean != loops, said[-2000:]
+    scanned = re.search(r"Scanned:(\d+) CA to CA paths", said)
+    return loops, int(scanned[1]) if scanned else 0
+
+
+def torus(sizes):
+    """Nodes and cables of a torus, ports 2d+1 (up) and 2d+2 (down)."""
+    nodes = list(product(*map(range, sizes)))
+    cables = []
+    for node in nodes:
+        for d, size in enumerate(sizes):
+            if size > 2 or node[d] == 0:
+                other = (*node[:d], (node[d] + 1) % size, *node[d + 1 :])
+                cables.append((node, 2 * d + 1, other, 2 * d + 2))
+    return nodes, cables
+
+
+def compare(sizes, engines):
+    """The largest load of our tables and of OpenSM's engines; engines that fell back are told."""
+    from flitloom.fabric import check_subnet, read_fabric, route_subnet
+
+    cells = {}
+    with TemporaryDirectory() as folder, lab(folder, netlist(*torus(sizes))) as fabric:
+        for engine in engines:
+            options = ["--nue_max_num_vls", "8"] if engine == "nue" else []
+            dumped = fabric.opensm(engine, "-R", engine, *options)
+            if not cells:
+                subnet = read_fabric(fabric.discover())
+                ours = route_subnet(subnet)
+                cells = {
+                    "bound": ours.bound["value"],
+                    "flitloom": f"{ours.report.max_load} ({ours.lanes} lanes)",
+                }
+            used = re.findall(
+                r"osm_ucast_mgr_process: (\S+) tables configured", (dumped / "osm.log").read_text()
+            )
+            if used and used[-1] != engine:
+                cells[engine] = f"falls back to {used[-1]}"
+            else:
+                cells[engine] = check_subnet(subnet, dumped / "opensm-lfts.dump").max_load
+    return cells
+
+
+def main():
+    """Print a table in Markdown for the tori that are named: python tests/opensm_lab.py 4x4x4 8x8x8."""
+    engines = ("minhop", "updn", "dor", "sssp", "dfsssp", "lash", "nue")
+    for number, text in enumerate(sys.argv[1:]):
+        cells = compare(tuple(map(int, text.split("x"))), engines)
+        if number == 0:
+            print("| torus |", " | ".join(cells), "|\n" + "|---" * (len(cells) + 1) + "|")
+        print("|", text, "|", " | ".join(map(str, cells.values())), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Judges from outside: OpenSM loads flitloom's tables, ibdmchk finds no loop, and both judge alike.
+
+`make fabric` draws more and larger fabrics.
+"""
+
+import os
+import random
+
+import numpy as np
+import pytest
+
+from flitloom.fabric import check_subnet, read_fabric, route_subnet
+from flitloom.fabric.tables import read_forwarding
+from opensm_lab import judge, lab, missing, netlist
+from test_fabric import failed
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
+
+FULL = os.environ.get("FLITLOOM_FABRIC") == "full"
+#: Sizes, cables and switches missing, mode.
+FABRICS = [((4, 4, 4), 0, 0, None), ((4, 4, 4), 4, 1, "portable"), ((6, 4), 1, 0, "sl2vl")]
+LARGE = [
+    ((8, 8, 8), 0, 0, None), ((8, 8, 8), 3, 1, None), ((8, 8, 8), 0, 0, "sl2vl"), ((16, 16), 0, 0, None),
+    ((16, 16), 6, 1, None), ((6, 6, 4), 0, 0, None), ((6, 6, 4), 5, 1, "sl2vl"),
+    ((10, 10, 10), 0, 0, "sl2vl"),
+]  # fmt: skip
+ENGINES = ["minhop", "updn", "dor"] + (["lash", "dfsssp", "sssp", "nue"] if FULL else [])
+
+
+def petersen():
+    """Two rings of five, spoke by spoke: no torus."""
+    nodes = [(ring, n) for ring in range(2) for n in range(5)]
+    cables = []
+    for n in range(5):
+        cables.append(((0, n), 1, (0, (n + 1) % 5), 2))
+        cables.append(((0, n), 3, (1, n), 3))
+        cables.append(((1, n), 1, (1, (n + 2) % 5), 2))
+    return nodes, cables
+
+
+def loaded(tmp_path, nodes, cables, mode, hosts=1):
+    """OpenSM loads our tables; what it then has is what we wrote, and ibdmchk finds no loop."""
+    with lab(tmp_path, netlist(nodes, cables, hosts)) as fabric:
+        fabric.opensm("first")
+        topology = fabric.discover()
+        tables = route_subnet(read_fabric(topology), mode=mode)
+        out = tables.write(tmp_path / "out")
+        dumped = fabric.opensm("ours", "-R", "file,no_fallback", "-U", str(out / "opensm-lfts.dump"))
+    theirs, _ = read_forwarding(tables.subnet, dumped / "opensm-lfts.dump")
+    ours = tables.ports()
+    assert np.array_equal(theirs[:, 1 : ours.shape[1]], ours[:, 1:])
+    loops, scanned = judge(dumped, out / "path-sl.txt", out / "slvl.txt")
+    count = len(tables.subnet.hosts)
+    assert (loops, scanned) == (False, count * (count - 1))
+    return tables
+
+
+@pytest.mark.parametrize(("sizes", "cables", "switches", "mode"), FABRICS + (LARGE if FULL else []))
+def test_opensm_loads_our_tables_and_ibdmchk_finds_no_loop(tmp_path, sizes, cables, switches, mode):
+    tables = loaded(tmp_path, *failed(sizes, cables, switches, 1), mode)
+    assert sorted(tables.recognition.sizes) == sorted(sizes)
+
+
+def test_a_graph_with_several_hosts_per_switch_is_loaded_too(tmp_path):
+    tables = loaded(tmp_path, *petersen(), None, hosts=2)
+    assert tables.recognition.kind == "graph"
+
+
+@pytest.mark.skipif(not FULL, reason="50 fabrics; make fabric draws them")
+def test_fabrics_drawn_at_random_are_loaded(tmp_path):
+    draw = random.Random(7)
+    gaps = []
+    for number in range(50):
+        sizes = draw.choice([(4, 4, 4), (8, 8), (16, 16), (6, 6, 4), (4, 4, 4, 4), (5, 5, 5)])
+        count = int(np.prod(sizes)) * len(sizes)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        fabric = failed(sizes, int(count * draw.uniform(0.005, 0.05)), draw.randrange(3), number)
+        tables = loaded(folder, *fabric, None)
+        assert tables.lanes <= 8
+        gaps.append(tables.report.max_load / tables.bound["value"] - 1)
+    print(f"mean gap {100 * np.mean(gaps):.2f} %, worst {100 * max(gaps):.2f} %")
+    assert np.mean(gaps) <= 0.01
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("sizes", "cables"), [((4, 4, 4), 0), ((5, 4), 2)] + ([((6, 6, 4), 3)] if FULL else [])
+)
+def test_the_check_agrees_with_ibdmchk_on_the_tables_of_others(tmp_path, sizes, cables, engine):
+    """On one service level, and on levels drawn at random."""
+    draw = random.Random(3)
+    with lab(tmp_path, netlist(*failed(sizes, cables, 0, 2))) as fabric:
+        dumped = fabric.opensm("theirs", "-R", engine)
+        subnet = read_fabric(fabric.discover())
+    for levels in [1, 2, 4, 8] * (4 if FULL else 1):
+        file = tmp_path / "levels.txt"
+        lines = [
+            f"0x{source.guid:016x} {host.lid} {draw.randrange(levels)}\n"
+            for source in subnet.hosts for host in subnet.hosts if source is not host
+        ]  # fmt: skip
+        file.write_text("".join(lines))
+        for tables in ("opensm-lfts.dump", "opensm.fdbs"):
+            report = check_subnet(subnet, dumped / tables, path_levels=file)
+            assert report.unreachable == 0
+            assert report.deadlock == judge(dumped, file)[0], (levels, tables)
+    assert (
+        check_subnet(read_fabric(dumped / "opensm-subnet.lst"), dumped / "opensm.fdbs").deadlock
+        == judge(dumped)[0]
+    )
