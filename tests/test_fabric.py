@@ -1,11 +1,14 @@
 """Fabrics that others described: every dialect, damage named by its line, tables written and judged."""
 
+import contextlib
 import json
 import random
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from flitloom.commands import run
 from flitloom.errors import SpecError
@@ -400,3 +403,27 @@ def test_identifiers_are_made_up_aloud():
     tables = route_subnet(parse_fabric("".join(f"s{n},s{(n + 1) % 4}\n" for n in range(4))))
     assert any("made-up" in remark for remark in tables.report.remarks)
     assert sorted(np.unique(tables.lids)) == [5, 6, 7, 8]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    st.integers(0, 4),
+    st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(list('[]"(){}0x9 #=-\n,\tS'))), max_size=6),
+)
+def test_whatever_a_file_holds_reading_ends_well_or_in_one_message(which, changes):
+    texts = [
+        DISCOVERED,
+        'Switch 8 "a"\n[1] "b"[1]\n[2] "c"[2]\n\nSwitch 8 "b"\n[1] "a"[1]\n\nSwitch 8 "c"\n',
+        "{ SW Ports:24 NodeGUID:01 PortGUID:01 {a b} LID:0001 PN:01 } "
+        "{ SW Ports:24 NodeGUID:02 PortGUID:02 {c} LID:0002 PN:0A } PHY=4x\n",
+        "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top Switches=s[0-1]\n",
+        "a,1,b,1\nb,2,c,1\nc,2,a,2\n",
+    ]
+    text = list(texts[which])
+    for place, letter in changes:
+        text[place % len(text)] = letter
+    with contextlib.suppress(SpecError):
+        subnet = parse_fabric("".join(text))
+        recognise(subnet)
+        assert all(cable.a != cable.b for cable in subnet.cables)
+        assert all(0 <= host.switch < len(subnet.switches) for host in subnet.hosts)
