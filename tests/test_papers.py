@@ -154,8 +154,8 @@ def test_statements_are_no_values(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 def test_an_option_without_effect_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for option, name in ((["--quick"], "quick"), (["--full"], "full"), (["--searches", "3"], "searches")):
-        assert run(["papers", "run", "cup-stacking-2022/figure-2", *option, "--out", str(tmp_path)]) == 0
-        assert f"--{name} changes nothing in cup-stacking-2022/figure-2\n" in capsys.readouterr().err
+        assert run(["papers", "run", "angara-routing-2021/figure-4", *option, "--out", str(tmp_path)]) == 0
+        assert f"--{name} changes nothing in angara-routing-2021/figure-4\n" in capsys.readouterr().err
     quick = ["papers", "run", "cup-stacking-extended-2023/figure-6bc", "--quick", "--out", str(tmp_path)]
     assert run(quick) == 0
     shown = capsys.readouterr()
