@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "the Python side documents what users see")]
 
 mod benchmark;
+mod collective;
 mod errors;
 mod fabric;
 mod genetic;
@@ -26,6 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         benchmark::{best_planes, engines, repeat},
+        collective::plan_collective,
         fabric::{check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise},
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},

@@ -3,10 +3,11 @@
 //! The rooms of the house, ground floor first; a room only knows those before it:
 //! [`save`] (how state is written down), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
 //! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
-//! network in motion) and [`schedule`] (when to send).
+//! network in motion), [`schedule`] (when to send) and [`collective`] (who forwards what to whom).
 
 #![warn(clippy::unwrap_used)]
 
+pub mod collective;
 pub mod engine;
 pub mod fabric;
 pub mod forwarding;

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from flitloom.collectives import CollectivePlan, check_collective, collective, read_collective
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
     from flitloom.network import Network
     from flitloom.result import Result
@@ -51,6 +52,12 @@ if TYPE_CHECKING:
 
 #: Public names by the module that has them; a module is imported when one of its names is used first.
 _HOMES = {
+    "collectives": (
+        "CollectivePlan",
+        "check_collective",
+        "collective",
+        "read_collective",
+    ),
     "errors": (
         "CycleLimitError",
         "DeadlockError",
@@ -130,6 +137,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "CheckReport",
     "Collective",
+    "CollectivePlan",
     "CycleLimitError",
     "DeadlockError",
     "Experiment",
@@ -154,10 +162,13 @@ __all__ = [
     "UnreachableError",
     "__version__",
     "check",
+    "check_collective",
     "check_plan",
+    "collective",
     "deadlock_certificate",
     "guarded_plans",
     "lower_bound",
+    "read_collective",
     "read_experiment",
     "read_plan",
     "read_tables",

@@ -328,3 +328,18 @@ def fabric_bound(
     cables: NDArray[np.uint32],
     grid: tuple[list[int], list[bool], list[list[int]]] | None,
 ) -> tuple[int, int]: ...
+def plan_collective(
+    sizes: Sequence[int],
+    wraps: Sequence[bool],
+    twisted: bool,
+    widths: Sequence[int],
+    failed_nodes: Sequence[int],
+    failed_links: Sequence[tuple[int, ...]],
+    name: str,
+    chunks: int,
+    root: int,
+    latency: int,
+    seed: int,
+    members: Sequence[int] | None,
+    demands: NDArray[np.uint32] | None,
+) -> dict[str, Any]: ...

@@ -58,6 +58,8 @@ def command(
 
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
+    from flitloom.collectives.plan import is_collective
+    from flitloom.commands.collective import check_collective_file
     from flitloom.commands.options import topology_fields
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
@@ -76,6 +78,9 @@ def command(
         )
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
+    if is_collective(tables):
+        check_collective_file(tables, topology_fields(torus, mesh, None, fail), as_json)
+        return
     if is_plan(tables):
         if rules is not None:
             raise SpecError("--rules belongs to routing tables; a plan brings its virtual channels")

@@ -1,0 +1,156 @@
+//! Collective operations in which every link works.
+
+use crate::{errors::spec_error, running::interruptible};
+use flitloom_core::collective::{
+    Bound, CollectiveError, CollectiveKind, Demand, Graph, OrbitKind, Place, Plan, Proof, Request, Schedule,
+};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
+use pyo3::{prelude::*, types::PyDict};
+
+/// A plan of a collective operation with its bound. Without `members` all working nodes take part; with
+/// `demands` (rows of source and destination) chunks go from node to node instead.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+pub fn plan_collective<'py>(
+    py: Python<'py>,
+    sizes: Vec<u32>,
+    wraps: Vec<bool>,
+    twisted: bool,
+    widths: Vec<u32>,
+    failed_nodes: Vec<u32>,
+    failed_links: Vec<(u32, u32)>,
+    name: &str,
+    chunks: u32,
+    root: u32,
+    latency: u32,
+    seed: u64,
+    members: Option<Vec<u32>>,
+    demands: Option<PyReadonlyArray2<'_, u32>>,
+) -> PyResult<Facts<'py>> {
+    let failed = |error: CollectiveError| spec_error(py, "collective", error);
+    let place = Place { sizes, wraps, twisted, widths, failed_nodes, failed_cables: failed_links };
+    let kind: CollectiveKind = name.parse().map_err(failed)?;
+    let request = Request { kind, chunks, root, latency, seed };
+    let demands: Option<Vec<Demand>> = demands.map(|rows| {
+        let rows = rows.as_array();
+        rows.outer_iter().map(|row| Demand { source: row[0], destination: row[1] }).collect()
+    });
+    let found = interruptible(
+        py,
+        |_| match &demands {
+            Some(demands) => {
+                place.plan_demands(demands, latency, seed).map(|(plan, graph)| (plan, Some(graph)))
+            }
+            None => place.plan(members.as_deref(), &request),
+        },
+        |_| Ok(()),
+    )?;
+    let (plan, graph) = found.map_err(failed)?;
+    described(py, &place, plan, graph).map_err(|error| match error {
+        Failure::Collective(error) => failed(error),
+        Failure::Python(error) => error,
+    })
+}
+
+type Facts<'py> = pyo3::Bound<'py, PyDict>;
+
+enum Failure {
+    Collective(CollectiveError),
+    Python(PyErr),
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+fn described<'py>(
+    py: Python<'py>,
+    place: &Place,
+    plan: Plan,
+    graph: Option<Graph>,
+) -> Result<Facts<'py>, Failure> {
+    let facts = PyDict::new(py);
+    facts.set_item("steps", plan.steps)?;
+    facts.set_item("bound", plan.bound.steps)?;
+    facts.set_item("proof", proof(py, &plan.bound)?)?;
+    match plan.schedule {
+        Schedule::Orbits(orbits) => {
+            let torus = place.torus().map_err(Failure::Collective)?;
+            let vectors: Vec<Vec<i64>> =
+                torus.iter().flat_map(|torus| torus.generators()).map(vector(place)).collect();
+            facts.set_item("generators", vectors)?;
+            let mut parts = Vec::new();
+            for orbit in orbits {
+                let kind = match orbit.kind {
+                    OrbitKind::Gather => "sends",
+                    OrbitKind::Reduce => "adds",
+                    OrbitKind::Exchange => "paths",
+                };
+                let rows = orbit.rows.iter().flat_map(|row| [row.step, row.generator, row.offset, row.chunk]);
+                parts.push((kind, orbit.steps, table(py, rows.collect())?));
+            }
+            facts.set_item("orbits", parts)?;
+        }
+        Schedule::Moves(moves) => {
+            let rows =
+                moves.iter().flat_map(|moved| [moved.step, moved.link, moved.item, u32::from(moved.adds)]);
+            facts.set_item("moves", table(py, rows.collect())?)?;
+            facts.set_item("links", graph.map_or_else(Vec::new, |graph| graph.links().to_vec()))?;
+        }
+    }
+    Ok(facts)
+}
+
+/// The step of a generator along its dimension.
+fn vector(place: &Place) -> impl Fn(&flitloom_core::collective::Generator) -> Vec<i64> + '_ {
+    |generator| {
+        let mut vector = vec![0; place.sizes.len()];
+        vector[generator.dimension] =
+            if generator.sign == flitloom_core::fabric::Sign::Plus { 1 } else { -1 };
+        vector
+    }
+}
+
+fn table<'py>(py: Python<'py>, values: Vec<u32>) -> PyResult<pyo3::Bound<'py, PyArray2<u32>>> {
+    numpy::ndarray::Array2::from_shape_vec((values.len() / 4, 4), values)
+        .map(|table| table.into_pyarray(py))
+        .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
+}
+
+fn proof<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Facts<'py>> {
+    let facts = PyDict::new(py);
+    let name = match &bound.proof {
+        Proof::Nothing => "nothing",
+        Proof::Distance { from, to } => {
+            facts.set_item("from", from)?;
+            facts.set_item("to", to)?;
+            "distance"
+        }
+        Proof::Cut { nodes } => {
+            facts.set_item("nodes", nodes)?;
+            "cut"
+        }
+        Proof::Hops => "hops",
+        Proof::Lengths { lengths } => {
+            facts.set_item("lengths", lengths)?;
+            "lengths"
+        }
+        Proof::Root { node } => {
+            facts.set_item("node", node)?;
+            "root"
+        }
+        Proof::Arrival { node } => {
+            facts.set_item("node", node)?;
+            "arrival"
+        }
+        Proof::Farthest { distance } => {
+            facts.set_item("distance", distance)?;
+            "farthest"
+        }
+        Proof::Transfers => "transfers",
+    };
+    facts.set_item("kind", name)?;
+    Ok(facts)
+}

@@ -1,0 +1,214 @@
+use super::{Demand, Graph, cut::measure};
+use crate::fabric::NodeId;
+
+/// Why no plan has fewer steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Nothing has to move.
+    Nothing,
+    /// A chunk must go this far.
+    Distance {
+        /// Where it starts.
+        from: NodeId,
+        /// Where it ends.
+        to: NodeId,
+    },
+    /// What must leave these nodes (or, for sums, enter them) shares the links that do.
+    Cut {
+        /// The nodes.
+        nodes: Vec<NodeId>,
+    },
+    /// All chunks together need so many hops, and all links are busy at best.
+    Hops,
+    /// As [`Proof::Hops`], with a length per link instead of one.
+    Lengths {
+        /// Per link its length.
+        lengths: Vec<u64>,
+    },
+    /// The last chunk to leave the root must still reach the farthest node.
+    Root {
+        /// The farthest node.
+        node: NodeId,
+    },
+    /// All chunks must enter a node at least its distance after the root has begun.
+    Arrival {
+        /// The node.
+        node: NodeId,
+    },
+    /// Chunks for nodes at least so far away share the links of the root.
+    Farthest {
+        /// The distance, in hops.
+        distance: u32,
+    },
+    /// Every part needs a transfer per other node before anybody knows its sum, and as many after.
+    Transfers,
+}
+
+/// A lower bound on the steps of any plan that forwards whole chunks, with its proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// No plan has fewer steps.
+    pub steps: u64,
+    /// Why.
+    pub proof: Proof,
+}
+
+impl Bound {
+    /// No bound at all.
+    pub fn nothing() -> Self {
+        Self { steps: 0, proof: Proof::Nothing }
+    }
+
+    /// The stronger of two, this one if they are equal.
+    #[must_use]
+    pub fn or(self, steps: u64, proof: impl FnOnce() -> Proof) -> Self {
+        if steps > self.steps { Self { steps, proof: proof() } } else { self }
+    }
+}
+
+/// Flags of the given nodes.
+pub fn flags(nodes: usize, members: &[NodeId]) -> Vec<bool> {
+    let mut flags = vec![false; nodes];
+    members.iter().for_each(|&node| flags[node as usize] = true);
+    flags
+}
+
+/// The bound of the longest way between two members, and the ways of each member's farthest one.
+pub fn distance_bound(graph: &Graph, members: &[NodeId], latency: u32) -> Bound {
+    let farthest = |&from: &NodeId| {
+        let distances = graph.distances(from);
+        let to = members.iter().copied().max_by_key(|&node| distances[node as usize]).unwrap_or(from);
+        (u64::from(distances[to as usize]), from, to)
+    };
+    let longest = members.iter().map(farthest).max_by_key(|&(distance, ..)| distance);
+    longest.map_or(Bound::nothing(), |(distance, from, to)| {
+        Bound::nothing().or(distance * u64::from(1 + latency), || Proof::Distance { from, to })
+    })
+}
+
+/// The bound of an all-gather: distances, and what must enter the poorest member.
+pub fn gather_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
+    let bound = distance_bound(graph, members, latency);
+    let Some(poorest) = members.iter().copied().min_by_key(|&node| graph.into(node).len()) else {
+        return bound;
+    };
+    let others: Vec<NodeId> = graph.working().into_iter().filter(|&node| node != poorest).collect();
+    bound.or(cut_steps(graph, members, &others, chunks, latency), || Proof::Cut { nodes: others })
+}
+
+/// Steps that the chunks of the members inside a set need to leave it.
+pub fn cut_steps(graph: &Graph, members: &[NodeId], inside: &[NodeId], chunks: u32, latency: u32) -> u64 {
+    let (inside, leaving) = measure(graph, inside, &flags(graph.nodes(), members));
+    if inside == 0 || leaving == 0 {
+        0
+    } else {
+        (inside * u64::from(chunks)).div_ceil(leaving) + u64::from(latency)
+    }
+}
+
+/// The bound of a broadcast of so many chunks.
+pub fn broadcast_bound(graph: &Graph, members: &[NodeId], root: NodeId, chunks: u32, latency: u32) -> Bound {
+    let distances = graph.distances(root);
+    let (chunks, stretch) = (u64::from(chunks), u64::from(1 + latency));
+    let way = |node: NodeId| u64::from(distances[node as usize]) * stretch;
+    let out = graph.out(root).len().max(1) as u64;
+    let mut bound = Bound::nothing();
+    for &node in members.iter().filter(|&&node| node != root) {
+        bound = bound.or(chunks.div_ceil(out) - 1 + way(node), || Proof::Root { node });
+        let into = graph.into(node).len().max(1) as u64;
+        bound = bound.or(chunks.div_ceil(into) - 1 + way(node), || Proof::Arrival { node });
+    }
+    bound
+}
+
+/// The bound of a scatter of so many chunks per member.
+pub fn scatter_bound(graph: &Graph, members: &[NodeId], root: NodeId, chunks: u32, latency: u32) -> Bound {
+    let distances = graph.distances(root);
+    let mut far: Vec<u32> =
+        members.iter().map(|&node| distances[node as usize]).filter(|&hops| hops > 0).collect();
+    far.sort_unstable_by(|a, b| b.cmp(a));
+    let out = graph.out(root).len().max(1) as u64;
+    let mut bound = Bound::nothing();
+    for (number, &distance) in (1_u64..).zip(&far) {
+        let leaving = (number * u64::from(chunks)).div_ceil(out);
+        let steps = leaving - 1 + u64::from(distance) * u64::from(1 + latency);
+        bound = bound.or(steps, || Proof::Farthest { distance });
+    }
+    for &node in members.iter().filter(|&&node| node != root) {
+        let into = graph.into(node).len().max(1) as u64;
+        let steps = u64::from(chunks).div_ceil(into) - 1
+            + u64::from(distances[node as usize]) * u64::from(1 + latency);
+        bound = bound.or(steps, || Proof::Arrival { node });
+    }
+    bound
+}
+
+/// The bound of an all-reduce with `chunks` chunks per member.
+pub fn reduce_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
+    let (count, chunks) = (members.len() as u64, u64::from(chunks));
+    let transfers = 2 * chunks * count * count.saturating_sub(1);
+    let links = graph.links().len().max(1) as u64;
+    let mut bound = distance_bound(graph, members, latency);
+    bound = bound.or(transfers.div_ceil(links) + u64::from(latency).min(transfers), || Proof::Transfers);
+    for inside in cuts(graph) {
+        let (members_inside, leaving) = measure(graph, &inside, &flags(graph.nodes(), members));
+        if leaving > 0 && members_inside > 0 && members_inside < count {
+            let steps = (chunks * count).div_ceil(leaving) + u64::from(latency);
+            bound = bound.or(steps, || Proof::Cut { nodes: inside });
+        }
+    }
+    bound
+}
+
+/// The bound of chunks that each go from one node to another: distances, sums of hops, cuts.
+pub fn exchange_bound(graph: &Graph, demands: &[Demand], latency: u32) -> Bound {
+    let mut bound = Bound::nothing();
+    let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
+    for demand in demands.iter().filter(|demand| demand.source != demand.destination) {
+        targets[demand.source as usize].push(demand.destination);
+    }
+    let mut hops = 0;
+    for (from, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
+        let distances = graph.distances(from);
+        for &to in targets {
+            let distance = u64::from(distances[to as usize]);
+            hops += distance;
+            bound = bound.or(distance * u64::from(1 + latency), || Proof::Distance { from, to });
+        }
+    }
+    let links = graph.links().len().max(1) as u64;
+    bound = bound.or(hops.div_ceil(links) + u64::from(latency).min(hops), || Proof::Hops);
+    for inside in cuts(graph) {
+        let contains = flags(graph.nodes(), &inside);
+        let crosses = |source: usize, target: NodeId| contains[source] && !contains[target as usize];
+        let crossing: u64 = targets
+            .iter()
+            .enumerate()
+            .map(|(source, targets)| targets.iter().filter(|&&target| crosses(source, target)).count() as u64)
+            .sum();
+        let (_, leaving) = measure(graph, &inside, &contains);
+        if leaving > 0 && crossing > 0 {
+            let steps = crossing.div_ceil(leaving) + u64::from(latency);
+            bound = bound.or(steps, || Proof::Cut { nodes: inside });
+        }
+    }
+    bound
+}
+
+/// Sets of nodes whose borders are likely to be crowded: single nodes, all but one, arcs of planes.
+fn cuts(graph: &Graph) -> Vec<Vec<NodeId>> {
+    let all = graph.working();
+    let mut sets: Vec<Vec<NodeId>> = all.iter().map(|&node| vec![node]).collect();
+    sets.extend(all.iter().map(|&node| all.iter().copied().filter(|&other| other != node).collect()));
+    let mut stride = 1;
+    for &size in graph.sizes() {
+        for first in 0..size {
+            for length in (size / 3).max(1)..=size.div_ceil(2) {
+                let inside = |node: &NodeId| (node / stride % size + size - first) % size < length;
+                sets.push(all.iter().copied().filter(inside).collect());
+            }
+        }
+        stride *= size;
+    }
+    sets
+}

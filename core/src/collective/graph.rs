@@ -1,0 +1,134 @@
+use super::{CollectiveError, Torus};
+use crate::fabric::{Direction, Fabric, NodeId};
+use std::collections::HashSet;
+
+/// Any directed graph of nodes and links; parallel links are listed as often as they exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    works: Vec<bool>,
+    links: Vec<(NodeId, NodeId)>,
+    out: Vec<Vec<u32>>,
+    into: Vec<Vec<u32>>,
+    /// Sizes of the grid the nodes lie on, if any.
+    sizes: Vec<u32>,
+}
+
+impl Graph {
+    /// A graph of the given links between nodes that all work.
+    ///
+    /// ```
+    /// use flitloom_core::collective::Graph;
+    /// let ring = Graph::new(vec![true; 3], vec![(0, 1), (1, 2), (2, 0)]);
+    /// assert_eq!(ring.distances(1), [2, 0, 1]);
+    /// ```
+    pub fn new(works: Vec<bool>, links: Vec<(NodeId, NodeId)>) -> Self {
+        let (mut out, mut into) = (vec![Vec::new(); works.len()], vec![Vec::new(); works.len()]);
+        for (link, &(from, to)) in (0..).zip(&links) {
+            out[from as usize].push(link);
+            into[to as usize].push(link);
+        }
+        Self { works, links, out, into, sizes: Vec::new() }
+    }
+
+    /// The working nodes and links of a torus or mesh, with so many parallel links per dimension.
+    pub fn of_fabric(fabric: &Fabric, widths: &[u32]) -> Self {
+        let shape = fabric.shape();
+        let works = (0..shape.nodes() as NodeId).map(|node| fabric.node_works(node)).collect();
+        let mut links = Vec::new();
+        for node in 0..shape.nodes() as NodeId {
+            for direction in (0..shape.directions()).map(Direction::from_index) {
+                if let Some(other) = fabric.working_neighbour(node, direction) {
+                    let width = widths.get(direction.dimension()).copied().unwrap_or(1);
+                    links.extend((0..width).map(|_| (node, other)));
+                }
+            }
+        }
+        Self { sizes: shape.sizes().to_vec(), ..Self::new(works, links) }
+    }
+
+    /// A torus, plain or twisted, without the failed nodes and cables.
+    ///
+    /// # Errors
+    /// A failed node does not exist, or a failed cable joins no neighbours.
+    pub fn of_torus(
+        torus: &Torus,
+        failed_nodes: &[NodeId],
+        failed_cables: &[(NodeId, NodeId)],
+    ) -> Result<Self, CollectiveError> {
+        let nodes = torus.nodes() as NodeId;
+        let mut works = vec![true; nodes as usize];
+        for &node in failed_nodes {
+            *works.get_mut(node as usize).ok_or(CollectiveError::Node { node, nodes })? = false;
+        }
+        let neighbours = torus.neighbours();
+        let all: Vec<_> = (0..nodes)
+            .flat_map(|node| neighbours.iter().map(move |after| (node, after[node as usize])))
+            .collect();
+        let known: HashSet<_> = all.iter().copied().collect();
+        if let Some(&(a, b)) = failed_cables.iter().find(|cable| !known.contains(cable)) {
+            return Err(CollectiveError::NotNeighbours(a, b));
+        }
+        let dead: HashSet<_> = failed_cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        let alive = |&(from, to): &(NodeId, NodeId)| {
+            works[from as usize] && works[to as usize] && !dead.contains(&(from, to))
+        };
+        let links = all.into_iter().filter(alive).collect();
+        Ok(Self { sizes: torus.sizes().to_vec(), ..Self::new(works, links) })
+    }
+
+    /// Nodes that exist, whether they work or not.
+    pub fn nodes(&self) -> usize {
+        self.works.len()
+    }
+
+    /// Nodes that work, in ascending order.
+    pub fn working(&self) -> Vec<NodeId> {
+        (0..self.nodes() as NodeId).filter(|&node| self.works[node as usize]).collect()
+    }
+
+    /// All links, as (from, to).
+    pub fn links(&self) -> &[(NodeId, NodeId)] {
+        &self.links
+    }
+
+    /// Links that leave a node.
+    pub fn out(&self, node: NodeId) -> &[u32] {
+        &self.out[node as usize]
+    }
+
+    /// Links that end at a node.
+    pub fn into(&self, node: NodeId) -> &[u32] {
+        &self.into[node as usize]
+    }
+
+    /// The same graph with every link the other way round, under the same index.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let links = self.links.iter().map(|&(from, to)| (to, from)).collect();
+        Self { sizes: self.sizes.clone(), ..Self::new(self.works.clone(), links) }
+    }
+
+    /// Sizes of the grid the nodes lie on, the first fastest; empty if they lie on none.
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Hops from a node to every node; `u32::MAX` where no way leads.
+    pub fn distances(&self, from: NodeId) -> Vec<u32> {
+        let mut distance = vec![u32::MAX; self.nodes()];
+        distance[from as usize] = 0;
+        let mut queue = vec![from];
+        let mut head = 0;
+        while let Some(&node) = queue.get(head) {
+            head += 1;
+            for &link in self.out(node) {
+                let next = self.links[link as usize].1;
+                if distance[next as usize] == u32::MAX {
+                    distance[next as usize] = distance[node as usize] + 1;
+                    queue.push(next);
+                }
+            }
+        }
+        distance
+    }
+}

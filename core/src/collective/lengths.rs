@@ -1,0 +1,109 @@
+use super::{Demand, Graph, paths::Ways};
+use crate::fabric::NodeId;
+
+/// Largest length of a link in a proof.
+const SCALE: f64 = 1e6;
+
+/// Lengths of links that prove a load: some link carries at least the sum of the demands' shortest
+/// distances, divided by the sum of all lengths.
+///
+/// Lengths are found by projected subgradients with Polyak's step towards `aim`, a load that is reached;
+/// `rounds` shortest-path sweeps are spent, fewer if the proof reaches `aim - 1` strictly.
+pub fn prove_load(graph: &Graph, demands: &[Demand], aim: u64, rounds: u32) -> (Vec<u64>, u64) {
+    let links = graph.links().len();
+    let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
+    for demand in demands {
+        targets[demand.source as usize].push(demand.destination);
+    }
+    let mut length = vec![1.0 / links as f64; links];
+    let mut direction = vec![0.0; links];
+    let mut best = (0.0, length.clone());
+    let mut ways = Ways::new(graph.nodes());
+    let mut relax = 1.0;
+    let mut idle = 0;
+    for _ in 0..rounds {
+        let mut load = vec![0.0; links];
+        let mut total = 0.0;
+        for (source, targets) in (0..).zip(&targets) {
+            if targets.is_empty() {
+                continue;
+            }
+            ways.find(graph, source, None, |link| length[link as usize]);
+            let mut weight = vec![0.0; graph.nodes()];
+            for &target in targets {
+                weight[target as usize] += 1.0;
+                total += ways.cost[target as usize];
+            }
+            let mut order: Vec<NodeId> = (0..graph.nodes() as NodeId).collect();
+            order.retain(|&node| ways.over[node as usize] != u32::MAX);
+            order.sort_by(|&a, &b| ways.cost[b as usize].total_cmp(&ways.cost[a as usize]));
+            for node in order {
+                let link = ways.over[node as usize];
+                load[link as usize] += weight[node as usize];
+                weight[graph.links()[link as usize].0 as usize] += weight[node as usize];
+            }
+        }
+        if total > best.0 + 1e-9 {
+            best = (total, length.clone());
+            idle = 0;
+        } else {
+            idle += 1;
+            if idle % 20 == 0 {
+                relax *= 0.7;
+            }
+        }
+        if best.0 > (aim as f64 - 1.0) * (1.0 + 1e-6) + 1e-6 {
+            break;
+        }
+        for (direction, load) in direction.iter_mut().zip(&load) {
+            *direction = 0.7 * *direction + 0.3 * load;
+        }
+        let mean = direction.iter().sum::<f64>() / links as f64;
+        let square: f64 = direction.iter().map(|value| (value - mean) * (value - mean)).sum();
+        if square < 1e-12 {
+            break;
+        }
+        let stride = relax * (aim as f64 - total).max(1e-3 * aim as f64) / square;
+        for (length, direction) in length.iter_mut().zip(&direction) {
+            *length += stride * (direction - mean);
+        }
+        project(&mut length);
+    }
+    let largest = best.1.iter().copied().fold(0.0, f64::max).max(1e-300);
+    let whole: Vec<u64> = best.1.iter().map(|length| (length / largest * SCALE).round() as u64).collect();
+    let steps = proven_load(graph, demands, &whole);
+    (whole, steps)
+}
+
+/// The load that whole lengths prove, rounded up.
+pub fn proven_load(graph: &Graph, demands: &[Demand], lengths: &[u64]) -> u64 {
+    let mut ways = Ways::new(graph.nodes());
+    let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
+    for demand in demands {
+        targets[demand.source as usize].push(demand.destination);
+    }
+    let mut sum = 0_u128;
+    for (source, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
+        // Sums of whole numbers far below 2^53 are exact.
+        ways.find(graph, source, None, |link| lengths[link as usize] as f64);
+        sum += targets.iter().map(|&target| ways.cost[target as usize] as u128).sum::<u128>();
+    }
+    let all: u128 = lengths.iter().map(|&length| u128::from(length)).sum();
+    sum.div_ceil(all.max(1)) as u64
+}
+
+/// The nearest point of the simplex: no negative length, a sum of one.
+fn project(lengths: &mut [f64]) {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let mut sum = 0.0;
+    let mut shift = 0.0;
+    for (count, value) in sorted.iter().enumerate() {
+        sum += value;
+        let candidate = (sum - 1.0) / (count + 1) as f64;
+        if value - candidate > 0.0 {
+            shift = candidate;
+        }
+    }
+    lengths.iter_mut().for_each(|length| *length = (*length - shift).max(0.0));
+}

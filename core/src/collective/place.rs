@@ -1,0 +1,101 @@
+use super::{CollectiveError, Demand, Graph, Plan, Request, Torus, plan_demands, plan_graph, plan_torus};
+use crate::fabric::{Fabric, NodeId, Shape};
+
+/// Where an operation takes place: a torus, plain or twisted, or a mesh, with failed parts and parallel links.
+///
+/// ```
+/// use flitloom_core::collective::{CollectiveKind, Place, Request, Schedule};
+/// let place = Place { sizes: vec![8, 8], wraps: vec![true; 2], ..Place::default() };
+/// let request = Request { kind: CollectiveKind::AllGather, chunks: 1, root: 0, latency: 0, seed: 1 };
+/// assert!(matches!(place.plan(None, &request)?.0.schedule, Schedule::Orbits(_)));
+/// let broken = Place { failed_cables: vec![(0, 1)], ..place };
+/// let (plan, graph) = broken.plan(None, &request)?;
+/// assert_eq!((plan.steps, plan.bound.steps), (21, 21)); // 63 chunks over three links
+/// assert_eq!(graph.map(|graph| graph.links().len()), Some(254));
+/// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Sizes of all dimensions.
+    pub sizes: Vec<u32>,
+    /// Per dimension whether it wraps around (of no consequence for size 2).
+    pub wraps: Vec<bool>,
+    /// Whether it is twisted.
+    pub twisted: bool,
+    /// Parallel links per dimension; none given: one each.
+    pub widths: Vec<u32>,
+    /// Nodes that do not work.
+    pub failed_nodes: Vec<NodeId>,
+    /// Pairs of neighbours whose cable does not work.
+    pub failed_cables: Vec<(NodeId, NodeId)>,
+}
+
+impl Place {
+    /// The group of its nodes, if it is a torus; failures do not count.
+    ///
+    /// # Errors
+    /// It cannot be a torus though it should be.
+    pub fn torus(&self) -> Result<Option<Torus>, CollectiveError> {
+        let wraps = self.sizes.iter().zip(&self.wraps).all(|(&size, &wraps)| wraps || size == 2);
+        if self.twisted && !wraps {
+            return Err(CollectiveError::TwistedMesh);
+        }
+        if wraps { Torus::new(&self.sizes, self.twisted, &self.widths).map(Some) } else { Ok(None) }
+    }
+
+    /// Its working nodes and links.
+    ///
+    /// # Errors
+    /// The sizes, widths or failures are impossible.
+    pub fn graph(&self) -> Result<Graph, CollectiveError> {
+        if self.twisted
+            && let Some(torus) = self.torus()?
+        {
+            return Graph::of_torus(&torus, &self.failed_nodes, &self.failed_cables);
+        }
+        // Checks sizes and widths as for a torus.
+        Torus::new(&self.sizes, false, &self.widths)?;
+        let mut fabric = Fabric::new(Shape::new(&self.sizes, &self.wraps)?);
+        self.failed_nodes.iter().try_for_each(|&node| fabric.fail_node(node))?;
+        self.failed_cables.iter().try_for_each(|&(a, b)| fabric.fail_cable(a, b))?;
+        Ok(Graph::of_fabric(&fabric, &self.widths))
+    }
+
+    /// The best plan found: as orbits where all nodes of a whole torus take part alike, move by move
+    /// elsewhere, then with the graph that its links belong to. Without `members` all working nodes take part.
+    ///
+    /// # Errors
+    /// The place or the request is impossible, or a member cannot be reached.
+    pub fn plan(
+        &self,
+        members: Option<&[NodeId]>,
+        request: &Request,
+    ) -> Result<(Plan, Option<Graph>), CollectiveError> {
+        let whole = members.is_none() && self.failed_nodes.is_empty() && self.failed_cables.is_empty();
+        if whole
+            && !request.kind.has_root()
+            && let Some(torus) = self.torus()?
+        {
+            return Ok((plan_torus(&torus, request)?, None));
+        }
+        let graph = self.graph()?;
+        let working = graph.working();
+        let plan = plan_graph(&graph, members.unwrap_or(&working), request)?;
+        Ok((plan, Some(graph)))
+    }
+
+    /// A plan for chunks that each go from one node to another; item `i` is demand `i`.
+    ///
+    /// # Errors
+    /// The place is impossible, or a demand cannot be served.
+    pub fn plan_demands(
+        &self,
+        demands: &[Demand],
+        latency: u32,
+        seed: u64,
+    ) -> Result<(Plan, Graph), CollectiveError> {
+        let graph = self.graph()?;
+        let plan = plan_demands(&graph, demands, latency, seed)?;
+        Ok((plan, graph))
+    }
+}

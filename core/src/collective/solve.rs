@@ -1,0 +1,365 @@
+use super::{
+    Bound, CollectiveError, CollectiveKind, Demand, Graph, Move, Orbit, Proof, Torus,
+    bounds::{broadcast_bound, cut_steps, exchange_bound, flags, gather_bound, reduce_bound, scatter_bound},
+    cut::hardest_cut,
+    exchange, gather,
+    lengths::prove_load,
+    list::list_schedule,
+    moves::{reversed, steps_of},
+    paths::balance_paths,
+    spread::{Spreading, spread},
+};
+use crate::fabric::NodeId;
+use std::collections::HashSet;
+
+/// Most chunks times links of a plan.
+pub const MAX_MOVES: u64 = 1 << 25;
+/// Growths tried before the hardest cut is looked for.
+const FIRST_ATTEMPTS: u64 = 4;
+/// Growths tried in all.
+const ATTEMPTS: u64 = 60;
+
+/// What is to be planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The operation.
+    pub kind: CollectiveKind,
+    /// Chunks per member, per pair for an all-to-all, in all for a broadcast or reduce.
+    pub chunks: u32,
+    /// The root, where the operation has one.
+    pub root: NodeId,
+    /// Steps a chunk spends on a link besides the one in which it enters it.
+    pub latency: u32,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// What happens, as orbits or move by move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// All nodes do the same, shifted; one orbit after the other.
+    Orbits(Vec<Orbit>),
+    /// Every move by itself.
+    Moves(Vec<Move>),
+}
+
+/// A plan with its bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Steps until the last chunk has arrived.
+    pub steps: u32,
+    /// A lower bound on the steps of any plan.
+    pub bound: Bound,
+    /// What happens.
+    pub schedule: Schedule,
+}
+
+/// A plan on a torus without failures in which all nodes take part in the same way, as orbits.
+///
+/// Operations with a root have none: plan them with [`plan_graph`].
+///
+/// ```
+/// use flitloom_core::collective::{CollectiveKind, Request, Torus, plan_torus};
+/// let request = Request { kind: CollectiveKind::AllToAll, chunks: 1, root: 0, latency: 0, seed: 1 };
+/// let plan = plan_torus(&Torus::new(&[4, 4, 8], true, &[])?, &request)?;
+/// assert_eq!((u64::from(plan.steps), 74), (plan.bound.steps, 74));
+/// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+/// ```
+///
+/// # Errors
+/// The number of chunks is out of range, or the operation has a root.
+pub fn plan_torus(torus: &Torus, request: &Request) -> Result<Plan, CollectiveError> {
+    check(request, torus.nodes() as u64 * torus.generators().len() as u64)?;
+    let neighbours = torus.neighbours();
+    let distances = torus.distances(&neighbours);
+    let (far, distance) = farthest(&distances);
+    let stretch = u64::from(1 + request.latency);
+    let others = torus.nodes() as u64 - 1;
+    let (chunks, latency, links) =
+        (u64::from(request.chunks), u64::from(request.latency), neighbours.len() as u64);
+    let reach = Bound::nothing().or(u64::from(distance) * stretch, || Proof::Distance { from: 0, to: far });
+    let opposite: Vec<usize> = (0..neighbours.len()).map(|generator| torus.opposite(generator)).collect();
+    let all_but_first = || Proof::Cut { nodes: (1..torus.nodes() as NodeId).collect() };
+    let (orbits, bound) = match request.kind {
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => {
+            let bound = reach.or((others * chunks).div_ceil(links) + latency, all_but_first);
+            let orbit = gather(torus, request.chunks, request.latency, request.seed);
+            let backwards = request.kind == CollectiveKind::ReduceScatter;
+            (vec![if backwards { orbit.reversed(request.latency, &opposite) } else { orbit }], bound)
+        }
+        CollectiveKind::AllReduce => {
+            let bound = reach.or((2 * others * chunks).div_ceil(links) + latency, || Proof::Transfers);
+            let orbit = gather(torus, request.chunks, request.latency, request.seed);
+            (vec![orbit.reversed(request.latency, &opposite), orbit], bound)
+        }
+        CollectiveKind::AllToAll => {
+            let hops: u64 = distances.iter().map(|&distance| u64::from(distance)).sum();
+            let mut bound = reach.or((hops * chunks).div_ceil(links) + latency, || Proof::Hops);
+            if !torus.is_twisted() {
+                for dimension in 0..torus.sizes().len() {
+                    let (steps, first, last) = plane_cut(torus, dimension, chunks);
+                    let stride: u32 = torus.sizes()[..dimension].iter().product();
+                    let inside =
+                        |&node: &NodeId| (first..last).contains(&(node / stride % torus.sizes()[dimension]));
+                    let nodes = || (0..torus.nodes() as NodeId).filter(inside).collect();
+                    bound = bound.or(steps + latency, || Proof::Cut { nodes: nodes() });
+                }
+            }
+            (vec![exchange(torus, request.chunks, request.latency, request.seed)], bound)
+        }
+        other => return Err(CollectiveError::NeedsGraph(other.name())),
+    };
+    let steps = orbits.iter().map(|orbit| orbit.steps).sum();
+    Ok(Plan { steps, bound, schedule: Schedule::Orbits(orbits) })
+}
+
+/// Steps that the two halves of a dimension need to exchange their chunks, and the planes of one half.
+fn plane_cut(torus: &Torus, dimension: usize, chunks: u64) -> (u64, u32, u32) {
+    let size = torus.sizes()[dimension];
+    let half = size / 2;
+    let plane = torus.nodes() as u64 / u64::from(size);
+    let crossing = plane * u64::from(half) * plane * u64::from(size - half) * chunks;
+    let links = torus.generators().iter().filter(|generator| generator.dimension == dimension).count() as u64;
+    // Each of the two senses leaves the half at one of its ends; a dimension of size 2 has one.
+    (crossing.div_ceil(plane * links), 0, half)
+}
+
+fn farthest(distances: &[u32]) -> (NodeId, u32) {
+    let farthest = (0..).zip(distances.iter().copied()).max_by_key(|&(_, distance)| distance);
+    farthest.unwrap_or((0, 0))
+}
+
+fn check(request: &Request, size: u64) -> Result<(), CollectiveError> {
+    let moves = size.saturating_mul(u64::from(request.chunks));
+    if request.chunks == 0 || moves > MAX_MOVES {
+        return Err(CollectiveError::Chunks { chunks: request.chunks, moves });
+    }
+    if request.latency > 1 << 16 {
+        return Err(CollectiveError::Latency(request.latency));
+    }
+    Ok(())
+}
+
+/// A plan on any graph, for the given members (nodes in ascending order); others only pass things on.
+///
+/// Chunk `c` of the member at place `i` is item `i * chunks + c`; a broadcast or reduce has items
+/// `0..chunks`; chunk `c` from place `i` to place `j` of `m` is item `(i * m + j) * chunks + c`.
+///
+/// ```
+/// use flitloom_core::{
+///     collective::{CollectiveKind, Graph, Request, plan_graph},
+///     fabric::{Fabric, Shape},
+/// };
+/// let graph = Graph::of_fabric(&Fabric::new(Shape::mesh(&[6, 6])?), &[]);
+/// let request = Request { kind: CollectiveKind::AllGather, chunks: 1, root: 0, latency: 0, seed: 1 };
+/// let plan = plan_graph(&graph, &graph.working(), &request)?;
+/// assert_eq!((plan.steps, plan.bound.steps), (18, 18)); // 35 chunks over the two links of a corner
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The number of chunks is out of range, a member or the root does not work or cannot be reached.
+pub fn plan_graph(graph: &Graph, members: &[NodeId], request: &Request) -> Result<Plan, CollectiveError> {
+    let count = members.len() as u64;
+    let items = match request.kind {
+        CollectiveKind::Broadcast | CollectiveKind::Reduce => count,
+        CollectiveKind::Scatter | CollectiveKind::Gather => count * 4,
+        _ => count * count,
+    };
+    check(request, items)?;
+    check_members(graph, members, request)?;
+    let Request { kind, chunks, root, latency, seed } = *request;
+    let backwards = graph.reversed();
+    match kind {
+        CollectiveKind::AllGather => Ok(gathered(graph, members, request, false)),
+        CollectiveKind::ReduceScatter => Ok(gathered(&backwards, members, request, true)),
+        CollectiveKind::AllReduce => {
+            let sums = gathered(&backwards, members, request, true);
+            let copies = gathered(graph, members, request, false);
+            let (Schedule::Moves(mut moves), Schedule::Moves(after)) = (sums.schedule, copies.schedule)
+            else {
+                return Err(CollectiveError::NeedsGraph(kind.name()));
+            };
+            moves.extend(after.into_iter().map(|moved| Move { step: moved.step + sums.steps, ..moved }));
+            let bound = reduce_bound(graph, members, chunks, latency);
+            Ok(Plan { steps: sums.steps + copies.steps, bound, schedule: Schedule::Moves(moves) })
+        }
+        CollectiveKind::Broadcast | CollectiveKind::Reduce => {
+            let adds = kind == CollectiveKind::Reduce;
+            let graph = if adds { &backwards } else { graph };
+            let bound = broadcast_bound(graph, members, root, chunks, latency);
+            let origins = vec![root; chunks as usize];
+            Ok(grown(graph, members, &origins, request, bound, adds))
+        }
+        CollectiveKind::Scatter | CollectiveKind::Gather => {
+            let inwards = kind == CollectiveKind::Gather;
+            let graph = if inwards { &backwards } else { graph };
+            let bound = scatter_bound(graph, members, root, chunks, latency);
+            let demand = |&destination: &NodeId| Demand { source: root, destination };
+            let demands: Vec<Demand> =
+                members.iter().flat_map(|node| (0..chunks).map(move |_| demand(node))).collect();
+            let plan = routed(graph, &demands, latency, seed, bound, true)?;
+            Ok(if inwards { plan.backwards(latency) } else { plan })
+        }
+        CollectiveKind::AllToAll => {
+            let pairs = members
+                .iter()
+                .flat_map(|&source| members.iter().map(move |&destination| (source, destination)));
+            let demand = |(source, destination)| Demand { source, destination };
+            let demands: Vec<Demand> =
+                pairs.flat_map(|pair| (0..chunks).map(move |_| demand(pair))).collect();
+            plan_demands(graph, &demands, latency, seed)
+        }
+    }
+}
+
+/// A plan for chunks that each go from one node to another; item `i` is demand `i`.
+///
+/// # Errors
+/// A demand cannot be served.
+pub fn plan_demands(
+    graph: &Graph,
+    demands: &[Demand],
+    latency: u32,
+    seed: u64,
+) -> Result<Plan, CollectiveError> {
+    let nodes = graph.nodes() as NodeId;
+    if let Some(&node) =
+        demands.iter().flat_map(|demand| [&demand.source, &demand.destination]).find(|&&node| node >= nodes)
+    {
+        return Err(CollectiveError::Node { node, nodes });
+    }
+    let bound = exchange_bound(graph, demands, latency);
+    routed(graph, demands, latency, seed, bound, false)
+}
+
+impl Plan {
+    /// The same plan backwards in time and over links the other way round, nothing added up.
+    fn backwards(self, latency: u32) -> Self {
+        let Self { steps, bound, schedule } = self;
+        let schedule = match schedule {
+            Schedule::Moves(moves) => Schedule::Moves(reversed(&moves, latency, false)),
+            orbits @ Schedule::Orbits(_) => orbits,
+        };
+        Self { steps, bound, schedule }
+    }
+}
+
+fn check_members(graph: &Graph, members: &[NodeId], request: &Request) -> Result<(), CollectiveError> {
+    let nodes = graph.nodes() as NodeId;
+    let working = graph.working();
+    let of_root = request.kind.has_root().then_some(&request.root);
+    if let Some(&node) = members.iter().chain(of_root).find(|&&node| node >= nodes) {
+        return Err(CollectiveError::Node { node, nodes });
+    }
+    if let Some(&node) = members.iter().chain(of_root).find(|node| working.binary_search(node).is_err()) {
+        return Err(CollectiveError::Failed(node));
+    }
+    if members.len() < 2 || !members.is_sorted_by(|a, b| a < b) {
+        return Err(CollectiveError::Members);
+    }
+    if request.kind.has_root() && members.binary_search(&request.root).is_err() {
+        return Err(CollectiveError::Root(request.root));
+    }
+    for way in [graph.distances(members[0]), graph.reversed().distances(members[0])] {
+        if let Some(&to) = members.iter().find(|&&node| way[node as usize] == u32::MAX) {
+            return Err(CollectiveError::Unreachable(members[0], to));
+        }
+    }
+    Ok(())
+}
+
+/// An all-gather, or backwards in time a reduce-scatter, by growth.
+fn gathered(graph: &Graph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
+    let bound = gather_bound(graph, members, request.chunks, request.latency);
+    let origins: Vec<NodeId> =
+        members.iter().flat_map(|&node| (0..request.chunks).map(move |_| node)).collect();
+    let plan = grown(graph, members, &origins, request, bound, adds);
+    if u64::from(plan.steps) == plan.bound.steps {
+        return plan;
+    }
+    let inside = hardest_cut(graph, members);
+    let steps = cut_steps(graph, members, &inside, request.chunks, request.latency);
+    let bound = plan.bound.or(steps, || Proof::Cut { nodes: inside });
+    Plan { bound, ..plan }
+}
+
+/// The best of several growths.
+fn grown(
+    graph: &Graph,
+    members: &[NodeId],
+    origins: &[NodeId],
+    request: &Request,
+    bound: Bound,
+    adds: bool,
+) -> Plan {
+    let everybody = graph.working();
+    let latency = request.latency;
+    let mut best: Option<Vec<Move>> = None;
+    let mut bound = bound;
+    for attempt in 0..ATTEMPTS {
+        let limit = best.as_ref().map_or(u32::MAX / 4, |moves| steps_of(moves, latency) - 1);
+        if u64::from(limit) < bound.steps {
+            break;
+        }
+        if attempt == FIRST_ATTEMPTS && origins.first() != origins.last() {
+            let inside = hardest_cut(graph, members);
+            let steps = cut_steps(graph, members, &inside, request.chunks, latency);
+            bound = bound.or(steps, || Proof::Cut { nodes: inside });
+            continue;
+        }
+        let seed = request.seed.wrapping_add(attempt);
+        let problem = Spreading { graph, members, origins, latency };
+        let mut found = spread(&problem, limit, seed);
+        if found.is_none() && best.is_none() {
+            // Members that are not connected among themselves need everybody's help.
+            found = spread(&Spreading { members: &everybody, ..problem }, limit, seed)
+                .map(|moves| useful(graph, members, &moves));
+        }
+        best = found.or(best);
+    }
+    let moves = best.unwrap_or_default();
+    let steps = steps_of(&moves, latency);
+    let moves = if adds { reversed(&moves, latency, true) } else { moves };
+    Plan { steps, bound, schedule: Schedule::Moves(moves) }
+}
+
+/// The moves without those that bring a chunk to nobody who needs it or passes it on to such.
+fn useful(graph: &Graph, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
+    let is_member = flags(graph.nodes(), members);
+    let mut wanted: HashSet<(NodeId, u32)> = HashSet::new();
+    let needed = |moved: &&Move| {
+        let (from, to) = graph.links()[moved.link as usize];
+        let keep = is_member[to as usize] || wanted.contains(&(to, moved.item));
+        if keep {
+            wanted.insert((from, moved.item));
+        }
+        keep
+    };
+    let mut kept: Vec<Move> = moves.iter().rev().filter(needed).copied().collect();
+    kept.reverse();
+    kept
+}
+
+/// Paths, then a list schedule; the bound is proven with lengths of links where the simple one is not met.
+fn routed(
+    graph: &Graph,
+    demands: &[Demand],
+    latency: u32,
+    seed: u64,
+    mut bound: Bound,
+    from_root: bool,
+) -> Result<Plan, CollectiveError> {
+    let effort = 40 * demands.len() as u64 + 2_000;
+    let goal = bound.steps.saturating_sub(u64::from(latency));
+    let failed = |demand: Demand| CollectiveError::Unreachable(demand.source, demand.destination);
+    let (paths, load) = balance_paths(graph, demands, Vec::new(), goal, effort, seed).map_err(failed)?;
+    let moves = list_schedule(graph, &paths, latency);
+    let steps = steps_of(&moves, latency);
+    if u64::from(steps) > bound.steps && !from_root {
+        let rounds = (40_000_000 / (graph.links().len() as u64 * graph.nodes() as u64 + 1)).clamp(60, 3_000);
+        let (lengths, proven) = prove_load(graph, demands, load, rounds as u32);
+        bound = bound.or(proven + u64::from(latency), || Proof::Lengths { lengths });
+    }
+    Ok(Plan { steps, bound, schedule: Schedule::Moves(moves) })
+}

@@ -1,0 +1,225 @@
+use super::CollectiveError;
+use crate::fabric::{NodeId, Sign};
+
+/// Largest number of nodes of a torus whose plans are kept as orbits.
+pub const MAX_ORBIT_NODES: u64 = 1 << 16;
+
+/// Links of one direction, one per node: every node `v` has a link to `v + element`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generator {
+    /// The dimension it runs along.
+    pub dimension: usize,
+    /// Its sense along the dimension.
+    pub sign: Sign,
+    /// Number among the parallel links of the same direction, from 0.
+    pub lane: u32,
+    /// Where node 0's link leads.
+    pub element: NodeId,
+}
+
+/// A torus, plain or twisted, as a commutative group with its links as generators.
+///
+/// Nodes are numbered as in [`Shape`](crate::fabric::Shape), the first dimension fastest. In a twisted torus a
+/// step over the edge of a short dimension also moves half of every long one (Camara, Moreto, Vallejo
+/// et al. 2010: sizes K x K x 2K and K x 2K x 2K). A dimension of size 2 has one link per node unless
+/// the twist makes its two senses differ.
+///
+/// ```
+/// use flitloom_core::collective::Torus;
+/// let torus = Torus::new(&[4, 4, 8], true, &[])?;
+/// let east = torus.generators()[0].element;
+/// // Four steps along a short dimension end half way round the long one: z = 4.
+/// assert_eq!((0..4).fold(0, |node, _| torus.add(node, east)), 4 * 16);
+/// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Torus {
+    sizes: Vec<u32>,
+    short: Option<u32>,
+    nodes: u32,
+    generators: Vec<Generator>,
+}
+
+impl Torus {
+    /// A torus of the given sizes, twisted or not, with so many parallel links per dimension (none
+    /// given: one each).
+    ///
+    /// # Errors
+    /// A size or number of links is out of range, or the sizes have no twist.
+    pub fn new(sizes: &[u32], twisted: bool, widths: &[u32]) -> Result<Self, CollectiveError> {
+        let nodes = sizes.iter().fold(1_u64, |product, &size| product.saturating_mul(size.into()));
+        if sizes.is_empty() || sizes.iter().any(|&size| size < 2) || nodes > MAX_ORBIT_NODES {
+            return Err(CollectiveError::Sizes { nodes });
+        }
+        if !widths.is_empty() && widths.len() != sizes.len() {
+            return Err(CollectiveError::Widths { given: widths.len(), needed: sizes.len() });
+        }
+        if let Some(&width) = widths.iter().find(|&&width| !(1..=64).contains(&width)) {
+            return Err(CollectiveError::Width(width));
+        }
+        let short = if twisted { Some(short_size(sizes)?) } else { None };
+        let mut torus = Self { sizes: sizes.to_vec(), short, nodes: nodes as u32, generators: Vec::new() };
+        for dimension in 0..sizes.len() {
+            let mut unit = vec![0; sizes.len()];
+            unit[dimension] = 1;
+            let plus = torus.node(&unit);
+            for (sign, element) in [(Sign::Plus, plus), (Sign::Minus, torus.negative(plus))] {
+                if sign == Sign::Minus && element == plus {
+                    continue;
+                }
+                let lanes = widths.get(dimension).copied().unwrap_or(1);
+                let lanes = (0..lanes).map(|lane| Generator { dimension, sign, lane, element });
+                torus.generators.extend(lanes);
+            }
+        }
+        Ok(torus)
+    }
+
+    /// Sizes of all dimensions.
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Whether it is twisted.
+    pub fn is_twisted(&self) -> bool {
+        self.short.is_some()
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.nodes as usize
+    }
+
+    /// The generators: the links that leave every node.
+    pub fn generators(&self) -> &[Generator] {
+        &self.generators
+    }
+
+    /// The generator whose links run the other way along those of the given one.
+    pub fn opposite(&self, generator: usize) -> usize {
+        let wanted = &self.generators[generator];
+        let back = self.negative(wanted.element);
+        let found = self.generators.iter().position(|other| {
+            other.dimension == wanted.dimension && other.lane == wanted.lane && other.element == back
+        });
+        found.unwrap_or(generator)
+    }
+
+    /// Coordinates of a node.
+    pub fn coordinates(&self, node: NodeId) -> Vec<u32> {
+        let mut rest = node;
+        let coordinate = |&size: &u32| {
+            let coordinate = rest % size;
+            rest /= size;
+            coordinate
+        };
+        self.sizes.iter().map(coordinate).collect()
+    }
+
+    /// The sum of two nodes as elements of the group.
+    pub fn add(&self, a: NodeId, b: NodeId) -> NodeId {
+        let (a, b) = (self.coordinates(a), self.coordinates(b));
+        let mut sum: Vec<u32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        if let Some(short) = self.short {
+            let mut turns = 0;
+            for (coordinate, &size) in sum.iter_mut().zip(&self.sizes) {
+                if size == short && *coordinate >= size {
+                    *coordinate -= size;
+                    turns += 1;
+                }
+            }
+            for (coordinate, &size) in sum.iter_mut().zip(&self.sizes) {
+                *coordinate += if size == short { 0 } else { turns * (size / 2) };
+            }
+        }
+        sum.iter_mut().zip(&self.sizes).for_each(|(coordinate, &size)| *coordinate %= size);
+        self.node(&sum)
+    }
+
+    /// The element that undoes the given one.
+    pub fn negative(&self, node: NodeId) -> NodeId {
+        let mut other: Vec<u32> = self.coordinates(node);
+        other
+            .iter_mut()
+            .zip(&self.sizes)
+            .for_each(|(coordinate, &size)| *coordinate = (size - *coordinate) % size);
+        let other = self.node(&other);
+        // Short dimensions that went over their edge moved the long ones: undo that as well.
+        let error = self.add(node, other);
+        if error == 0 { other } else { self.add(other, error) }
+    }
+
+    /// Per generator the node after every node.
+    pub fn neighbours(&self) -> Vec<Vec<NodeId>> {
+        let after =
+            |generator: &Generator| (0..self.nodes).map(|node| self.add(node, generator.element)).collect();
+        self.generators.iter().map(after).collect()
+    }
+
+    /// Distance of every node from node 0, in hops.
+    pub fn distances(&self, neighbours: &[Vec<NodeId>]) -> Vec<u32> {
+        let mut distance = vec![u32::MAX; self.nodes()];
+        distance[0] = 0;
+        let mut queue = vec![0_u32];
+        let mut head = 0;
+        while let Some(&node) = queue.get(head) {
+            head += 1;
+            for after in neighbours {
+                let next = after[node as usize];
+                if distance[next as usize] == u32::MAX {
+                    distance[next as usize] = distance[node as usize] + 1;
+                    queue.push(next);
+                }
+            }
+        }
+        distance
+    }
+
+    fn node(&self, coordinates: &[u32]) -> NodeId {
+        coordinates.iter().zip(&self.sizes).rev().fold(0, |node, (coordinate, size)| node * size + coordinate)
+    }
+}
+
+/// The short size of a shape that can be twisted.
+fn short_size(sizes: &[u32]) -> Result<u32, CollectiveError> {
+    let refused = || CollectiveError::Twist(sizes.to_vec());
+    let (short, long) = (sizes.iter().min().copied(), sizes.iter().max().copied());
+    let (Some(short), Some(long)) = (short, long) else { return Err(refused()) };
+    let two_sizes = sizes.iter().all(|&size| size == short || size == long);
+    if !two_sizes || long <= short || long % short != 0 || long % 2 != 0 {
+        return Err(refused());
+    }
+    Ok(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_has_a_negative_and_addition_commutes() {
+        for (sizes, twisted) in
+            [(vec![4, 4, 8], true), (vec![2, 4], true), (vec![3, 6, 6], true), (vec![3, 5], false)]
+        {
+            let torus = Torus::new(&sizes, twisted, &[]).unwrap();
+            for a in 0..torus.nodes() as NodeId {
+                assert_eq!(torus.add(a, torus.negative(a)), 0);
+                for b in 0..torus.nodes() as NodeId {
+                    assert_eq!(torus.add(a, b), torus.add(b, a));
+                }
+            }
+            for generator in 0..torus.generators().len() {
+                assert_eq!(torus.opposite(torus.opposite(generator)), generator);
+            }
+        }
+    }
+
+    #[test]
+    fn size_two_has_one_link_unless_the_twist_makes_two_of_it() {
+        assert_eq!(Torus::new(&[2, 3], false, &[]).unwrap().generators().len(), 3);
+        assert_eq!(Torus::new(&[2, 4], true, &[]).unwrap().generators().len(), 4);
+        assert_eq!(Torus::new(&[4, 4], false, &[2, 1]).unwrap().generators().len(), 6);
+        assert!(Torus::new(&[4, 4, 4], true, &[]).is_err());
+        assert!(Torus::new(&[4, 6, 8], true, &[]).is_err());
+    }
+}

@@ -1,0 +1,7 @@
+"""Collective operations in which every link works: plans, bounds with proofs, checks."""
+
+from flitloom.collectives.check import check_collective
+from flitloom.collectives.plan import CollectivePlan, read_collective
+from flitloom.collectives.search import OPERATIONS, collective
+
+__all__ = ["OPERATIONS", "CollectivePlan", "check_collective", "collective", "read_collective"]

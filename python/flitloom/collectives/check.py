@@ -1,0 +1,340 @@
+"""Check plans of collective operations by replaying them; shares nothing with the code that makes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.proofs import evaluate
+from flitloom.errors import SpecError
+
+#: Problems that are reported before the replay gives up.
+MOST = 20
+#: Chunks at nodes that a replay follows.
+MOST_PLACES = 1 << 23
+
+
+class _Problems(list[str]):
+    """Messages, up to a number that can be read."""
+
+    def add(self, message: str) -> None:
+        if len(self) < MOST:
+            self.append(message)
+        elif len(self) == MOST:
+            self.append("and more")
+
+
+def check_collective(plan: CollectivePlan) -> dict[str, Any]:
+    """Replay a plan chunk by chunk and count its bound anew.
+
+    Returns
+    -------
+    dict
+        ``valid``, ``steps`` (as replayed), ``problems`` (a list of messages), ``bound`` (as proven anew,
+        ``None`` if its proof is none), ``optimal`` and ``proof`` in words.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> report = fl.check_collective(fl.collective(fl.Mesh(6, 6), "all-gather"))
+    >>> report["valid"], report["steps"], report["bound"]
+    (True, 18, 18)
+    """
+    _size(plan)
+    problems = _Problems()
+    steps, bound, proof = 0, None, ""
+    try:
+        _head(plan)
+        steps = _orbits(plan, problems) if plan.is_orbit else _moves(plan, problems)
+    except SpecError as error:
+        problems.add(str(error))
+    if steps != plan.steps:
+        problems.add(f"steps: the file says {plan.steps}, the replay takes {steps}")
+    try:
+        bound, proof = evaluate(plan)
+        if bound < plan.bound:
+            problems.add(f"bound: the file says {plan.bound}, its proof shows only {bound}")
+    except SpecError as error:
+        problems.add(str(error))
+    if plan.optimal != (plan.steps == plan.bound):
+        problems.add("optimal: does not agree with steps and bound")
+    valid = not problems
+    return {
+        "valid": valid,
+        "steps": steps,
+        "problems": list(problems),
+        "bound": bound,
+        "optimal": valid and steps == bound,
+        "proof": proof,
+    }
+
+
+def _size(plan: CollectivePlan) -> None:
+    """Refuse what would take too long or too much memory to follow."""
+    nodes = plan.ground.nodes
+    if plan.demands is not None:
+        places = sum(count for _, _, count in plan.demands)
+    else:
+        places = plan.chunks * (nodes if plan.is_orbit else len(plan.members) ** 2)
+        if plan.operation in ("broadcast", "reduce"):
+            places = plan.chunks * nodes
+    if places > MOST_PLACES:
+        raise SpecError(f"plan: {places} chunks at nodes; at most {MOST_PLACES} are followed")
+
+
+def _head(plan: CollectivePlan) -> None:
+    working = set(plan.ground.working)
+    for node in plan.members:
+        if node not in working:
+            raise SpecError(f"nodes: node {node} does not exist or has failed")
+    rooted = plan.operation in ("broadcast", "reduce", "scatter", "gather")
+    if rooted and plan.root not in plan.members:
+        raise SpecError("root: is not among the nodes that take part")
+    if (plan.operation == "all-to-all-v") != (plan.demands is not None):
+        raise SpecError("demands: belong to all-to-all-v, and to nothing else")
+    for source, target, _ in plan.demands or []:
+        if not {source, target} <= working:
+            raise SpecError(f"demands: node {source} or {target} does not exist or has failed")
+
+
+def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
+    ground = plan.ground
+    if not ground.whole or plan.nodes is not None or plan.demands is not None:
+        raise SpecError("directions: orbits need a whole torus on which all nodes take part")
+    if plan.sums or plan.moves:
+        raise SpecError("moves: a plan is either orbits or moves")
+    size = len(ground.sizes)
+    ways = []
+    for place, vector in enumerate(plan.directions):
+        if len(vector) != size:
+            raise SpecError(f"directions[{place}]: {size} numbers are needed")
+        ways.append(ground.normal(vector))
+    for end, count in Counter(ways).items():
+        if count > ground.directions[end]:
+            raise SpecError(f"directions: {count} links to {list(end)}, there are {ground.directions[end]}")
+    used: set[tuple[int, int]] = set()
+    last = -1
+
+    def uses(step: int, way: int, where: str) -> tuple[int, ...] | None:
+        nonlocal last
+        if way >= len(ways):
+            problems.add(f"{where}: direction {way} does not exist")
+            return None
+        if (step, way) in used:
+            problems.add(f"{where}: direction {way} is busy twice in step {step}")
+        used.add((step, way))
+        last = max(last, step)
+        return ways[way]
+
+    def plus(a: Any, b: Any, sign: int = 1) -> tuple[int, ...]:
+        return ground.normal([one + sign * other for one, other in zip(a, b, strict=True)])
+
+    def offset_of(vector: list[int], chunk: int, where: str) -> tuple[int, ...] | None:
+        if len(vector) != size or any(
+            value >= bound for value, bound in zip(vector, ground.sizes, strict=True)
+        ):
+            problems.add(f"{where}: {vector} is no offset")
+            return None
+        if chunk >= plan.chunks:
+            problems.add(f"{where}: chunk {chunk} does not exist")
+            return None
+        return tuple(vector)
+
+    origin: tuple[int, ...] = (0,) * size
+    wait = 1 + plan.latency
+    wants = {
+        "all-gather": "sends",
+        "reduce-scatter": "adds",
+        "all-to-all": "paths",
+        "all-reduce": "adds sends",
+    }
+    allowed = wants.get(plan.operation)
+    if allowed is None:
+        raise SpecError(f"operation: {plan.operation} has no orbits")
+    for name in ("adds", "sends", "paths"):
+        if getattr(plan, name) and name not in allowed:
+            raise SpecError(f"{name}: have no part in {plan.operation}")
+    complete = 0
+    if "adds" in allowed:
+        # Who has contributed to the sum at an offset from its owner, as bits, and since when.
+        mask = {
+            (ground.point(node), chunk): 1 << node
+            for node in range(ground.nodes)
+            for chunk in range(plan.chunks)
+        }
+        landing: list[tuple[int, tuple[int, ...], int, int, str]] = []
+        for number, (step, way, vector, chunk) in sorted(enumerate(plan.adds), key=lambda row: row[1][0]):
+            where = f"adds[{number}]"
+            landing = _land(mask, landing, step, problems)
+            start, along = offset_of(vector, chunk, where), uses(step, way, where)
+            if start is None or along is None:
+                continue
+            landing.append((step + wait, plus(start, along), chunk, mask[start, chunk], where))
+            complete = max(complete, step + wait)
+        _land(mask, landing, None, problems)
+        full = (1 << ground.nodes) - 1
+        missing = sum(mask[origin, chunk] != full for chunk in range(plan.chunks))
+        if missing:
+            problems.add(f"adds: {missing} of {plan.chunks} sums of every node lack contributions")
+    if "sends" in allowed:
+        have = {(origin, chunk): complete for chunk in range(plan.chunks)}
+        for number, (step, way, vector, chunk) in sorted(enumerate(plan.sends), key=lambda row: row[1][0]):
+            where = f"sends[{number}]"
+            goal, by = offset_of(vector, chunk, where), uses(step, way, where)
+            if goal is None or by is None:
+                continue
+            since = have.get((plus(goal, by, -1), chunk))
+            if since is None or since > step:
+                problems.add(f"{where}: the sender does not have the chunk in step {step}")
+            have[goal, chunk] = min(have.get((goal, chunk), step + wait), step + wait)
+        missing = ground.nodes * plan.chunks - len(have)
+        if missing:
+            problems.add(f"sends: {missing} chunks never arrive at a node")
+    if "paths" in allowed:
+        arrived = set()
+        for number, (vector, chunk, hops) in enumerate(plan.paths):
+            where = f"paths[{number}]"
+            target = offset_of(vector, chunk, where)
+            if target is None:
+                continue
+            here, ready = origin, 0
+            for step, way in hops:
+                hop = uses(step, way, where)
+                if hop is None:
+                    break
+                if step < ready:
+                    problems.add(f"{where}: leaves in step {step} before it has arrived")
+                here, ready = plus(here, hop), step + wait
+            if here != target:
+                problems.add(f"{where}: ends at {list(here)} instead of {vector}")
+            if (target, chunk) in arrived:
+                problems.add(f"{where}: comes twice")
+            arrived.add((target, chunk))
+        missing = (ground.nodes - 1) * plan.chunks - len(arrived - {(origin, c) for c in range(plan.chunks)})
+        if missing:
+            problems.add(f"paths: {missing} chunks never leave a node")
+    return last + wait if used else 0
+
+
+def _land(mask: Any, landing: Any, step: int | None, problems: _Problems) -> Any:
+    """Add up the partial sums that have arrived by a step (all of them by no step)."""
+    later = []
+    for row in landing:
+        time, place, chunk, bits, where = row
+        if step is not None and time > step:
+            later.append(row)
+            continue
+        if mask[place, chunk] & bits:
+            problems.add(f"{where}: something is added twice")
+        mask[place, chunk] |= bits
+    return later
+
+
+def _moves(plan: CollectivePlan, problems: _Problems) -> int:
+    if plan.adds or plan.sends or plan.paths:
+        raise SpecError("directions: are missing; orbits need them")
+    exchange = plan.operation in ("all-to-all", "all-to-all-v")
+    summing = plan.operation in ("reduce-scatter", "reduce", "all-reduce")
+    width = 6 if exchange else 5
+    if plan.sums and not summing:
+        raise SpecError(f"sums: have no part in {plan.operation}")
+    if plan.moves and plan.operation in ("reduce-scatter", "reduce"):
+        raise SpecError(f"moves: have no part in {plan.operation}; it moves sums")
+    members = plan.members
+    bit = {node: 1 << place for place, node in enumerate(members)}
+    full = (1 << len(members)) - 1
+    state, wanted = _needs(plan, bit, full)
+    rows = [(row[0], False, number, row) for number, row in enumerate(plan.moves)]
+    rows += [(row[0], True, number, row) for number, row in enumerate(plan.sums)]
+    rows.sort(key=lambda row: (row[0], row[2]))
+    links = plan.ground.links
+    wait = 1 + plan.latency
+    landing: list[tuple[int, Any, int, bool, str]] = []
+    busy: Counter[tuple[int, int]] = Counter()
+    now = last = -1
+    head = 0
+    for step, adds, number, row in rows:
+        where = f"{'sums' if adds else 'moves'}[{number}]"
+        if len(row) != width:
+            raise SpecError(f"{where}: {width} numbers are needed")
+        start, end, block = row[1], row[2], tuple(row[3:])
+        if step != now:
+            now, busy = step, Counter()
+            while head < len(landing) and landing[head][0] <= step:
+                _arrive(state, landing[head], problems)
+                head += 1
+        if (start, end) not in links:
+            problems.add(f"{where}: there is no working link from node {start} to node {end}")
+        busy[start, end] += 1
+        if busy[start, end] > links.get((start, end), 1):
+            problems.add(f"{where}: the link from node {start} to node {end} is busy twice in step {step}")
+        value = state.get((start, block))
+        if value is None:
+            problems.add(f"{where}: node {start} does not have the chunk in step {step}")
+            value = 0
+        landing.append((step + wait, (end, block), value, adds, where))
+        last = max(last, step)
+    for late in landing[head:]:
+        _arrive(state, late, problems)
+    for (node, block), value in wanted.items():
+        found = state.get((node, block))
+        if found is None:
+            problems.add(f"moves: chunk {list(block)} never arrives at node {node}")
+        elif found != value:
+            problems.add(f"sums: the sum {list(block)} at node {node} lacks contributions")
+    return last + wait if rows else 0
+
+
+def _arrive(state: Any, arrival: tuple[int, Any, int, bool, str], problems: _Problems) -> None:
+    _, place, value, adds, where = arrival
+    if adds:
+        if state.get(place, 0) & value:
+            problems.add(f"{where}: something is added twice")
+        state[place] = state.get(place, 0) | value
+    else:
+        state[place] = value
+
+
+def _needs(plan: CollectivePlan, bit: dict[int, int], full: int) -> tuple[Any, Any]:
+    """What nodes have at first and need at last: (node, block) to the contributions it stands for."""
+    members, chunks, root = plan.members, range(plan.chunks), plan.root
+    state: dict[tuple[int, tuple[int, ...]], int] = {}
+    wanted: dict[tuple[int, tuple[int, ...]], int] = {}
+    name = plan.operation
+    if name in ("broadcast", "reduce"):
+        for chunk in chunks:
+            block = (int(root or 0), chunk)
+            for node in members:
+                if name == "reduce":
+                    state[node, block] = bit[node]
+                else:
+                    wanted[node, block] = full
+            if name == "reduce":
+                wanted[int(root or 0), block] = full
+            else:
+                state[int(root or 0), block] = full
+    elif name in ("all-to-all", "all-to-all-v"):
+        demands = plan.demands or [(a, b, plan.chunks) for a in members for b in members if a != b]
+        given: Counter[tuple[int, int]] = Counter()
+        for source, target, count in demands:
+            for chunk in range(given[source, target], given[source, target] + count):
+                state[source, (source, target, chunk)] = full
+                wanted[target, (source, target, chunk)] = full
+            given[source, target] += count
+    else:
+        for owner in members:
+            for chunk in chunks:
+                block = (owner, chunk)
+                if name in ("reduce-scatter", "all-reduce"):
+                    for node in members:
+                        state[node, block] = bit[node]
+                else:
+                    state[int(root or 0) if name == "scatter" else owner, block] = full
+                if name in ("scatter", "reduce-scatter"):
+                    wanted[owner, block] = full
+                elif name == "gather":
+                    wanted[int(root or 0), block] = full
+                else:
+                    wanted.update(((node, block), full) for node in members)
+    return state, wanted

@@ -1,0 +1,168 @@
+"""The ground of collective operations as the checks see it: nodes, links and distances, by plain arithmetic.
+
+Nothing here is shared with the code that makes plans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import product
+
+from flitloom.errors import SpecError
+from flitloom.spec import Topology
+
+Vector = tuple[int, ...]
+
+
+class Ground:
+    """A torus, plain or twisted, or a mesh, with failed parts and parallel links.
+
+    Parameters
+    ----------
+    topology : Topology
+        Sizes, wrap-around and failures.
+    twist : bool
+        Whether a step over the edge of a short dimension also moves half of every long one.
+    width : sequence of int
+        Parallel links per dimension; empty for one each.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.ground import Ground
+    >>> ground = Ground(fl.Torus(4, 4, 8), twist=True)
+    >>> ground.normal((4, 0, 0))
+    (0, 0, 4)
+    >>> len(ground.links), max(ground.distances(0).values())
+    (768, 6)
+    """
+
+    def __init__(self, topology: Topology, twist: bool = False, width: Sequence[int] = ()) -> None:
+        self.topology = topology
+        self.sizes = tuple(topology.sizes)
+        self.twist = twist
+        self.width = tuple(width) or (1,) * len(self.sizes)
+        if len(self.width) != len(self.sizes):
+            raise SpecError(f"width: {len(self.width)} numbers for {len(self.sizes)} dimensions")
+        self.short = min(self.sizes) if twist else 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a torus without failures: every node sees the same."""
+        round_about = all(
+            wraps or size == 2 for wraps, size in zip(self.topology.wraps, self.sizes, strict=True)
+        )
+        return round_about and not self.topology.failed_nodes and not self.topology.failed_links
+
+    def normal(self, vector: Sequence[int]) -> Vector:
+        """The coordinates at which a vector from the origin ends."""
+        point, turns = list(vector), 0
+        if self.twist:
+            for place, size in enumerate(self.sizes):
+                if size == self.short:
+                    around, point[place] = divmod(point[place], size)
+                    turns += around
+        for place, size in enumerate(self.sizes):
+            if self.twist and size != self.short:
+                point[place] += turns * (size // 2)
+            point[place] %= size
+        return tuple(point)
+
+    def number(self, point: Sequence[int]) -> int:
+        """The node at the given coordinates."""
+        node = 0
+        for coordinate, size in zip(reversed(point), reversed(self.sizes), strict=True):
+            node = node * size + coordinate
+        return node
+
+    def point(self, node: int) -> Vector:
+        """Coordinates of a node."""
+        point = []
+        for size in self.sizes:
+            node, coordinate = divmod(node, size)
+            point.append(coordinate)
+        return tuple(point)
+
+    @cached_property
+    def nodes(self) -> int:
+        """Number of nodes, failed ones included."""
+        return self.topology.nodes
+
+    @cached_property
+    def working(self) -> tuple[int, ...]:
+        """Nodes that work."""
+        failed = set(self.topology.failed_nodes)
+        return tuple(node for node in range(self.nodes) if node not in failed)
+
+    def steps_from(self, point: Vector) -> Iterator[tuple[int, Vector, int]]:
+        """Per way out of a point: the dimension, the next point and the number of parallel links."""
+        wraps = self.topology.wraps
+        for place, size in enumerate(self.sizes):
+            ends = []
+            for sign in (1, -1):
+                moved = [*point[:place], point[place] + sign, *point[place + 1 :]]
+                if not (0 <= moved[place] < size or wraps[place] or (self.twist and size == self.short)):
+                    continue
+                end = self.normal(moved)
+                if end not in ends:
+                    ends.append(end)
+                    yield place, end, self.width[place]
+
+    @cached_property
+    def directions(self) -> Counter[Vector]:
+        """Of a whole torus: where the links of the origin lead, and how many."""
+        found: Counter[Vector] = Counter()
+        for _, end, count in self.steps_from((0,) * len(self.sizes)):
+            found[end] += count
+        return found
+
+    @cached_property
+    def links(self) -> Counter[tuple[int, int]]:
+        """All working links as (from, to), with their number."""
+        failed = set(self.topology.failed_nodes)
+        cut = {tuple(cable) for cable in self.topology.failed_links}
+        cut |= {(b, a) for a, b in cut}
+        found: Counter[tuple[int, int]] = Counter()
+        for backwards in product(*(range(size) for size in reversed(self.sizes))):
+            point = backwards[::-1]
+            node = self.number(point)
+            if node in failed:
+                continue
+            for _, end, count in self.steps_from(point):
+                other = self.number(end)
+                if other not in failed and (node, other) not in cut:
+                    found[node, other] += count
+        return found
+
+    @cached_property
+    def outgoing(self) -> dict[int, list[int]]:
+        """Per node its neighbours over outgoing links."""
+        found: dict[int, list[int]] = {node: [] for node in range(self.nodes)}
+        for from_, to in self.links:
+            found[from_].append(to)
+        return found
+
+    @cached_property
+    def incoming(self) -> dict[int, list[int]]:
+        """Per node its neighbours over incoming links."""
+        found: dict[int, list[int]] = {node: [] for node in range(self.nodes)}
+        for from_, to in self.links:
+            found[to].append(from_)
+        return found
+
+    def distances(self, node: int, backwards: bool = False) -> dict[int, int]:
+        """Hops from a node to every node it reaches, or to it from every node that reaches it."""
+        after = self.incoming if backwards else self.outgoing
+        found = {node: 0}
+        border = [node]
+        while border:
+            following = []
+            for one in border:
+                for other in after[one]:
+                    if other not in found:
+                        found[other] = found[one] + 1
+                        following.append(other)
+            border = following
+        return found

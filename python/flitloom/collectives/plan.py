@@ -1,0 +1,268 @@
+"""A plan of a collective operation: who forwards what over which link in which step; a JSON file."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from flitloom import limits
+from flitloom.collectives.ground import Ground
+from flitloom.errors import SpecError, show_file
+from flitloom.outputs import write_text
+from flitloom.spec import Topology
+
+#: Form of plan files; readers refuse others.
+FORMAT: Literal["flitloom collective 1"] = "flitloom collective 1"
+#: Most moves that orbits are expanded to.
+MOST_MOVES = 1 << 25
+
+Name = Literal[
+    "all-gather",
+    "reduce-scatter",
+    "all-reduce",
+    "broadcast",
+    "reduce",
+    "scatter",
+    "gather",
+    "all-to-all",
+    "all-to-all-v",
+]
+Whole = Annotated[int, Field(ge=0, lt=2**32)]
+Hop = tuple[Whole, Whole]
+OrbitRow = tuple[Whole, Whole, list[Whole], Whole]
+OrbitPath = tuple[list[Whole], Whole, list[Hop]]
+MoveRow = Annotated[list[Whole], Field(min_length=5, max_length=6)]
+
+
+class CollectivePlan(BaseModel):
+    """Who forwards which chunk over which link in which step.
+
+    In one step a link carries at most one chunk; a node uses all its links at once, keeps what it ever held
+    and may copy or add. On a whole torus all nodes do the same, shifted, and the plan is kept as orbits.
+
+    Attributes
+    ----------
+    steps : int
+        Steps until the last chunk has arrived.
+    bound : int
+        No plan that forwards whole chunks has fewer steps.
+    optimal : bool
+        Whether the steps are the bound.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.collective(fl.Torus(8, 8, 8), "all-gather")
+    >>> plan.steps, plan.bound, plan.optimal, len(plan.sends)
+    (86, 86, True, 511)
+    >>> print(plan.proof_text)
+    511 chunks enter node 0 over 6 links: at least 86 steps
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
+    format: Literal["flitloom collective 1"] = FORMAT
+    operation: Name = Field(description="What is to be done.")
+    topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
+    twist: bool = Field(default=False, description="Whether the torus is twisted.")
+    width: list[Annotated[int, Field(ge=1, le=64)]] = Field(
+        default_factory=list, description="Parallel links per dimension; none: one each."
+    )
+    chunks: int = Field(
+        ge=1,
+        lt=2**25,
+        description="Chunks per node; per pair for all-to-all; in all for broadcast and reduce.",
+    )
+    root: Whole | None = Field(default=None, description="The root, where the operation has one.")
+    nodes: list[Whole] | None = Field(default=None, description="Nodes that take part; null: all that work.")
+    demands: list[tuple[Whole, Whole, Whole]] | None = Field(
+        default=None, description="all-to-all-v: source, destination and number of chunks."
+    )
+    latency: int = Field(
+        default=0, ge=0, le=2**16, description="Steps on a link besides the one in which it is busy."
+    )
+    steps: Whole = Field(description="Steps until the last chunk has arrived.")
+    bound: Whole = Field(description="Proven lower bound on the steps.")
+    optimal: bool = Field(description="Whether the steps are the bound.")
+    proof: dict[str, Any] = Field(description="What proves the bound: its kind and what it is about.")
+    seed: int = Field(default=1, ge=0, lt=2**64, description="Seed of the search.")
+    version: str = Field(default="", description="The flitloom that made it.")
+    directions: list[list[int]] = Field(
+        default=[], description="Orbits: the vector of every link of a node; parallel links are repeated."
+    )
+    adds: list[OrbitRow] = Field(
+        default=[],
+        description="Orbits: [step, direction, offset, chunk]: every node v sends its partial sum of the "
+        "part of node v - offset over the direction, where it is added.",
+    )
+    sends: list[OrbitRow] = Field(
+        default=[],
+        description="Orbits: [step, direction, offset, chunk]: over the direction every node v gets the "
+        "chunk of node v - offset.",
+    )
+    paths: list[OrbitPath] = Field(
+        default=[],
+        description="Orbits: [offset, chunk, [[step, direction], ...]]: how the chunk of every node v for "
+        "node v + offset travels.",
+    )
+    sums: list[MoveRow] = Field(
+        default=[],
+        description="Moves: [step, from, to, node, chunk]: a partial sum that the receiver adds to its own.",
+    )
+    moves: list[MoveRow] = Field(
+        default=[],
+        description="Moves: [step, from, to, node, chunk], node the one whose chunk it is (its destination "
+        "for scatter); [step, from, to, source, destination, chunk] for all-to-all.",
+    )
+    _seconds: float = PrivateAttr(default=0.0)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds the search took; 0 for a plan from a file."""
+        return self._seconds
+
+    @property
+    def is_orbit(self) -> bool:
+        """Whether all nodes do the same, shifted."""
+        return bool(self.directions)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The network it is for."""
+        try:
+            return Ground(Topology(**self.topology), self.twist, self.width)
+        except (SpecError, TypeError) as error:
+            raise SpecError(f"plan.topology: {error}") from None
+
+    @cached_property
+    def proof_text(self) -> str:
+        """The proof of the bound in words, with its numbers counted anew."""
+        from flitloom.collectives.proofs import evaluate
+
+        return evaluate(self)[1]
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Nodes that take part."""
+        return self.ground.working if self.nodes is None else tuple(self.nodes)
+
+    def expanded(self) -> CollectivePlan:
+        """The same plan move by move.
+
+        Raises
+        ------
+        SpecError
+            It would have too many moves.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> len(fl.collective(fl.Torus(4, 4), "all-gather").expanded().moves)
+        240
+        """
+        if not self.is_orbit:
+            return self
+        ground = self.ground
+        hops = sum(len(path[2]) for path in self.paths)
+        if (len(self.adds) + len(self.sends) + hops) * ground.nodes > MOST_MOVES:
+            raise SpecError(f"plan: more than {MOST_MOVES} moves; it is kept as orbits")
+        shift = _shifts(ground)
+        sums = [
+            [step, node, shift(node, self.directions[way]), shift(node, offset, -1), chunk]
+            for step, way, offset, chunk in self.adds
+            for node in range(ground.nodes)
+        ]
+        moves = [
+            [step, shift(node, self.directions[way], -1), node, shift(node, offset, -1), chunk]
+            for step, way, offset, chunk in self.sends
+            for node in range(ground.nodes)
+        ]
+        for offset, chunk, hops_ in self.paths:
+            for node in range(ground.nodes):
+                target, here = shift(node, offset), node
+                for step, way in hops_:
+                    there = shift(here, self.directions[way])
+                    moves.append([step, here, there, node, target, chunk])
+                    here = there
+        moves.sort()
+        return self.model_copy(
+            update={"directions": [], "adds": [], "sends": [], "paths": [], "sums": sums, "moves": moves}
+        )
+
+    def busy(self) -> NDArray[np.float64]:
+        """Share of all links that are busy, per step."""
+        counts = np.zeros(self.steps)
+        if self.is_orbit:
+            total = sum(self.ground.directions.values())
+            steps = [row[0] for row in self.adds] + [row[0] for row in self.sends]
+            steps += [step for path in self.paths for step, _ in path[2]]
+        else:
+            total = sum(self.ground.links.values())
+            steps = [row[0] for row in self.sums] + [row[0] for row in self.moves]
+        np.add.at(counts, np.array(steps, dtype=np.int64), 1)
+        return counts / max(total, 1)
+
+    def save(self, file: str | Path) -> None:
+        """Write it as JSON, a row a line."""
+        lists = ("adds", "sends", "paths", "sums", "moves")
+        head = self.model_dump(exclude=set(lists))
+        parts = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+        for name in lists:
+            rows = getattr(self, name)
+            if rows:
+                text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in rows)
+                parts.append(f" {json.dumps(name)}: [\n  {text}\n ]")
+        write_text(file, "{\n" + ",\n".join(parts) + "\n}\n")
+
+
+def _shifts(ground: Ground) -> Any:
+    """A function that gives the node at an offset from a node; remembers what it has computed."""
+    points = [ground.point(node) for node in range(ground.nodes)]
+    known: dict[tuple[tuple[int, ...], int], list[int]] = {}
+
+    def shift(node: int, offset: list[int], sign: int = 1) -> int:
+        key = (tuple(offset), sign)
+        if key not in known:
+            known[key] = [
+                ground.number(ground.normal([a + sign * b for a, b in zip(point, offset, strict=True)]))
+                for point in points
+            ]
+        return known[key][node]
+
+    return shift
+
+
+def is_collective(file: Path) -> bool:
+    """Whether a file is, or once was, a plan of a collective operation."""
+    from flitloom.reading import opened
+
+    if file.suffix != ".json" or not file.is_file():
+        return False
+    with opened(file, limits.TABLE_BYTES) as source:
+        return b'"flitloom collective' in source.start()[:4096]
+
+
+def read_collective(file: str | Path) -> CollectivePlan:
+    """Read a plan of a collective operation.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, or is no such plan.
+    """
+    from flitloom.reading import opened
+    from flitloom.spec.base import explain
+
+    place = show_file(file)
+    with opened(file, limits.COLLECTIVE_BYTES) as source:
+        text = source.content()
+    try:
+        return CollectivePlan.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        raise SpecError(f"plan: {place}: {explain(error, '')}") from None

@@ -1,0 +1,272 @@
+"""Lower bounds on the steps of collective operations, counted anew from what a plan names as its proof."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from flitloom.collectives.plan import CollectivePlan
+
+#: Operations that run backwards, and what they are then.
+BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}
+
+
+def up(numerator: int, denominator: int) -> int:
+    """A quotient of whole numbers, rounded up."""
+    return -(-numerator // max(denominator, 1))
+
+
+class _View:
+    """A plan's operation as its proof sees it: sums and gathers run backwards over reversed links."""
+
+    def __init__(self, plan: CollectivePlan) -> None:
+        self.ground = plan.ground
+        self.backwards = plan.operation in BACKWARDS
+        self.operation = BACKWARDS.get(plan.operation, plan.operation)
+        self.members = plan.members
+        self.chunks, self.latency = plan.chunks, plan.latency
+        self.root = plan.root if plan.root is not None else -1
+        self.plan = plan
+        self.enters, self.over = ("leaves", "from") if self.backwards else ("enters", "into")
+
+    def leaving(self, inside: set[int]) -> int:
+        """Links out of a set; into it if the operation runs backwards."""
+        ends = ((to, start) for start, to in self.ground.links) if self.backwards else self.ground.links
+        counts = self.ground.links.values()
+        return sum(
+            n for (start, to), n in zip(ends, counts, strict=True) if start in inside and to not in inside
+        )
+
+    def degree(self, node: int, outgoing: bool) -> int:
+        """Links that leave or enter a node."""
+        side = 0 if outgoing != self.backwards else 1
+        return sum(count for ends, count in self.ground.links.items() if ends[side] == node)
+
+    def distances(self, node: int) -> dict[int, int]:
+        return self.ground.distances(node, self.backwards)
+
+    def demands(self) -> Counter[tuple[int, int]]:
+        """Chunks from node to node."""
+        if self.plan.demands is not None:
+            wanted: Counter[tuple[int, int]] = Counter()
+            for source, target, count in self.plan.demands:
+                wanted[source, target] += count
+            return wanted
+        pairs = ((a, b) for a in self.members for b in self.members if a != b)
+        return Counter(dict.fromkeys(pairs, self.chunks))
+
+
+def evaluate(plan: CollectivePlan) -> tuple[int, str]:
+    """The steps that the proof of a plan proves, and the proof in words.
+
+    Raises
+    ------
+    SpecError
+        The proof is none for this operation.
+    """
+    kind = plan.proof.get("kind")
+    if kind == "nothing":
+        return 0, "nothing has to move"
+    rule = RULES.get(str(kind))
+    if rule is None:
+        raise SpecError(f"plan.proof.kind: {kind!r} is unknown; it is {', '.join(RULES)} or nothing")
+    try:
+        return rule(_View(plan), plan.proof)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise SpecError(f"plan.proof: is no complete {kind} proof for {plan.operation}") from None
+
+
+def _nodes(view: _View, proof: dict[str, Any]) -> set[int]:
+    if "all_but" in proof:
+        return set(view.ground.working) - {int(node) for node in proof["all_but"]}
+    return {int(node) for node in proof["nodes"]}
+
+
+def _cut(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    inside = _nodes(view, proof)
+    links = view.leaving(inside)
+    members = set(view.members)
+    within, outside = members & inside, members - inside
+    if not within or not outside or not links:
+        raise SpecError("plan.proof.nodes: some nodes that take part must be inside and some outside")
+    if view.operation in ("all-to-all", "all-to-all-v"):
+        if view.plan.demands is None:
+            crossing = len(within) * len(outside) * view.chunks
+        else:
+            crossing = sum(
+                count for (a, b), count in view.demands().items() if a in inside and b not in inside
+            )
+        what = f"{crossing} chunks leave {_set(inside, view)}"
+    elif view.operation == "all-reduce":
+        crossing = view.chunks * len(members)
+        what = f"something of each of {crossing} sums leaves {_set(inside, view)}"
+    elif view.operation == "all-gather":
+        crossing = view.chunks * len(within)
+        if len(inside) + 1 == len(view.ground.working):
+            (alone,) = set(view.ground.working) - inside
+            verb = "leave" if view.backwards else "enter"
+            what = f"{crossing} chunks {verb} node {alone}"
+        else:
+            what = f"{crossing} chunks {'enter' if view.backwards else 'leave'} {_set(inside, view)}"
+    else:
+        raise KeyError(view.operation)
+    steps = up(crossing, links) + view.latency
+    return steps, f"{what} over {links} links: at least {steps} steps"
+
+
+def _set(nodes: Iterable[int], view: _View) -> str:
+    ordered = sorted(nodes)
+    rest = sorted(set(view.ground.working) - set(ordered))
+    if len(rest) < len(ordered) and len(rest) <= 8:
+        return f"all nodes but {', '.join(map(str, rest))}"
+    names = ", ".join(map(str, ordered[:8])) + (", ..." if len(ordered) > 8 else "")
+    return f"the {len(ordered)} nodes {names}"
+
+
+def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    start, end = int(proof["from"]), int(proof["to"])
+    if view.plan.demands is None and not {start, end} <= set(view.members):
+        raise KeyError("members")
+    if view.operation in ("broadcast", "scatter") and start != view.root:
+        raise KeyError("root")
+    if view.plan.demands is not None and not view.demands()[start, end]:
+        raise KeyError("demands")
+    distance = view.distances(start)[end]
+    steps = distance * (1 + view.latency)
+    return steps, f"node {end} is {distance} hops from node {start}: at least {steps} steps"
+
+
+def _all_distances(view: _View, total: Callable[[int, dict[int, int]], int], demands: bool) -> int:
+    """A sum over all sources; on a whole torus every node sees the same."""
+    if demands or not view.ground.whole or view.plan.nodes is not None:
+        return sum(total(node, view.distances(node)) for node in view.members)
+    return total(view.members[0], view.distances(view.members[0])) * len(view.members)
+
+
+def _hops(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
+    if view.operation not in ("all-to-all", "all-to-all-v"):
+        raise KeyError(view.operation)
+    if view.plan.demands is None:
+        members = set(view.members)
+        hops = view.chunks * _all_distances(
+            view, lambda _, far: sum(d for node, d in far.items() if node in members), False
+        )
+    else:
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for (source, target), count in view.demands().items():
+            wanted.setdefault(source, []).append((target, count))
+        hops = sum(
+            sum(count * far[target] for target, count in targets)
+            for source, targets in wanted.items()
+            for far in [view.distances(source)]
+        )
+    links = sum(view.ground.links.values()) if not view.ground.whole else _whole_links(view)
+    steps = up(hops, links) + (view.latency if hops else 0)
+    return steps, f"all chunks together need {hops} hops over {links} links: at least {steps} steps"
+
+
+def _whole_links(view: _View) -> int:
+    return view.ground.nodes * sum(view.ground.directions.values())
+
+
+def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    if view.operation not in ("all-to-all", "all-to-all-v"):
+        raise KeyError(view.operation)
+    lengths: dict[tuple[int, int], list[int]] = {}
+    for start, end, length in proof["lengths"]:
+        if (start, end) not in view.ground.links or not 0 <= length <= 10**7:
+            raise SpecError(f"plan.proof.lengths: {[start, end, length]} is no link with a length")
+        lengths.setdefault((start, end), []).append(int(length))
+    # A pair of nodes with several links counts once per link, at its shortest.
+    ends = list(view.ground.links)
+    shortest = [min(lengths.get(pair, [0])) for pair in ends]
+    total = sum(length * count for length, count in zip(shortest, view.ground.links.values(), strict=True))
+    # Lengths of 0 would read as no link: count in steps of a whole number far above the number of hops.
+    scale = 1 << 24
+    weights = np.array(shortest, dtype=np.float64) * scale + 1
+    nodes = view.ground.nodes
+    starts, stops = zip(*ends, strict=True)
+    matrix = csr_array((weights, (np.array(starts), np.array(stops))), shape=(nodes, nodes))
+    sources = sorted({source for source, _ in view.demands()})
+    rows = {node: row for row, node in enumerate(sources)}
+    far = dijkstra(matrix, indices=sources) // scale
+    demands = view.demands()
+    crossing = sum(int(far[rows[a], b]) * count for (a, b), count in demands.items())
+    steps = up(crossing, total) + view.latency
+    return (
+        steps,
+        f"lengths of {len(ends)} links: {crossing} in all, {total} a step: at least {steps} steps",
+    )
+
+
+def _root(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    node = int(proof["node"])
+    if view.operation != "broadcast" or node not in view.members:
+        raise KeyError(view.operation)
+    links, distance = view.degree(view.root, True), view.distances(view.root)[node]
+    steps = up(view.chunks, links) - 1 + distance * (1 + view.latency)
+    verb = "enters" if view.backwards else "leaves"
+    return steps, (
+        f"the last of {view.chunks} chunks {verb} root {view.root} by one of {links} links in step "
+        f"{up(view.chunks, links) - 1} of its own and has {distance} hops: at least {steps} steps"
+    )
+
+
+def _arrival(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    node = int(proof["node"])
+    if view.operation not in ("broadcast", "scatter") or node not in view.members:
+        raise KeyError(view.operation)
+    links, distance = view.degree(node, False), view.distances(view.root)[node]
+    steps = up(view.chunks, links) - 1 + distance * (1 + view.latency)
+    return steps, (
+        f"node {node} is {distance} hops from root {view.root} and has {view.chunks} chunks on {links} "
+        f"links: at least {steps} steps"
+    )
+
+
+def _farthest(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    least = int(proof["distance"])
+    if view.operation != "scatter":
+        raise KeyError(view.operation)
+    far = view.distances(view.root)
+    count = sum(far[node] >= least for node in view.members if node != view.root) * view.chunks
+    if not count:
+        raise KeyError("distance")
+    links = view.degree(view.root, True)
+    steps = up(count, links) - 1 + least * (1 + view.latency)
+    verb = "enter" if view.backwards else "leave"
+    return steps, (
+        f"{count} chunks {verb} root {view.root} over {links} links and have at least {least} hops: "
+        f"at least {steps} steps"
+    )
+
+
+def _transfers(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
+    if view.operation != "all-reduce":
+        raise KeyError(view.operation)
+    count = len(view.members)
+    transfers = 2 * view.chunks * count * (count - 1)
+    links = _whole_links(view) if view.ground.whole else sum(view.ground.links.values())
+    steps = up(transfers, links) + view.latency
+    return steps, f"{transfers} transfers over {links} links: at least {steps} steps"
+
+
+RULES: dict[str, Callable[[_View, dict[str, Any]], tuple[int, str]]] = {
+    "cut": _cut,
+    "distance": _distance,
+    "hops": _hops,
+    "lengths": _lengths,
+    "root": _root,
+    "arrival": _arrival,
+    "farthest": _farthest,
+    "transfers": _transfers,
+}

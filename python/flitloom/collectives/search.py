@@ -1,0 +1,237 @@
+"""Plan collective operations in which every link works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitloom import _core, provenance
+from flitloom.collectives.plan import CollectivePlan, Name
+from flitloom.errors import SpecError
+from flitloom.spec import Topology
+
+#: Names of the operations.
+OPERATIONS: tuple[str, ...] = get_args(Name)
+#: Operations of which one node is the root.
+ROOTED = ("broadcast", "reduce", "scatter", "gather")
+
+
+def collective(
+    topology: Topology,
+    operation: str,
+    *,
+    chunks: int = 1,
+    twist: bool = False,
+    root: int | None = None,
+    latency: int = 0,
+    width: Sequence[int] | None = None,
+    nodes: Sequence[int] | None = None,
+    matrix: ArrayLike | None = None,
+    seed: int = 1,
+) -> CollectivePlan:
+    """Plan a collective operation so that every link works, and prove how good the plan is.
+
+    Parameters
+    ----------
+    topology : Topology
+        A torus or mesh, with its failed parts.
+    operation : str
+        One of `OPERATIONS`.
+    chunks : int
+        Chunks per node; per pair for all-to-all; in all for broadcast and reduce.
+    twist : bool
+        Twisted torus: a step over the edge of a short dimension (size K) also moves half of every long one
+        (even size nK).
+    root : int, optional
+        The root of broadcast, reduce, scatter and gather; 0 without.
+    latency : int
+        Steps a chunk spends on a link besides the one in which the link is busy with it.
+    width : sequence of int, optional
+        Parallel links per dimension; one each without.
+    nodes : sequence of int, optional
+        Nodes that take part; the others only pass things on. All working nodes without.
+    matrix : array, optional
+        For all-to-all-v: chunks from every node (row) to every node (column).
+    seed : int
+        Seed of everything random.
+
+    Raises
+    ------
+    SpecError
+        The description cannot be right, or a node cannot be reached.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> fl.collective(fl.Torus(4, 4, 8), "all-to-all", twist=True).steps  # 128 without the twist
+    74
+    """
+    if operation not in OPERATIONS:
+        raise SpecError(f"operation: {operation!r} is unknown; it is {', '.join(OPERATIONS)}")
+    if not isinstance(topology, Topology):
+        raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+    for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
+        if not least <= value < 2**32:
+            raise SpecError(f"{name}: {value} is out of range; it starts at {least}")
+    if operation in ROOTED:
+        root = 0 if root is None else root
+        if not 0 <= root < topology.nodes:
+            raise SpecError(f"root: node {root} does not exist; nodes are 0 to {topology.nodes - 1}")
+    elif root is not None:
+        raise SpecError(f"root: {operation} has none; {', '.join(ROOTED)} have")
+    if (operation == "all-to-all-v") != (matrix is not None):
+        raise SpecError("matrix: all-to-all-v needs one, and nothing else takes one")
+    members = None if nodes is None else sorted({int(node) for node in nodes})
+    if members is not None and matrix is not None:
+        raise SpecError("nodes: the matrix says who takes part in all-to-all-v")
+    demands = None if matrix is None else _demands(matrix, topology.nodes)
+    rows: NDArray[np.uint32] | None = None
+    if demands is not None:
+        pairs = np.array([row[:2] for row in demands], dtype=np.uint32).reshape(-1, 2)
+        rows = np.repeat(pairs, [row[2] for row in demands], axis=0)
+    begin = time.perf_counter()
+    raw = _core.plan_collective(
+        list(topology.sizes),
+        list(topology.wraps),
+        twist,
+        list(width or []),
+        list(topology.failed_nodes),
+        [tuple(cable) for cable in topology.failed_links],
+        "all-to-all" if operation == "all-to-all-v" else operation,
+        chunks,
+        root or 0,
+        latency,
+        seed,
+        members,
+        rows,
+    )
+    seconds = time.perf_counter() - begin
+    fields: dict[str, Any] = {
+        "operation": operation,
+        "topology": topology.model_dump(mode="json"),
+        "twist": twist,
+        "width": list(width or []),
+        "chunks": chunks,
+        "root": root,
+        "nodes": members,
+        "demands": demands,
+        "latency": latency,
+        "steps": raw["steps"],
+        "bound": raw["bound"],
+        "optimal": raw["steps"] == raw["bound"],
+        "proof": _proof(raw, topology),
+        "seed": seed,
+        "version": provenance.version(),
+    }
+    if "orbits" in raw:
+        fields |= _orbits(raw, topology.sizes)
+    else:
+        taking = members or [node for node in range(topology.nodes) if node not in topology.failed_nodes]
+        fields |= _moves(raw, operation, taking, chunks, root or 0, rows)
+    plan = CollectivePlan.model_construct(**fields)
+    plan._seconds = seconds
+    return plan
+
+
+def _demands(matrix: ArrayLike, nodes: int) -> list[tuple[int, int, int]]:
+    table = np.asarray(matrix)
+    if table.shape != (nodes, nodes) or not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
+        raise SpecError(
+            f"matrix: {nodes} rows of {nodes} whole numbers from 0 are needed, one per pair of nodes"
+        )
+    if int(table.sum()) > 1 << 24:
+        raise SpecError(f"matrix: {int(table.sum())} chunks; at most {1 << 24} are planned")
+    table = table - np.diag(np.diag(table))
+    return [(int(a), int(b), int(table[a, b])) for a, b in zip(*np.nonzero(table), strict=True)]
+
+
+def _proof(raw: dict[str, Any], topology: Topology) -> dict[str, Any]:
+    proof: dict[str, Any] = dict(raw["proof"])
+    if proof["kind"] == "cut":
+        rest = set(range(topology.nodes)) - set(topology.failed_nodes) - set(proof["nodes"])
+        if len(rest) < len(proof["nodes"]):
+            del proof["nodes"]
+            proof["all_but"] = sorted(rest)
+    if proof["kind"] == "lengths":
+        links = raw["links"]
+        proof["lengths"] = [
+            [*ends, length] for ends, length in zip(links, proof["lengths"], strict=True) if length
+        ]
+    return proof
+
+
+def _orbits(raw: dict[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+    """Rows of the orbits as lists; a later orbit begins when the one before it ends."""
+    parts: dict[str, Any] = {"directions": [list(vector) for vector in raw["generators"]]}
+    begin = 0
+    for kind, steps, rows in raw["orbits"]:
+        rows = rows.astype(np.int64)
+        rows[:, 0] += begin
+        begin += steps
+        vectors = _vectors(rows[:, 2], sizes)
+        if kind == "paths":
+            parts[kind] = _paths(rows, vectors)
+        else:
+            flat = zip(rows[:, 0].tolist(), rows[:, 1].tolist(), vectors, rows[:, 3].tolist(), strict=True)
+            parts[kind] = list(flat)
+    return parts
+
+
+def _vectors(nodes: NDArray[np.int64], sizes: Sequence[int]) -> list[list[int]]:
+    columns = []
+    for size in sizes:
+        columns.append(nodes % size)
+        nodes = nodes // size
+    vectors: list[list[int]] = np.stack(columns, axis=1).tolist()
+    return vectors
+
+
+def _paths(rows: NDArray[np.int64], vectors: list[list[int]]) -> list[Any]:
+    order = np.lexsort((rows[:, 0], rows[:, 3], rows[:, 2]))
+    paths: list[Any] = []
+    last = None
+    for place in order.tolist():
+        step, way, offset, chunk = rows[place].tolist()
+        if (offset, chunk) != last:
+            last = (offset, chunk)
+            paths.append((vectors[place], chunk, []))
+        paths[-1][2].append((step, way))
+    return paths
+
+
+def _moves(
+    raw: dict[str, Any],
+    operation: str,
+    members: Sequence[int],
+    chunks: int,
+    root: int,
+    demands: NDArray[np.uint32] | None,
+) -> dict[str, Any]:
+    """Moves as lists of numbers, with the items of the core named by their nodes."""
+    rows = raw["moves"].astype(np.int64)
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    ends = np.array(raw["links"], dtype=np.int64).reshape(-1, 2)[rows[:, 1]]
+    who = np.array(members, dtype=np.int64)
+    items = rows[:, 2]
+    if demands is not None:
+        table = demands.astype(np.int64)
+        # The chunk's number among those of its pair, which follow one another.
+        first = np.r_[True, (table[1:] != table[:-1]).any(axis=1)]
+        number = np.arange(len(table)) - np.maximum.accumulate(np.where(first, np.arange(len(table)), 0))
+        named = np.column_stack([table, number])[items]
+    elif operation == "all-to-all":
+        pair, chunk = np.divmod(items, chunks)
+        source, target = np.divmod(pair, len(who))
+        named = np.column_stack([who[source], who[target], chunk])
+    elif operation in ("broadcast", "reduce"):
+        named = np.column_stack([np.full(len(items), root), items])
+    else:
+        place, chunk = np.divmod(items, chunks)
+        named = np.column_stack([who[place], chunk])
+    table = np.column_stack([rows[:, 0], ends, named])
+    adds = rows[:, 3] == 1
+    return {"sums": table[adds].tolist(), "moves": table[~adds].tolist()}

@@ -1,0 +1,170 @@
+"""Collective operations in which every link works: planned, saved, checked, and refused when damaged."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flitloom as fl
+from flitloom.collectives import OPERATIONS
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.commands import run
+
+SCHEMA = Path(fl.__file__).parent / "schemas" / "collective.schema.json"
+PLACES = [
+    (fl.Torus(4, 4), {}),
+    (fl.Torus(2, 3, 4), {"chunks": 2}),
+    (fl.Torus(3, 6), {"twist": True, "chunks": 2}),
+    (fl.Torus(4, 3), {"width": [2, 1], "latency": 1}),
+    (fl.Mesh(3, 4), {"chunks": 2}),
+    (fl.Torus(4, 4, failed_nodes=[5], failed_links=["0-1"]), {}),
+    (fl.Torus(4, 4), {"nodes": [0, 1, 2, 6, 9], "latency": 2}),
+]
+
+
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "all-to-all-v"])
+@pytest.mark.parametrize(("topology", "options"), PLACES)
+def test_every_operation_passes_the_check_and_its_file(
+    operation: str, topology: fl.Topology, options: dict[str, Any], tmp_path: Path
+) -> None:
+    plan = fl.collective(topology, operation, **options)
+    plan.save(tmp_path / "plan.json")
+    same = fl.read_collective(tmp_path / "plan.json")
+    report = fl.check_collective(same)
+    assert report["problems"] == []
+    assert report["steps"] == plan.steps >= report["bound"] == plan.bound
+    # Orbits say the same as all their moves.
+    assert fl.check_collective(same.expanded())["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("topology", "operation", "options", "steps"),
+    [
+        (fl.Torus(8, 8, 8), "all-gather", {}, 86),
+        (fl.Torus(8, 8, 8), "reduce-scatter", {}, 86),
+        (fl.Torus(8, 8, 8), "all-to-all", {}, 512),
+        (fl.Torus(4, 4, 8), "all-to-all", {"twist": True, "chunks": 3}, 220),
+        (fl.Torus(16, 16), "broadcast", {"chunks": 64}, 31),
+        (fl.Mesh(6, 6), "all-gather", {}, 18),
+        (fl.Mesh(8, 8), "all-to-all", {}, 128),
+        (fl.Torus(8, 8, failed_links=["0-1"]), "all-gather", {}, 21),
+    ],
+)
+def test_known_optima(topology: fl.Topology, operation: str, options: dict[str, Any], steps: int) -> None:
+    plan = fl.collective(topology, operation, **options)
+    assert (plan.steps, plan.optimal) == (steps, True)
+    assert fl.check_collective(plan)["optimal"]
+
+
+def test_all_to_all_v_takes_its_numbers_from_a_matrix() -> None:
+    matrix = [[0, 3, 0, 1], [0, 5, 0, 0], [1, 1, 0, 0], [0, 0, 9, 0]]
+    plan = fl.collective(fl.Torus(4), "all-to-all-v", matrix=matrix)
+    assert sum(row[2] for row in plan.demands or []) == 15
+    assert fl.check_collective(plan)["problems"] == []
+
+
+def test_a_cut_is_named_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    # Two halves of a mesh that only one cable joins: 8 chunks over it.
+    parts = [part for link in ("1-2", "5-6", "9-10") for part in ("--fail", f"link:{link}")]
+    assert run(["collective", "all-gather", "--mesh", "4x4", *parts, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["bound"] >= 8
+    assert {"steps", "bound", "optimal", "proof", "seconds"} <= set(facts)
+    assert facts["optimal"] == (facts["steps"] == facts["bound"])
+
+
+def _damaged(plan: CollectivePlan, **fields: Any) -> list[str]:
+    problems = fl.check_collective(plan.model_copy(update=fields))["problems"]
+    assert isinstance(problems, list)
+    return problems
+
+
+def test_the_check_finds_what_is_wrong_with_orbits() -> None:
+    plan = fl.collective(fl.Torus(4, 4), "all-gather")
+    early = [(0, *row[1:]) for row in plan.sends]
+    assert any("does not have the chunk" in text for text in _damaged(plan, sends=early, steps=1))
+    assert any("busy twice" in text for text in _damaged(plan, sends=[*plan.sends, plan.sends[0]]))
+    assert any("never arrive" in text for text in _damaged(plan, sends=plan.sends[:-1]))
+    assert any("links to" in text for text in _damaged(plan, directions=[*plan.directions, [1, 1]]))
+    assert any("its proof shows only 4" in text for text in _damaged(plan, bound=5, optimal=False))
+    assert any("optimal" in text for text in _damaged(plan, optimal=False))
+    assert any("the replay takes 4" in text for text in _damaged(plan, steps=3))
+    sums = fl.collective(fl.Torus(4, 4), "reduce-scatter")
+    assert any("added twice" in text for text in _damaged(sums, adds=[*sums.adds, (9, *sums.adds[-1][1:])]))
+    assert any("lack contributions" in text for text in _damaged(sums, adds=sums.adds[1:]))
+    paths = fl.collective(fl.Torus(4, 4), "all-to-all").paths
+    swapped = [(paths[0][0], paths[0][1], paths[1][2]), *paths[1:]]
+    assert any(
+        "instead of" in text for text in _damaged(fl.collective(fl.Torus(4, 4), "all-to-all"), paths=swapped)
+    )
+
+
+def test_the_check_finds_what_is_wrong_with_moves() -> None:
+    plan = fl.collective(fl.Mesh(3, 3), "all-gather")
+    wrong = [[0, 0, 8, 0, 0], *plan.moves]
+    assert any("no working link from node 0 to node 8" in text for text in _damaged(plan, moves=wrong))
+    assert any("never arrives at node" in text for text in _damaged(plan, moves=plan.moves[1:]))
+    twice = [*plan.moves, plan.moves[0]]
+    assert any("is busy twice in step 0" in text for text in _damaged(plan, moves=twice))
+    sums = fl.collective(fl.Mesh(3, 3), "reduce")
+    assert any("lacks contributions" in text for text in _damaged(sums, sums=sums.sums[1:]))
+
+
+def test_committed_schema_describes_the_file(tmp_path: Path) -> None:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    model = CollectivePlan.model_json_schema()
+    assert schema["properties"] == model["properties"]
+    fl.collective(fl.Torus(3, 3), "all-reduce").save(tmp_path / "plan.json")
+    fields = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    assert set(schema["required"]) <= set(fields) <= set(schema["properties"])
+
+
+def test_check_ends_with_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plan.json"
+    assert run(["collective", "all-reduce", "--torus", "4x4", "-o", str(file)]) == 0
+    capsys.readouterr()
+    assert run(["check", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["valid"], report["steps"], report["problems"]) == (True, 8, [])
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('"steps": 8', '"steps": 7'), encoding="utf-8")
+    assert run(["check", str(file), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["valid"] is False
+    for damage in (
+        text[:-20],
+        text.replace('"chunks": 1', '"chunks": -1'),
+        text.replace('"sends"', '"sent"'),
+    ):
+        file.write_text(damage, encoding="utf-8")
+        assert run(["check", str(file)]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("error: plan: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["all-gather"], "topology: is missing"),
+        (["all-gather", "--torus", "4x4x4", "--twist"], "4x4x8 or 4x8x8"),
+        (["all-gather", "--mesh", "4x8", "--twist"], "wraps around in every dimension"),
+        (["all-gather", "--torus", "4x4", "--root", "3"], "root: all-gather has none"),
+        (["broadcast", "--torus", "4x4", "--root", "16"], "node 16 does not exist"),
+        (["broadcast", "--torus", "4x4", "--fail", "node:0"], "node 0 has failed"),
+        (["all-gather", "--torus", "4x4", "--chunks", "0"], "chunks: 0 is out of range"),
+        (["all-gather", "--torus", "256x256", "--chunks", "9999999"], "moves"),
+        (["all-gather", "--torus", "4x4", "--width", "1,1,1"], "width: 3 numbers for 2 dimensions"),
+        (["all-gather", "--torus", "4x4", "--nodes", "3"], "at least two different nodes"),
+        (["all-to-all-v", "--torus", "4x4"], "matrix: all-to-all-v needs one"),
+        (["all-gather", "--mesh", "1x4"], "1 is out of range"),
+    ],
+)
+def test_impossible_requests_end_in_one_message(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["collective", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
