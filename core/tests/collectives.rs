@@ -146,7 +146,7 @@ fn formulas(sizes: &[u32], chunks: u64) -> (u64, u64) {
         let size = u64::from(size);
         match size {
             2 => chunks * nodes / 2,
-            even if even % 2 == 0 => (chunks * nodes * even).div_ceil(8),
+            even if even.is_multiple_of(2) => (chunks * nodes * even).div_ceil(8),
             odd => (chunks * nodes * (odd * odd - 1)).div_ceil(8 * odd),
         }
     });
@@ -173,7 +173,7 @@ fn all_shapes_up_to_512_nodes_meet_their_bounds() {
         }
         assert_eq!(u64::from(twice.steps), formulas(&sizes, 2).1, "all-to-all of two chunks on {sizes:?}");
         let nodes: u32 = sizes.iter().product();
-        let even = sizes.iter().all(|&size| size % 2 == 1 || (nodes / size) % 2 == 0 || size == 2);
+        let even = sizes.iter().all(|&size| size % 2 == 1 || (nodes / size).is_multiple_of(2) || size == 2);
         if even {
             assert_eq!(u64::from(once.steps), formulas(&sizes, 1).1, "all-to-all on {sizes:?}");
         }
