@@ -14,6 +14,7 @@ from flitloom.errors import SpecError
 
 #: Benchmarks by name; the first is the usual one.
 BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "start", "fabric")
+BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start")
 
 Row = dict[str, Any]
 

@@ -195,6 +195,12 @@ class CollectivePlan(BaseModel):
             update={"directions": [], "adds": [], "sends": [], "paths": [], "sums": sums, "moves": moves}
         )
 
+    def to_msccl(self) -> str:
+        """The plan as MSCCL XML; see `flitloom.collectives.msccl`."""
+        from flitloom.collectives.msccl import msccl_text
+
+        return msccl_text(self)
+
     def busy(self) -> NDArray[np.float64]:
         """Share of all links that are busy, per step."""
         counts = np.zeros(self.steps)

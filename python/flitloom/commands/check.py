@@ -59,7 +59,7 @@ def command(
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
     from flitloom.collectives.plan import is_collective
-    from flitloom.commands.collective import check_collective_file
+    from flitloom.commands.collective import check_collective_file, check_foreign_file
     from flitloom.commands.options import topology_fields
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
@@ -80,6 +80,9 @@ def command(
         check_output(certificate, (".json",), "--certificate")
     if is_collective(tables):
         check_collective_file(tables, topology_fields(torus, mesh, None, fail), as_json)
+        return
+    if tables.suffix == ".xml":
+        check_foreign_file(tables, topology_fields(torus, mesh, None, fail), as_json)
         return
     if is_plan(tables):
         if rules is not None:

@@ -9,6 +9,8 @@ import typer
 
 from flitloom.commands import options
 
+Twist = Annotated[bool, typer.Option("--twist", help="Twisted torus, of sizes like 4x4x8 or 4x8x8.")]
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Plan collective operations in which every link works, and prove how good they are.\n\n"
@@ -21,9 +23,7 @@ def plan(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
-    twist: Annotated[
-        bool, typer.Option("--twist", help="Twisted torus, of sizes like 4x4x8 or 4x8x8.")
-    ] = False,
+    twist: Twist = False,
     fail: options.Fail = None,
     width: Annotated[
         str | None, typer.Option(help="Parallel links per dimension, as 2,1,1.", metavar="N,N,...")
@@ -67,13 +67,14 @@ def plan(
     from flitloom.commands import screen
     from flitloom.commands.schedule import _parse_nodes
     from flitloom.errors import SpecError
+    from flitloom.extras import check_picture
     from flitloom.outputs import check_output
     from flitloom.spec import Topology
 
     if out is not None:
         check_output(out, (".json",), "--out")
     if chart is not None:
-        check_output(chart, (".png", ".pdf", ".svg"), "--chart")
+        check_picture(chart, "--chart")
     fields = options.topology_fields(torus, mesh, wrap, fail)
     if "sizes" not in fields:
         raise SpecError("topology: is missing; give --torus 8x8x8 or --mesh 6x6")
@@ -140,6 +141,106 @@ for _name in (
     app.command(_name)(plan)
 
 
+@app.command()
+def advise(
+    torus: options.Torus = None,
+    twist: Twist = False,
+    fail: options.Fail = None,
+    size: Annotated[
+        str, typer.Option(help="Smallest and largest vector, as 1KiB:1GiB.", metavar="LOW:HIGH")
+    ] = "1KiB:1GiB",
+    alpha: Annotated[str, typer.Option(help="Time of a round whatever it carries.")] = "1us",
+    bandwidth: Annotated[str, typer.Option(help="Of a link in one direction.")] = "50GB/s",
+    chart: Annotated[
+        Path | None, typer.Option(help="Draw time over bound by size (.png, .pdf, .svg).")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Say what all-reduce a torus should give: per message size the bound and the best algorithm.
+
+    Every algorithm is replayed on links; a round costs alpha and the time of the fullest link.
+
+    \b
+    For example:
+      flitloom collective advise --torus 8x8x8 --size 1KiB:1GiB --alpha 1us --bandwidth 50GB/s
+      flitloom collective advise --torus 8x8 --fail link:0-1
+    """
+    from flitloom.collectives.advise import (
+        advise,
+        compare,
+        powers,
+        read_bandwidth,
+        read_seconds,
+        read_size,
+        show_size,
+    )
+    from flitloom.commands import screen
+    from flitloom.errors import SpecError
+    from flitloom.extras import check_picture
+    from flitloom.spec import Topology
+
+    if chart is not None:
+        check_picture(chart, "--chart")
+    if torus is None:
+        raise SpecError("topology: is missing; give --torus 8x8x8")
+    topology = Topology(**options.topology_fields(torus, None, None, fail))
+    low, _, high = size.partition(":")
+    sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
+    times = read_seconds(alpha, "--alpha"), read_bandwidth(bandwidth, "--bandwidth")
+    advice = advise(topology, sizes, *times, twist=twist)
+    if chart is not None:
+        from flitloom.plots.collective import draw_advice
+
+        draw_advice(advice, f"all-reduce, {topology}{', twisted' if twist else ''}", chart)
+    compared = compare(topology, twist)
+    if json:
+        rows = [
+            {
+                "bytes": bytes_,
+                "bound": advice.bounds[row],
+                "best": advice.algorithms[advice.best(row)].name,
+                "seconds": dict(
+                    zip((one.name for one in advice.algorithms), advice.seconds[row], strict=True)
+                ),
+            }
+            for row, bytes_ in enumerate(advice.sizes)
+        ]
+        known = [
+            {"name": one.name, "rounds": one.rounds, "factor": one.factor, "source": one.source}
+            for one in advice.algorithms
+        ]
+        crossovers = [{"bytes": bytes_, "best": name} for bytes_, name in advice.crossovers()]
+        screen.print_json(
+            {"algorithms": known, "sizes": rows, "crossovers": crossovers, "compared": compared}
+        )
+        return
+    screen.print_table(
+        ["algorithm", "rounds", "bytes on a link", "source"],
+        [[one.name, one.rounds, round(one.factor, 4), one.source] for one in advice.algorithms],
+    )
+    screen.echo()
+    table = []
+    for row, bytes_ in enumerate(advice.sizes):
+        best = advice.best(row)
+        taken, bound = advice.seconds[row][best], advice.bounds[row]
+        table.append(
+            [
+                show_size(bytes_),
+                advice.algorithms[best].name,
+                round(1e6 * taken, 2),
+                round(1e6 * bound, 2),
+                round(100 * bound / taken, 1),
+            ]
+        )
+    screen.print_table(["size", "best", "us", "bound us", "% of bound"], table)
+    if compared:
+        screen.echo()
+        screen.print_table(
+            ["operation", "steps", "bound", "without", "ratio"],
+            [[row[name] for name in ("operation", "steps", "bound", "without", "ratio")] for row in compared],
+        )
+
+
 def _gap(steps: int, bound: int) -> str:
     return f"at most {100 * (steps / max(bound, 1) - 1):.1f} % above the optimum"
 
@@ -172,6 +273,15 @@ def check_collective_file(file: Path, topology: dict[str, Any], as_json: bool) -
         if (given.sizes, given.wraps) != (mine.sizes, mine.wraps):
             raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
     print_report(check_collective(found), as_json)
+
+
+def check_foreign_file(file: Path, topology: dict[str, Any], as_json: bool) -> None:
+    """Check an MSCCL file, with a network also its links; exit code 1 if anything is wrong."""
+    from flitloom.collectives.ground import Ground
+    from flitloom.collectives.msccl import check_msccl
+    from flitloom.spec import Topology
+
+    print_report(check_msccl(file, Ground(Topology(**topology)) if topology else None), as_json)
 
 
 def print_report(report: dict[str, Any], as_json: bool) -> None:

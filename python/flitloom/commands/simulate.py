@@ -11,7 +11,9 @@ from flitloom.commands import options
 
 
 def command(
-    spec: Annotated[Path | None, typer.Argument(help="An experiment in TOML; options overrule it.")] = None,
+    spec: Annotated[
+        Path | None, typer.Argument(help="An experiment in TOML, or a GOAL text; options overrule it.")
+    ] = None,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
@@ -97,6 +99,7 @@ def command(
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
       flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --chart chart.png
       flitloom simulate --plan plan.json --jitter 4 --trials 100
+      flitloom simulate trace.goal --torus 4x4
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
     """
@@ -114,7 +117,8 @@ def command(
         check_picture(chart, "--chart")
     if checkpoint is not None:
         check_output(checkpoint, place="--checkpoint")
-    fields = read_fields(spec) if spec is not None else {}
+    goal = spec if spec is not None and spec.suffix == ".goal" else None
+    fields = read_fields(spec) if spec is not None and goal is None else {}
     traffic = options.given(
         pattern=pattern,
         destinations=destinations,
@@ -148,6 +152,13 @@ def command(
     for setting in settings or []:
         change(fields, setting)
     folder = spec.parent if spec is not None else Path()
+    if goal is not None:
+        from flitloom.commands.messages import simulate_goal
+
+        if traffic or out is not None or chart is not None:
+            raise SpecError("a GOAL text brings its own traffic and has no records; give the network only")
+        simulate_goal(goal, fields, cycle_limit, json)
+        return
     if plan is not None:
         from flitloom.commands.plans import simulate_plan
 

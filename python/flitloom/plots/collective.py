@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flitloom.collectives.advise import Advice
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.plots.canvas import figure
 
@@ -30,3 +31,36 @@ def draw_busy(plan: CollectivePlan, file: str | Path) -> None:
         axes.set_ylabel("busy links (%)")
         axes.set_ylim(0, 105)
         axes.legend(fontsize="small", loc="lower left")
+
+
+def draw_advice(advice: Advice, title: str, file: str | Path) -> None:
+    """Draw the time of every algorithm over the bound, by message size.
+
+    Parameters
+    ----------
+    advice : Advice
+        What was compared.
+    title : str
+        Title of the picture.
+    file : path
+        The picture: PNG, PDF or SVG.
+    """
+    best = {name for _, name in advice.crossovers()}
+    with figure(file, 8, 5) as drawing:
+        axes = drawing.subplots()
+        for number, one in enumerate(advice.algorithms):
+            ratios = [row[number] / bound for row, bound in zip(advice.seconds, advice.bounds, strict=True)]
+            wins = one.name in best
+            axes.loglog(
+                advice.sizes,
+                ratios,
+                label=one.name if wins or not one.name.startswith("family") else None,
+                linewidth=2 if wins else 0.8,
+                linestyle="-" if wins else "--",
+            )
+        axes.set_title(title)
+        axes.set_xlabel("bytes")
+        axes.set_ylabel("time / lower bound")
+        axes.set_ylim(0.9, 30)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
