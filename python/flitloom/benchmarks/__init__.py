@@ -13,8 +13,7 @@ from typing import Any
 from flitloom.errors import SpecError
 
 #: Benchmarks by name; the first is the usual one.
-BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "start", "fabric")
-BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start")
+BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start", "fabric")
 
 Row = dict[str, Any]
 
