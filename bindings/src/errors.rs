@@ -49,7 +49,8 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
     }
 }
 
-fn waiting_channel<'py>(py: Python<'py>, channel: &WaitingChannel) -> PyResult<Bound<'py, PyDict>> {
+/// A waiting channel by name.
+pub fn waiting_channel<'py>(py: Python<'py>, channel: &WaitingChannel) -> PyResult<Bound<'py, PyDict>> {
     let name = |direction: Option<Direction>| direction.map(|direction| direction.to_string());
     let entry = PyDict::new(py);
     entry.set_item("node", channel.node)?;

@@ -6,6 +6,7 @@ mod benchmark;
 mod collective;
 mod errors;
 mod fabric;
+mod film;
 mod genetic;
 mod interrupts;
 mod late;
@@ -29,6 +30,7 @@ mod _core {
         benchmark::{best_planes, engines, repeat},
         collective::plan_collective,
         fabric::{check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise},
+        film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{plan_dependencies, separate_channels, spread_plan},

@@ -291,6 +291,7 @@ fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<Boun
     Ok(table)
 }
 
-fn column(py: Python<'_>, values: impl Iterator<Item = i64>) -> Bound<'_, PyArray1<i64>> {
+/// Whole numbers as an array.
+pub fn column(py: Python<'_>, values: impl Iterator<Item = i64>) -> Bound<'_, PyArray1<i64>> {
     PyArray1::from_iter(py, values)
 }

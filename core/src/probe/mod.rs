@@ -2,11 +2,13 @@
 //! engines are compiled for the probes they serve.
 
 mod arbitration;
+mod film;
 mod link_occupation;
 mod link_time;
 mod packet_record;
 
 pub use arbitration::{ArbitrationCounts, ArbitrationUse};
+pub use film::{Film, FilmedPacket, Hop};
 pub use link_occupation::LinkOccupation;
 pub use link_time::{BLOCKED, IDLE, LinkTime};
 pub use packet_record::{PacketRecord, PacketRecords};

@@ -24,6 +24,7 @@ VERBS = {
     "route": "Make balanced, deadlock-free routing tables and report how good they are.",
     "check": "Check a plan or routing tables.",
     "fabric": "Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.",
+    "view": "Show a result, a plan or routing tables as one HTML page that moves and needs no network.",
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
     "papers": "Reproduce published tables and figures, ours beside theirs.",
     "cite": "Name the papers behind what flitloom does.",

@@ -36,6 +36,9 @@ Seed = Annotated[int | None, typer.Option(help="Seed of everything random. [defa
 Threads = Annotated[
     int | None, typer.Option(help="Threads to use; results do not depend on it. [default: all cores]")
 ]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Show it as a page that moves, in this file (.html).")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

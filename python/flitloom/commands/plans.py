@@ -71,6 +71,7 @@ def simulate_plan(
     as_json: bool,
     out: Path | None,
     chart: Path | None,
+    html: Path | None,
 ) -> None:
     """Simulate a plan as it is, or with late nodes; what else `fields` say of it must agree with it."""
     from flitloom.commands import screen
@@ -96,8 +97,8 @@ def simulate_plan(
             raise SpecError("plan: a random load has no plan")
         plan.require_traffic(network, expected, seed)
     if jitter is not None:
-        if out is not None or chart is not None:
-            raise SpecError("--out and --chart show one simulation; leave out --jitter")
+        if out is not None or chart is not None or html is not None:
+            raise SpecError("--out, --chart and --html show one simulation; leave out --jitter")
         summary: dict[str, Any] = study_jitter(
             network, plan, jitter, trials, seed, separate=separate, lead=lead
         ).summary()
@@ -112,6 +113,11 @@ def simulate_plan(
             packets=out is not None,
             link_time=chart is not None,
         )
+        if html is not None:
+            from flitloom.commands.view import plan_films, plan_title
+            from flitloom.view import write_page
+
+            write_page(plan_films(network, plan), html, plan_title(plan))
         if chart is not None:
             result.plot_link_time(chart)
         if out is not None:

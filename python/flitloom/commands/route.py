@@ -84,6 +84,9 @@ def command(
     ] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
     effort: Annotated[int, typer.Option(help="Factor on the work of the balanced method.")] = 1,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Show the tables as a page, in this file (.html).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Make balanced, deadlock-free routing tables and report how good they are.
@@ -120,6 +123,8 @@ def command(
         from flitloom.extras import check_picture
 
         check_picture(picture, "--picture")
+    if html is not None:
+        check_output(html, (".html",), "--html")
     if resilience:
         _resilience(topology, rules, sample, seed, as_json)
         return
@@ -144,6 +149,10 @@ def command(
         from flitloom.routing.pictures import draw_comparison
 
         draw_comparison(made, picture)
+    if html is not None:
+        from flitloom.commands.view import write_tables_page
+
+        write_tables_page(made, html)
     if loads is not None:
         made[0].loads_to_csv(loads)
     if output is not None:

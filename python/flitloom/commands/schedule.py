@@ -96,6 +96,7 @@ def command(
         Path | None,
         typer.Option(help="Draw unison, stacked and planned link-time charts (.png, .pdf, .svg)."),
     ] = None,
+    html: options.Html = None,
     json: options.Json = False,
 ) -> None:
     """Find when every packet should start so that none ever waits, and prove how good that is.
@@ -130,6 +131,8 @@ def command(
         check_output(out, (".json",), "--out")
     if chart is not None:
         check_picture(chart, "--chart")
+    if html is not None:
+        check_output(html, (".html",), "--html")
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
@@ -233,6 +236,12 @@ def command(
         from flitloom.plots.link_time import compare_link_time
 
         compare_link_time([("planned", simulate(network, plan, link_time=True))], chart)
+    if html is not None:
+        from flitloom.commands.view import plan_films, plan_title
+        from flitloom.view import write_page
+
+        before = traffic if isinstance(traffic, Collective) else None
+        write_page(plan_films(network, plan, before, seed), html, plan_title(plan))
     code = interrupts.INTERRUPTED if interrupted else 0
     if json:
         screen.print_json(fields)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flitloom.commands import options
+
+if TYPE_CHECKING:
+    from flitloom.spec import Experiment
 
 
 def command(
@@ -91,13 +94,14 @@ def command(
     chart: Annotated[
         Path | None, typer.Option(help="Draw the link-time chart to this file (.png, .pdf, .svg).")
     ] = None,
+    html: options.Html = None,
 ) -> None:
     """Simulate traffic on a network, cycle by cycle.
 
     \b
     For example:
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
-      flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --chart chart.png
+      flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --html page.html
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
       flitloom simulate long.toml --checkpoint long.flit --every 10m
@@ -117,6 +121,8 @@ def command(
         check_picture(chart, "--chart")
     if checkpoint is not None:
         check_output(checkpoint, place="--checkpoint")
+    if html is not None:
+        check_output(html, (".html",), "--html")
     goal = spec if spec is not None and spec.suffix == ".goal" else None
     fields = read_fields(spec) if spec is not None and goal is None else {}
     traffic = options.given(
@@ -155,14 +161,14 @@ def command(
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
-        if traffic or out is not None or chart is not None:
+        if traffic or out is not None or chart is not None or html is not None:
             raise SpecError("a GOAL text brings its own traffic and has no records; give the network only")
         simulate_goal(goal, fields, cycle_limit, json)
         return
     if plan is not None:
         from flitloom.commands.plans import simulate_plan
 
-        simulate_plan(plan, fields, folder, jitter, trials, separate, lead, json, out, chart)
+        simulate_plan(plan, fields, folder, jitter, trials, separate, lead, json, out, chart, html)
         return
     if resume is not None:
         if spec is not None or fields != {"traffic": {"kind": "collective"}}:
@@ -171,6 +177,9 @@ def command(
     else:
         experiment = build_experiment(fields, folder)
         simulation = begin_experiment(experiment, packets=out is not None, link_time=chart is not None)
+    if html is not None:
+        # Before the simulation that may end in an error: a deadlock is to be seen, too.
+        write_html(simulation.spec, html)
     with screen.progress("simulating") as show:
         simulation.run(
             simulation.spec.stop_at, checkpoint=checkpoint, every=read_time(every, "--every"), progress=show
@@ -209,6 +218,21 @@ def command(
                 "flits per link": f"mean {sum(flits) / len(used):.1f}, most {max(flits)}",
             }
         )
+
+
+def write_html(experiment: Experiment, html: Path) -> None:
+    """Write the page of an experiment."""
+    from flitloom.network import Network
+    from flitloom.view import film, write_page
+
+    made = film(
+        Network(experiment.topology, experiment.router),
+        experiment.traffic,
+        seed=experiment.seed,
+        stop_at=experiment.stop_at,
+        cycle_limit=experiment.cycle_limit,
+    )
+    write_page([made], html)
 
 
 def _with_unit(value: object, unit: str) -> object:

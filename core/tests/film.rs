@@ -1,0 +1,99 @@
+//! Films show what the reference model does, of packets that arrive and of those stuck in a deadlock.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use common::{Case, CaseSpace, cases};
+use flitloom_core::{
+    engine::general,
+    fabric::{LinkId, NodeId},
+    probe::Film,
+    router::FlowControl,
+};
+use proptest::prelude::*;
+use reference::What;
+use std::collections::BTreeMap;
+
+/// Source and number of a packet, link and channel.
+type Place = (NodeId, u64, LinkId, u8);
+
+/// First and last cycle and flits of every passage of a packet over a link's channel.
+fn passages(case: &Case) -> BTreeMap<(Place, u64), (u64, u32)> {
+    let mut events: Vec<_> = common::reference(case)
+        .events
+        .into_iter()
+        .filter_map(|event| match event.what {
+            What::Crosses { link, channel, source, number, index } => {
+                Some(((source, number, link, channel), event.cycle, index))
+            }
+            _ => None,
+        })
+        .collect();
+    events.sort_unstable();
+    let mut passages = BTreeMap::new();
+    let mut heads = BTreeMap::new();
+    for (place, cycle, index) in events {
+        if index == 0 {
+            heads.insert(place, cycle);
+        }
+        let passage = passages.entry((place, heads[&place])).or_insert((cycle, 0));
+        *passage = (cycle, passage.1 + 1);
+    }
+    passages
+}
+
+fn equal(case: &Case) -> Result<(), TestCaseError> {
+    let shape = case.network().fabric().shape().clone();
+    let mut film = Film::new(shape.nodes() * shape.directions());
+    let options = general::Options {
+        reinitialise_slices: case.slices.reinitialise,
+        interlock_slices: case.slices.interlock,
+        ..Default::default()
+    };
+    let _ = general::simulate(&case.network(), &case.workload(), &options, &mut film);
+    let seen: BTreeMap<_, _> = film
+        .hops
+        .iter()
+        .map(|hop| {
+            let packet = film.packets[hop.packet];
+            let place = (packet.source, packet.number, hop.link, hop.channel);
+            let length = case.packets()[packet.source as usize][packet.number as usize].length;
+            assert_eq!(hop.complete, hop.flits == length);
+            ((place, hop.head), (hop.last, hop.flits))
+        })
+        .collect();
+    prop_assert_eq!(seen, passages(case));
+    Ok(())
+}
+
+/// Rings with a single channel of few flits under heavy load: many of these deadlock.
+fn tight_rings() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=2,
+        sizes: 5..=7,
+        meshes: false,
+        channels: 1..=1,
+        buffer: 1..=3,
+        flow_controls: vec![FlowControl::Wormhole],
+        packets_per_node: 12,
+        lengths: 4..=12,
+        last_start: 3,
+        ..CaseSpace::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn films_show_what_the_reference_does(case in CaseSpace::default().packet_lists()) {
+        equal(&case)?;
+    }
+
+    #[test]
+    fn films_show_deadlocks(case in tight_rings().packet_lists()) {
+        equal(&case)?;
+    }
+}

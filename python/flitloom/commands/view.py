@@ -1,0 +1,118 @@
+"""``flitloom view``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flitloom.commands import options
+
+if TYPE_CHECKING:
+    from flitloom.network import Network
+    from flitloom.routing.tables import Tables
+    from flitloom.scheduling.plan import Plan
+    from flitloom.spec import Collective
+    from flitloom.view import Film
+
+
+def command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A result (.nc), an experiment (.toml), a plan (.json), or routing tables (.json, .csv, "
+            ".npz, an OpenSM dump)."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write (.html).")],
+    stop_at: Annotated[
+        int | None, typer.Option(help="Show a simulation up to the start of this cycle.")
+    ] = None,
+    torus: options.Torus = None,
+    mesh: options.Mesh = None,
+) -> None:
+    """Show a result, a plan or routing tables as one HTML page that moves and needs no network.
+
+    The torus is coloured by what every link does, or by load; a slider goes through the cycles; links over
+    time and space over time share its cursor; the link under the pointer shows its packet with route and
+    waiting time. The lower bound and its bottleneck are marked, and the cycle of a deadlock.
+
+    \b
+    For example:
+      flitloom view result.nc -o page.html
+      flitloom view plan.json -o page.html
+      flitloom view tables.json -o page.html
+    """
+    from flitloom.commands.plans import is_plan
+    from flitloom.outputs import check_output
+    from flitloom.view import film, write_page
+
+    check_output(out, (".html",), "--out")
+    if file.suffix in (".nc", ".toml"):
+        from flitloom.network import Network
+        from flitloom.spec import read_experiment
+        from flitloom.view.stored import read_result
+
+        spec, fingerprint = read_result(file) if file.suffix == ".nc" else (read_experiment(file), None)
+        made = film(
+            Network(spec.topology, spec.router),
+            spec.traffic,
+            seed=spec.seed,
+            stop_at=stop_at if stop_at is not None else spec.stop_at,
+            cycle_limit=spec.cycle_limit,
+        )
+        if stop_at is None and fingerprint is not None:
+            made.require(fingerprint, file)
+        write_page([made], out)
+    elif is_plan(file):
+        from flitloom.scheduling import read_plan
+
+        plan = read_plan(file)
+        write_page(plan_films(plan.network(), plan), out, plan_title(plan))
+    else:
+        from flitloom.commands.route import read_topology
+        from flitloom.routing import read_tables
+
+        topology = None if torus is None and mesh is None else read_topology(torus, mesh, [], None)
+        write_tables_page([read_tables(file, topology)], out)
+
+
+def plan_title(plan: Plan) -> str:
+    """What a plan's page is called."""
+    return f"{plan.traffic} on {plan.network().topology}"
+
+
+def plan_films(network: Network, plan: Plan, before: Collective | None = None, seed: int = 1) -> list[Film]:
+    """A plan beside sending in unison, and beside the best simple stacking where that is another."""
+    from flitloom.scheduling.plan import messages_of
+    from flitloom.spec import Packets
+    from flitloom.view import film
+
+    shown = []
+    if before is not None:
+        from flitloom.stacking import stack
+
+        shown.append(film(network, before, "unison", seed=seed))
+        if before.slices > 1:
+            best = stack(network, before, seed=seed).best
+            shown.append(film(network, best, f"stacked, a slice every {best.interval} cycles", seed=seed))
+    elif plan.operation is None:
+        table = [
+            (source, destination, length, 0, number)
+            for source, destination, length, slices in messages_of(plan).tolist()
+            for number in range(slices)
+        ]
+        shown.append(film(network, Packets(table=table), "unison", seed=seed))
+    proof = "proven optimal" if plan.optimal else f"bound {plan.bound}"
+    facts = {"planned duration": f"{plan.duration} cycles", "bound of the schedule": f"{plan.bound} cycles"}
+    shown.append(film(network, plan, f"planned, {proof}", facts=facts))
+    return shown
+
+
+def write_tables_page(made: list[Tables], file: Path) -> None:
+    """Tables of one network side by side, against their best bound."""
+    from flitloom.view import Loads, write_page
+
+    bound = max(tables.bound for tables in made)
+    write_page([Loads(tables, bound) for tables in made], file, f"Routing tables of the {made[0].topology}")

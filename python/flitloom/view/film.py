@@ -1,0 +1,273 @@
+"""Films: all that moves in a simulation, as a page shows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flitloom import _core, provenance
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.simulation import make_workload
+from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
+from flitloom.view.pack import Packer
+
+if TYPE_CHECKING:
+    from flitloom.result import Result
+    from flitloom.scheduling.plan import Plan
+
+#: Links times cycles of a film; more would neither fit into a page nor play.
+CELLS = 1 << 26
+
+
+@dataclass
+class Film:
+    """One simulation from its first cycle to its end, or to the deadlock it ended in.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    network : Network
+        The network.
+    spec : Experiment
+        What was simulated.
+    raw : dict
+        Columns of link states, packets and hops, and how it ended.
+    bound : tuple of (int, str), optional
+        Lower bound in cycles and what it rests on.
+    facts : dict
+        Further numbers to show, by name.
+    """
+
+    title: str
+    network: Network
+    spec: Experiment
+    raw: dict[str, Any]
+    bound: tuple[int, str] | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def deadlocked(self) -> bool:
+        """Whether it ends in a deadlock."""
+        return "deadlock" in self.raw
+
+    def require(self, fingerprint: str, place: object) -> None:
+        """Refuse a film that does not show what another simulation of the same spec did."""
+        made = self.raw.get("totals", {}).get("fingerprint")
+        if made is None or f"{made:016x}" != fingerprint:
+            raise SpecError(
+                f"{place}: {origin()} simulates this spec with another outcome than the version that made it"
+            )
+
+    def head(self, packer: Packer) -> dict[str, Any]:
+        """What the page needs to know of it; its columns go to `packer`."""
+        cells, width = self.raw["link_time"]
+        packets, hops = self.raw["packets"], self.raw["hops"]
+        # After the last flit on a link there are cycles of ejections.
+        cycles = max(cells.size // width, self.raw.get("totals", {}).get("cycles", 0))
+        cells = np.concatenate([cells, np.zeros(cycles * width - cells.size, dtype=cells.dtype)])
+        # Hops by packet, each packet's in the order of its way.
+        order = np.lexsort((hops["head"], hops["packet"]))
+        columns = {
+            "link_time": cells,
+            **{name: packets[name] for name in ("source", "destination", "slice", "start", "injected")},
+            "arrival": packets["tail_arrival"],
+            **{name: hops[name][order] for name in ("packet", "link", "channel", "head", "flits")},
+            "duration": (hops["last"] - hops["head"])[order],
+        }
+        slices = int(packets["slice"].max()) + 1 if packets["slice"].size else 0
+        return {
+            "kind": "run",
+            "title": self.title,
+            "fabric": fabric_head(self.network),
+            "cycles": cycles,
+            "slices": slices,
+            "latency": self.network.router.latency,
+            "bound": None if self.bound is None else self.bound[0],
+            **self._bottleneck(),
+            "deadlock": self._deadlock(),
+            "facts": self._facts(),
+            "columns": {name: packer.add(values) for name, values in columns.items()},
+        }
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        totals = self.raw.get("totals")
+        if self.deadlocked:
+            deadlock = self.raw["deadlock"]
+            facts["outcome"] = (
+                f"deadlock in cycle {deadlock['cycle']}, {deadlock['stuck_flits']} flits stuck for ever"
+            )
+        elif totals is None:
+            facts["outcome"] = f"not finished after {self.raw['limit']} cycles"
+        else:
+            facts["duration"] = f"{totals['duration']} cycles"
+        if self.bound is not None:
+            facts["lower bound"] = f"{self.bound[0]} cycles"
+            facts["bottleneck"] = self.bound[1]
+        arrival = self.raw["packets"]["tail_arrival"]
+        facts["packets delivered"] = f"{int((arrival >= 0).sum())} of {arrival.size} injected"
+        facts["flits over links"] = int(self.raw["hops"]["flits"].sum())
+        if totals is not None:
+            facts["fingerprint"] = f"{totals['fingerprint']:016x}"
+        return facts | self.facts
+
+    def _bottleneck(self) -> dict[str, Any]:
+        """The link or the nodes that the bound rests on."""
+        words = "" if self.bound is None else self.bound[1]
+        sizes = self.network.topology.sizes
+        nodes = [_node(found, sizes) for found in re.findall(r"\(([\d,]+)\)", words)]
+        if words.startswith("link "):
+            direction = self.network.directions.index(words[-2:])
+            return {"bottleneck_link": nodes[0] * len(self.network.directions) + direction}
+        return {"bottleneck_nodes": nodes}
+
+    def _deadlock(self) -> dict[str, Any] | None:
+        """Links on which the flits of the deadlock arrived, and its channels in words."""
+        if not self.deadlocked:
+            return None
+        links, words = [], []
+        for waiting in self.raw["deadlock"]["channels"]:
+            place = ",".join(map(str, self.network.coordinates(waiting["node"])))
+            came = waiting["arrived_along"]
+            wants = waiting["wants"] or "the processor"
+            words.append(
+                f"at ({place}), arrived along {came or 'no link'} in channel {waiting['channel']}, "
+                f"waits for {wants} in channel {waiting['wants_channel']}"
+            )
+            if came is not None:
+                links.append(_link_into(waiting["node"], came, self.network))
+        return {"cycle": self.raw["deadlock"]["cycle"], "links": links, "words": words}
+
+
+def film(
+    network: Network,
+    traffic: Collective | Load | Packets | TrafficMatrix | Plan,
+    title: str | None = None,
+    *,
+    seed: int = 1,
+    stop_at: int | None = None,
+    cycle_limit: int | None = None,
+    facts: dict[str, Any] | None = None,
+) -> Film:
+    """Simulate traffic and keep all that moves; a deadlock is a film too.
+
+    Parameters
+    ----------
+    network, traffic, seed, stop_at, cycle_limit
+        As for `flitloom.simulate`.
+    title : str, optional
+        What the page calls it; by default pattern, shape and payload.
+    facts : dict, optional
+        Further numbers to show, by name.
+
+    Raises
+    ------
+    SpecError
+        The film would be too long for a page.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.view import film, write_page
+    >>> made = film(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl", payload=14, slices=2, interval=40))
+    >>> made.title
+    'shfl on torus 8x8, 14 payload flits in 2 slices'
+    >>> write_page([made], "shfl.html") # doctest: +SKIP
+    """
+    if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
+        plan, network = traffic, traffic.arbitrated(network)
+        title = title or plan.traffic
+        traffic = plan.as_packets(network)
+    spec = Experiment(
+        topology=network.topology,
+        router=network.router,
+        traffic=traffic,
+        seed=seed,
+        stop_at=stop_at,
+        cycle_limit=cycle_limit,
+    )
+    width = network.nodes * 2 * len(network.topology.sizes)
+    longest = CELLS // width
+    asked = min(stop_at or longest + 1, cycle_limit or longest + 1)
+    raw = _core.film(
+        network._core, make_workload(network, traffic, seed), stop_at, min(asked, longest + 1)
+    )  # fmt: skip
+    if raw.get("limit", 0) > longest:
+        raise SpecError(
+            f"stop_at: a page of this network holds {longest} cycles, and not everything is delivered by "
+            f"then; stop earlier, as with --stop-at {min(longest, 1000)}"
+        )
+    bound = _core.lower_bound(network._core, make_workload(network, traffic, seed))
+    return Film(title or describe(network, traffic), network, spec, raw, bound, facts or {})
+
+
+def film_of(result: Result, title: str | None = None) -> Film:
+    """The film of a simulation that was made before, simulated again to the same bit."""
+    spec = result.spec
+    made = film(
+        result.network,
+        spec.traffic,
+        title,
+        seed=spec.seed,
+        stop_at=spec.stop_at,
+        cycle_limit=spec.cycle_limit,
+    )
+    made.require(result.fingerprint, "result")
+    return made
+
+
+def describe(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> str:
+    """Pattern, shape and payload of what is simulated."""
+    match traffic:
+        case Collective():
+            slices = f" in {traffic.slices} slices" if traffic.slices > 1 else ""
+            words = f"{traffic.payload} payload flits{slices}"
+        case Load():
+            words = f"{traffic.rate:g} flits per node and cycle in packets of {traffic.length}"
+        case Packets():
+            return f"{len(traffic.table)} packets on {network.topology}"
+        case _:
+            return f"traffic matrix on {network.topology}"
+    return f"{traffic.pattern or 'given destinations'} on {network.topology}, {words}"
+
+
+def fabric_head(network: Network) -> dict[str, Any]:
+    """What exists, for the page."""
+    working = np.array(network._core.working_links())
+    topology = network.topology
+    return {
+        "sizes": topology.sizes,
+        "wraps": topology.wraps,
+        "directions": network.directions,
+        "failed_links": np.flatnonzero(~working).tolist(),
+        "failed_nodes": topology.failed_nodes,
+    }
+
+
+def origin() -> str:
+    """Which flitloom made a page."""
+    commit = provenance.commit()
+    return f"flitloom {provenance.version()}" + (f" ({commit[:12]})" if commit else "")
+
+
+def _node(text: str, sizes: tuple[int, ...]) -> int:
+    node = 0
+    for coordinate, size in zip(reversed(text.split(",")), reversed(sizes), strict=True):
+        node = node * size + int(coordinate)
+    return node
+
+
+def _link_into(node: int, direction: str, network: Network) -> int:
+    """The link in a direction that ends at a node."""
+    index = network.directions.index(direction)
+    coordinates = list(network.coordinates(node))
+    dimension = index // 2
+    sizes = network.topology.sizes
+    coordinates[dimension] = (coordinates[dimension] + (1 if index % 2 else -1)) % sizes[dimension]
+    before = _node(",".join(map(str, coordinates)), sizes)
+    return before * len(network.directions) + index

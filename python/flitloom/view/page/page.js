@@ -1,0 +1,320 @@
+// The page: one state, drawn by views that know nothing of each other.
+
+import { LinkTimeChart, SpaceTimeChart, histogram } from "./charts.js";
+import { scaleColour, sliceColour } from "./colours.js";
+import { Run, Tables, unpack } from "./data.js";
+import { TorusView } from "./torus.js";
+
+const find = (id) => document.getElementById(id);
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+
+const state = { cycle: 0, mode: "now", run: 0, link: null, packet: null, path: null, node: null, playing: false };
+let runs = [];
+let panels = [];
+let cycles = 1;
+let most = 1;
+let waiting = false;
+
+/** Draw everything once before the next frame. */
+function redraw() {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    draw();
+  });
+}
+
+function draw() {
+  panels.forEach((panel, index) => {
+    const here = index === state.run;
+    const link = here || state.packet == null ? state.link : null;
+    const path = here ? state.path : null;
+    panel.torus.draw({ ...state, link, path, node: here ? state.node : null, most });
+    panel.linkTime?.draw({ cycle: state.cycle, link });
+    panel.spaceTime?.draw({
+      cycle: state.cycle,
+      link: state.link ?? panel.busiest,
+      packet: here ? state.packet : null,
+    });
+    if (panel.now) {
+      const { busy, blocked } = panel.run.count(state.cycle);
+      panel.now.textContent = `cycle ${state.cycle}: ${busy} links busy, ${blocked} blocked`;
+    }
+  });
+  const slider = find("cycle");
+  slider.value = String(state.cycle);
+  slider.setAttribute("aria-valuetext", `cycle ${state.cycle} of ${cycles - 1}`);
+  find("number").textContent = `${state.cycle} / ${cycles - 1}`;
+}
+
+function show(cycle) {
+  state.cycle = Math.min(Math.max(cycle, 0), cycles - 1);
+  redraw();
+}
+
+function play(on) {
+  state.playing = on;
+  const button = find("play");
+  button.textContent = on ? "Pause" : "Play";
+  button.setAttribute("aria-pressed", String(on));
+  if (!on) return tell();
+  if (state.cycle >= cycles - 1) state.cycle = 0;
+  let before = performance.now();
+  let part = 0;
+  const tick = (now) => {
+    if (!state.playing) return;
+    part += ((now - before) / 1000) * Number(find("speed").value);
+    before = now;
+    const whole = Math.floor(part);
+    part -= whole;
+    if (whole) show(state.cycle + whole);
+    if (state.cycle >= cycles - 1) play(false);
+    else requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}
+
+/** Choose a link of a run, and the packet on it. */
+function choose(index, link, packet = null) {
+  const run = runs[index];
+  Object.assign(state, { run: index, link, packet: null, path: null });
+  if (run instanceof Run && link != null) {
+    state.packet = packet ?? run.packetsOn(link, state.cycle)[0] ?? null;
+    if (state.packet != null) state.path = run.hops(state.packet).map((hop) => run.columns.link[hop]);
+  }
+  tell();
+  redraw();
+}
+
+/** Say in words what is chosen. */
+function tell() {
+  const run = runs[state.run];
+  const lines = [];
+  if (state.link != null) {
+    const name = run.fabric.linkName(state.link);
+    const flits = run.flits[state.link];
+    if (run instanceof Tables) lines.push(`Link ${name}: load ${flits} of at most ${run.mostFlits}.`);
+    else {
+      const used = flits ? `${flits} flits in cycles ${run.first[state.link]} to ${run.last[state.link]}` : "never used";
+      lines.push(`Link ${name}: ${used}; in cycle ${state.cycle} it ${run.describeState(state.link, state.cycle)}.`
+        .replace("it idle", "it is idle")
+        .replace("it blocked", "it is blocked"));
+      if (state.packet != null) lines.push(run.describePacket(state.packet));
+    }
+  } else if (state.path) {
+    lines.push(`Route over ${state.path.length} links: ${state.path.map((link) => run.fabric.linkName(link)).join(", ")}.`);
+  }
+  if (lines.length && runs.length > 1) lines.unshift(`${run.title}.`);
+  find("inspector").textContent = lines.join(" ") || "Point at a link, or choose one with the arrow keys, to see what it carries.";
+}
+
+function factsTable() {
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run.facts)))];
+  const head = make("tr", {}, make("th", { scope: "col", textContent: "" }));
+  for (const run of runs) head.append(make("th", { scope: "col", textContent: run.title }));
+  const body = names.map((name) => {
+    const row = make("tr", {}, make("th", { scope: "row", textContent: name }));
+    for (const run of runs) {
+      row.append(make("td", { textContent: String(run.facts[name] ?? "-") }));
+    }
+    row.dataset.fact = name;
+    return row;
+  });
+  find("facts").replaceChildren(...(runs.length > 1 ? [make("thead", {}, head)] : []), make("tbody", {}, ...body));
+}
+
+/** Links by load, as a table whose rows choose a link. */
+function loadedTable(run, index) {
+  const order = Array.from(run.flits.keys()).sort((one, other) => run.flits[other] - run.flits[one] || one - other);
+  const rows = order.slice(0, 10).map((link) => {
+    const button = make("button", { type: "button", textContent: run.fabric.linkName(link) });
+    button.addEventListener("click", () => choose(index, link));
+    return make("tr", {}, make("td", {}, button), make("td", { textContent: String(run.flits[link]) }));
+  });
+  const word = run instanceof Tables ? "load" : "flits";
+  const head = make("tr", {}, make("th", { scope: "col", textContent: "link" }), make("th", { scope: "col", textContent: word }));
+  return make("details", {}, make("summary", { textContent: "Most loaded links" }), make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
+
+function panel(run, index) {
+  const figure = make("section", { className: "run" });
+  if (runs.length > 1) figure.append(make("h2", { textContent: run.title }));
+  const torus = make("canvas", { className: "torus", tabIndex: 0 });
+  torus.setAttribute("role", "img");
+  torus.setAttribute("aria-label", `${run.title}: the network with its links; arrow keys choose a node, D its next link`);
+  figure.append(torus);
+  const made = { run, torus: new TorusView(torus, run) };
+  torus.addEventListener("pointermove", (event) => {
+    const link = made.torus.hit(event.offsetX, event.offsetY);
+    if (link !== state.link || index !== state.run) choose(index, link);
+  });
+  torus.addEventListener("keydown", (event) => walk(event, run, index));
+  made.busiest = run.flits.indexOf(run.mostFlits);
+  if (run.bottleneck_link != null) made.busiest = run.bottleneck_link;
+  if (run.deadlock?.links.length) made.busiest = run.deadlock.links[0];
+  if (run instanceof Run) {
+    made.now = make("p", { className: "now" });
+    figure.append(made.now);
+    for (const [name, kind, words] of [
+      ["linkTime", LinkTimeChart, "Links over time: what every link does in every cycle"],
+      ["spaceTime", SpaceTimeChart, "Space over time: packets along the ring or row of the chosen link"],
+    ]) {
+      const canvas = make("canvas", { className: name });
+      canvas.setAttribute("role", "img");
+      canvas.setAttribute("aria-label", `${run.title}. ${words}`);
+      figure.append(make("h3", { textContent: words }), canvas);
+      made[name] = new kind(canvas, run, cycles);
+      canvas.addEventListener("pointerdown", (event) => {
+        show(made[name].cycleAt(event.offsetX));
+        if (name === "linkTime") choose(index, made.linkTime.linkAt(event.offsetY));
+      });
+    }
+  } else {
+    const bars = make("div", { className: "histogram" });
+    const working = Array.from(run.flits).filter((_, link) => run.fabric.exists(link));
+    bars.innerHTML = histogram(working, most, scaleColour);
+    figure.append(make("h3", { textContent: "Links by load" }), bars);
+  }
+  if (run.deadlock) {
+    const list = run.deadlock.words.map((text) => make("li", { textContent: text }));
+    figure.append(make("h3", { textContent: "The cycle of waiting channels" }), make("ol", { className: "deadlock" }, ...list));
+  }
+  figure.append(loadedTable(run, index));
+  find("runs").append(figure);
+  return made;
+}
+
+/** Arrow keys choose a node, D its next link, Enter the next packet there. */
+function walk(event, run, index) {
+  const { fabric } = run;
+  const steps = { ArrowRight: 0, ArrowLeft: 1, ArrowUp: 2, ArrowDown: 3, PageUp: 4, PageDown: 5 };
+  const ports = fabric.directions.length;
+  if (event.key in steps && steps[event.key] < ports) {
+    const next = state.node == null ? 0 : fabric.target(state.node * ports + steps[event.key]);
+    if (next >= 0) state.node = next;
+    choose(index, state.node * ports + (state.link == null ? 0 : state.link % ports));
+  } else if (event.key === "d" || event.key === "D") {
+    state.node ??= 0;
+    const turn = state.link == null ? 0 : ((state.link % ports) + 1) % ports;
+    choose(index, state.node * ports + turn);
+  } else if (event.key === "Enter" && run instanceof Run && state.link != null) {
+    const here = run.packetsOn(state.link, state.cycle);
+    if (here.length) choose(index, state.link, here[(here.indexOf(state.packet) + 1) % here.length]);
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function legend() {
+  const entries = [];
+  const swatch = (colour, text) => {
+    const box = make("span", { className: "swatch" });
+    box.style.background = colour;
+    entries.push(make("span", { className: "entry" }, box, text));
+  };
+  if (state.mode === "now") {
+    const slices = Math.min(Math.max(...runs.map((run) => run.slices ?? 0)), 7);
+    for (let slice = 0; slice < slices; slice++) swatch(sliceColour(slice), `slice ${slice + 1}`);
+    swatch("var(--blocked)", "blocked");
+    swatch("var(--idle)", "idle");
+  } else {
+    const bar = make("span", { className: "scale" });
+    bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(scaleColour).join(",")})`;
+    entries.push(make("span", { className: "entry" }, "0 ", bar, ` ${most} ${runs[0] instanceof Tables ? "routes" : "flits"}`));
+  }
+  if (runs.some((run) => run.bottleneck_link != null || run.bottleneck_nodes?.length || run.bound != null)) {
+    swatch("var(--bound)", "bound and bottleneck");
+  }
+  if (runs.some((run) => run.deadlock)) swatch("var(--mark)", "deadlock");
+  find("legend").replaceChildren(...entries);
+}
+
+function setMode(mode) {
+  state.mode = mode;
+  find("mode").value = mode;
+  legend();
+  redraw();
+}
+
+function setTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  find("theme").setAttribute("aria-pressed", String(dark));
+  redraw();
+}
+
+function connect() {
+  find("cycle").addEventListener("input", (event) => show(Number(event.target.value)));
+  find("cycle").addEventListener("change", () => choose(state.run, state.link));
+  find("play").addEventListener("click", () => play(!state.playing));
+  find("back").addEventListener("click", () => (show(state.cycle - 1), tell()));
+  find("forward").addEventListener("click", () => (show(state.cycle + 1), tell()));
+  find("mode").addEventListener("change", (event) => setMode(event.target.value));
+  find("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+  find("pair")?.addEventListener("submit", (event) => event.preventDefault());
+  for (const id of ["source", "destination"]) find(id).addEventListener("input", chosenPair);
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/^(INPUT|SELECT|BUTTON|SUMMARY|TEXTAREA)$/.test(event.target.tagName)) return;
+    const actions = {
+      " ": () => play(!state.playing),
+      ArrowRight: () => (show(state.cycle + (event.shiftKey ? 10 : 1)), tell()),
+      ArrowLeft: () => (show(state.cycle - (event.shiftKey ? 10 : 1)), tell()),
+      Home: () => (show(0), tell()),
+      End: () => (show(cycles - 1), tell()),
+      c: () => setMode(state.mode === "now" && runs[0] instanceof Run ? "load" : runs[0] instanceof Run ? "now" : "load"),
+    };
+    if (!(event.key in actions)) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+  window.addEventListener("resize", redraw);
+}
+
+/** The route between the two nodes asked for, in every table. */
+function chosenPair() {
+  const { nodes } = runs[0].fabric;
+  const [source, destination] = ["source", "destination"].map((id) => Number(find(id).value));
+  const inside = (node) => Number.isInteger(node) && node >= 0 && node < nodes;
+  state.link = null;
+  state.path = inside(source) && inside(destination) ? runs[state.run].path(source, destination) : null;
+  tell();
+  redraw();
+}
+
+/** Show runs or tables; returns the state for whoever drives the page. */
+export function start(made) {
+  runs = made;
+  const moving = runs[0] instanceof Run;
+  cycles = moving ? Math.max(...runs.map((run) => run.cycles), 1) : 1;
+  most = Math.max(...runs.map((run) => run.mostFlits), 1);
+  find("cycle").max = String(cycles - 1);
+  find("time").hidden = !moving;
+  find("mode").parentElement.hidden = !moving;
+  find("pair").hidden = moving || !runs[0].legs;
+  factsTable();
+  find("runs").replaceChildren();
+  find("runs").className = runs.length > 1 ? "" : "alone";
+  Object.assign(state, { cycle: 0, run: 0, link: null, packet: null, path: null, node: null });
+  panels = runs.map(panel);
+  setMode(moving ? "now" : "load");
+  const stuck = runs.find((run) => run.deadlock);
+  if (stuck) show(cycles - 1);
+  tell();
+  draw();
+  document.body.dataset.ready = "yes";
+  return state;
+}
+
+export async function main() {
+  document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  connect();
+  const head = JSON.parse(find("head").textContent);
+  if (!head.runs.length) return;
+  const buffer = await unpack(find("columns").textContent);
+  start(head.runs.map((run) => (run.kind === "tables" ? new Tables(run, buffer) : new Run(run, buffer))));
+}

@@ -1,0 +1,213 @@
+// The network as a drawing: every link a line, the two directions of a cable side by side.
+
+import { scaleColour, sliceColour, theme } from "./colours.js";
+import { BLOCKED, IDLE } from "./data.js";
+
+// Where the links of dimensions beyond the second point to.
+const SLANTS = [
+  [0.3, 0.3],
+  [-0.3, 0.3],
+  [0.16, 0.38],
+  [-0.16, 0.38],
+];
+
+/** Places of nodes and ends of links, in units of the distance between neighbours. */
+export function layout(fabric) {
+  const sizes = fabric.sizes.length === 1 ? [fabric.sizes[0], 1] : fabric.sizes;
+  const strides = [
+    [1, 0],
+    [0, 1],
+  ];
+  const extent = [sizes[0] + 0.6, sizes[1] + 0.6];
+  for (let dimension = 2; dimension < sizes.length; dimension++) {
+    const axis = dimension % 2;
+    strides.push(axis === 0 ? [extent[0], 0] : [0, extent[1]]);
+    extent[axis] *= sizes[dimension];
+  }
+  // The planes of a third dimension fill a square of their own, row by row from the top.
+  const across = sizes.length === 3 ? Math.ceil(Math.sqrt(sizes[2])) : 0;
+  const nodes = [];
+  const labels = [];
+  for (let node = 0; node < fabric.nodes; node++) {
+    const place = [0, 0];
+    const coordinates = fabric.coordinates(node);
+    coordinates.forEach((coordinate, dimension) => {
+      if (dimension === 2 && across) {
+        place[0] += (coordinate % across) * strides[2][0];
+        place[1] -= Math.floor(coordinate / across) * (sizes[1] + 1.2);
+        return;
+      }
+      place[0] += coordinate * strides[dimension][0];
+      place[1] += coordinate * strides[dimension][1];
+    });
+    nodes.push(place);
+    if (sizes.length > 2 && coordinates[0] === 0 && coordinates[1] === sizes[1] - 1) {
+      const text = coordinates.slice(2).map((coordinate, index) => `${"zuvw"[index]}=${coordinate}`).join(" ");
+      labels.push({ text, x: place[0], y: place[1] + 0.5 });
+    }
+  }
+  const ports = fabric.directions.length;
+  const lines = new Float32Array(fabric.links * 4);
+  const exists = new Uint8Array(fabric.links);
+  for (let link = 0; link < fabric.links; link++) {
+    const target = fabric.target(link);
+    if (target < 0 || fabric.failed.has(link)) continue;
+    exists[link] = 1;
+    const direction = link % ports;
+    const dimension = direction >> 1;
+    const sign = direction & 1 ? -1 : 1;
+    const start = nodes[(link - direction) / ports];
+    let end = nodes[target];
+    const step = (dimension < 2 ? strides[dimension] : SLANTS[dimension - 2]).map((value) => value * sign);
+    if (dimension >= 2) end = [start[0] + step[0], start[1] + step[1]];
+    else if (Math.abs(end[0] - start[0] - step[0]) + Math.abs(end[1] - start[1] - step[1]) > 1e-6) {
+      // A link around the rim is drawn half at each side.
+      end = [start[0] + 0.45 * step[0], start[1] + 0.45 * step[1]];
+    }
+    const aside = dimension < 2 ? [-0.07 * step[1], 0.07 * step[0]] : [0, 0];
+    lines.set([start[0] + aside[0], start[1] + aside[1], end[0] + aside[0], end[1] + aside[1]], 4 * link);
+  }
+  const low = [Math.min(...nodes.map((p) => p[0])) - 0.6, Math.min(...nodes.map((p) => p[1])) - 0.6];
+  const high = [Math.max(...nodes.map((p) => p[0])) + 0.6, Math.max(...nodes.map((p) => p[1])) + 0.6];
+  if (labels.length) high[1] += 0.5;
+  return { nodes, lines, exists, labels, low, high };
+}
+
+/** A canvas that fills its box at the screen's resolution; returns its context, width and height in CSS pixels. */
+export function prepare(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const box = canvas.getBoundingClientRect();
+  const [width, height] = [Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height))];
+  if (canvas.width !== width * ratio || canvas.height !== height * ratio) {
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}
+
+export class TorusView {
+  constructor(canvas, run) {
+    this.canvas = canvas;
+    this.run = run;
+    this.plan = layout(run.fabric);
+    const { low, high } = this.plan;
+    canvas.style.aspectRatio = `${high[0] - low[0]} / ${high[1] - low[1]}`;
+  }
+
+  /** Draw a cycle; `mode` is now (what links do) or load (flits in total), `most` the top of the scale. */
+  draw({ cycle, mode, most, link, path, node }) {
+    const { context, width, height } = prepare(this.canvas);
+    const { low, high, lines, exists } = this.plan;
+    const colours = theme();
+    const unit = Math.min(width / (high[0] - low[0]), height / (high[1] - low[1]));
+    const left = (width - unit * (high[0] - low[0])) / 2;
+    const below = (height - unit * (high[1] - low[1])) / 2;
+    this.place = (x, y) => [left + (x - low[0]) * unit, height - below - (y - low[1]) * unit];
+    this.unit = unit;
+    const groups = new Map();
+    for (let index = 0; index < exists.length; index++) {
+      if (!exists[index]) continue;
+      const colour = this.colour(index, cycle, mode, most, colours);
+      if (!groups.has(colour)) groups.set(colour, []);
+      groups.get(colour).push(index);
+    }
+    // Busy links lie above idle ones.
+    const order = [...groups].sort(([one], [other]) => (other === colours.idle) - (one === colours.idle));
+    const thick = Math.max(1, Math.min(4, unit * 0.11));
+    for (const [colour, members] of order) {
+      context.strokeStyle = colour;
+      context.lineWidth = colour === colours.idle ? Math.max(0.6, thick * 0.5) : thick;
+      this.lines(context, members, lines);
+    }
+    if (unit > 6) {
+      context.fillStyle = colours.faint;
+      for (const [x, y] of this.plan.nodes) {
+        const [left, top] = this.place(x, y);
+        const radius = Math.min(3, unit * 0.07);
+        context.fillRect(left - radius, top - radius, 2 * radius, 2 * radius);
+      }
+    }
+    context.font = `${Math.min(12, Math.max(8, unit * 0.5))}px system-ui, sans-serif`;
+    context.fillStyle = colours.ink;
+    for (const { text, x, y } of this.plan.labels) context.fillText(text, ...this.place(x, y));
+    this.mark(context, this.run.deadlock?.links ?? [], colours.mark, thick + 2.5, lines);
+    this.mark(context, path ?? [], colours.ink, thick + 0.5, lines, true);
+    if (this.run.bottleneck_link != null) this.ring(context, this.run.bottleneck_link, colours.bound, lines);
+    for (const end of this.run.bottleneck_nodes ?? []) this.circle(context, end, colours.bound);
+    if (link != null) this.ring(context, link, colours.ink, lines);
+    if (node != null) this.circle(context, node, colours.ink);
+  }
+
+  colour(link, cycle, mode, most, colours) {
+    if (mode === "load") {
+      const value = this.run.flits[link];
+      return value ? scaleColour(Math.round((32 * value) / most) / 32) : colours.idle;
+    }
+    const cell = this.run.state(link, cycle);
+    if (cell === IDLE) return colours.idle;
+    return cell === BLOCKED ? colours.blocked : sliceColour(cell - 1);
+  }
+
+  lines(context, members, lines) {
+    context.beginPath();
+    for (const index of members) {
+      context.moveTo(...this.place(lines[4 * index], lines[4 * index + 1]));
+      context.lineTo(...this.place(lines[4 * index + 2], lines[4 * index + 3]));
+    }
+    context.stroke();
+  }
+
+  mark(context, members, colour, thick, lines, arrow = false) {
+    if (!members.length) return;
+    context.strokeStyle = colour;
+    context.lineWidth = thick;
+    this.lines(context, members, lines);
+    if (!arrow) return;
+    const last = members.at(-1);
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(...this.place(lines[4 * last + 2], lines[4 * last + 3]), thick + 1.5, 0, 2 * Math.PI);
+    context.fill();
+  }
+
+  ring(context, link, colour, lines) {
+    const [x, y] = this.place(
+      (lines[4 * link] + lines[4 * link + 2]) / 2,
+      (lines[4 * link + 1] + lines[4 * link + 3]) / 2,
+    );
+    context.strokeStyle = colour;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(x, y, Math.max(5, this.unit * 0.3), 0, 2 * Math.PI);
+    context.stroke();
+  }
+
+  circle(context, node, colour) {
+    context.strokeStyle = colour;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(...this.place(...this.plan.nodes[node]), Math.max(5, this.unit * 0.25), 0, 2 * Math.PI);
+    context.stroke();
+  }
+
+  /** The link nearest to a point of the canvas, within reach. */
+  hit(x, y) {
+    if (!this.place) return null;
+    const { lines, exists } = this.plan;
+    let best = null;
+    let nearest = Math.max(6, this.unit * 0.25) ** 2;
+    for (let link = 0; link < exists.length; link++) {
+      if (!exists[link]) continue;
+      const [ax, ay] = this.place(lines[4 * link], lines[4 * link + 1]);
+      const [bx, by] = this.place(lines[4 * link + 2], lines[4 * link + 3]);
+      const length = (bx - ax) ** 2 + (by - ay) ** 2;
+      const part = length ? Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length)) : 0;
+      const distance = (x - ax - part * (bx - ax)) ** 2 + (y - ay - part * (by - ay)) ** 2;
+      if (distance < nearest) [best, nearest] = [link, distance];
+    }
+    return best;
+  }
+}

@@ -1,0 +1,183 @@
+"""Pages in a real browser: they open from a file, play, say the right numbers and obey the keyboard."""
+
+import re
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from browser import start
+from flitloom.view import Loads, film, write_page
+
+NETWORK = fl.Network(fl.Torus(8, 8))
+TRAFFIC = fl.Collective("shfl", payload=14, slices=2, interval=20)
+
+
+@pytest.fixture(scope="module")
+def driver():
+    driver = start()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def show(driver, tmp_path):
+    """Open a page of what is given, wait for it, and hold it against its console when the test is over."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    def opened(*shown):
+        write_page(shown, tmp_path / "page.html")
+        driver.get((tmp_path / "page.html").as_uri())
+        WebDriverWait(driver, 30).until(
+            lambda driver: driver.execute_script("return document.body.dataset.ready")
+        )
+        return driver
+
+    yield opened
+    assert driver.get_log("browser") == []
+
+
+def text(driver, selector):
+    return driver.find_element("css selector", selector).text
+
+
+def frame(driver):
+    """Wait until what was asked for is drawn."""
+    driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
+
+def press(driver, *keys, selector="body"):
+    from selenium.webdriver.common.keys import Keys
+
+    for key in keys:
+        driver.find_element("css selector", selector).send_keys(getattr(Keys, key, key))
+    frame(driver)
+
+
+def test_the_numbers_of_a_simulation_are_on_its_page(show):
+    result = fl.simulate(NETWORK, TRAFFIC, link_time=True)
+    driver = show(film(NETWORK, TRAFFIC))
+    assert text(driver, "h1") == "shfl on 8x8 torus, 14 payload flits in 2 slices"
+    assert text(driver, "tr[data-fact=duration] td") == f"{result.duration} cycles"
+    assert text(driver, "tr[data-fact=fingerprint] td") == result.fingerprint
+    for cycle in (0, 17, 30, 52):
+        driver.execute_script(
+            "const slider = document.getElementById('cycle'); slider.value = arguments[0];"
+            "slider.dispatchEvent(new Event('input'))",
+            cycle,
+        )
+        frame(driver)
+        row = result.link_time.to_numpy()[cycle]
+        busy, blocked = np.count_nonzero((row > 0) & (row < 255)), np.count_nonzero(row == 255)
+        assert text(driver, ".now") == f"cycle {cycle}: {busy} links busy, {blocked} blocked"
+    # Something of every view is drawn.
+    for name in ("torus", "linkTime", "spaceTime"):
+        colours = driver.execute_script(
+            "const canvas = document.querySelector(arguments[0]);"
+            "const image = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);"
+            "return new Set(new Uint32Array(image.data.buffer)).size",
+            f"canvas.{name}",
+        )
+        assert colours > 3, name
+
+
+def test_it_plays_and_steps_with_the_keyboard(show):
+    driver = show(film(NETWORK, TRAFFIC))
+    number = lambda: int(text(driver, "#number").split(" / ")[0])  # noqa: E731
+    last = int(text(driver, "#number").split(" / ")[1])
+    press(driver, "ARROW_RIGHT", "ARROW_RIGHT", "ARROW_LEFT")
+    assert number() == 1
+    press(driver, "END", "ARROW_RIGHT")
+    assert number() == last
+    press(driver, "HOME")
+    assert number() == 0
+    press(driver, "c")
+    assert driver.execute_script("return document.getElementById('mode').value") == "load"
+    driver.execute_script("document.getElementById('speed').value = '300'")
+    press(driver, "SPACE")
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(driver, 30).until(lambda _: number() == last)
+    assert text(driver, "#play") == "Play"
+
+
+def test_a_link_is_chosen_by_keys_and_by_pointing_and_its_packet_is_told(show):
+    driver = show(film(NETWORK, TRAFFIC))
+    result = fl.simulate(NETWORK, TRAFFIC, packets=True)
+    driver.execute_script("document.querySelector('canvas.torus').focus()")
+    press(driver, "ARROW_RIGHT", "d", selector="canvas.torus")
+    link = re.match(r"Link \((\d),(\d)\)([+-][xy])", text(driver, "#inspector")).groups()
+    assert link == ("0", "0", "-x")
+    # The most loaded link at a cycle in which a flit crosses it.
+    driver.execute_script("document.querySelector('.run details').open = true")
+    row = driver.find_element("css selector", ".run details tbody tr")
+    name, flits = (
+        row.find_element("css selector", "button").text,
+        int(row.find_elements("css selector", "td")[1].text),
+    )
+    assert flits == int(result.links.flits.max())
+    first = next(entry["first"] for entry in result.link_rows() if entry["link"] == name)
+    driver.execute_script(
+        "const slider = document.getElementById('cycle'); slider.value = arguments[0];"
+        "slider.dispatchEvent(new Event('input'))",
+        first,
+    )
+    driver.execute_script("document.querySelector('.run details tbody button').click()")
+    told = text(driver, "#inspector")
+    assert f"Link {name}: {flits} flits" in told
+    assert "it carries a flit of slice 1." in told
+    source, destination, arrival = re.search(
+        r"Packet from \((\d,\d)\) to \((\d,\d)\), slice 1, .* delivered in cycle (\d+)", told
+    ).groups()
+    node = lambda place: int(place[0]) + 8 * int(place[2])  # noqa: E731
+    packets = result.packets.to_dataframe().query(f"source == {node(source)} and slice == 0")
+    assert packets.destination.tolist() == [node(destination)]
+    assert packets.tail_arrival.tolist() == [int(arrival)]
+
+
+def test_it_fits_a_narrow_screen_and_has_names_for_readers(show):
+    driver = show(film(NETWORK, TRAFFIC, "unison"), film(NETWORK, TRAFFIC, "again"))
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    frame(driver)
+    assert driver.execute_script("return document.documentElement.scrollWidth") == 375
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    for element in driver.find_elements("css selector", "canvas, button, select, input"):
+        if element.is_displayed():
+            assert element.accessible_name.strip(), element.get_attribute("outerHTML")
+    assert [head.text for head in driver.find_elements("css selector", "#facts thead th")] == [
+        "",
+        "unison",
+        "again",
+    ]
+    paper = lambda: driver.execute_script("return getComputedStyle(document.body).backgroundColor")  # noqa: E731
+    before = paper()
+    driver.find_element("id", "theme").click()
+    assert paper() != before
+
+
+def test_the_cycle_of_a_deadlock_is_shown(show):
+    ring = fl.Network(fl.Torus(8), fl.Router(channels=1))
+    made = film(ring, fl.Load("rand", rate=0.9, length=8, cycles=2000))
+    with pytest.raises(fl.DeadlockError) as error:
+        fl.simulate(ring, fl.Load("rand", rate=0.9, length=8, cycles=2000))
+    driver = show(made)
+    assert f"deadlock in cycle {error.value.cycle}" in text(driver, "tr[data-fact=outcome] td")
+    assert len(driver.find_elements("css selector", ".deadlock li")) == len(error.value.channels)
+
+
+def test_a_route_of_tables_is_looked_up(show):
+    tables = fl.route(fl.Torus(4, 4))
+    driver = show(Loads(tables, tables.bound))
+    for name, value in (("source", 1), ("destination", 14)):
+        driver.execute_script(
+            "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+            "field.dispatchEvent(new Event('input'))",
+            name,
+            value,
+        )
+    route = tables.path(1, 14)
+    assert text(driver, "#inspector").startswith(f"Route over {len(route) - 1} links: (1,0)")
+    assert text(driver, "tr[data-fact='largest load'] td") == f"{tables.max_load} routes"
