@@ -6,7 +6,7 @@ use crate::{
     traffic::Workload,
 };
 use flitloom_core::{
-    engine::{SimulationError, general},
+    engine::{Options, SimulationError, general},
     probe::Film,
 };
 use numpy::IntoPyArray;
@@ -27,8 +27,7 @@ pub fn film<'py>(
     let outcome = interruptible(
         py,
         |interrupt| {
-            let options =
-                general::Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Default::default() };
+            let options = Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Default::default() };
             general::simulate(&network.inner, &workload.inner, &options, &mut film)
         },
         |_| Ok(()),

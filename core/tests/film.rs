@@ -7,7 +7,7 @@ mod reference;
 
 use common::{Case, CaseSpace, cases};
 use flitloom_core::{
-    engine::general,
+    engine::{Options, general},
     fabric::{LinkId, NodeId},
     probe::Film,
     router::FlowControl,
@@ -47,7 +47,7 @@ fn passages(case: &Case) -> BTreeMap<(Place, u64), (u64, u32)> {
 fn equal(case: &Case) -> Result<(), TestCaseError> {
     let shape = case.network().fabric().shape().clone();
     let mut film = Film::new(shape.nodes() * shape.directions());
-    let options = general::Options {
+    let options = Options {
         reinitialise_slices: case.slices.reinitialise,
         interlock_slices: case.slices.interlock,
         ..Default::default()

@@ -176,7 +176,7 @@ def film(
     >>> from flitloom.view import film, write_page
     >>> made = film(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl", payload=14, slices=2, interval=40))
     >>> made.title
-    'shfl on torus 8x8, 14 payload flits in 2 slices'
+    'shfl on 8x8 torus, 14 payload flits in 2 slices'
     >>> write_page([made], "shfl.html") # doctest: +SKIP
     """
     if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
