@@ -94,7 +94,7 @@ def linear_bound(
     shares = sparse.csc_array(
         (np.ones(options), (demand_of, np.arange(options))), shape=(demands, options + 1)
     )
-    solved: Any = optimize.linprog(  # type: ignore[call-overload]
+    solved: Any = optimize.linprog(
         cost, A_ub=loads, b_ub=-program["fixed"].astype(float), A_eq=shares, b_eq=np.ones(demands)
     )
     if solved.status != 0:

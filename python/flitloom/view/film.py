@@ -11,9 +11,9 @@ import numpy as np
 from flitloom import _core, provenance
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.simulation import make_workload
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.view.pack import Packer
+from flitloom.workload import make_workload
 
 if TYPE_CHECKING:
     from flitloom.result import Result
