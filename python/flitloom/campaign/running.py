@@ -52,6 +52,7 @@ def run_campaign(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    work: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> int:
     """Run all jobs that the store does not have; finished ones are kept at once.
 
@@ -71,6 +72,8 @@ def run_campaign(
         Number of these processes; by default one per core.
     progress : callable, optional
         Called with the number of finished jobs and of all.
+    work : callable, optional
+        What is done for a job, given its spec; a genetic search by default.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def run_campaign(
                 attempts -= 1
                 match store.claim(job, owner):
                     case "claimed":
-                        open_jobs[pool.submit(run_job, job.spec)] = job
+                        open_jobs[pool.submit(work or run_job, job.spec)] = job
                     case "finished":
                         run.count()
                     case _:

@@ -21,6 +21,8 @@ VERBS = {
     "jitter": "Compare ways of sending when nodes are late: mean durations over patterns and trials, in "
     "cycles.",
     "campaign": "Run many genetic searches over combinations of parameters; stop and resume at will.",
+    "sweep": "Simulate an experiment over a grid of any of its fields; stop and resume at will.",
+    "plot": "Draw columns of a table as curves: means over seeds, with bands from the least to the largest.",
     "route": "Make balanced, deadlock-free routing tables and report how good they are.",
     "check": "Check a plan or routing tables.",
     "fabric": "Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.",

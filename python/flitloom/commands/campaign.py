@@ -129,7 +129,7 @@ def export(
     """
     from flitloom.errors import SpecError
     from flitloom.extras import need
-    from flitloom.outputs import check_output, write_bytes, write_csv
+    from flitloom.outputs import check_output, write_csv
 
     check_output(out, (".csv", ".parquet"), "--out")
     if out.suffix == ".parquet":
@@ -139,17 +139,24 @@ def export(
     if not rows:
         raise SpecError("campaign: no search is finished yet; start with: flitloom campaign run")
     if out.suffix == ".parquet":
-        import io
-
-        import pyarrow
-        from pyarrow import parquet
-
-        image = io.BytesIO()
-        parquet.write_table(pyarrow.Table.from_pylist(rows), image)
-        write_bytes(out, image.getbuffer())
+        write_parquet(rows, out)
     else:
         write_csv(list(rows[0]), (row.values() for row in rows), out)
     screen.say(f"wrote {out}: {len(rows)} searches")
+
+
+def write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
+    """Write rows to a Parquet file."""
+    import io
+
+    import pyarrow
+    from pyarrow import parquet
+
+    from flitloom.outputs import write_bytes
+
+    image = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), image)
+    write_bytes(out, image.getbuffer())
 
 
 def _print(rows: list[dict[str, Any]], json: bool) -> None:

@@ -1,0 +1,97 @@
+"""``flitloom sweep``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flitloom.commands import options
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(help="The experiment, a TOML file.")],
+    grid: Annotated[
+        list[str],
+        typer.Option(
+            help="Values of a field: a list 4,8,16, a range 0.02:0.4:0.02 with its end, or names. May be "
+            "repeated; all combinations are run.",
+            metavar="FIELD=VALUES",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Rows of all simulations (.csv or .parquet).")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Simulations per combination, each with its own seed.")] = 1,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="SQLite file of finished simulations. [default: that of --out, .sqlite]"),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores]")] = None,
+    mpi: Annotated[
+        bool, typer.Option("--mpi", help="On the ranks of mpiexec -n N python -m mpi4py.futures.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Simulate an experiment over a grid of any of its fields; stop and resume at will.
+
+    Every simulation has an id of all it depends on; finished ones are kept in the store and not run again.
+
+    \b
+    For example:
+      flitloom sweep examples/load.toml --grid router.buffer=4,8 --grid traffic.rate=0.02:0.2:0.02 -o out.csv
+      flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
+    """
+    from flitloom.campaign import Store
+    from flitloom.commands import screen
+    from flitloom.errors import SpecError
+    from flitloom.extras import need
+    from flitloom.outputs import check_output, write_csv
+    from flitloom.spec.experiment import change, read_fields
+    from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
+
+    check_output(out, (".csv", ".parquet"), "--out")
+    if out.suffix == ".parquet":
+        need("parquet", "--out *.parquet")
+    fields = read_fields(spec)
+    for setting in settings or []:
+        change(fields, setting)
+    values = {}
+    for entry in grid:
+        name, equals, text = entry.partition("=")
+        if not equals or not text or name in values:
+            raise SpecError(f"--grid {entry}: write each field once, with its values, as router.buffer=4,8")
+        values[name.strip()] = read_values(text)
+    points = Sweep(fields, values, seeds, spec.parent).points()
+    results = Store(check_output(store or out.with_suffix(".sqlite"), place="--store"))
+    executor = None
+    if mpi:
+        need("mpi", "--mpi")
+        from mpi4py.futures import MPIPoolExecutor
+
+        executor = MPIPoolExecutor()
+    try:
+        with screen.progress("simulations") as show:
+            count = run_sweep(points, results, executor=executor, workers=workers, progress=show)
+        rows = list(sweep_rows(points, results))
+    except KeyboardInterrupt:
+        finished = results.finished()
+        kept = sum(point.id in finished for point in points)
+        screen.say(f"interrupted: {kept} of {len(points)} simulations are finished and kept")
+        raise typer.Exit(130) from None
+    finally:
+        if executor is not None:
+            executor.shutdown()
+        results.close()
+    if out.suffix == ".parquet":
+        from flitloom.commands.campaign import write_parquet
+
+        write_parquet(rows, out)
+    else:
+        write_csv(list(rows[0]), (row.values() for row in rows), out)
+    if json:
+        screen.print_json(rows)
+    screen.say(f"wrote {out}: {len(rows)} simulations, {count} of them run now")

@@ -1,0 +1,142 @@
+"""Curves of rows of a table: means of groups, with bands from the least to the largest value."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from flitloom.errors import SpecError
+from flitloom.plots.canvas import figure
+
+#: Colours that people with colour-blindness can tell apart (Okabe and Ito 2008), and markers besides.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#000000")
+MARKERS = "os^Dv<>P"
+#: Units of columns.
+UNITS = {
+    "duration": "cycles",
+    "lower_bound": "cycles",
+    "mean_latency": "cycles",
+    "cycles": "cycles",
+    "throughput": "flits/node/cycle",
+    "traffic.rate": "flits/node/cycle",
+    "traffic.payload": "flits",
+    "traffic.interval": "cycles",
+    "router.buffer": "flits",
+    "router.latency": "cycles",
+    "seconds": "s",
+}
+
+
+def plot_curves(
+    rows: Sequence[Mapping[str, Any]],
+    x: str,
+    y: str,
+    by: Sequence[str] = (),
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+    path: str | Path | None = None,
+) -> Axes:
+    """Draw one column over another, a curve per value of the columns `by`.
+
+    Rows with the same x of one curve (as those of several seeds) count as one point: their mean, with a
+    band from the least to the largest. Rows without a value are left out.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        The table.
+    x, y : str
+        Columns of numbers.
+    by : sequence of str
+        Columns that tell curves apart.
+    title : str
+        Title of the picture.
+    ax : Axes, optional
+        Where to draw; by default in a picture of its own.
+    path : path, optional
+        The picture (.png, .pdf, .svg), where no axes are given.
+
+    Returns
+    -------
+    Axes
+        What was drawn in.
+
+    Raises
+    ------
+    SpecError
+        A column is missing or holds no numbers.
+    """
+    curves = group(rows, x, y, by)
+    if ax is None:
+        if path is None:
+            raise SpecError("plot: give the axes to draw in, or the file to write")
+        with figure(path, 7, 4.5) as drawing:
+            return _draw(curves, x, y, by, title, drawing.subplots())
+    return _draw(curves, x, y, by, title, ax)
+
+
+def group(
+    rows: Sequence[Mapping[str, Any]], x: str, y: str, by: Sequence[str]
+) -> dict[tuple[str, ...], dict[float, list[float]]]:
+    """Values of y by curve and x."""
+    known = list(rows[0]) if rows else []
+    for name in (x, y, *by):
+        if name not in known:
+            raise SpecError(f"plot: there is no column {name!r}; there are {', '.join(known)}")
+    curves: dict[tuple[str, ...], dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row[y] in (None, ""):
+            continue
+        curves[tuple(str(row[name]) for name in by)][_number(row[x], x)].append(_number(row[y], y))
+    if not curves:
+        raise SpecError(f"plot: no row has a value of {y}")
+    return curves
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise SpecError(f"plot: {name} holds {str(value)[:40]!r}, which is no number")
+    return number
+
+
+def _draw(
+    curves: Mapping[tuple[str, ...], Mapping[float, Sequence[float]]],
+    x: str,
+    y: str,
+    by: Sequence[str],
+    title: str,
+    ax: Axes,
+) -> Axes:
+    for number, (names, points) in enumerate(curves.items()):
+        places = sorted(points)
+        means = [sum(points[place]) / len(points[place]) for place in places]
+        colour = COLOURS[number % len(COLOURS)]
+        label = ", ".join(f"{name} {value}" for name, value in zip(by, names, strict=True))
+        ax.plot(places, means, color=colour, marker=MARKERS[number % len(MARKERS)], markersize=4, label=label)
+        if any(len(points[place]) > 1 for place in places):
+            low, high = ([edge(points[place]) for place in places] for edge in (min, max))
+            ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+    ax.set_xlabel(_with_unit(x))
+    ax.set_ylabel(_with_unit(y))
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+    if title:
+        ax.set_title(title)
+    if by:
+        ax.legend(frameon=False)
+    return ax
+
+
+def _with_unit(name: str) -> str:
+    words = name.rpartition(".")[2].replace("_", " ")
+    return f"{words} ({UNITS[name]})" if name in UNITS else words

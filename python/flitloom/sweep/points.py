@@ -1,0 +1,162 @@
+"""What a sweep consists of: one simulation per combination of values and seed."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from flitloom import provenance
+from flitloom.campaign.jobs import Job
+from flitloom.errors import SpecError, show
+from flitloom.spec.experiment import Experiment, build_experiment, change
+
+#: Most simulations of a sweep.
+MOST_POINTS = 1_000_000
+
+Value = int | float | str | bool
+
+
+class Point(Job):
+    """One simulation of a sweep; its id is that of everything it depends on.
+
+    Attributes
+    ----------
+    spec : dict
+        The experiment, the values of the grid, the seed and flitloom's version.
+    """
+
+    @property
+    def experiment(self) -> Experiment:
+        """What is simulated."""
+        return build_experiment(self.spec["experiment"])
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """Values of the fields of the grid."""
+        return dict(self.spec["values"])
+
+
+class Sweep:
+    """An experiment over a grid of values of its fields.
+
+    Parameters
+    ----------
+    fields : dict
+        Fields of the experiment, as in a TOML file.
+    grid : mapping of str to sequence
+        Values by the path to their field, as ``traffic.rate``.
+    seeds : int
+        Simulations per combination, with the experiment's seed and those after it.
+    folder : path
+        Folder of files that the experiment names.
+
+    Raises
+    ------
+    SpecError
+        A field or value is not right for some combination; nothing has been simulated then.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Any],
+        grid: Mapping[str, Sequence[Value]],
+        seeds: int = 1,
+        folder: Path = Path(),
+    ) -> None:
+        if not 1 <= seeds <= MOST_POINTS:
+            raise SpecError(f"seeds: {show(seeds)} is out of range; it must be 1 to {MOST_POINTS}")
+        for name, values in grid.items():
+            if not values:
+                raise SpecError(f"grid: {name} has no values")
+        count = math.prod(map(len, grid.values())) * seeds
+        if count > MOST_POINTS:
+            raise SpecError(f"grid: {count} simulations; at most {MOST_POINTS} are supported")
+        self.fields, self.grid, self.seeds, self.folder = fields, grid, seeds, folder
+
+    def points(self) -> list[Point]:
+        """All simulations, every combination with its first seed first."""
+        made = []
+        for values in itertools.product(*self.grid.values()):
+            fields = copy.deepcopy(dict(self.fields))
+            for name, value in zip(self.grid, values, strict=True):
+                text = value if isinstance(value, str) else json.dumps(value)
+                change(fields, f"{name}={text}")
+            made.append((dict(zip(self.grid, values, strict=True)), build_experiment(fields, self.folder)))
+        return [
+            self._point(values, experiment, number)
+            for number in range(self.seeds)
+            for values, experiment in made
+        ]
+
+    def _point(self, values: dict[str, Value], experiment: Experiment, number: int) -> Point:
+        fields = experiment.model_dump(mode="json", exclude_none=True)
+        fields["seed"] = seed = experiment.seed + number
+        spec = {
+            "campaign": "sweep",
+            "collective": {"pattern": fields["traffic"].get("pattern", "given")},
+            "router": {"arbitration": fields["router"]["arbitration"]},
+            "experiment": fields,
+            "values": values,
+            "seed": seed,
+            "version": provenance.version(),
+        }
+        return Point(json.loads(json.dumps(spec)))
+
+
+def read_values(text: str) -> list[Value]:
+    """Values written as a list, as ranges with a step, or both; the end of a range belongs to it.
+
+    Raises
+    ------
+    SpecError
+        A range does not rise in whole steps, or has too many values.
+
+    Examples
+    --------
+    >>> from flitloom.sweep import read_values
+    >>> read_values("4,8,16"), read_values("0.02:0.1:0.02"), read_values("shfl,torn")
+    ([4, 8, 16], [0.02, 0.04, 0.06, 0.08, 0.1], ['shfl', 'torn'])
+    """
+    values: list[Value] = []
+    for part in text.split(","):
+        if part.count(":") == 2:
+            values += _range(part)
+        else:
+            values.append(_value(part.strip()))
+        if len(values) > MOST_POINTS:
+            raise SpecError(f"--grid: more than {MOST_POINTS} values")
+    return values
+
+
+def _value(text: str) -> Value:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _range(text: str) -> list[Value]:
+    try:
+        first, last, step = (Decimal(part.strip()) for part in text.split(":"))
+        if not (first.is_finite() and last.is_finite() and step > 0 and last >= first):
+            raise InvalidOperation
+    except InvalidOperation:
+        raise SpecError(
+            f"--grid: {show(text)} is no range; write first:last:step, like 0.02:0.4:0.02"
+        ) from None
+    count = (last - first) / step
+    if count > MOST_POINTS:
+        raise SpecError(f"--grid: {show(text)} has more than {MOST_POINTS} values")
+    numbers = [first + index * step for index in range(int(count) + 1)]
+    whole = all(number == number.to_integral_value() for number in (first, step))
+    return [int(number) if whole else float(number) for number in numbers]

@@ -1,0 +1,89 @@
+"""Run the simulations of a sweep that are not finished yet, and read what came of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from flitloom.campaign.running import run_campaign
+from flitloom.campaign.store import Store
+from flitloom.errors import CycleLimitError, DeadlockError, UnreachableError
+from flitloom.simulation import run_experiment
+from flitloom.sweep.points import Point
+
+#: What a row says of a simulation, besides its id, the values of the grid and the seed.
+ROWS = (
+    "outcome",
+    "duration",
+    "lower_bound",
+    "mean_latency",
+    "throughput",
+    "packets_delivered",
+    "flit_hops",
+    "cycles",
+    "seconds",
+)
+
+
+def run_point(spec: dict[str, Any]) -> dict[str, Any]:
+    """One simulation; what comes out is a function of the spec alone, but for the seconds."""
+    begin = time.perf_counter()
+    totals: dict[str, Any] = {"outcome": "delivered", "duration": None}
+    try:
+        totals |= run_experiment(Point(spec).experiment, links=False).summary()
+        if Point(spec).experiment.stop_at is not None:
+            totals["outcome"] = "stopped"
+    except DeadlockError as error:
+        totals |= {"outcome": "deadlock", "cycles": error.cycle}
+    except CycleLimitError as error:
+        totals |= {"outcome": "cycle limit", "cycles": error.cycles, "packets_delivered": error.delivered}
+    except UnreachableError:
+        totals["outcome"] = "unreachable"
+    # The store keeps whole numbers beside every result.
+    duration = totals["duration"] or 0
+    return {"duration": duration, "score": 0, "totals": totals, "seconds": time.perf_counter() - begin}
+
+
+def run_sweep(
+    points: Sequence[Point],
+    store: Store,
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Run all simulations that the store does not have; see `flitloom.campaign.run_campaign`.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from flitloom.campaign import Store
+    >>> from flitloom.sweep import Sweep, run_sweep, sweep_rows
+    >>> sweep = Sweep({"topology": {"sizes": "4x4"}, "traffic": {"kind": "collective", "pattern": "shfl"}},
+    ...               {"traffic.payload": [7, 14]})
+    >>> store = Store(":memory:")
+    >>> run_sweep(sweep.points(), store, executor=ThreadPoolExecutor(1))
+    2
+    >>> [row["duration"] for row in sweep_rows(sweep.points(), store)]
+    [13, 20]
+    """
+    return run_campaign(
+        points, store, executor=executor, workers=workers, progress=progress, work=run_point
+    )  # fmt: skip
+
+
+def sweep_rows(points: Sequence[Point], store: Store) -> Iterator[dict[str, Any]]:
+    """One row per finished simulation, in the order of the points."""
+    finished = store.finished()
+    for point in points:
+        if point.id in finished:
+            found = store.result(point.id)
+            totals = {**found["totals"], "seconds": found["seconds"]}
+            yield {
+                "id": point.id[:16],
+                **point.values,
+                "seed": point.spec["seed"],
+                **{name: totals.get(name) for name in ROWS},
+            }

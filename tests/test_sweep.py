@@ -1,0 +1,201 @@
+"""Sweeps: every row is what one simulation says; what is finished is not run again; curves are means."""
+
+import csv
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import flitloom as fl
+from flitloom.campaign import Store
+from flitloom.commands import run
+from flitloom.plots.curves import COLOURS, group
+from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
+
+LOAD = {
+    "topology": {"sizes": "4x4"},
+    "traffic": {"kind": "load", "pattern": "rand", "length": 4, "cycles": 200, "rate": 0.1},
+}
+SPEC = """
+[topology]
+sizes = "4x4"
+
+[traffic]
+kind = "load"
+pattern = "rand"
+length = 4
+cycles = 200
+rate = 0.1
+"""
+
+
+def rows_of(sweep, store):
+    run_sweep(sweep.points(), store, executor=ThreadPoolExecutor(2))
+    return list(sweep_rows(sweep.points(), store))
+
+
+def test_every_row_is_what_a_simulation_says():
+    sweep = Sweep(LOAD, {"traffic.rate": [0.1, 0.3], "router.buffer": [2, 8]}, seeds=2)
+    rows = rows_of(sweep, Store(":memory:"))
+    assert len(rows) == 8
+    for row in rows:
+        network = fl.Network(fl.Torus(4, 4), fl.Router(buffer=row["router.buffer"]))
+        load = fl.Load("rand", rate=row["traffic.rate"], length=4, cycles=200)
+        result = fl.simulate(network, load, seed=row["seed"])
+        assert (row["duration"], row["mean_latency"]) == (result.duration, result.mean_latency)
+        assert row["outcome"] == "delivered"
+    assert {row["seed"] for row in rows} == {1, 2}
+    assert len({row["id"] for row in rows}) == 8
+
+
+def test_what_is_finished_is_not_run_again_and_ids_depend_on_everything():
+    store = Store(":memory:")
+    sweep = Sweep(LOAD, {"traffic.rate": [0.1, 0.2]})
+    assert run_sweep(sweep.points(), store, executor=ThreadPoolExecutor(1)) == 2
+    assert run_sweep(sweep.points(), store, executor=ThreadPoolExecutor(1)) == 0
+    more = Sweep(LOAD, {"traffic.rate": [0.1, 0.2, 0.3]})
+    assert run_sweep(more.points(), store, executor=ThreadPoolExecutor(1)) == 1
+    changed = {**LOAD, "router": {"latency": 2}}
+    assert run_sweep(Sweep(changed, {}).points(), store, executor=ThreadPoolExecutor(1)) == 1
+
+
+def test_outcomes_other_than_delivery_are_rows():
+    ring = {"topology": {"sizes": "8"}, "router": {"channels": 1}}
+    heavy = {"kind": "load", "pattern": "rand", "length": 8, "cycles": 2000, "rate": 0.9}
+    rows = rows_of(Sweep({**ring, "traffic": heavy}, {"router.channels": [1, 2]}), Store(":memory:"))
+    assert [row["outcome"] for row in rows] == ["deadlock", "delivered"]
+    assert rows[0]["duration"] is None
+    limited = Sweep({**LOAD, "cycle_limit": 50}, {})
+    assert [row["outcome"] for row in rows_of(limited, Store(":memory:"))] == ["cycle limit"]
+
+
+def test_values_are_lists_ranges_and_names():
+    assert read_values("0.1:0.5:0.2,0.9") == [0.1, 0.3, 0.5, 0.9]
+    assert read_values("2:8:3") == [2, 5, 8]
+    assert read_values("shfl,torn") == ["shfl", "torn"]
+    for wrong in ("1:0:1", "0:1:0", "0:1:nan", "a:b:c"):
+        with pytest.raises(fl.SpecError, match="is no range"):
+            read_values(wrong)
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        (["router.bufer=4"], "router.bufer: unknown field; did you mean buffer?"),
+        (["router.buffer=0,4"], "router.buffer: 0 is out of range"),
+        (["router.buffer"], "write each field once, with its values"),
+        (["traffic.rate=0:1:0.000001"], "more than 1000000 values"),
+    ],
+)
+def test_a_wrong_grid_is_refused_before_anything_runs(grid, message, tmp_path, capsys):
+    (tmp_path / "load.toml").write_text(SPEC)
+    out = tmp_path / "out.csv"
+    arguments = [word for entry in grid for word in ("--grid", entry)]
+    assert run(["sweep", str(tmp_path / "load.toml"), *arguments, "-o", str(out)]) == 2
+    assert message in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["load.toml"]
+
+
+def test_a_sweep_from_the_command_line_is_resumed_and_plotted(tmp_path, capsys):
+    (tmp_path / "load.toml").write_text(SPEC)
+    out, picture = tmp_path / "out.csv", tmp_path / "out.svg"
+    grid = ["--grid", "traffic.rate=0.1:0.2:0.1", "--grid", "router.buffer=2,4", "--seeds", "2"]
+    arguments = ["sweep", str(tmp_path / "load.toml"), *grid, "--workers", "1", "-o", str(out)]
+    assert run(arguments) == 0
+    assert "8 simulations, 8 of them run now" in capsys.readouterr().err
+    first = out.read_bytes()
+    assert run([*arguments, "--json"]) == 0
+    done = capsys.readouterr()
+    assert "8 simulations, 0 of them run now" in done.err
+    assert out.read_bytes() == first
+    assert len(json.loads(done.out)) == len(list(csv.DictReader(out.read_text().splitlines()))) == 8
+    plot = ["plot", str(out), "--x", "traffic.rate", "--y", "mean_latency", "--by", "router.buffer"]
+    assert run([*plot, "-o", str(picture)]) == 0
+    assert "<svg" in picture.read_text()
+    assert run([*plot[:-1], "router.depth", "-o", str(picture)]) == 2
+    assert "there is no column 'router.depth'; there are id, traffic.rate" in capsys.readouterr().err
+    assert run([*plot[:-3], "outcome", "-o", str(picture)]) == 2
+    assert "outcome holds 'delivered', which is no number" in capsys.readouterr().err
+
+
+def test_points_of_curves_are_grouped_by_seed():
+    rows = [
+        {"rate": "0.1", "buffer": "4", "latency": "10", "seed": "1"},
+        {"rate": "0.1", "buffer": "4", "latency": "14", "seed": "2"},
+        {"rate": "0.2", "buffer": "4", "latency": "", "seed": "1"},
+        {"rate": "0.2", "buffer": "8", "latency": "20", "seed": "1"},
+    ]
+    assert group(rows, "rate", "latency", ["buffer"]) == {("4",): {0.1: [10, 14]}, ("8",): {0.2: [20]}}
+
+
+def test_axes_are_taken_and_returned():
+    from matplotlib.figure import Figure
+
+    from flitloom.plots.curves import plot_curves
+
+    ax = Figure().subplots()
+    rows = [{"x": 1, "y": 2, "k": "a"}, {"x": 1, "y": 4, "k": "a"}, {"x": 2, "y": 5, "k": "a"}]
+    assert plot_curves(rows, "x", "y", ["k"], ax=ax) is ax
+    (line,) = ax.lines
+    assert line.get_xydata().tolist() == [[1, 3], [2, 5]]
+
+
+def lab(colour, matrix):
+    """CIE L*a*b* of a colour as somebody sees it whose cones mix linear light by `matrix`."""
+    light = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    light = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in light]
+    light = [min(max(sum(m * v for m, v in zip(row, light, strict=True)), 0), 1) for row in matrix]
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = (sum(m * v for m, v in zip(row, light, strict=True)) for row in to_xyz)
+    f = lambda t: t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116  # noqa: E731
+    x, y, z = f(x / 0.9505), f(y), f(z / 1.089)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+# Machado, Oliveira and Fernandes 2009, full severity.
+VISIONS = {
+    "usual": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881],
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_colours_of_a_legend_can_be_told_apart(vision):
+    seen = [lab(colour, VISIONS[vision]) for colour in COLOURS]
+    distances = [
+        sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
+        for number, one in enumerate(seen)
+        for other in seen[:number]
+    ]
+    # 2.3 is the least difference that is noticed at all.
+    assert min(distances) > 10
+
+
+def test_ranks_of_mpi_run_a_sweep(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    import shutil
+    from pathlib import Path
+
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    launcher = str(mpiexec) if mpiexec.exists() else shutil.which("mpiexec")
+    if launcher is None:
+        pytest.skip("no mpiexec")
+    (tmp_path / "load.toml").write_text(SPEC)
+    out = tmp_path / "out.csv"
+    command = [
+        launcher, "-n", "2", sys.executable, "-m", "mpi4py.futures", "-m", "flitloom", "sweep",
+        str(tmp_path / "load.toml"), "--grid", "traffic.rate=0.1,0.2", "-o", str(out), "--mpi",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "2 simulations, 2 of them run now" in done.stderr
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    expected = rows_of(Sweep(LOAD, {"traffic.rate": [0.1, 0.2]}), Store(":memory:"))
+    assert [int(row["duration"]) for row in rows] == [row["duration"] for row in expected]
