@@ -124,6 +124,27 @@ def test_convert_and_check_on_the_command_line(tmp_path: Path, capsys: pytest.Ca
     assert "16 ranks, the network has 8 nodes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("operation", ["all-gather", "reduce-scatter", "all-reduce", "all-to-all"])
+def test_msccl_files_become_plans_again(
+    operation: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, xml, second = (str(tmp_path / name) for name in ("first.json", "plan.xml", "second.json"))
+    assert run(["collective", operation, "--mesh", "2x3", "--chunks", "2", "-o", first]) == 0
+    assert run(["convert", first, xml]) == 0
+    assert run(["convert", xml, second, "--mesh", "2x3"]) == 0
+    capsys.readouterr()
+    plan, again = fl.read_collective(first).expanded(), fl.read_collective(second)
+    assert fl.check_collective(again)["problems"] == []
+    # The same chunks over the same links, at the same time or before.
+    assert sorted(row[1:] for row in again.moves) == sorted(row[1:] for row in plan.moves)
+    assert sorted(row[1:] for row in again.sums) == sorted(row[1:] for row in plan.sums)
+    assert again.steps <= plan.steps
+    assert run(["convert", xml, second]) == 2
+    assert "topology: is missing" in capsys.readouterr().err
+    assert run(["convert", xml, second, "--mesh", "6"]) == 2
+    assert "there is no link" in capsys.readouterr().err
+
+
 def test_algorithms_have_the_published_rounds_and_bytes() -> None:
     known = {one.name: (one.rounds, round(one.factor, 3)) for one in algorithms((8, 8))}
     # 2 log2 N rounds; 2(N-1)/N of the vector over D links where no link idles.

@@ -234,7 +234,7 @@ def _check_dependencies(blocks: list[Block]) -> None:
                 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Hop:
     """One chunk over one link in a replay."""
 
@@ -293,7 +293,7 @@ class Replay:
             self.problems.append(text)
 
     def _run(self) -> None:
-        fifos: dict[tuple[int, int, int], deque[tuple[int, list[int]]]] = defaultdict(deque)
+        fifos: dict[tuple[int, int, int], deque[tuple[int, list[int], list[Hop]]]] = defaultdict(deque)
         known = {(block.gpu, block.number): block for block in self.algorithm.blocks}
         finished: dict[tuple[int, int], list[int]] = {key: [] for key in known}
         free: dict[tuple[int, int], list[int]] = {}
@@ -317,7 +317,7 @@ class Replay:
                     while block.done < len(block.steps) and self._step(block, now, fifos, finished, free):
                         moved = progress = True
             waiting = [block for block in waiting if block.done < len(block.steps)]
-            pending = [arrival for queue in fifos.values() for arrival, _ in queue if arrival > now]
+            pending = [arrival for queue in fifos.values() for arrival, _, _ in queue if arrival > now]
             busy = [time for times in free.values() for time in times if time > now]
             if waiting and not progress and not pending and not busy:
                 for block in waiting[:5]:
@@ -346,7 +346,9 @@ class Replay:
         memory = self.memory[block.gpu]
         content = [0] * step.count
         if receives:
-            content = arriving.popleft()[1]
+            _, content, hops = arriving.popleft()
+            for hop in hops:
+                hop.adds = step.kind.startswith("rr")
             if len(content) != step.count:
                 self._problem(f"{block}: receives {step.count} chunks, {len(content)} were sent")
                 content = (content + [0] * step.count)[: step.count]
@@ -368,10 +370,12 @@ class Replay:
                 memory[self._alias(block.gpu, (step.target[0], step.target[1] + place))] = content[place]
         if sends:
             lanes[lane] = now + step.count
-            leaving.append((now + step.count, content))
+            sent = [
+                Hop(now + place, block.gpu, block.send, value, False) for place, value in enumerate(content)
+            ]
+            leaving.append((now + step.count, content, sent))
             self.steps = max(self.steps, now + step.count)
-            for place, value in enumerate(content):
-                self.hops.append(Hop(now + place, block.gpu, block.send, value, False))
+            self.hops += sent
         finished[block.gpu, block.number].append(now)
         block.done += 1
         return True
@@ -486,6 +490,62 @@ def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         report["bound"] = plan.bound
         report["optimal"] = report["valid"] and replay.steps == plan.bound
     return report
+
+
+def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
+    """Read an MSCCL file as a plan: its chunks over links, in the steps of a replay as soon as possible.
+
+    Raises
+    ------
+    SpecError
+        It is no such file, does not do what it claims, or keeps several partial sums of a part at a node.
+
+    Examples
+    --------
+    >>> import flitloom as fl, tempfile, pathlib
+    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.collectives.msccl import msccl_plan, write_msccl
+    >>> plan = fl.collective(fl.Torus(4, 4), "all-gather")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "plan.xml"
+    ...     write_msccl(plan, file)
+    ...     msccl_plan(file, Ground(fl.Torus(4, 4))).moves == plan.expanded().moves
+    True
+    """
+    from flitloom.collectives.check import check_collective
+    from flitloom.collectives.search import collective
+
+    place = show_file(file)
+    algorithm = read_msccl(file)
+    if ground.nodes != algorithm.gpus:
+        raise SpecError(f"{place}: {algorithm.gpus} gpus, the network has {ground.nodes} nodes")
+    replay = Replay(algorithm, ground.links)
+    if replay.problems:
+        raise SpecError(f"{place}: {replay.problems[0]}")
+    name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
+    if name == "broadcast" or (name != "all-gather" and total % algorithm.gpus):
+        raise SpecError(
+            f"{place}: {name} of {total} chunks is no plan; {', '.join(NAMES)} in equal parts are"
+        )
+    rows: dict[bool, list[list[int]]] = {False: [], True: []}
+    for hop in replay.hops:
+        source, chunk = divmod(hop.content.bit_length() - 1, total)
+        owner, part = divmod(chunk, chunks)
+        block = [source, chunk] if name == "all-gather" else [owner, part]
+        rows[hop.adds].append(
+            [hop.step, hop.start, hop.end, *([source] if name == "all-to-all" else []), *block]
+        )
+    known = collective(ground.topology, name, chunks=chunks, twist=ground.twist, width=ground.width)
+    update = {
+        "directions": [], "adds": [], "sends": [], "paths": [],
+        "sums": sorted(rows[True]), "moves": sorted(rows[False]),
+        "steps": replay.steps, "optimal": replay.steps == known.bound,
+    }  # fmt: skip
+    plan = known.model_copy(update=update)
+    problems = check_collective(plan)["problems"]
+    if problems:
+        raise SpecError(f"{place}: {problems[0]}")
+    return plan
 
 
 def write_msccl(plan: CollectivePlan, file: str | Path) -> None:

@@ -7,27 +7,48 @@ from typing import Annotated
 
 import typer
 
+from flitloom.commands import options
+
 
 def command(
-    source: Annotated[Path, typer.Argument(help="A plan of a collective operation (.json).")],
-    target: Annotated[Path, typer.Argument(help="What to write: MSCCL XML (.xml) or GOAL (.goal).")],
+    source: Annotated[
+        Path, typer.Argument(help="A plan of a collective operation (.json), or MSCCL XML (.xml).")
+    ],
+    target: Annotated[Path, typer.Argument(help="What to write: .json, MSCCL XML (.xml) or GOAL (.goal).")],
+    torus: options.Torus = None,
+    mesh: options.Mesh = None,
+    fail: options.Fail = None,
     chunk_bytes: Annotated[int, typer.Option(help="GOAL: bytes of a chunk.")] = 1024,
 ) -> None:
     """Write a plan of a collective operation in a format that other programs read.
+
+    MSCCL files do not say what links there are: --torus or --mesh does.
 
     \b
     For example:
       flitloom convert plan.json plan.xml
       flitloom convert plan.json plan.goal --chunk-bytes 65536
+      flitloom convert foreign.xml plan.json --torus 4x4
     """
     from flitloom.collectives import read_collective
     from flitloom.collectives.goal import goal_text
-    from flitloom.collectives.msccl import msccl_text
+    from flitloom.collectives.ground import Ground
+    from flitloom.collectives.msccl import msccl_plan, msccl_text
     from flitloom.errors import SpecError
     from flitloom.outputs import check_output, write_text
+    from flitloom.spec import Topology
 
-    check_output(target, (".xml", ".goal"), "TARGET")
+    check_output(target, (".json", ".xml", ".goal"), "TARGET")
     if not 1 <= chunk_bytes <= 1 << 40:
         raise SpecError(f"--chunk-bytes {chunk_bytes}: 1 to {1 << 40} bytes are possible")
-    plan = read_collective(source)
-    write_text(target, msccl_text(plan) if target.suffix == ".xml" else goal_text(plan, chunk_bytes))
+    fields = options.topology_fields(torus, mesh, None, fail)
+    if source.suffix == ".xml":
+        if "sizes" not in fields:
+            raise SpecError("topology: is missing; say what links there are with --torus 4x4 or --mesh 4x4")
+        plan = msccl_plan(source, Ground(Topology(**fields)))
+    else:
+        plan = read_collective(source)
+    if target.suffix == ".json":
+        plan.save(target)
+    else:
+        write_text(target, msccl_text(plan) if target.suffix == ".xml" else goal_text(plan, chunk_bytes))
