@@ -352,6 +352,12 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
     # Entries of LIDs of switches follow those of their hosts.
     assert facts["changed_entries"] <= changes["changed_entries"] <= 2 * facts["changed_entries"] + 4
     assert changes["changed_entries"] == sum(row["entries"] for row in changes["switches"])
+    # A switch that is gone leaves its entries behind.
+    code, text, _ = command(
+        capsys, "route", "--fabric", file, "--fail", "node:(1,1,1)", "--from", old, "--json"
+    )
+    assert code == 0
+    assert json.loads(text)["unreachable"] == 0
     # The check of the broken fabric refuses the old tables and passes the new.
     broken = ["check", "--fabric", file, "--fail", "link:(0,0,0)+x", "--path-sl"]
     assert command(capsys, *broken, first / "path-sl.txt", "--lft", old)[0] == 1

@@ -196,10 +196,11 @@ pub fn read_lfts<'py>(
     py: Python<'py>,
     text: &[u8],
     guids: Vec<u64>,
+    strict: bool,
 ) -> PyResult<(Bound<'py, PyArray2<u8>>, Vec<u32>)> {
     let switches: HashMap<u64, u32> =
         guids.iter().enumerate().map(|(switch, &guid)| (guid, switch as u32)).collect();
-    let table = py.detach(|| forwarding::read_dump(text, &switches, guids.len()));
+    let table = py.detach(|| forwarding::read_dump(text, &switches, guids.len(), strict));
     let table = table.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
     let lids = table.lids;
     Ok((PyArray1::from_vec(py, table.ports).reshape([guids.len(), lids])?, table.absent))

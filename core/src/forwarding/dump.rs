@@ -29,7 +29,7 @@ pub struct LidTable {
 }
 
 /// Reads `opensm-lfts.dump` (`dump_lfts.sh`, `ibroute`) or `opensm.fdbs`; `switches` maps the GUIDs of the
-/// fabric to its switches.
+/// fabric to its switches. With `strict` a switch that is not in the fabric is an error, else it is left out.
 ///
 /// # Errors
 /// A damaged row, a row before the first switch, a switch that is not in the fabric or stands there twice.
@@ -37,11 +37,16 @@ pub struct LidTable {
 /// ```
 /// use flitloom_core::forwarding::read_dump;
 /// let text = b"Unicast lids [0x0-0x2] of switch Lid 1 guid 0x00000000000000aa (one):\n0x0002 007 : ()\n";
-/// let table = read_dump(text, &[(0xaa, 0)].into(), 1)?;
+/// let table = read_dump(text, &[(0xaa, 0)].into(), 1, true)?;
 /// assert_eq!(table.ports, [255, 255, 7]);
 /// # Ok::<(), flitloom_core::forwarding::DumpError>(())
 /// ```
-pub fn read_dump(text: &[u8], switches: &HashMap<u64, u32>, count: usize) -> Result<LidTable, DumpError> {
+pub fn read_dump(
+    text: &[u8],
+    switches: &HashMap<u64, u32>,
+    count: usize,
+    strict: bool,
+) -> Result<LidTable, DumpError> {
     let starts = headers(text);
     let line_of = |offset: usize| text[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
     let fail = |offset: usize, text: String| DumpError { line: line_of(offset), text };
@@ -63,12 +68,16 @@ pub fn read_dump(text: &[u8], switches: &HashMap<u64, u32>, count: usize) -> Res
             fail(start, format!("no GUID of a switch in {:?}", String::from_utf8_lossy(line)))
         })?;
         let Some(&switch) = switches.get(&guid) else {
-            return Err(fail(start, format!("switch 0x{guid:016x} is not in the fabric")));
+            if strict {
+                return Err(fail(start, format!("switch 0x{guid:016x} is not in the fabric")));
+            }
+            wanted.push(None);
+            continue;
         };
         if owner[switch as usize].replace(start).is_some() {
             return Err(fail(start, format!("switch 0x{guid:016x} stands here a second time")));
         }
-        wanted.push(switch);
+        wanted.push(Some(switch));
     }
     let blocks: Vec<Piece<(u16, u8)>> = (0..starts.len())
         .into_par_iter()
@@ -82,6 +91,7 @@ pub fn read_dump(text: &[u8], switches: &HashMap<u64, u32>, count: usize) -> Res
     let lids = usize::from(highest) + 1;
     let mut ports = vec![u8::MAX; count * lids];
     for (&switch, rows) in wanted.iter().zip(&found) {
+        let Some(switch) = switch else { continue };
         for &(lid, port) in rows {
             ports[switch as usize * lids + usize::from(lid)] = port;
         }
@@ -162,12 +172,12 @@ mod tests {
         let switches = HashMap::from([(0x10, 0), (0x20, 1)]);
         let text = "dump_ucast_routes: Switch 0x0000000000000020\nLID    : Port : Hops : Optimal\n\
                     0x0001 : 020  : 01   : yes\n0x0002 : UNREACHABLE\n";
-        let table = read_dump(text.as_bytes(), &switches, 2).unwrap();
+        let table = read_dump(text.as_bytes(), &switches, 2, true).unwrap();
         assert_eq!(table.ports, [255, 255, 255, 20]);
         assert_eq!(table.absent, [0]);
         let text = "Unicast lids [0-3] of switch Lid 2 guid 0x10 ('S0'):\n  Lid  Out\n\
                     0x0003 036 # Switch portguid 0x1: 'S0'\n1 lids dumped\n";
-        assert_eq!(read_dump(text.as_bytes(), &switches, 2).unwrap().ports[3], 36);
+        assert_eq!(read_dump(text.as_bytes(), &switches, 2, true).unwrap().ports[3], 36);
     }
 
     #[test]
@@ -182,7 +192,10 @@ mod tests {
             (format!("{head}0x0001 999\n"), 2),
             (String::new(), 1),
         ] {
-            assert_eq!(read_dump(text.as_bytes(), &switches, 1).unwrap_err().line, line, "{text}");
+            assert_eq!(read_dump(text.as_bytes(), &switches, 1, true).unwrap_err().line, line, "{text}");
         }
+        let stranger =
+            format!("{head}0x0001 003\nUnicast lids [0-3] of switch Lid 9 guid 0x11 ('S1'):\n0x0001 004\n");
+        assert_eq!(read_dump(stranger.as_bytes(), &switches, 1, false).unwrap().ports, [255, 3]);
     }
 }

@@ -63,7 +63,7 @@ pub fn forward(
     if let Some(old) = old {
         start.adopt(graph, old);
     }
-    let target = (bound.value as f64 * (1.0 + request.slack)).floor() as u64;
+    let enough = (bound.value as f64 * (1.0 + request.slack)).floor() as u64;
     let modes = match request.mode {
         Some(mode) => vec![mode],
         None => vec![Mode::Portable, Mode::Tables],
@@ -71,8 +71,8 @@ pub fn forward(
     // Dearer exceptions leave more pairs on dimension order, whose lanes are known.
     for exception in if order.is_some() { &[0.1, 0.5, 2.0][..] } else { &[0.0] } {
         let mut table = start.clone();
-        let effort = Effort { exception: *exception, tries: request.tries };
-        balance(graph, &mut table, target, order, effort);
+        let effort = Effort { exception: *exception, tries: request.tries, enough };
+        balance(graph, &mut table, bound.value, order, effort);
         for &mode in &modes {
             if let Laned::Done(lanes) = lane(graph, &table, order, mode, request.lanes) {
                 return Some(LanedForwarding { table, lanes, bound });

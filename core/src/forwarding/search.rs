@@ -11,6 +11,8 @@ pub struct Effort {
     pub exception: f64,
     /// Entries that may be tried.
     pub tries: u64,
+    /// A largest load that is good enough.
+    pub enough: u64,
 }
 
 /// Lowers the largest load of a table towards `target` without lengthening any way.
@@ -33,7 +35,7 @@ pub fn balance(
             search.sweep(target, power);
         }
     }
-    search.relieve(target.max(1));
+    search.relieve(target.max(1), effort.enough.max(target));
     *table = search.best;
 }
 
@@ -127,13 +129,13 @@ impl<'a> Search<'a> {
         self.note();
     }
 
-    fn relieve(&mut self, target: u64) {
+    fn relieve(&mut self, target: u64, enough: u64) {
         let mut power = 16.0;
         let mut stale = 0;
         let mut last = (u64::MAX, usize::MAX);
         while self.tries < self.effort.tries {
             let largest = self.note();
-            if largest <= target {
+            if largest <= enough {
                 return;
             }
             let level = target.max(largest - 1 - (largest - target) / 2);
@@ -158,6 +160,9 @@ impl<'a> Search<'a> {
             full.sort_by_key(|&channel| std::cmp::Reverse(self.loads[channel as usize]));
             for channel in full {
                 self.relieve_channel(channel, level);
+                if enough > target && self.largest() <= enough {
+                    break;
+                }
             }
         }
     }

@@ -30,7 +30,7 @@ def compare_tables(subnet: Subnet, old: str | Path, new: str | Path) -> tuple[li
     old, new : path
         ``opensm-lfts.dump`` or ``opensm.fdbs`` each.
     """
-    before, _ = read_forwarding(subnet, old)
+    before, _ = read_forwarding(subnet, old, strict=False)
     after, _ = read_forwarding(subnet, new)
     lids = max(before.shape[1], after.shape[1])
     tables = [

@@ -289,7 +289,9 @@ def route_subnet(
     recognition = recognise(subnet, sizes)
     lids, owners = destinations(subnet)
     roots = [subnet.hosts[owner].switch for owner in owners]
-    before = None if old is None else channels(subnet, read_forwarding(subnet, old)[0], lids, owners)
+    before = (
+        None if old is None else channels(subnet, read_forwarding(subnet, old, strict=False)[0], lids, owners)
+    )
     made = _core.forward(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),

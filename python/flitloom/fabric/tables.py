@@ -40,13 +40,15 @@ def destinations(subnet: Subnet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array(lids, dtype=np.int64), np.array(owners, dtype=np.int64)
 
 
-def read_forwarding(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+def read_forwarding(
+    subnet: Subnet, file: str | Path, strict: bool = True
+) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
     """Out ports by switch and LID from ``opensm-lfts.dump`` or ``opensm.fdbs``, and what was odd.
 
     Raises
     ------
     SpecError
-        A damaged row, or switches that the fabric does not have.
+        A damaged row, or (with `strict`) switches that the fabric does not have.
     """
     guids = []
     for switch in subnet.switches:
@@ -54,7 +56,7 @@ def read_forwarding(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint8]
             raise SpecError(f"fabric: switch {switch.name} has no GUID; tables cannot be told apart without")
         guids.append(switch.guid)
     try:
-        ports, absent = _core.read_lfts(read_bytes(file), guids)
+        ports, absent = _core.read_lfts(read_bytes(file), guids, strict)
     except ValueError as error:
         raise SpecError(f"{file}, {error}") from None
     remarks: tuple[str, ...] = ()
