@@ -14,6 +14,12 @@ use pyo3::{prelude::*, types::PyDict};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Runs work that cannot be ended beside a Python that answers signals: a handler may end the process,
+/// and an exception it raises is raised when the work is done.
+fn attended<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    interruptible(py, |_| work(), |_| Ok(()))
+}
+
 fn table_error(py: Python<'_>, error: TableError) -> PyErr {
     let text = error.to_string();
     match error {
@@ -144,7 +150,7 @@ impl RoutingSystem {
                 format!("they are for {} dimensions, the shape has {}", rules.order().len() / 2, sizes.len());
             return Err(spec_error(py, "rules", text));
         }
-        let made = py.detach(|| Self::made(&fabric, &rules, turns));
+        let made = attended(py, || Self::made(&fabric, &rules, turns))?;
         made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
             let names: Vec<_> = TurnPolicy::NAMES.iter().map(|(name, _)| *name).collect();
             spec_error(
@@ -186,10 +192,10 @@ impl RoutingSystem {
     }
 
     /// Pairs without a legal deadlock-free route.
-    fn unserved(&self, py: Python<'_>) -> Vec<(NodeId, NodeId)> {
+    fn unserved(&self, py: Python<'_>) -> PyResult<Vec<(NodeId, NodeId)>> {
         match &self.unserved {
-            Some(unserved) => unserved.clone(),
-            None => py.detach(|| tables::Choices::new(&self.inner).unserved().to_vec()),
+            Some(unserved) => Ok(unserved.clone()),
+            None => attended(py, || tables::Choices::new(&self.inner).unserved().to_vec()),
         }
     }
 
@@ -218,8 +224,8 @@ impl RoutingSystem {
     }
 
     /// Numbers of pairs with exactly one and with several shortest legal routes.
-    fn route_counts(&self, py: Python<'_>) -> (usize, usize) {
-        py.detach(|| {
+    fn route_counts(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        attended(py, || {
             let choices = tables::Choices::new(&self.inner);
             (choices.single(), choices.multiple())
         })
@@ -237,10 +243,10 @@ impl RoutingSystem {
         traffic: Option<PyReadonlyArray2<'py, u64>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
-        let program = py.detach(|| {
+        let program = attended(py, || {
             let choices = tables::Choices::new(&self.inner);
             tables::Program::new(&self.inner, &choices, traffic.as_deref())
-        });
+        })?;
         let arrays = PyDict::new(py);
         for (name, values) in
             [("sizes", program.sizes), ("fixed", program.fixed), ("weights", program.weights)]
@@ -267,7 +273,7 @@ impl RoutingSystem {
     ) -> PyResult<Vec<(NodeId, NodeId)>> {
         let method = method_of(py, method)?;
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
-        py.detach(|| tables::left_out(&self.inner, method, traffic.as_deref()))
+        attended(py, || tables::left_out(&self.inner, method, traffic.as_deref()))?
             .map_err(|error| table_error(py, error))
     }
 
@@ -286,8 +292,8 @@ impl RoutingSystem {
             Some(system) => tables::left_out(&system.inner, method, traffic.as_deref()),
             None => Ok(Vec::new()),
         };
-        let advice =
-            py.detach(|| tables::advise(fabric, rules, &left_out)).map_err(|error| table_error(py, error))?;
+        let advice = attended(py, || tables::advise(fabric, rules, &left_out))?
+            .map_err(|error| table_error(py, error))?;
         let Some(advice) = advice else { return Ok(None) };
         let entry = PyDict::new(py);
         entry.set_item("first", advice.first)?;
@@ -336,7 +342,7 @@ impl RoutingSystem {
         let (sources, destinations) = (sources.as_slice()?, destinations.as_slice()?);
         let (offsets, nodes) = (offsets.as_slice()?, nodes.as_slice()?);
         let channels = channels.as_ref().map(|channels| channels.as_slice()).transpose()?;
-        let report = py.detach(|| {
+        let report = attended(py, || {
             let checker = WalkChecker::new(&self.inner);
             let mut checker = if any_turn { checker.with_any_turn() } else { checker };
             for route in 0..sources.len() {
@@ -346,7 +352,7 @@ impl RoutingSystem {
                 checker.add_nodes(sources[route], destinations[route], &nodes[start..end], own);
             }
             checker.finish()
-        });
+        })?;
         report_dict(py, report)
     }
 }
@@ -416,7 +422,7 @@ impl RoutingTable {
         headers: PyReadonlyArray2<'_, u32>,
     ) -> PyResult<Self> {
         let headers: Vec<u32> = headers.as_array().iter().copied().collect();
-        let inner = py.detach(|| tables::Table::from_headers(system.inner.clone(), headers));
+        let inner = attended(py, || tables::Table::from_headers(system.inner.clone(), headers))?;
         let inner = inner.map_err(|pair| {
             let nodes = system.inner.nodes();
             let text = format!("from node {} to node {} does not lead there", pair / nodes, pair % nodes);
@@ -476,7 +482,7 @@ impl RoutingTable {
 
     /// Checks every route, hop by hop, and unless `any_turn` against the system's turns.
     fn check<'py>(&self, py: Python<'py>, any_turn: bool) -> PyResult<Bound<'py, PyDict>> {
-        let report = py.detach(|| tables::check_table(&self.inner, any_turn));
+        let report = attended(py, || tables::check_table(&self.inner, any_turn))?;
         report_dict(py, report)
     }
 }
@@ -554,6 +560,16 @@ pub fn resilience(
         }
         Ok(served)
     };
-    py.detach(|| fabrics.par_iter().map(judge).collect::<Result<Vec<_>, _>>())
-        .map_err(|error| table_error(py, error))
+    let judged = interruptible(
+        py,
+        |interrupt| {
+            let one = |fabric| match interrupt.load(Ordering::Relaxed) {
+                true => Err(TableError::Interrupted),
+                false => judge(fabric),
+            };
+            fabrics.par_iter().map(one).collect::<Result<Vec<_>, _>>()
+        },
+        |_| Ok(()),
+    )?;
+    judged.map_err(|error| table_error(py, error))
 }

@@ -265,3 +265,20 @@ proptest! {
         }
     }
 }
+
+/// Every method that searches looks at once, and soon again, at whether it is to go on.
+#[test]
+fn every_search_can_be_interrupted() {
+    for (name, method) in Method::NAMES {
+        if method == Method::DimensionOrder {
+            continue;
+        }
+        let mut looks = 0;
+        let stopped = route(torus(&[8, 8]), &Request::new(method), &mut |_| {
+            looks += 1;
+            looks < 3
+        });
+        assert!(matches!(stopped, Err(TableError::Interrupted)), "{name}");
+        assert_eq!(looks, 3, "{name}");
+    }
+}

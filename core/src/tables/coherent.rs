@@ -2,12 +2,19 @@ use super::{NO_ROUTE, System, TableError};
 use crate::fabric::{Direction, NodeId};
 use crate::routing::{Route, TurnSet, legal_routes};
 
+/// Pairs between two looks at whether to go on.
+const LOOK: usize = 256;
+
 /// A table in which every route goes on, from each node it visits, as that node's own route does: what
 /// forwarding by destination alone (such as linear forwarding tables) needs.
 ///
 /// Pairs are placed by ascending length, each on its cheapest route whose rest is already in the table,
 /// against the eighth power of the loads.
-pub(crate) fn headers(system: &System, traffic: Option<&[u64]>) -> Result<Vec<u32>, TableError> {
+pub(crate) fn headers(
+    system: &System,
+    traffic: Option<&[u64]>,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<Vec<u32>, TableError> {
     let nodes = system.nodes();
     let works = |node: &NodeId| system.fabric().node_works(*node);
     // Steps against the order cannot be judged by destination alone; plain routes can.
@@ -16,6 +23,9 @@ pub(crate) fn headers(system: &System, traffic: Option<&[u64]>) -> Result<Vec<u3
     let mut pairs: Vec<(u32, NodeId, NodeId, Vec<Route>)> = Vec::new();
     let mut unserved = Vec::new();
     for source in (0..nodes as NodeId).filter(works) {
+        if !keep_going(f64::from(source) / nodes as f64 / 2.0) {
+            return Err(TableError::Interrupted);
+        }
         for destination in (0..nodes as NodeId).filter(works).filter(|&node| node != source) {
             let routes = legal_routes(system.fabric(), &rules, &none, source, destination);
             match routes.first().map(Route::length) {
@@ -27,7 +37,11 @@ pub(crate) fn headers(system: &System, traffic: Option<&[u64]>) -> Result<Vec<u3
     pairs.sort_by_key(|pair| (pair.0, pair.1, pair.2));
     let mut headers = vec![NO_ROUTE; nodes * nodes];
     let mut loads = vec![0_u64; nodes * system.fabric().shape().directions()];
-    for (_, destination, source, routes) in pairs {
+    let count = pairs.len();
+    for (number, (_, destination, source, routes)) in pairs.into_iter().enumerate() {
+        if number.is_multiple_of(LOOK) && !keep_going(0.5 + number as f64 / count as f64 / 2.0) {
+            return Err(TableError::Interrupted);
+        }
         let weight = traffic.map_or(1, |traffic| traffic[source as usize * nodes + destination as usize]);
         let best = routes
             .iter()

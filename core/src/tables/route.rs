@@ -112,7 +112,7 @@ pub fn route(
         Method::Bfs => bfs::headers(&system, traffic, keep_going)?,
         Method::Genetic => genetic::headers(&system, traffic, request.seed, &request.genetic, keep_going)?,
         Method::DimensionOrder => dimension_order::headers(&system)?,
-        Method::Coherent => coherent::headers(&system, traffic)?,
+        Method::Coherent => coherent::headers(&system, traffic, keep_going)?,
     };
     let quality = Quality::of(&system, &headers, traffic);
     let bound = match bound {
@@ -147,7 +147,7 @@ pub fn left_out(
     let made = match method {
         Method::Bfs => bfs::headers(system, traffic, &mut |_| true),
         Method::DimensionOrder => dimension_order::headers(system),
-        Method::Coherent => coherent::headers(system, traffic),
+        Method::Coherent => coherent::headers(system, traffic, &mut |_| true),
         Method::Balanced | Method::Sssp | Method::Genetic => {
             return Ok(Choices::new(system).unserved().to_vec());
         }

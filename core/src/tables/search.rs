@@ -4,6 +4,9 @@ use super::{Choices, Program, System, TableError};
 use crate::fabric::{LinkId, NodeId};
 use crate::traffic::{Purpose, draw};
 
+/// Pairs between two looks at whether to go on.
+const LOOK: u32 = 1 << 14;
+
 /// Powers of the loads that are pressed on, each with its number of sweeps.
 const POWERS: [(i32, u32); 5] = [(8, 3), (32, 4), (128, 6), (512, 6), (2048, 8)];
 /// Systems with fewer pairs that have a choice start with a proof of the bound.
@@ -226,9 +229,12 @@ impl<'a> Search<'a> {
 
     /// Rips up and re-routes every pair with a link of at least the given load; returns how many
     /// changed.
-    fn sweep(&mut self, least: u64) -> usize {
+    fn sweep(&mut self, least: u64, keep_going: &mut dyn FnMut(f64) -> bool) -> Result<usize, TableError> {
         let mut changed = 0;
         for number in 0..self.choices.pairs.len() as u32 {
+            if number.is_multiple_of(LOOK) && !keep_going(self.work as f64 / self.budget() as f64) {
+                return Err(TableError::Interrupted);
+            }
             let pair = self.choices.pairs[number as usize];
             if least > 0 {
                 let mut here = pair.source as usize;
@@ -247,7 +253,7 @@ impl<'a> Search<'a> {
             self.place(number);
             changed += usize::from(self.choices.pairs[number as usize].chosen != pair.chosen);
         }
-        changed
+        Ok(changed)
     }
 
     /// Sweeps at a power of the loads until the target is met or little changes.
@@ -269,7 +275,7 @@ impl<'a> Search<'a> {
             // High powers only feel the links that are nearly the fullest.
             let least =
                 if power >= 32 { self.max_load() - self.max_load() / (power as u64 / 4).max(32) } else { 0 };
-            let (before, changed) = (self.max_load(), self.sweep(least));
+            let (before, changed) = (self.max_load(), self.sweep(least, keep_going)?);
             // Few changes that help nothing: the next power does more.
             if changed == 0 || self.max_load() >= before && changed * 50 < self.choices.pairs.len() {
                 break;
@@ -344,7 +350,7 @@ impl<'a> Search<'a> {
             }
             self.charge(Cost::moment(best.0, mean));
             loop {
-                let changed = self.sweep(0);
+                let changed = self.sweep(0, keep_going)?;
                 let moment = self.fourth_moment();
                 if (self.max_load(), moment) < (best.0, best.1) {
                     best = (self.max_load(), moment, self.chosen());
