@@ -6,6 +6,7 @@
 //! network in motion), [`schedule`] (when to send) and [`collective`] (who forwards what to whom).
 
 #![warn(clippy::unwrap_used)]
+#![deny(unsafe_code)]
 
 pub mod collective;
 pub mod engine;
@@ -17,4 +18,5 @@ pub mod routing;
 pub mod save;
 pub mod schedule;
 pub mod tables;
+pub mod throttle;
 pub mod traffic;

@@ -10,6 +10,7 @@ use flitloom_core::{
     router::{Arbitration, ChannelScheme, RouterConfig},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
 };
+use std::io::Write;
 
 /// Random choices of one case.
 struct Dice {
@@ -124,6 +125,14 @@ fn case(seed: u64) -> (Network, Workload) {
         _ => Workload::Load(load(&mut dice, &shape)),
     };
     (Network::new(Fabric::new(shape), router).unwrap(), workload)
+}
+
+/// Which instruction sets these tests have run on; told past the capture of test output.
+#[test]
+fn instruction_sets_are_named() {
+    let names: Vec<&str> = sets().map(InstructionSet::name).collect();
+    assert!(names.starts_with(&["u64"]));
+    writeln!(std::io::stderr(), "instruction sets: {}", names.join(", ")).unwrap();
 }
 
 fn sets() -> impl Iterator<Item = InstructionSet> {

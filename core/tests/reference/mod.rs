@@ -29,13 +29,16 @@
 //! without having come in at the port opposite, is a candidate in step 2 only if its packet and one
 //! more of the longest kind fit downstream.
 //!
+//! Further rules can be added: which datelines count, grants that need room, packet-wise round robin, a P
+//! queue per direction, adaptive routing, throttles, and a router with output registers ([`Rules`]).
+//!
 //! A packet with a given route follows it instead of dimension order. Two rules for slices can be
 //! added ([`SliceRules`]).
 
 mod rules;
 mod simulator;
 
-pub use simulator::{simulate, simulate_with_routes};
+pub use simulator::{simulate, simulate_held, simulate_with_routes};
 
 use flitloom_core::fabric::{LinkId, NodeId};
 
@@ -57,6 +60,146 @@ pub struct Rules {
     pub flits_in_flight_take_space: bool,
     /// Rules for slices, right or wrong as the network has them.
     pub slices: SliceRules,
+    /// Which datelines are counted.
+    pub lines: Lines,
+    /// Step 2 grants a link output only if the header's whole packet fits downstream.
+    pub grant_needs_room: bool,
+    /// Step 3 goes on with the packet under way in the channel used last, else from the next channel
+    /// up; instead of the schemes.
+    pub packet_round_robin: bool,
+    /// A P queue for every direction of the first hop, instead of one for all.
+    pub p_queue_per_direction: bool,
+    /// Which way packets go.
+    pub routing: Routing,
+    /// Who must wait before injecting.
+    pub throttle: Throttle,
+    /// A router with output registers; see [`Rules::REGISTER_QUEUE`].
+    pub output_registers: bool,
+}
+
+impl Rules {
+    /// The second reading of the router. Behind an input queue of this many flits (the P queue as
+    /// deep as ever) every output channel has a register of one flit. The cycle is then: a) every output
+    /// port sends, of the channels whose register is full and whose downstream queue had space at the
+    /// start of the cycle, the first in the scheme's order, and the flit is in that queue at once;
+    /// b) top-up; c) queue selection, for output channels that have no owner; d) every output channel
+    /// with an owner and an empty register takes a flit of its owner's queue. An output channel loses its
+    /// owner when the tail leaves the register.
+    pub const REGISTER_QUEUE: usize = 3;
+
+    /// The router of state-propagation-throttling-2015, with a throttle.
+    pub fn t15(throttle: Throttle) -> Self {
+        Self {
+            grant_needs_room: true,
+            packet_round_robin: true,
+            p_queue_per_direction: true,
+            throttle,
+            ..Self::default()
+        }
+    }
+
+    /// The router of scaling-effects-2007, with a routing function.
+    pub fn s07(routing: Routing) -> Self {
+        Self {
+            grant_needs_room: true,
+            packet_round_robin: true,
+            lines: Lines::WrapOnly,
+            routing,
+            ..Self::default()
+        }
+    }
+}
+
+/// Readings of the dateline rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// Both lines of a ring count.
+    Both,
+    /// Only the line between the ends counts.
+    WrapOnly,
+    /// As `Both`, but the line between the ends does not count for a first hop.
+    WrapNotFirst,
+}
+
+/// Which way packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    DimensionOrder,
+    SimpleAdaptive,
+    CrossLine,
+}
+
+/// Registers that show busy queues ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// A queue with at most so many free places is busy.
+    pub margin: usize,
+    /// Bits, at least 1.
+    pub length: usize,
+    /// One update per link and cycle.
+    pub shared: bool,
+    /// Channel numbers rise at datelines along a register.
+    pub following: bool,
+}
+
+/// A throttle from elsewhere, to stand in the place of the reference's own.
+pub trait Hold {
+    /// Once per cycle, before step 2: packets in flight, flits ejected, whether a header was held in the
+    /// cycle before, and what routers see.
+    fn observe(&mut self, cycle: u64, sums: (u64, u64, bool), view: &View);
+    /// Whether a header is held.
+    fn holds(&self, cycle: u64, header: &Waiting, view: &View) -> bool;
+    /// A header was granted its first output.
+    fn granted(&mut self, cycle: u64, node: NodeId);
+}
+
+/// A header at the front of a P queue that wants to leave over a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    pub node: NodeId,
+    /// Output port and channel of its first hop.
+    pub output: (usize, usize),
+    /// Hops in that direction, and the port of the next one.
+    pub hops: usize,
+    pub turn: Option<usize>,
+    /// When it came to the front.
+    pub since: u64,
+}
+
+/// What routers see of their outputs (node, port, channel).
+pub struct View<'a> {
+    /// Free places downstream; none without a link.
+    pub free: &'a dyn Fn(NodeId, usize, usize) -> Option<usize>,
+    pub owned: &'a dyn Fn(NodeId, usize, usize) -> bool,
+}
+
+/// Who must wait before injecting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttle {
+    None,
+    /// Any busy queue ahead, in the channel of the first hop or in any.
+    Spth {
+        watch: Watch,
+        own: bool,
+    },
+    /// No useful channel is free.
+    Alo {
+        own: bool,
+    },
+    /// A packet per interval.
+    Pace {
+        interval: u64,
+    },
+    /// Too many packets in flight in the whole network.
+    Global {
+        threshold: u64,
+        tune: bool,
+    },
+    /// Busy queues on the packet's own path, or behind its turn.
+    Pt {
+        watch: Watch,
+        release: u64,
+    },
 }
 
 /// The two additions of cup-stacking-extended-2023, 7.2 (T08 and T10).
@@ -80,6 +223,13 @@ impl Default for Rules {
             remembers_channel: true,
             flits_in_flight_take_space: true,
             slices: SliceRules::default(),
+            lines: Lines::Both,
+            grant_needs_room: false,
+            packet_round_robin: false,
+            p_queue_per_direction: false,
+            routing: Routing::DimensionOrder,
+            throttle: Throttle::None,
+            output_registers: false,
         }
     }
 }

@@ -94,6 +94,14 @@ pub fn dateline(shape: &Shape, node: NodeId, port: Port) -> bool {
     wraps(shape, dimension) && (ends == [size / 2 - 1, size / 2] || ends == [0, size - 1])
 }
 
+/// Whether the link behind a port joins the two ends of a ring.
+pub fn wraps_around(shape: &Shape, node: NodeId, port: Port) -> bool {
+    let dimension = port / 2;
+    let Some(other) = neighbour(shape, node, port) else { return false };
+    let (a, b) = (coordinates(shape, node)[dimension], coordinates(shape, other)[dimension]);
+    wraps(shape, dimension) && a.abs_diff(b) > 1
+}
+
 /// The channel after one more link: one higher across a dateline, but never above the last one.
 /// Dimensions that do not wrap have no datelines.
 pub fn channel_after(channel: usize, crosses: bool, channels: usize, rules: &Rules) -> usize {

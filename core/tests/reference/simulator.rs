@@ -1,9 +1,13 @@
 //! The state of the network and its cycle.
 
+mod congestion;
+mod registers;
 mod selection;
 
 use super::rules::{self, Port};
-use super::{End, Event, PacketRecord, Route, Rules, Run, Stuck, Totals, What};
+use super::{
+    End, Event, Hold, Lines, PacketRecord, Route, Routing, Rules, Run, Stuck, Throttle, Totals, What,
+};
 use flitloom_core::engine::{Network, fingerprint};
 use flitloom_core::fabric::{NodeId, Shape};
 use flitloom_core::router::{FlowControl, RouterConfig};
@@ -21,6 +25,10 @@ struct Flit {
     index: u32,
     hops: u32,
     route: Option<Rc<Route>>,
+    /// By dimension: whether it has crossed the link between the ends of the ring.
+    crossed: Vec<bool>,
+    /// When it came to the front of its P queue.
+    at_front: Option<u64>,
 }
 
 impl Flit {
@@ -42,10 +50,16 @@ struct Queue {
 }
 
 /// An output channel: the input queue (port, channel) that owns it, and its list of input ports.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Output {
     owner: Option<(Port, usize)>,
     list: Vec<Port>,
+    /// The owner's header has left.
+    under_way: bool,
+    /// With output registers: the flit in it.
+    register: Option<Flit>,
+    /// With output registers: the tail has left the owner's queue.
+    tail_taken: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -56,8 +70,8 @@ struct Router {
     outputs: Vec<Vec<Output>>,
     /// By output port.
     channel_used_last: Vec<usize>,
-    /// Flits that have not entered the P queue yet.
-    waiting: VecDeque<Flit>,
+    /// By P queue: flits that have not entered it yet.
+    waiting: Vec<VecDeque<Flit>>,
     /// Tails ejected here.
     received: u64,
 }
@@ -67,6 +81,14 @@ struct Send {
     node: NodeId,
     from: (Port, usize),
     to: (Port, usize),
+}
+
+/// A link, looked up once.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    to: NodeId,
+    dateline: bool,
+    wraps_around: bool,
 }
 
 struct Simulator<'a> {
@@ -83,6 +105,12 @@ struct Simulator<'a> {
     /// By node: when the header of the packet with this number left, and when it arrived.
     injected: Vec<Vec<u64>>,
     heads: Vec<Vec<u64>>,
+    knowledge: congestion::Knowledge,
+    /// By node and link port: what the rules say of the link.
+    links: Vec<Vec<Option<Link>>>,
+    /// By node and destination: the port that dimension order takes.
+    ways: Vec<Vec<Port>>,
+    hold: Option<&'a mut dyn Hold>,
 }
 
 /// Simulates until everything is delivered or nothing can move again. `packets` holds the packets of
@@ -98,7 +126,17 @@ pub fn simulate_with_routes(
     routes: Option<&[Vec<Route>]>,
     rules: &Rules,
 ) -> Run {
-    let mut simulator = Simulator::new(network, packets, routes, rules);
+    run(Simulator::new(network, packets, routes, rules))
+}
+
+/// As [`simulate`], with a throttle from elsewhere.
+pub fn simulate_held(network: &Network, packets: &[Vec<Packet>], rules: &Rules, hold: &mut dyn Hold) -> Run {
+    let mut simulator = Simulator::new(network, packets, None, rules);
+    simulator.hold = Some(hold);
+    run(simulator)
+}
+
+fn run(mut simulator: Simulator) -> Run {
     loop {
         if simulator.is_empty() {
             simulator.run.end = End::Delivered;
@@ -115,6 +153,24 @@ pub fn simulate_with_routes(
     simulator.run
 }
 
+fn links(shape: &Shape) -> Vec<Vec<Option<Link>>> {
+    let link = |node: NodeId, port: Port| {
+        rules::neighbour(shape, node, port).map(|to| Link {
+            to,
+            dateline: rules::dateline(shape, node, port),
+            wraps_around: rules::wraps_around(shape, node, port),
+        })
+    };
+    let of = |node| (0..2 * shape.dimensions()).map(|port| link(node, port)).collect();
+    (0..shape.nodes() as NodeId).map(of).collect()
+}
+
+fn ways(shape: &Shape, rules: &Rules) -> Vec<Vec<Port>> {
+    let nodes = 0..shape.nodes() as NodeId;
+    let of = |here| nodes.clone().map(|to| rules::route(shape, here, to, rules)).collect();
+    nodes.clone().map(of).collect()
+}
+
 impl<'a> Simulator<'a> {
     fn new(
         network: &'a Network,
@@ -126,12 +182,14 @@ impl<'a> Simulator<'a> {
         let channels = config.channels as usize;
         let p = 2 * shape.dimensions();
         let flits_of = |(node, packets): (usize, &Vec<Packet>)| {
-            let mut waiting = VecDeque::new();
+            let mut waiting = vec![VecDeque::new(); if rules.p_queue_per_direction { p } else { 1 }];
             for (packet, number) in packets.iter().zip(0..) {
                 let &Packet { destination, length, start, .. } = packet;
                 let source = node as NodeId;
                 let route = routes.map(|routes| Rc::new(routes[node][number as usize].clone()));
-                waiting.extend((0..length).map(|index| Flit {
+                let first_hop = rules::route(shape, source, destination, rules);
+                let queue = if rules.p_queue_per_direction { first_hop % p } else { 0 };
+                waiting[queue].extend((0..length).map(|index| Flit {
                     source,
                     number,
                     destination,
@@ -140,13 +198,17 @@ impl<'a> Simulator<'a> {
                     index,
                     hops: 0,
                     route: route.clone(),
+                    crossed: vec![false; shape.dimensions()],
+                    at_front: None,
                 }));
             }
             waiting
         };
         let routers = packets.iter().enumerate().map(flits_of).map(|waiting| Router {
-            queues: vec![vec![Queue::default(); channels]; p + 1],
-            outputs: vec![vec![Output { owner: None, list: Vec::new() }; channels]; p + 1],
+            queues: (0..=p)
+                .map(|port| vec![Queue::default(); if port == p { channels.max(p) } else { channels }])
+                .collect(),
+            outputs: vec![vec![Output::default(); channels]; p + 1],
             channel_used_last: Vec::new(),
             waiting,
             received: 0,
@@ -175,7 +237,12 @@ impl<'a> Simulator<'a> {
             run,
             injected,
             heads,
+            knowledge: congestion::Knowledge::default(),
+            links: links(shape),
+            ways: ways(shape, rules),
+            hold: None,
         };
+        simulator.knowledge = simulator.knowledge();
         for node in simulator.nodes() {
             simulator.initialise(node);
         }
@@ -204,6 +271,19 @@ impl<'a> Simulator<'a> {
         }
     }
 
+    /// The node behind a port, if there is a link.
+    fn neighbour(&self, node: NodeId, port: Port) -> Option<NodeId> {
+        self.links[node as usize][port].map(|link| link.to)
+    }
+
+    fn dateline(&self, node: NodeId, port: Port) -> bool {
+        self.links[node as usize][port].is_some_and(|link| link.dateline)
+    }
+
+    fn wraps_around(&self, node: NodeId, port: Port) -> bool {
+        self.links[node as usize][port].is_some_and(|link| link.wraps_around)
+    }
+
     fn nodes(&self) -> std::ops::Range<NodeId> {
         0..self.routers.len() as NodeId
     }
@@ -211,15 +291,20 @@ impl<'a> Simulator<'a> {
     fn is_empty(&self) -> bool {
         self.routers.iter().all(|router| {
             let mut queues = router.queues.iter().flatten();
-            router.waiting.is_empty()
+            router.waiting.iter().all(VecDeque::is_empty)
+                && router.outputs.iter().flatten().all(|output| output.register.is_none())
                 && queues.all(|queue| queue.flits.is_empty() && queue.in_flight.is_empty())
         })
     }
 
     /// One cycle. Returns whether anything moved, was granted, is in flight or is still to come.
     fn step(&mut self) -> bool {
+        if self.rules.output_registers {
+            return self.step_with_registers();
+        }
         self.arrivals();
         self.top_up();
+        self.observe();
         let granted = self.select_queues();
         let sends = self.select_channels();
         let moved = !sends.is_empty();
@@ -233,7 +318,7 @@ impl<'a> Simulator<'a> {
                 self.initialise(node);
             }
         }
-        moved || granted || self.in_flight() || self.to_come()
+        moved || granted || self.in_flight() || self.to_come() || self.throttled()
     }
 
     /// Why nothing moves and nothing ever will.
@@ -245,7 +330,9 @@ impl<'a> Simulator<'a> {
         {
             return End::Deadlock { cycle: self.cycle };
         }
-        let mut waiting = self.nodes().filter(|&node| !self.routers[node as usize].waiting.is_empty());
+        let mut waiting = self
+            .nodes()
+            .filter(|&node| self.routers[node as usize].waiting.iter().any(|waiting| !waiting.is_empty()));
         let first = waiting.next().unwrap();
         End::Interlocked { first, count: 1 + waiting.count() }
     }
@@ -260,9 +347,20 @@ impl<'a> Simulator<'a> {
     /// Whether a P queue with space waits for the start of a packet.
     fn to_come(&self) -> bool {
         self.routers.iter().any(|router| {
-            let space = router.queues[self.p][0].flits.len() < self.config.buffer as usize;
-            space && router.waiting.front().is_some_and(|flit| flit.start > self.cycle)
+            router.waiting.iter().zip(&router.queues[self.p]).any(|(waiting, queue)| {
+                let space = queue.flits.len() < self.config.buffer as usize;
+                space && waiting.front().is_some_and(|flit| flit.start > self.cycle)
+            })
         })
+    }
+
+    /// Whether a header may be held now and let go later, although nothing moves.
+    fn throttled(&self) -> bool {
+        let fronts = |node: NodeId| {
+            let queues = &self.routers[node as usize].queues[self.p];
+            queues.iter().filter_map(|queue| queue.flits.front()).any(|flit| flit.is_header())
+        };
+        (self.hold.is_some() || self.rules.throttle != Throttle::None) && self.nodes().any(fronts)
     }
 
     fn arrivals(&mut self) {
@@ -276,14 +374,19 @@ impl<'a> Simulator<'a> {
 
     fn top_up(&mut self) {
         for router in &mut self.routers {
-            let queue = &mut router.queues[self.p][0].flits;
-            while queue.len() < self.config.buffer as usize
-                && router.waiting.front().is_some_and(|flit| {
-                    let locked = self.rules.slices.interlock && router.received < flit.number;
-                    flit.start <= self.cycle && !locked
-                })
-            {
-                queue.extend(router.waiting.pop_front());
+            for (waiting, queue) in router.waiting.iter_mut().zip(&mut router.queues[self.p]) {
+                let queue = &mut queue.flits;
+                while queue.len() < self.config.buffer as usize
+                    && waiting.front().is_some_and(|flit| {
+                        let locked = self.rules.slices.interlock && router.received < flit.number;
+                        flit.start <= self.cycle && !locked
+                    })
+                {
+                    queue.extend(waiting.pop_front());
+                }
+                if let Some(flit) = queue.front_mut() {
+                    flit.at_front.get_or_insert(self.cycle);
+                }
             }
         }
     }
@@ -295,7 +398,7 @@ impl<'a> Simulator<'a> {
             for (port, queues) in router.queues.iter().enumerate() {
                 for (channel, queue) in queues.iter().enumerate() {
                     if let Some(front) = queue.flits.front() {
-                        let wants = self.needs(node, channel, front);
+                        let wants = self.needs(node, (port, channel), front);
                         let owner = router.outputs[wants.0][wants.1].owner;
                         let flits = queue.flits.len() as u64;
                         stuck.push(Stuck { node, queue: (port, channel), wants, owner, flits });
@@ -311,6 +414,7 @@ impl<'a> Simulator<'a> {
         let router = &mut self.routers[node as usize];
         let queue = &mut router.queues[from.0][from.1];
         let mut flit = queue.flits.pop_front().unwrap();
+        router.outputs[to.0][to.1].under_way = !flit.is_tail();
         if flit.is_tail() {
             queue.owns_an_output = false;
             router.outputs[to.0][to.1].owner = None;
@@ -319,6 +423,7 @@ impl<'a> Simulator<'a> {
             self.injected[flit.source as usize][flit.number as usize] = self.cycle;
             self.run.totals.packets_injected += 1;
             self.run.injections.push(self.cycle);
+            self.note_in_flight(1);
         }
         if to.0 == self.p {
             self.eject(node, &flit);
@@ -329,7 +434,10 @@ impl<'a> Simulator<'a> {
             self.run.events.push(Event { cycle: self.cycle, what });
             self.run.totals.flit_hops += 1;
             flit.hops += 1;
-            let neighbour = rules::neighbour(self.shape, node, to.0).unwrap();
+            if self.wraps_around(node, to.0) {
+                flit.crossed[to.0 / 2] = true;
+            }
+            let neighbour = self.neighbour(node, to.0).unwrap();
             let downstream = &mut self.routers[neighbour as usize].queues[rules::facing(to.0)][to.1];
             downstream.in_flight.push_back((self.cycle + u64::from(self.config.latency), flit));
         }
@@ -366,6 +474,7 @@ impl<'a> Simulator<'a> {
                 hops,
             };
             self.run.packets.push(record);
+            self.note_in_flight(-1);
         }
     }
 }

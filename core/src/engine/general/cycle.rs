@@ -232,7 +232,8 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
             return None;
         }
         // An interlocked node looks again when a packet for it arrives.
-        if self.rules.interlock && self.state.sources.taken(node as u32) > self.state.received(node) {
+        let taken = self.state.sources.taken(node as u32);
+        if self.rules.interlock && !self.state.interlock.may_take(node as u32, taken) {
             return None;
         }
         let (number, packet) = self.state.sources.take(node as u32, self.cycle)?;
@@ -323,7 +324,7 @@ impl<const SHIFT: u32, const BASIC: bool> Run<SHIFT, BASIC> {
                 }
             }
             if self.rules.interlock {
-                self.state.count_received(node, self.layout.nodes);
+                self.state.interlock.count(node as u32);
                 self.state.feeding[node / 64] |= 1 << (node % 64);
             }
         }

@@ -26,7 +26,7 @@ impl State {
             inside,
             moves: _,
             receivers: _,
-            received,
+            interlock,
         } = self;
         channels.fields(archive)?;
         archive.slice("channels used last", rows)?;
@@ -46,7 +46,7 @@ impl State {
         }
         archive.number("flits on links", on_links)?;
         archive.number("flits inside", inside)?;
-        archive.list("packets received", received)?;
+        interlock.fields(archive)?;
         if archive.is_reading() { self.check_restored(layout) } else { Ok(()) }
     }
 

@@ -5,6 +5,7 @@ use super::{
 use crate::{
     fabric::NodeId,
     probe::Flit,
+    throttle::Interlock,
     traffic::{Routes, Sources},
 };
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
@@ -71,8 +72,8 @@ pub(super) struct State {
     pub moves: Vec<u32>,
     /// Scratch: nodes that receive the end of a packet in this cycle.
     pub receivers: Vec<NodeId>,
-    /// Packets received per node, if nodes wait for them; empty before the first.
-    pub received: Vec<u64>,
+    /// What interlocked nodes have received.
+    pub interlock: Interlock,
 }
 
 impl State {
@@ -93,7 +94,7 @@ impl State {
             inside: 0,
             moves: Vec::with_capacity(ports),
             receivers: Vec::new(),
-            received: Vec::new(),
+            interlock: Interlock::default(),
         };
         for node in 0..layout.nodes as u32 {
             let start = state.sources.next_start(node);
@@ -102,17 +103,6 @@ impl State {
             }
         }
         state
-    }
-
-    /// Packets a node has received, as far as they were counted.
-    pub fn received(&self, node: usize) -> u64 {
-        self.received.get(node).copied().unwrap_or(0)
-    }
-
-    /// Counts a packet that `node` received.
-    pub fn count_received(&mut self, node: usize, nodes: usize) {
-        self.received.resize(nodes, 0);
-        self.received[node] += 1;
     }
 
     /// A free slot for a packet.

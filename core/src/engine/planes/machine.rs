@@ -11,7 +11,7 @@ use super::{
     lanes::{Position, Rotation, Tiling, columns, rows},
     occupation::Occupation,
     tags::value,
-    vector::{Task, Vector, words},
+    vector::{Available, Task, Vector, words},
 };
 use crate::{
     engine::{
@@ -32,6 +32,7 @@ pub struct TagsTooYoung;
 /// A network in planes of one vector type; `K` planes hold the occupancy of a queue.
 #[derive(Clone)]
 pub struct Machine<V: Vector, const K: usize> {
+    proof: Available<V>,
     pub(super) tiling: Tiling,
     pub(super) rules: Rules,
     pub(super) length: u32,
@@ -127,7 +128,7 @@ fn part<T>(rows: &mut [T], index: usize, each: usize) -> &mut [T] {
 
 impl<V: Vector, const K: usize> Machine<V, K> {
     /// Prepares a network for a workload.
-    pub fn new(network: &Network, plan: &Plan<'_>) -> Self {
+    pub fn new(proof: Available<V>, network: &Network, plan: &Plan<'_>) -> Self {
         let shape = network.fabric().shape();
         let router = network.router();
         let tiling = Tiling::new(shape, V::BITS, plan.copies);
@@ -148,6 +149,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let copies = tiling.copies as usize;
         let zero = V::zero();
         let mut machine = Self {
+            proof,
             columns: columns(&tiling),
             rows: rows(&tiling),
             rotations: [
@@ -587,9 +589,9 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
         // Functions of their own, since compilers take long over one for everything. Tags change
         // the rules under way.
         let (moved, ejected) = if self.is_usual() {
-            V::enter(SendAll::<V, K, true> { machine: self, cycle })
+            V::enter(self.proof, SendAll::<V, K, true> { machine: self, cycle })
         } else {
-            V::enter(SendAll::<V, K, false> { machine: self, cycle })
+            V::enter(self.proof, SendAll::<V, K, false> { machine: self, cycle })
         };
         self.ejected = ejected;
         // What could be granted was granted in this cycle, and still nothing moved: only a new
@@ -600,9 +602,9 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     #[inline(always)]
     fn arrive(&mut self, _cycle: u64, _probe: &mut NoProbe) {
         if self.is_usual() {
-            V::enter(ReceiveAll::<V, K, true> { machine: self });
+            V::enter(self.proof, ReceiveAll::<V, K, true> { machine: self });
         } else {
-            V::enter(ReceiveAll::<V, K, false> { machine: self });
+            V::enter(self.proof, ReceiveAll::<V, K, false> { machine: self });
         }
     }
 
@@ -622,7 +624,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
 
 impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     fn advance(&mut self, cycle: &mut u64, until: u64, _probe: &mut NoProbe) -> Option<Rest> {
-        V::enter(Span { machine: self, cycle, until })
+        V::enter(self.proof, Span { machine: self, cycle, until })
     }
 
     fn routers(&self) -> usize {

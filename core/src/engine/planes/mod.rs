@@ -18,6 +18,7 @@ mod machine;
 mod occupation;
 mod saving;
 mod tags;
+#[allow(unsafe_code, reason = "vectors of the processor")]
 mod vector;
 
 use super::{
@@ -32,7 +33,7 @@ use crate::{
 };
 use machine::{AnyMachine, Machine, Plan};
 use thiserror::Error;
-use vector::Words;
+use vector::{Available, Vector, Words};
 
 /// Deepest buffer in flits.
 pub const MAX_BUFFER: u16 = 1 << (OCCUPANCY - 1);
@@ -61,11 +62,20 @@ impl InstructionSet {
         match self {
             Self::Word => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => vector::Avx2::available(),
+            Self::Avx2 => vector::Avx2::available().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => vector::Avx512::available(),
+            Self::Avx512 => vector::Avx512::available().is_some(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Word => "u64",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
         }
     }
 
@@ -332,15 +342,16 @@ impl Planes {
             latencies: settings.latencies,
             occupation: settings.occupation,
         };
-        let engine: Box<dyn AnyMachine> = match set {
-            InstructionSet::Word => build::<Words<1>>(network, &plan),
+        let engine = match set {
+            InstructionSet::Word => None,
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => build::<vector::Avx2>(network, &plan),
+            InstructionSet::Avx2 => vector::Avx2::available().map(|proof| build(proof, network, &plan)),
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => build::<vector::Avx512>(network, &plan),
+            InstructionSet::Avx512 => vector::Avx512::available().map(|proof| build(proof, network, &plan)),
             #[cfg(not(target_arch = "x86_64"))]
-            InstructionSet::Avx2 | InstructionSet::Avx512 => build::<Words<1>>(network, &plan),
+            InstructionSet::Avx2 | InstructionSet::Avx512 => None,
         };
+        let engine = engine.unwrap_or_else(|| build(Words::<1>::PROOF, network, &plan));
         let ports = network.fabric().shape().directions() + 1;
         Ok(Self { engine, ports })
     }
@@ -403,8 +414,8 @@ impl Planes {
     }
 }
 
-fn build<V: vector::Vector>(network: &Network, plan: &Plan) -> Box<dyn AnyMachine> {
-    Box::new(Machine::<V, OCCUPANCY>::new(network, plan))
+fn build<V: Vector>(proof: Available<V>, network: &Network, plan: &Plan) -> Box<dyn AnyMachine> {
+    Box::new(Machine::<V, OCCUPANCY>::new(proof, network, plan))
 }
 
 #[cfg(test)]

@@ -1,6 +1,14 @@
 //! Bit vectors: plain words everywhere, 256 and 512 bits on x86-64. The only unsafe code of the core.
 
-use std::ops::{BitAnd, BitOr, BitXor, Not};
+use std::{
+    marker::PhantomData,
+    ops::{BitAnd, BitOr, BitXor, Not},
+};
+
+/// The proof that this processor has the instructions of a vector; only
+/// [`Vector::available`] gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Available<V>(PhantomData<V>);
 
 /// Work to be done inside the one function that is compiled for an instruction set.
 pub trait Task {
@@ -48,8 +56,10 @@ pub unsafe trait Vector:
     fn permute(self, order: Self::Order) -> Self;
     /// Whether any bit is set.
     fn any(self) -> bool;
+    /// The proof that this processor has its instructions, if it has.
+    fn available() -> Option<Available<Self>>;
     /// Runs a task compiled for this instruction set.
-    fn enter<T: Task>(task: T) -> T::Output;
+    fn enter<T: Task>(proof: Available<Self>, task: T) -> T::Output;
 
     /// All bits clear.
     #[inline(always)]
@@ -88,6 +98,11 @@ pub fn words_mut<V: Vector>(vectors: &mut [V]) -> &mut [u64] {
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Words<const N: usize>([u64; N]);
+
+impl<const N: usize> Words<N> {
+    /// The proof that every processor has words.
+    pub const PROOF: Available<Self> = Available(PhantomData);
+}
 
 macro_rules! word_operator {
     ($trait:ident, $method:ident, $operator:tt) => {
@@ -167,8 +182,12 @@ unsafe impl<const N: usize> Vector for Words<N> {
         self.0.iter().fold(0, |all, word| all | word) != 0
     }
 
+    fn available() -> Option<Available<Self>> {
+        Some(Self::PROOF)
+    }
+
     #[inline(always)]
-    fn enter<T: Task>(task: T) -> T::Output {
+    fn enter<T: Task>(_proof: Available<Self>, task: T) -> T::Output {
         task.run()
     }
 }
@@ -178,41 +197,36 @@ pub use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Task, Vector};
+    use super::{Available, Task, Vector};
     use std::{
         arch::x86_64::*,
+        marker::PhantomData,
         ops::{BitAnd, BitOr, BitXor, Not},
     };
 
-    /// 256 bits. Values are made only after [`Avx2::available`] was seen to be true.
+    /// 256 bits. Values are made only where [`Vector::available`] gave its proof.
     #[derive(Clone, Copy, Debug)]
     #[repr(transparent)]
     pub struct Avx2(__m256i);
 
-    /// 512 bits. Values are made only after [`Avx512::available`] was seen to be true.
+    /// 512 bits. Values are made only where [`Vector::available`] gave its proof.
     #[derive(Clone, Copy, Debug)]
     #[repr(transparent)]
     pub struct Avx512(__m512i);
 
-    impl Avx2 {
-        /// Whether this processor has the instructions.
-        pub fn available() -> bool {
-            is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("popcnt")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-        }
+    fn has_avx2() -> bool {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
     }
 
-    impl Avx512 {
-        /// Whether this processor has the instructions.
-        pub fn available() -> bool {
-            Avx2::available()
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-        }
+    fn has_avx512() -> bool {
+        has_avx2()
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
     }
 
     /// # Safety
@@ -302,9 +316,13 @@ mod x86 {
             unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
         }
 
+        fn available() -> Option<Available<Self>> {
+            has_avx2().then_some(Available(PhantomData))
+        }
+
         #[inline(always)]
-        fn enter<T: Task>(task: T) -> T::Output {
-            debug_assert!(Self::available());
+        fn enter<T: Task>(_proof: Available<Self>, task: T) -> T::Output {
+            // SAFETY: the proof is given only where the instructions are.
             unsafe { enter_avx2(task) }
         }
     }
@@ -345,10 +363,115 @@ mod x86 {
             unsafe { _mm512_test_epi64_mask(self.0, self.0) != 0 }
         }
 
+        fn available() -> Option<Available<Self>> {
+            has_avx512().then_some(Available(PhantomData))
+        }
+
         #[inline(always)]
-        fn enter<T: Task>(task: T) -> T::Output {
-            debug_assert!(Self::available());
+        fn enter<T: Task>(_proof: Available<Self>, task: T) -> T::Output {
+            // SAFETY: the proof is given only where the instructions are.
             unsafe { enter_avx512(task) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every operation on some vectors, as the words that come of it.
+    fn results<V: Vector>(
+        a: &[u64],
+        b: &[u64],
+        mask: &[u64],
+        counts: &[u64],
+        from: &[usize],
+    ) -> Vec<Vec<u64>> {
+        let vector = |words: &[u64]| {
+            let mut vector = [V::zero()];
+            words_mut(&mut vector).copy_from_slice(words);
+            vector[0]
+        };
+        let (a, b, mask, counts) = (vector(a), vector(b), vector(mask), vector(counts));
+        let all = [
+            a & b,
+            a | b,
+            a ^ b,
+            !a,
+            mask.select(a, b),
+            a.shift_left(counts),
+            a.shift_right(counts),
+            a.permute(V::order(|word| from[word])),
+            V::zero(),
+            V::ones(),
+            V::splat(0x0123_4567_89ab_cdef),
+        ];
+        let anything = [a.any(), (a & !a).any()].map(|any| vec![u64::from(any)]);
+        all.iter().map(|one| words(std::slice::from_ref(one)).to_vec()).chain(anything).collect()
+    }
+
+    /// The same word by word.
+    fn expected(a: &[u64], b: &[u64], mask: &[u64], counts: &[u64], from: &[usize]) -> Vec<Vec<u64>> {
+        let each = |one: &dyn Fn(usize) -> u64| -> Vec<u64> { (0..a.len()).map(one).collect() };
+        vec![
+            each(&|word| a[word] & b[word]),
+            each(&|word| a[word] | b[word]),
+            each(&|word| a[word] ^ b[word]),
+            each(&|word| !a[word]),
+            each(&|word| mask[word] & a[word] | !mask[word] & b[word]),
+            each(&|word| if counts[word] < 64 { a[word] << counts[word] } else { 0 }),
+            each(&|word| if counts[word] < 64 { a[word] >> counts[word] } else { 0 }),
+            each(&|word| a[from[word]]),
+            each(&|_| 0),
+            each(&|_| u64::MAX),
+            each(&|_| 0x0123_4567_89ab_cdef),
+            vec![u64::from(a.iter().any(|&word| word != 0))],
+            vec![0],
+        ]
+    }
+
+    struct Inside<'a, V>(&'a [Vec<u64>; 4], &'a [usize], PhantomData<V>);
+
+    impl<V: Vector> Task for Inside<'_, V> {
+        type Output = Vec<Vec<u64>>;
+
+        #[inline(always)]
+        fn run(self) -> Self::Output {
+            let [a, b, mask, counts] = self.0;
+            results::<V>(a, b, mask, counts, self.1)
+        }
+    }
+
+    fn check<V: Vector>(words: &[[u64; 4]], from: &[usize]) -> Result<(), TestCaseError> {
+        let Some(proof) = V::available() else { return Ok(()) };
+        let columns: [Vec<u64>; 4] =
+            std::array::from_fn(|column| words[..V::WORDS].iter().map(|row| row[column]).collect());
+        let from: Vec<usize> = from[..V::WORDS].iter().map(|word| word % V::WORDS).collect();
+        let [a, b, mask, counts] = &columns;
+        let got = V::enter(proof, Inside::<V>(&columns, &from, PhantomData));
+        prop_assert_eq!(got, expected(a, b, mask, counts, &from));
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn vectors_do_what_words_do(
+            rows in prop::collection::vec(
+                (prop_oneof![Just(0), any::<u64>()], any::<u64>(), any::<u64>(), 0_u64..=64),
+                8,
+            ),
+            from in prop::collection::vec(0_usize..8, 8),
+        ) {
+            let words: Vec<[u64; 4]> = rows.iter().map(|&(a, b, mask, count)| [a, b, mask, count]).collect();
+            check::<Words<1>>(&words, &from)?;
+            check::<Words<4>>(&words, &from)?;
+            check::<Words<8>>(&words, &from)?;
+            #[cfg(target_arch = "x86_64")]
+            {
+                check::<Avx2>(&words, &from)?;
+                check::<Avx512>(&words, &from)?;
+            }
         }
     }
 }

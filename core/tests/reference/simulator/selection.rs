@@ -1,29 +1,36 @@
 //! Steps 2 and 3 of a cycle: queue selection and channel selection.
 
-use super::{Event, Flit, Output, Port, Queue, Send, Simulator, What, rules};
+use super::{Event, Flit, Lines, Output, Port, Queue, Routing, Send, Simulator, What, rules};
 use flitloom_core::{fabric::NodeId, router::FlowControl};
 
 /// By input port and channel: the output (port, channel) that is asked for.
 type Requests = Vec<Vec<Option<(Port, usize)>>>;
 
 impl Simulator<'_> {
-    /// The output (port, channel) a flit in an input queue of this channel needs.
-    pub(super) fn needs(&self, node: NodeId, channel: usize, flit: &Flit) -> (Port, usize) {
+    /// The output (port, channel) a flit in an input queue (port, channel) needs.
+    pub(super) fn needs(&self, node: NodeId, queue: (Port, usize), flit: &Flit) -> (Port, usize) {
+        // All P queues are channel 0.
+        let channel = if queue.0 == self.p { 0 } else { queue.1 };
         let (out, from) = match &flit.route {
-            None => (rules::route(self.shape, node, flit.destination, self.rules), channel),
+            None => (self.ways[node as usize][flit.destination as usize], channel),
             Some(route) => {
                 let out = route.ports.get(flit.hops as usize).copied().unwrap_or(self.p);
                 (out, if flit.hops == 0 { route.channel } else { channel })
             }
         };
         let datelines = self.config.flow_control != FlowControl::Bubble;
-        let crosses = datelines && out != self.p && rules::dateline(self.shape, node, out);
+        let counts = match self.rules.lines {
+            Lines::Both => true,
+            Lines::WrapOnly => out != self.p && self.wraps_around(node, out),
+            Lines::WrapNotFirst => flit.hops > 0 || out != self.p && !self.wraps_around(node, out),
+        };
+        let crosses = datelines && counts && out != self.p && self.dateline(node, out);
         (out, rules::channel_after(from, crosses, self.channels, self.rules))
     }
 
     /// Flits in the queue behind an output channel and on the way to it.
-    fn occupied(&self, node: NodeId, out: Port, channel: usize) -> usize {
-        let neighbour = rules::neighbour(self.shape, node, out).unwrap();
+    pub(super) fn occupied(&self, node: NodeId, out: Port, channel: usize) -> usize {
+        let neighbour = self.neighbour(node, out).unwrap();
         let queue = &self.routers[neighbour as usize].queues[rules::facing(out)][channel];
         let in_flight = if self.rules.flits_in_flight_take_space { queue.in_flight.len() } else { 0 };
         queue.flits.len() + in_flight
@@ -32,23 +39,30 @@ impl Simulator<'_> {
     /// What every input queue of a router asks for, by port and channel: the output its front flit
     /// needs, if that is a header and the queue owns no output.
     fn requests(&self, node: NodeId) -> Requests {
-        let request = |channel: usize, queue: &Queue| {
+        let request = |port: Port, channel: usize, queue: &Queue| {
             let front = queue.flits.front()?;
-            let asks = front.is_header() && !queue.owns_an_output;
-            asks.then(|| self.needs(node, channel, front))
+            if !front.is_header() || queue.owns_an_output {
+                return None;
+            }
+            match self.rules.routing {
+                Routing::DimensionOrder => Some(self.needs(node, (port, channel), front)),
+                _ => self.adaptive(node, (port, channel), front),
+            }
         };
         let queues = &self.routers[node as usize].queues;
-        let of_port = |port: &Vec<Queue>| {
-            port.iter().enumerate().map(|(channel, queue)| request(channel, queue)).collect()
+        let of_port = |(port, queues): (Port, &Vec<Queue>)| {
+            let all = queues.iter().enumerate();
+            all.map(|(channel, queue)| request(port, channel, queue)).collect()
         };
-        queues.iter().map(of_port).collect()
+        queues.iter().enumerate().map(of_port).collect()
     }
 
     /// Queue selection; returns whether anything was granted.
     pub(super) fn select_queues(&mut self) -> bool {
         let mut granted = false;
         for node in self.nodes() {
-            let requests = self.requests(node);
+            let mut requests = self.requests(node);
+            self.hold_back(node, &mut requests);
             for out in 0..=self.p {
                 for channel in 0..self.channels {
                     if let Some(queue) = self.select_queue(node, (out, channel), &requests) {
@@ -61,6 +75,19 @@ impl Simulator<'_> {
         granted
     }
 
+    /// Headers that a throttle holds are no candidates.
+    fn hold_back(&mut self, node: NodeId, requests: &mut Requests) {
+        for queue in 0..requests[self.p].len() {
+            if requests[self.p][queue].is_some() {
+                let header = self.routers[node as usize].queues[self.p][queue].flits.front().unwrap();
+                if self.is_held(node, header) {
+                    requests[self.p][queue] = None;
+                    self.note_held();
+                }
+            }
+        }
+    }
+
     /// The input queue (port, channel) that is granted an output.
     fn select_queue(
         &self,
@@ -68,15 +95,17 @@ impl Simulator<'_> {
         output: (Port, usize),
         requests: &Requests,
     ) -> Option<(Port, usize)> {
-        let Output { owner, list } = &self.routers[node as usize].outputs[output.0][output.1];
+        let Output { owner, list, .. } = &self.routers[node as usize].outputs[output.0][output.1];
         if owner.is_some() {
             return None;
         }
         let candidate = |port: Port, channel: usize| {
-            requests[port][channel] == Some(output) && !self.lacks_bubble(node, (port, channel), output)
+            requests[port][channel] == Some(output)
+                && !self.lacks_bubble(node, (port, channel), output)
+                && !self.lacks_room(node, (port, channel), output)
         };
         for &port in list {
-            if let Some(channel) = (0..self.channels).find(|&channel| candidate(port, channel)) {
+            if let Some(channel) = (0..requests[port].len()).find(|&channel| candidate(port, channel)) {
                 return Some((port, channel));
             }
         }
@@ -93,6 +122,9 @@ impl Simulator<'_> {
                     self.run.events.push(Event { cycle: self.cycle, what });
                 }
             }
+        }
+        if queue.0 == self.p {
+            self.note_granted(node);
         }
         let router = &mut self.routers[node as usize];
         router.queues[queue.0][queue.1].owns_an_output = true;
@@ -120,15 +152,34 @@ impl Simulator<'_> {
         enters_ring && self.occupied(node, out, channel) + needed > self.config.buffer as usize
     }
 
+    /// Whether a grant has to wait until the whole packet fits downstream.
+    fn lacks_room(&self, node: NodeId, queue: (Port, usize), output: (Port, usize)) -> bool {
+        if !self.rules.grant_needs_room || output.0 == self.p {
+            return false;
+        }
+        let header = self.routers[node as usize].queues[queue.0][queue.1].flits.front().unwrap();
+        self.occupied(node, output.0, output.1) + header.length as usize > self.config.buffer as usize
+    }
+
+    /// The channels of an output port in the order in which they may send.
+    pub(super) fn order(&self, node: NodeId, out: Port) -> Vec<usize> {
+        let router = &self.routers[node as usize];
+        let last = router.channel_used_last[out];
+        if self.rules.packet_round_robin {
+            let first = if router.outputs[out][last].under_way { last } else { last + 1 };
+            return (0..self.channels).map(|step| (first + step) % self.channels).collect();
+        }
+        let scheme = self.config.arbitration.scheme(node as usize, out, self.p + 1);
+        rules::channel_order(scheme, last, self.channels)
+    }
+
     /// Channel selection: the flits that move in this cycle.
     pub(super) fn select_channels(&mut self) -> Vec<Send> {
         let (mut sends, mut lost) = (Vec::new(), Vec::new());
         for node in self.nodes() {
             for out in 0..=self.p {
                 let router = &self.routers[node as usize];
-                let scheme = self.config.arbitration.scheme(node as usize, out, self.p + 1);
-                let last = router.channel_used_last[out];
-                let order = rules::channel_order(scheme, last, self.channels);
+                let order = self.order(node, out);
                 let may_send = |channel: &usize| self.may_send(node, out, *channel);
                 let has_flit = |channel: &usize| self.front_of_owner(node, out, *channel).is_some();
                 if let Some(channel) = order.iter().copied().find(may_send) {

@@ -1,0 +1,103 @@
+use super::{Sums, Surroundings};
+
+/// No header leaves while too many packets are in flight in the whole network, as it was one to two
+/// periods of N cycles ago, N being the first size (after Thottethodi, Lebeck and Mukherjee 2001).
+///
+/// The tuned threshold begins at 1 % of the network's channel buffers. Every three periods: if fewer
+/// than three quarters of the flits of the last three periods were ejected, it falls by 4 % of the
+/// buffers; else, if a header was held, it rises by 1 %. After five times below half of the best, it
+/// returns to where that was reached. Their extrapolation of the gathered state is left out.
+#[derive(Clone, Debug)]
+pub struct Global {
+    period: u64,
+    /// Packets in flight at the start of the period before this one and of this one.
+    samples: [u64; 2],
+    limit: Limit,
+}
+
+#[derive(Clone, Debug)]
+enum Limit {
+    Fixed(u64),
+    Tuned(Tuner),
+}
+
+/// In hundredths of a packet, so that it stays whole.
+#[derive(Clone, Debug)]
+struct Tuner {
+    buffers: u64,
+    threshold: u64,
+    ejected: u64,
+    last: Option<u64>,
+    /// Most flits ejected in three periods, and the threshold then.
+    best: (u64, u64),
+    below_half: u32,
+    held: bool,
+}
+
+impl Global {
+    /// The throttle in an empty network; without a threshold it tunes its own.
+    pub fn new(around: Surroundings, threshold: Option<u64>) -> Self {
+        let links = around.shape.nodes() * around.shape.directions();
+        let buffers = links as u64 * u64::from(around.rule.channels());
+        let tuner = Tuner {
+            buffers,
+            threshold: buffers,
+            ejected: 0,
+            last: None,
+            best: (0, 0),
+            below_half: 0,
+            held: false,
+        };
+        let limit = threshold.map_or(Limit::Tuned(tuner), Limit::Fixed);
+        Self { period: around.shape.size(0).into(), samples: [0; 2], limit }
+    }
+
+    /// One cycle further.
+    pub fn observe(&mut self, cycle: u64, sums: Sums) {
+        if cycle.is_multiple_of(self.period) {
+            self.samples = [self.samples[1], sums.in_flight];
+        }
+        if let Limit::Tuned(tuner) = &mut self.limit {
+            tuner.held |= sums.held;
+            if cycle > 0 && cycle.is_multiple_of(3 * self.period) {
+                tuner.tune(sums.ejected);
+            }
+        }
+    }
+
+    /// Whether fewer packets than the threshold were in flight.
+    pub fn may_begin(&self, cycle: u64) -> bool {
+        let hundredths = match &self.limit {
+            Limit::Fixed(threshold) => threshold.saturating_mul(100),
+            Limit::Tuned(tuner) => tuner.threshold,
+        };
+        cycle < self.period || self.samples[0].saturating_mul(100) < hundredths
+    }
+
+    /// Whether it knows of no packet and tunes nothing.
+    pub fn at_rest(&self) -> bool {
+        self.samples == [0; 2] && matches!(self.limit, Limit::Fixed(_))
+    }
+}
+
+impl Tuner {
+    fn tune(&mut self, ejected: u64) {
+        let now = ejected - std::mem::replace(&mut self.ejected, ejected);
+        if self.last.is_some_and(|last| 4 * now < 3 * last) {
+            self.threshold = self.threshold.saturating_sub(4 * self.buffers);
+        } else if self.held {
+            self.threshold += self.buffers;
+        }
+        self.threshold = self.threshold.max(self.buffers);
+        (self.last, self.held) = (Some(now), false);
+        if now > self.best.0 {
+            self.best = (now, self.threshold);
+        }
+        self.below_half = if 2 * now < self.best.0 { self.below_half + 1 } else { 0 };
+        if self.below_half == 5 {
+            self.threshold = self.best.1;
+            self.best.0 = now;
+            self.below_half = 0;
+        }
+    }
+}

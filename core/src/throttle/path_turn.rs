@@ -1,0 +1,100 @@
+use super::{Ask, RegisterSettings, Registers, Seen, Surroundings};
+use crate::fabric::{Direction, NodeId, Shape};
+
+/// Path and turn: a header waits while a buffer on its own way to its turn is known to be busy, or one
+/// of the first two behind the turn; never longer than the release.
+///
+/// Next to the registers of every output there are turn registers: for every pair of a direction d and a
+/// direction e of the next dimension, bit k says whether the router k + 1 hops ahead in d saw, when it
+/// was told, a busy buffer among the first two in e. (Our own; with more than two dimensions the first
+/// two that a packet uses count, if one follows the other.)
+#[derive(Clone, Debug)]
+pub struct PathTurn {
+    registers: Registers,
+    release: u64,
+    shape: Shape,
+    length: usize,
+    /// Words of one turn register.
+    words: usize,
+    /// Per node and direction and sign of the next dimension.
+    turns: Vec<u64>,
+    next: Vec<u64>,
+}
+
+/// Buffers behind the turn that are looked at.
+const BEHIND_TURN: u32 = 2;
+
+impl PathTurn {
+    /// The throttle in an empty network.
+    pub fn new(around: Surroundings, settings: RegisterSettings, release: u64) -> Self {
+        let words = usize::from(settings.length).div_ceil(64);
+        let turns = vec![0; around.shape.nodes() * around.shape.directions() * 2 * words];
+        Self {
+            registers: Registers::new(around, settings),
+            release,
+            shape: around.shape.clone(),
+            length: settings.length.into(),
+            words,
+            next: turns.clone(),
+            turns,
+        }
+    }
+
+    /// The directions of the dimension after that of `direction`.
+    fn turned(direction: Direction) -> [Direction; 2] {
+        let plus = 2 * (direction.dimension() + 1);
+        [Direction::from_index(plus), Direction::from_index(plus + 1)]
+    }
+
+    fn place(&self, node: NodeId, direction: Direction, turn: usize) -> usize {
+        ((node as usize * self.shape.directions() + direction.index()) * 2 + turn) * self.words
+    }
+
+    /// One cycle further.
+    pub fn observe(&mut self, seen: &impl Seen) {
+        let (dimensions, channels) = (self.shape.dimensions(), self.registers.channels());
+        for node in 0..self.shape.nodes() as NodeId {
+            for direction in (0..2 * (dimensions - 1)).map(Direction::from_index) {
+                let Some(other) = self.shape.neighbour(node, direction) else { continue };
+                for (sign, turn) in Self::turned(direction).into_iter().enumerate() {
+                    let busy = |channel| self.registers.busy_ahead(other, turn, channel, BEHIND_TURN) > 0;
+                    let mut carry = u64::from((0..channels).any(busy));
+                    let (to, from) = (self.place(node, direction, sign), self.place(other, direction, sign));
+                    for word in 0..self.words {
+                        let ahead = self.turns[from + word];
+                        self.next[to + word] = ahead << 1 | carry;
+                        carry = ahead >> 63;
+                    }
+                    if !self.length.is_multiple_of(64) {
+                        self.next[to + self.words - 1] &= (1 << (self.length % 64)) - 1;
+                    }
+                }
+            }
+        }
+        std::mem::swap(&mut self.turns, &mut self.next);
+        self.registers.observe(seen);
+    }
+
+    /// Whether the way is not known to be busy, or the packet has waited long enough.
+    pub fn may_begin(&self, cycle: u64, ask: &Ask) -> bool {
+        cycle - ask.since >= self.release || !self.is_busy(ask)
+    }
+
+    fn is_busy(&self, ask: &Ask) -> bool {
+        if self.registers.busy_ahead(ask.node, ask.direction, ask.channel, ask.hops) > 0 {
+            return true;
+        }
+        let Some(turn) = ask.turn else { return false };
+        let bit = ask.hops as usize - 1;
+        let sign = Self::turned(ask.direction).iter().position(|&direction| direction == turn);
+        sign.is_some_and(|sign| {
+            let first = self.place(ask.node, ask.direction, sign);
+            bit < self.length && self.turns[first + bit / 64] >> (bit % 64) & 1 == 1
+        })
+    }
+
+    /// Whether no register shows anything.
+    pub fn at_rest(&self) -> bool {
+        self.registers.is_clear() && self.turns.iter().all(|&word| word == 0)
+    }
+}

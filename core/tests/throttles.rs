@@ -1,0 +1,285 @@
+//! Every throttle held against what it claims of itself, and inside the reference model against the
+//! reference's own.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use flitloom_core::{
+    engine::Network,
+    fabric::{Direction, Fabric, NodeId, Shape},
+    router::{FlowControl, RouterConfig},
+    routing::{ChannelRule, Datelines},
+    throttle::{Ask, Seen, State, Sums, Surroundings, Throttle},
+    traffic::{Packet, Purpose, draw, draw_below},
+};
+use reference::{Hold, Rules, View, Waiting, Watch};
+
+fn around(shape: &Shape) -> Surroundings<'_> {
+    Surroundings { shape, rule: ChannelRule::new(3, Datelines::BOTH), buffer: 16, longest: 8 }
+}
+
+/// Every throttle, with all of its parameters in use.
+fn variants() -> Vec<Throttle> {
+    let more = [
+        "spth:margin=8,length=3,watch=own,link=shared",
+        "spth:margin=8,link=shared",
+        "spth:margin=2,length=70",
+        "alo:any",
+        "pace:13",
+        "global:12",
+        "pt:release=30",
+    ];
+    Throttle::ALL.into_iter().chain(more.map(|text| text.parse().unwrap())).collect()
+}
+
+#[test]
+fn texts_and_throttles_belong_together() {
+    for (throttle, name) in Throttle::ALL.into_iter().zip(Throttle::NAMES) {
+        assert_eq!((throttle.name(), name.parse()), (name, Ok(throttle)));
+    }
+    for throttle in variants() {
+        assert_eq!(throttle.to_string().parse(), Ok(throttle), "{throttle}");
+    }
+    for (text, part) in [
+        ("best", "none, interlock, spth"),
+        ("none:1", "it has none"),
+        ("spth:margin=-1", "margin is \"-1\""),
+        ("spth:margin=2000", "0 to 1024"),
+        ("spth:8,9", "no parameter \"9\""),
+        ("alo:useful=some", "own or any"),
+        ("pace:interval=0", "cycles"),
+        ("global:threshold=0", "packets"),
+    ] {
+        let error = text.parse::<Throttle>().unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
+
+/// A network in which every output looks as a function of its place says.
+struct Looks<F>(F);
+
+impl<F: Fn(NodeId, Direction, u8) -> (u16, bool)> Seen for Looks<F> {
+    fn free(&self, node: NodeId, direction: Direction, channel: u8) -> Option<u16> {
+        Some((self.0)(node, direction, channel).0)
+    }
+
+    fn is_empty(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
+        (self.0)(node, direction, channel).0 == 16
+    }
+
+    fn owned(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
+        (self.0)(node, direction, channel).1
+    }
+}
+
+/// A header of node 0 of an 8x8 torus for node 27 = (3, 3).
+fn ask(since: u64) -> Ask {
+    let [east, north] = [0, 2].map(Direction::from_index);
+    Ask { node: 0, direction: east, channel: 0, hops: 3, turn: Some(north), since }
+}
+
+/// Whether the header may begin in each of so many cycles in a network that always looks the same.
+fn decisions(
+    throttle: Throttle,
+    cycles: u64,
+    sums: Sums,
+    looks: impl Fn(NodeId, Direction, u8) -> (u16, bool),
+) -> Vec<bool> {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let mut state = throttle.state(around(&shape));
+    let seen = Looks(looks);
+    (0..cycles)
+        .map(|cycle| {
+            let sums = Sums { ejected: sums.ejected * cycle, ..sums };
+            state.observe(cycle, sums, &seen);
+            state.may_begin(cycle, &ask(0), &seen)
+        })
+        .collect()
+}
+
+const BUSY: Sums = Sums { in_flight: 1_000_000, ejected: 64, held: true };
+
+#[test]
+fn nobody_waits_in_an_empty_network() {
+    for throttle in variants() {
+        assert!(decisions(throttle, 40, Sums::default(), |_, _, _| (16, false)).iter().all(|&may| may));
+    }
+}
+
+#[test]
+fn who_may_starve_says_so() {
+    for throttle in variants() {
+        let full = decisions(throttle, 3000, BUSY, |_, _, _| (0, true));
+        let taken = throttle.state(around(&Shape::torus(&[8, 8]).unwrap())).may_take(0, 1);
+        let starves = !full[2000..].contains(&true) || !taken;
+        assert_eq!(starves, throttle.claims().may_starve, "{throttle}");
+    }
+}
+
+#[test]
+fn who_needs_signals_or_sums_says_so() {
+    for throttle in variants() {
+        // Only what node 0 cannot see itself differs.
+        let far = |node: NodeId, _, _| if node == 0 { (16, false) } else { (0, true) };
+        let near = |_, _, _| (16, false);
+        let [with, without] =
+            [decisions(throttle, 60, Sums::default(), far), decisions(throttle, 60, Sums::default(), near)];
+        assert_eq!(with != without, throttle.claims().signals, "{throttle}");
+        let sums = [BUSY, Sums::default()].map(|sums| decisions(throttle, 60, sums, near));
+        assert_eq!(sums[0] != sums[1], throttle.claims().sums, "{throttle}");
+    }
+}
+
+/// After a busy time a throttle at rest decides as one that looked on at the empty network.
+#[test]
+fn idle_cycles_may_be_left_out_at_rest() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    for throttle in variants() {
+        let mut state = throttle.state(around(&shape));
+        for cycle in 0..50 {
+            state.observe(cycle, BUSY, &Looks(|node: NodeId, _, _| (node as u16 % 17, true)));
+        }
+        let empty = Sums { in_flight: 0, held: false, ..BUSY };
+        let idle = Looks(|_, _, _| (16, false));
+        for cycle in 50..400 {
+            state.observe(cycle, empty, &idle);
+        }
+        let tuned = throttle == Throttle::Global { threshold: None };
+        assert_eq!(state.at_rest(), !tuned, "{throttle}");
+        let (mut skipped, mut watched) = (state.clone(), state);
+        for cycle in 400..1000 {
+            watched.observe(cycle, empty, &idle);
+        }
+        if !tuned {
+            let some = Looks(|node: NodeId, direction: Direction, channel| {
+                let drawn = draw_below(
+                    5,
+                    node,
+                    Purpose::Gap,
+                    (direction.index() * 8) as u64 + u64::from(channel),
+                    17,
+                );
+                (drawn as u16, drawn.is_multiple_of(3))
+            });
+            for cycle in 1000..1060 {
+                let sums = Sums { in_flight: 9 + cycle % 7, ..BUSY };
+                skipped.observe(cycle, sums, &some);
+                watched.observe(cycle, sums, &some);
+                let may = [&skipped, &watched].map(|state| state.may_begin(cycle, &ask(1000), &some));
+                assert_eq!(may[0], may[1], "{throttle} in cycle {cycle}");
+            }
+        }
+    }
+}
+
+/// A throttle of the core in the place of the reference's own.
+struct Core(State);
+
+struct Through<'a>(&'a View<'a>);
+
+impl Seen for Through<'_> {
+    fn free(&self, node: NodeId, direction: Direction, channel: u8) -> Option<u16> {
+        (self.0.free)(node, direction.index(), channel.into()).map(|free| free as u16)
+    }
+
+    fn is_empty(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
+        self.free(node, direction, channel) == Some(16)
+    }
+
+    fn owned(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
+        (self.0.owned)(node, direction.index(), channel.into())
+    }
+}
+
+impl Hold for Core {
+    fn observe(&mut self, cycle: u64, (in_flight, ejected, held): (u64, u64, bool), view: &View) {
+        self.0.observe(cycle, Sums { in_flight, ejected, held }, &Through(view));
+    }
+
+    fn holds(&self, cycle: u64, header: &Waiting, view: &View) -> bool {
+        let ask = Ask {
+            node: header.node,
+            direction: Direction::from_index(header.output.0),
+            channel: header.output.1 as u8,
+            hops: header.hops as u32,
+            turn: header.turn.map(Direction::from_index),
+            since: header.since,
+        };
+        !self.0.may_begin(cycle, &ask, &Through(view))
+    }
+
+    fn granted(&mut self, cycle: u64, node: NodeId) {
+        self.0.granted(cycle, node);
+    }
+}
+
+/// The reference's own throttle.
+fn twin(throttle: Throttle, shape: &Shape) -> Option<reference::Throttle> {
+    let half = (shape.sizes().iter().max().unwrap() / 2) as usize;
+    let largest = u64::from(*shape.sizes().iter().max().unwrap());
+    Some(match throttle {
+        Throttle::None | Throttle::Interlock => return None,
+        Throttle::Spth { margin, length, own, shared } => {
+            let length = length.map_or(half, usize::from);
+            let watch = Watch { margin: margin.into(), length, shared, following: false };
+            reference::Throttle::Spth { watch, own }
+        }
+        Throttle::Alo { own } => reference::Throttle::Alo { own },
+        Throttle::Pace { interval } => reference::Throttle::Pace { interval },
+        Throttle::Global { threshold } => {
+            reference::Throttle::Global { threshold: threshold.unwrap_or(0), tune: threshold.is_none() }
+        }
+        Throttle::PathTurn { release } => {
+            let watch = Watch { margin: 8, length: half, shared: false, following: true };
+            reference::Throttle::Pt { watch, release: release.unwrap_or(8 * largest) }
+        }
+    })
+}
+
+/// Waves of packets to a few hot nodes and to others, enough to fill queues.
+fn packets(shape: &Shape, seed: u64) -> Vec<Vec<Packet>> {
+    let nodes = shape.nodes() as NodeId;
+    let of = |node: NodeId| {
+        let packet = |number: u64| {
+            let drawn = draw(seed, node, Purpose::Destination, number);
+            let destination = if drawn & 3 == 0 { nodes / 2 } else { (drawn >> 8) as NodeId % nodes };
+            Packet { destination, length: 8, start: number / 4 * 150, slice: 0 }
+        };
+        (0..8).map(packet).collect()
+    };
+    (0..nodes).map(of).collect()
+}
+
+#[test]
+fn throttles_hold_whom_the_reference_holds() {
+    let shapes = [
+        Shape::torus(&[6, 6]).unwrap(),
+        Shape::torus(&[9]).unwrap(),
+        Shape::new(&[5, 4], &[true, false]).unwrap(),
+        Shape::torus(&[4, 3, 3]).unwrap(),
+    ];
+    let mut different = 0;
+    for (shape, seed) in shapes.iter().zip(1..) {
+        let router = RouterConfig {
+            buffer: 16,
+            channels: RouterConfig::for_shape(shape).channels,
+            flow_control: FlowControl::CutThrough,
+            ..RouterConfig::default()
+        };
+        let rule = router.channel_rule();
+        let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+        let packets = packets(shape, seed);
+        let free = reference::simulate(&network, &packets, &Rules::t15(reference::Throttle::None));
+        for throttle in variants() {
+            let Some(own) = twin(throttle, shape) else { continue };
+            let expected = reference::simulate(&network, &packets, &Rules::t15(own));
+            let around = Surroundings { shape, rule, buffer: 16, longest: 8 };
+            let mut core = Core(throttle.state(around));
+            let rules = Rules::t15(reference::Throttle::None);
+            let run = reference::simulate_held(&network, &packets, &rules, &mut core);
+            assert!(run == expected, "{throttle} on {shape:?}: {:?}, {:?}", run.totals, expected.totals);
+            different += usize::from(expected.totals != free.totals);
+        }
+    }
+    assert!(different > 24, "throttles make a difference in {different} cases");
+}
