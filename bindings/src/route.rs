@@ -12,7 +12,10 @@ use flitloom_core::{
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// Runs work that cannot be ended beside a Python that answers signals: a handler may end the process,
 /// and an exception it raises is raised when the work is done.
@@ -409,7 +412,7 @@ fn quality_into(py: Python<'_>, entry: &Bound<'_, PyDict>, quality: tables::Qual
 /// One route per ordered pair of working nodes.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct RoutingTable {
-    pub inner: tables::Table,
+    pub inner: Arc<tables::Table>,
 }
 
 #[pymethods]
@@ -428,7 +431,7 @@ impl RoutingTable {
             let text = format!("from node {} to node {} does not lead there", pair / nodes, pair % nodes);
             spec_error(py, "headers", text)
         })?;
-        Ok(Self { inner })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Packed headers, by source and destination.
@@ -532,7 +535,7 @@ pub fn route<'py>(
     facts.set_item("bound_denominator", answer.bound.denominator)?;
     facts.set_item("proof", answer.bound.proof)?;
     facts.set_item("calls", answer.calls.map(|calls| calls.calls))?;
-    Ok((RoutingTable { inner: answer.table }, facts))
+    Ok((RoutingTable { inner: Arc::new(answer.table) }, facts))
 }
 
 /// Failed nodes and failed cables.

@@ -1,7 +1,11 @@
-use crate::{errors::spec_error, network::Network};
-use flitloom_core::traffic::{self, Collective, OpenLoad, Packet, PacketList, Pattern, WorkloadError};
-use numpy::PyReadonlyArray2;
+use crate::{errors::spec_error, network::Network, route::RoutingTable};
+use flitloom_core::{
+    tables::ListedRoutes,
+    traffic::{self, Collective, OpenLoad, Packet, PacketList, Pattern, RouteBook, WorkloadError},
+};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// Short names of all patterns.
 #[pyfunction]
@@ -65,6 +69,11 @@ impl Workload {
         let list = list.map_err(|error| spec_error(py, "traffic", error))?;
         Ok(Self { inner: traffic::Workload::Packets(list) })
     }
+
+    fn with_book(&self, py: Python<'_>, book: Arc<dyn RouteBook>) -> PyResult<Self> {
+        let inner = py.detach(|| self.inner.clone().with_book(&book));
+        inner.map(|inner| Self { inner }).map_err(|error| spec_error(py, "tables", error))
+    }
 }
 
 #[pymethods]
@@ -100,6 +109,41 @@ impl Workload {
         OpenLoad::new(destinations.inner.clone(), rate, length, cycles, seed)
             .map(|load| Self { inner: traffic::Workload::Load(load) })
             .map_err(|error| spec_error(py, "traffic", error))
+    }
+
+    /// The same over the routes of a table.
+    fn over_table(&self, py: Python<'_>, network: &Network, table: &RoutingTable) -> PyResult<Self> {
+        if table.inner.system().fabric() != network.inner.fabric() {
+            return Err(spec_error(py, "tables", "they are for another network"));
+        }
+        self.with_book(py, table.inner.clone())
+    }
+
+    /// The same over listed routes: route i visits `nodes[offsets[i]..offsets[i + 1]]`.
+    fn over_routes(
+        &self,
+        py: Python<'_>,
+        network: &Network,
+        sources: PyReadonlyArray1<'_, u32>,
+        destinations: PyReadonlyArray1<'_, u32>,
+        offsets: PyReadonlyArray1<'_, u64>,
+        nodes: PyReadonlyArray1<'_, u32>,
+    ) -> PyResult<Self> {
+        let (sources, destinations) = (sources.as_array().to_vec(), destinations.as_array().to_vec());
+        let (offsets, nodes) = (offsets.as_array().to_vec(), nodes.as_array().to_vec());
+        let fabric = network.inner.fabric();
+        let routes = sources.iter().zip(&destinations).enumerate().map(|(index, (&source, &destination))| {
+            let [first, end] = [0, 1].map(|next| offsets.get(index + next).copied().unwrap_or(0) as usize);
+            (source, destination, nodes.get(first..end).unwrap_or_default())
+        });
+        let listed = ListedRoutes::new(fabric, routes).map_err(|index| {
+            let (from, to) = (sources[index], destinations[index]);
+            let text = format!(
+                "route {index}, from node {from} to node {to}, is no walk over working links of the network, or the second one of its pair"
+            );
+            spec_error(py, "tables", text)
+        })?;
+        self.with_book(py, Arc::new(listed))
     }
 
     /// Packets in rows of source, destination, length, start and slice; those of one source stay in

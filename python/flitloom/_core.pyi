@@ -52,6 +52,15 @@ class Workload:
     def load(destinations: Destinations, rate: float, length: int, cycles: int, seed: int) -> Workload: ...
     @staticmethod
     def packets(network: Network, table: NDArray[np.int64]) -> Workload: ...
+    def over_table(self, network: Network, table: RoutingTable) -> Workload: ...
+    def over_routes(
+        self,
+        network: Network,
+        sources: NDArray[np.uint32],
+        destinations: NDArray[np.uint32],
+        offsets: NDArray[np.uint64],
+        nodes: NDArray[np.uint32],
+    ) -> Workload: ...
 
 class Simulation:
     def __init__(
@@ -185,13 +194,11 @@ def resilience(
     failures: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
 ) -> list[tuple[bool, ...]]: ...
 def goal_workload(
-    network: Network,
     text: str,
     flit_bytes: int,
     calc_cycles: int,
     packet_payload: int,
     nodes: Sequence[int],
-    table: RoutingTable | None,
 ) -> Workload: ...
 def genetic_search(
     network: Network,

@@ -40,6 +40,8 @@ class Header(BaseModel):
     packets: bool
     link_time: bool
     latencies: bool
+    #: Checksum of the routing tables, if the packets follow some.
+    tables: int | None = None
     #: Bytes of the state and checksum (CRC-32) of the spec and the state.
     state_bytes: Annotated[int, Field(ge=0)]
     checksum: int
@@ -50,8 +52,15 @@ class Header(BaseModel):
         return {name: getattr(self, name) for name in ("links", "packets", "link_time", "latencies")}
 
 
-def write(file: str | Path, spec: Experiment, cycle: int, records: dict[str, bool], state: bytes) -> None:
-    """Write a simulation, whole or not at all."""
+def write(
+    file: str | Path,
+    spec: Experiment,
+    cycle: int,
+    records: dict[str, bool],
+    state: bytes,
+    tables: int | None = None,
+) -> None:
+    """Write a simulation, whole or not at all; `tables` is the checksum of its routing tables."""
     text = spec.model_dump_json().encode()
     about = Header(
         format=1,
@@ -59,6 +68,7 @@ def write(file: str | Path, spec: Experiment, cycle: int, records: dict[str, boo
         state_bytes=len(state),
         checksum=zlib.crc32(state, zlib.crc32(text)),
         cycle=cycle,
+        tables=tables,
         **records,
     )
     with replacing(file) as out:

@@ -139,18 +139,13 @@ def simulate_messages(
         raise SpecError(f"messages: {graph.ranks} ranks, the network has {network.nodes} nodes")
     if flit_bytes < 1 or packet_payload < 1 or calc_cycles < 0:
         raise SpecError("messages: flit_bytes and packet_payload start at 1, calc_cycles at 0")
-    table = None
-    if tables is not None:
-        if tables._table is None:
-            raise SpecError("tables: make them with fl.route; tables from files are only checked")
-        table = tables._table
     workload = _core.goal_workload(
-        network._core,
         graph.text,
         flit_bytes,
         calc_cycles,
         packet_payload,
         list(range(graph.ranks)) if nodes is None else list(nodes),
-        table,
     )
+    if tables is not None:
+        workload = tables.routed(network, workload)
     return _core.simulate(network._core, workload, cycle_limit)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from flitloom.network import Network
+    from flitloom.routing import Tables
 
 #: Codes of the link-time record besides 1 + slice.
 IDLE, BLOCKED = 0, 255
@@ -34,15 +35,23 @@ class Result:
         The network it ran on.
     spec : Experiment
         What was simulated, the seed included.
+    tables : Tables or None
+        Routes of the packets; None for dimension order.
     version, commit : str
         The flitloom that made it.
     """
 
     def __init__(
-        self, network: Network, spec: Experiment, raw: dict[str, Any], bound: tuple[int, str] | None
+        self,
+        network: Network,
+        spec: Experiment,
+        raw: dict[str, Any],
+        bound: tuple[int, str] | None,
+        tables: Tables | None = None,
     ) -> None:
         self.network = network
         self.spec = spec
+        self.tables = tables
         self.version = provenance.version()
         self._raw = raw
         self._bound = bound
@@ -227,6 +236,8 @@ class Result:
             "commit": self.commit,
             "spec": self.spec.model_dump(mode="json"),
         }
+        if self.tables is not None:
+            values["tables"] = {"method": self.tables.method, "seed": self.tables.seed}
         if records:
             for name in ("links", "packets"):
                 if name in self._raw:
@@ -270,7 +281,7 @@ class Result:
         if name not in self._raw:
             from flitloom.simulation import run_experiment
 
-            again = run_experiment(self.spec, **{"links": False, name: True})
+            again = run_experiment(self.spec, tables=self.tables, **{"links": False, name: True})
             self._raw[name] = again._raw[name]
         return self._raw[name]
 

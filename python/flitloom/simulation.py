@@ -22,6 +22,7 @@ from flitloom.workload import make_workload
 if TYPE_CHECKING:
     import xarray as xr
 
+    from flitloom.routing import Tables
     from flitloom.scheduling.plan import Plan
 
 #: Cells a link-time record may have (one byte each).
@@ -49,6 +50,8 @@ class Simulation:
         Fail if not everything is delivered before this cycle.
     links, packets, link_time : bool
         What to record, as in `simulate`.
+    tables : Tables, optional
+        Routes of all packets; dimension order without.
     latencies : bool
         Whether mean latencies are to be known in every cycle; otherwise they are when everything is
         delivered and at `stop_at`, which is up to twice as fast.
@@ -88,6 +91,7 @@ class Simulation:
         packets: bool = False,
         link_time: bool = False,
         latencies: bool = True,
+        tables: Tables | None = None,
     ) -> None:
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
             # Plans are of a room above this one.
@@ -110,6 +114,9 @@ class Simulation:
             cycle_limit=cycle_limit,
         )
         workload = make_workload(network, traffic, seed)
+        self._tables = tables
+        if tables is not None:
+            workload = tables.routed(network, workload)
         self._bound = _core.lower_bound(network._core, workload)
         if link_time:
             _check_link_time(network, traffic, stop_at, self._bound)
@@ -228,11 +235,12 @@ class Simulation:
         """
         from flitloom import checkpoint
 
-        checkpoint.write(path, self._spec, self.now, self._records, self._core.save())
+        routes = None if self._tables is None else self._tables.checksum()
+        checkpoint.write(path, self._spec, self.now, self._records, self._core.save(), routes)
 
     @classmethod
-    def load(cls, path: str | Path) -> Simulation:
-        """Take a saved simulation up.
+    def load(cls, path: str | Path, *, tables: Tables | None = None) -> Simulation:
+        """Take a saved simulation up; one over routing tables needs them again.
 
         Raises
         ------
@@ -242,13 +250,20 @@ class Simulation:
         from flitloom import checkpoint
 
         spec, header, state = checkpoint.read(path)
+        if header.tables != (None if tables is None else tables.checksum()):
+            begun = "without tables" if header.tables is None else "over tables"
+            raise SpecError(
+                f"{show_file(path)}: tables: it was begun {begun}; go on with exactly those it was begun with"
+            )
         try:
-            return _restored(spec, header.records, state)
+            return _restored(spec, header.records, state, tables)
         except SpecError as error:
             raise SpecError(f"{show_file(path)}: {error}") from None
 
-    def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, bool], bytes]]:
-        return _restored, (self._spec, self._records, self._core.save())
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, bool], bytes, Tables | None]]:
+        return _restored, (self._spec, self._records, self._core.save(), self._tables)
 
     @property
     def totals(self) -> Result:
@@ -267,7 +282,7 @@ class Simulation:
         if stop_at is None and not self.finished:
             stop_at = self.now
         spec = spec.model_copy(update={"stop_at": stop_at})
-        return Result(self.network, spec, self._core.totals(stop_at, records), self._bound)
+        return Result(self.network, spec, self._core.totals(stop_at, records), self._bound, self._tables)
 
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
@@ -299,13 +314,16 @@ class Simulation:
         return f"Simulation({self.network!r}, {state})"
 
 
-def _restored(spec: Experiment, records: dict[str, bool], state: bytes) -> Simulation:
+def _restored(
+    spec: Experiment, records: dict[str, bool], state: bytes, tables: Tables | None = None
+) -> Simulation:
     simulation = Simulation(
         Network(spec.topology, spec.router),
         spec.traffic,
         seed=spec.seed,
         stop_at=spec.stop_at,
         cycle_limit=spec.cycle_limit,
+        tables=tables,
         **records,
     )
     simulation._core.restore(state)
@@ -338,6 +356,7 @@ def simulate(
     links: bool = True,
     packets: bool = False,
     link_time: bool = False,
+    tables: Tables | None = None,
 ) -> Result:
     """Simulate traffic, cycle by cycle, until everything is delivered.
 
@@ -356,6 +375,10 @@ def simulate(
     links, packets, link_time : bool
         What to record: the occupation of every link, the times of every packet, what every link did
         in every cycle. A record that is off costs nothing.
+    tables : Tables, optional
+        Routes of all packets, made by `route` or read by `read_tables` for this network, healthy or
+        failed; dimension order without. Tables with turns need ``flow_control="bubble"`` and buffers of
+        two packets.
 
     Returns
     -------
@@ -382,6 +405,10 @@ def simulate(
     74
     >>> res.links.flits.sel(direction="+x").shape
     (16, 16)
+    >>> net = fl.Network(fl.Torus(4, 2, failed_nodes=[3]), fl.Router(flow_control="bubble", buffer=16))
+    >>> load = fl.Packets([(0, 5, 8, 0), (2, 4, 8, 0)])
+    >>> fl.simulate(net, load, tables=fl.route(net.topology)).packets_delivered
+    2
     """
     simulation = Simulation(
         network,
@@ -393,13 +420,19 @@ def simulate(
         packets=packets,
         link_time=link_time,
         latencies=False,
+        tables=tables,
     )
     simulation.run(until=stop_at)
     return simulation.result()
 
 
 def begin_experiment(
-    experiment: Experiment, *, links: bool = True, packets: bool = False, link_time: bool = False
+    experiment: Experiment,
+    *,
+    links: bool = True,
+    packets: bool = False,
+    link_time: bool = False,
+    tables: Tables | None = None,
 ) -> Simulation:
     """The simulation that an experiment describes, at its beginning."""
     return Simulation(
@@ -412,14 +445,22 @@ def begin_experiment(
         packets=packets,
         link_time=link_time,
         latencies=False,
+        tables=tables,
     )
 
 
 def run_experiment(
-    experiment: Experiment, *, links: bool = True, packets: bool = False, link_time: bool = False
+    experiment: Experiment,
+    *,
+    links: bool = True,
+    packets: bool = False,
+    link_time: bool = False,
+    tables: Tables | None = None,
 ) -> Result:
     """Simulate what an experiment describes; see `simulate`."""
-    simulation = begin_experiment(experiment, links=links, packets=packets, link_time=link_time)
+    simulation = begin_experiment(
+        experiment, links=links, packets=packets, link_time=link_time, tables=tables
+    )
     simulation.run(until=experiment.stop_at)
     return simulation.result()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flitloom.commands import options
+from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
     from flitloom.spec import Experiment
@@ -68,6 +69,10 @@ def command(
         list[str] | None,
         typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
     ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(help="Routes of all packets: tables made by flitloom route for this network."),
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="A plan made by flitloom schedule (.json), instead of a spec.")
     ] = None,
@@ -102,6 +107,7 @@ def command(
     For example:
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
       flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --html page.html
+      flitloom simulate --torus 8x4 --flow-control bubble --buffer 16 --pattern torn --tables tables.json
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
       flitloom simulate long.toml --checkpoint long.flit --every 10m
@@ -109,9 +115,9 @@ def command(
     """
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
-    from flitloom.errors import SpecError
     from flitloom.extras import check_picture
     from flitloom.outputs import check_output
+    from flitloom.routing import read_tables
     from flitloom.simulation import Simulation, begin_experiment
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
@@ -161,11 +167,13 @@ def command(
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
-        if traffic or out is not None or chart is not None or html is not None:
+        if traffic or out is not None or chart is not None or html is not None or tables is not None:
             raise SpecError("a GOAL text brings its own traffic and has no records; give the network only")
         simulate_goal(goal, fields, cycle_limit, json)
         return
     if plan is not None:
+        if tables is not None:
+            raise SpecError("--tables: a plan brings its own routes; leave one of them out")
         from flitloom.commands.plans import simulate_plan
 
         simulate_plan(plan, fields, folder, jitter, trials, separate, lead, json, out, chart, html)
@@ -173,10 +181,15 @@ def command(
     if resume is not None:
         if spec is not None or fields != {"traffic": {"kind": "collective"}}:
             raise SpecError("--resume: brings its own network and traffic; give no others")
-        simulation = Simulation.load(resume)
+        simulation = Simulation.load(resume, tables=None if tables is None else read_tables(tables))
     else:
         experiment = build_experiment(fields, folder)
-        simulation = begin_experiment(experiment, packets=out is not None, link_time=chart is not None)
+        simulation = begin_experiment(
+            experiment,
+            packets=out is not None,
+            link_time=chart is not None,
+            tables=None if tables is None else read_tables(tables, experiment.topology),
+        )
     if html is not None:
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
         write_html(simulation.spec, html)

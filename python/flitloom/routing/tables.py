@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,6 +22,8 @@ from flitloom.spec import Topology
 
 if TYPE_CHECKING:
     import networkx
+
+    from flitloom.network import Network
 
 
 #: Where the rules of a verdict come from.
@@ -303,6 +306,30 @@ class Tables:
         if self._table is None:
             raise SpecError("headers exist for tables that flitloom made; make them again with fl.route")
         return self._table.headers()
+
+    def routed(self, network: Network, workload: _core.Workload) -> _core.Workload:
+        """A workload of the core over the routes of these tables; they must be for the network."""
+        parts = ("sizes", "wraps", "failed_nodes", "failed_links")
+        different = [
+            part for part in parts if getattr(self.topology, part) != getattr(network.topology, part)
+        ]
+        if different:
+            raise SpecError(f"tables: they are for another network; {' and '.join(different)} differ")
+        if self.channels is not None:
+            raise SpecError(
+                "tables: their routes name a virtual channel for every hop; packets follow the channels of "
+                "the router's rule, so leave the channels out"
+            )
+        if self._table is not None:
+            return workload.over_table(network._core, self._table)
+        return workload.over_routes(network._core, *self.listed())
+
+    def checksum(self) -> int:
+        """CRC-32 of all routes: equal tables have equal checksums."""
+        checksum = 0
+        for part in self.listed():
+            checksum = zlib.crc32(part.astype(np.uint64).tobytes(), checksum)
+        return checksum
 
     def links(self) -> list[tuple[int, int, int, str, int]]:
         """Every working link: index, from node, to node, name and load."""
