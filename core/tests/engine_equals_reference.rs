@@ -9,11 +9,12 @@ mod reference;
 use common::{Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
 use flitloom_core::{
     engine::{
-        Options, Outcome, SimulationError,
+        EngineKind, Options, Outcome, Setup, Simulation, SimulationError,
         general::{self, General},
+        planes::InstructionSet,
     },
     fabric::{NodeId, Shape},
-    probe::{NoProbe, PacketRecords},
+    probe::{LinkOccupation, NoProbe, PacketRecords},
     router::{ChannelScheme, FlowControl},
     traffic::Packet,
 };
@@ -35,9 +36,17 @@ fn engine(case: &Case) -> (Result<Outcome, SimulationError>, Recorder) {
     (result, seen)
 }
 
+/// The engine is equal to the reference with the vectors of every instruction set there is.
 fn equal(case: &Case) -> Result<(), TestCaseError> {
-    let (result, seen) = engine(case);
-    compare(case, &common::reference(case), &result, &seen).map_err(TestCaseError::fail)
+    let (network, workload, expected) = (case.network(), case.workload(), common::reference(case));
+    for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+        let (mut engine, mut seen) = (General::new(&network), Recorder::default());
+        engine.set_vectors(set);
+        let result = engine.run(&workload, &options(case), &mut seen);
+        compare(case, &expected, &result, &seen)
+            .map_err(|difference| TestCaseError::fail(format!("{set:?}: {difference}")))?;
+    }
+    Ok(())
 }
 
 /// Rings with a single channel of few flits under heavy load: many of these deadlock.
@@ -68,6 +77,20 @@ fn large_routers() -> CaseSpace {
         latency: 1..=9,
         lengths: 1..=30,
         ..CaseSpace::default()
+    }
+}
+
+/// Networks that fill more than one vector.
+fn large_networks() -> CaseSpace {
+    CaseSpace { sizes: 2..=24, most_nodes: 1200, packets_per_node: 1, ..CaseSpace::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    #[test]
+    fn large_networks_run_as_in_the_reference(case in large_networks().packet_lists()) {
+        equal(&case)?;
     }
 }
 
@@ -143,6 +166,22 @@ proptest! {
             prop_assert_eq!(&again, &seen);
         }
         prop_assert_eq!(&prepared.run(&workload, &options(&case), &mut NoProbe), &first);
+    }
+
+    /// Links are counted over windows of cycles as a probe counts them flit by flit.
+    #[test]
+    fn links_are_counted_as_a_probe_does(
+        case in CaseSpace { last_start: 900, ..CaseSpace::default() }.loads(),
+        stop in 0..1500_u64,
+    ) {
+        let (network, workload) = (case.network(), case.workload());
+        let options = Options { stop_at: Some(stop), ..options(&case) };
+        let mut probe = LinkOccupation::new(network.fabric().shape().nodes() * network.fabric().shape().directions());
+        let expected = general::simulate(&network, &workload, &options, &mut probe);
+        let setup = Setup { engine: Some(EngineKind::General), links: true, options, ..Setup::default() };
+        let mut simulation = Simulation::new(&network, &workload, &setup).unwrap();
+        prop_assert_eq!(simulation.run(&options), expected.map(|_| ()));
+        prop_assert_eq!(simulation.links(), Some(probe));
     }
 
     #[test]

@@ -224,3 +224,39 @@ fn an_interrupted_run_goes_on() {
     held.run(&Options::default()).unwrap();
     assert_eq!(held.totals(), whole(&case, &mut NoProbe));
 }
+
+/// A saved state of the general engine is taken up with vectors of any width; every kind of router.
+#[test]
+fn a_saved_state_of_the_general_engine_does_not_depend_on_vectors() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let space = || CaseSpace { sizes: 2..=9, most_nodes: 200, ..CaseSpace::default() };
+    for number in 0..24 {
+        let strategy = if number % 2 == 0 { space().loads().boxed() } else { space().packet_lists().boxed() };
+        let case = strategy.new_tree(&mut runner).unwrap().current();
+        let (network, workload) = (case.network(), case.workload());
+        let setup = |set| Setup {
+            engine: Some(EngineKind::General),
+            set: Some(set),
+            links: true,
+            options: rules(&case),
+            ..Setup::default()
+        };
+        let begin = |set| Simulation::new(&network, &workload, &setup(set)).unwrap();
+        let mut whole = begin(InstructionSet::Word);
+        let ended = whole.run(&rules(&case));
+        let sets = || InstructionSet::ALL.into_iter().filter(|set| set.is_available());
+        for (from, to) in sets().flat_map(|from| sets().map(move |to| (from, to))) {
+            let mut first = begin(from);
+            if first.run(&Options { stop_at: Some(25), ..rules(&case) }).is_err() {
+                continue;
+            }
+            let mut second = begin(to);
+            let bytes = first.save();
+            second.restore(bytes.clone()).unwrap();
+            assert_eq!((second.now(), second.occupancy()), (first.now(), first.occupancy()));
+            assert_eq!(second.run(&rules(&case)), ended, "{from:?} to {to:?}: {case:?}");
+            assert_eq!((second.totals(), second.links()), (whole.totals(), whole.links()));
+            assert!(begin(to).restore(bytes[..bytes.len() - 1].to_vec()).is_err());
+        }
+    }
+}

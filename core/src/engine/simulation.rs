@@ -1,7 +1,7 @@
 use super::{
     Network, Options, Outcome, SimulationError, general,
     planes::{self, InstructionSet},
-    protocol::{Clock, Engine, Rest, drive},
+    protocol::{Clock, Engine, drive},
 };
 use crate::{
     probe::{LinkOccupation, NoProbe, Probe, SavedProbe},
@@ -36,7 +36,7 @@ impl EngineKind {
 pub struct Setup<'a> {
     /// The engine; without one the fastest that covers the case.
     pub engine: Option<EngineKind>,
-    /// The vectors of the planes; without any the best ones.
+    /// The vectors; without any the best ones.
     pub set: Option<InstructionSet>,
     /// Whether first and last cycle and flits of every link are kept.
     pub links: bool,
@@ -105,14 +105,11 @@ impl Simulation {
         let (kind, engine) = if let Some(engine) = on_planes {
             (EngineKind::Planes, engine)
         } else {
-            let general = general::General::new(network);
-            let engine: Box<dyn Engine<NoProbe>> = if setup.links {
-                let shape = network.fabric().shape();
-                let links = LinkOccupation::new(shape.nodes() * shape.directions());
-                Box::new(Counting { engine: general.begin(workload, &setup.options)?, links })
-            } else {
-                general.begin(workload, &setup.options)?
-            };
+            let mut general = general::General::new(network);
+            if let Some(set) = setup.set {
+                general.set_vectors(set);
+            }
+            let engine = general.begin(workload, &setup.options, setup.links)?;
             (EngineKind::General, engine)
         };
         Ok(Self {
@@ -137,7 +134,7 @@ impl<P: Probe> Simulation<P> {
         options: &Options,
         probe: P,
     ) -> Result<Self, SimulationError> {
-        let engine = general::General::new(network).begin(workload, options)?;
+        let engine = general::General::new(network).begin(workload, options, false)?;
         Ok(Self {
             network: network.clone(),
             workload: workload.clone(),
@@ -302,58 +299,5 @@ impl<P: Probe + Clone> Clone for Simulation<P> {
             clock: self.clock,
             probe: self.probe.clone(),
         }
-    }
-}
-
-/// An engine that keeps the use of links by a probe of its own.
-struct Counting {
-    engine: Box<dyn Engine<LinkOccupation>>,
-    links: LinkOccupation,
-}
-
-impl Engine<NoProbe> for Counting {
-    fn advance(&mut self, cycle: &mut u64, until: u64, _probe: &mut NoProbe) -> Option<Rest> {
-        self.engine.advance(cycle, until, &mut self.links)
-    }
-
-    fn routers(&self) -> usize {
-        self.engine.routers()
-    }
-
-    fn delivered(&self) -> u64 {
-        self.engine.delivered()
-    }
-
-    fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        self.engine.check(cycle)
-    }
-
-    fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
-        self.engine.finished(cycle)
-    }
-
-    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        self.engine.stuck(cycle, options)
-    }
-
-    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
-        self.engine.totals(clock)
-    }
-
-    fn links(&self) -> Option<LinkOccupation> {
-        Some(self.links.clone())
-    }
-
-    fn occupancy(&self) -> Vec<u16> {
-        self.engine.occupancy()
-    }
-
-    fn copy(&self) -> Box<dyn Engine<NoProbe>> {
-        Box::new(Self { engine: self.engine.copy(), links: self.links.clone() })
-    }
-
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        self.engine.fields(archive)?;
-        self.links.fields(archive)
     }
 }

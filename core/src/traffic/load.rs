@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 /// Entries of the table of waiting times; longer waits are drawn piecewise (they have no memory).
 const TABLE: usize = 4096;
+/// Leading bits of a draw that say where in the table to look.
+const GUIDE_BITS: u32 = 10;
 
 /// An open-loop load: every node generates packets at random, whatever the network does, until
 /// `cycles`; packets that find the router busy wait in an unbounded source queue.
@@ -28,6 +30,8 @@ pub struct OpenLoad {
     seed: u64,
     /// `survival[k]` is the probability (of 2^64) that the next packet is more than `k` cycles away.
     survival: Arc<[u64]>,
+    /// Per leading bits of a draw: the longest wait of any such draw; 0 behind the last.
+    guide: Arc<[u16]>,
     book: Option<Arc<dyn RouteBook>>,
 }
 
@@ -56,13 +60,16 @@ impl OpenLoad {
         // A division is correctly rounded everywhere; from here on only integers are used.
         let probability = (rate / f64::from(length) * 2.0_f64.powi(64)) as u64;
         let stay = u64::MAX - probability.min(u64::MAX - 1);
-        let survival = (0..TABLE)
+        let survival: Arc<[u64]> = (0..TABLE)
             .scan(u64::MAX, |left, _| {
                 *left = ((u128::from(*left) * u128::from(stay)) >> 64) as u64;
                 Some(*left)
             })
             .collect();
-        Ok(Self { destinations: Arc::new(destinations), length, cycles, seed, survival, book: None })
+        let longest = |leading: u64| survival.partition_point(|&left| leading << (64 - GUIDE_BITS) < left);
+        let guide = (0..1 << GUIDE_BITS).map(|leading| longest(leading) as u16).chain([0]).collect();
+        let destinations = Arc::new(destinations);
+        Ok(Self { destinations, length, cycles, seed, survival, guide, book: None })
     }
 
     /// Sends every packet over the route that a book has for it.
@@ -107,13 +114,21 @@ impl OpenLoad {
                 return None;
             }
             let drawn = draw(self.seed, node, Purpose::Gap, index * 64 + piece);
-            let wait = self.survival.partition_point(|&left| drawn < left);
+            let wait = self.wait(drawn);
             start += wait as u64;
             if wait < TABLE {
                 return (start < self.cycles).then_some(start);
             }
         }
         None
+    }
+
+    /// Cycles more than one until the next packet; `TABLE` if there is none in so many.
+    #[inline(always)]
+    fn wait(&self, drawn: u64) -> usize {
+        let leading = (drawn >> (64 - GUIDE_BITS)) as usize;
+        let (least, most) = (self.guide[leading + 1].into(), self.guide[leading].into());
+        least + self.survival[least..most].partition_point(|&left| drawn < left)
     }
 }
 
@@ -135,6 +150,20 @@ mod tests {
             }
             let measured = count as f64 * 4.0 / 400_000.0;
             assert!((measured / rate - 1.0).abs() < 0.06, "{rate}: {measured}");
+        }
+    }
+
+    #[test]
+    fn the_guide_does_not_change_a_wait() {
+        let shape = Shape::torus(&[4, 4]).unwrap();
+        for rate in [1e-6, 0.01, 0.5, 1.0] {
+            let random = Pattern::Random.destinations(&shape, 5).unwrap();
+            let load = OpenLoad::new(random, rate, 1, 100, 9).unwrap();
+            let random = (0..1000).map(|index| draw(3, 0, Purpose::Gap, index));
+            for drawn in random.chain([0, 1, u64::MAX, u64::MAX - 1]) {
+                let whole = load.survival.iter().position(|&left| drawn >= left).unwrap_or(TABLE);
+                assert_eq!(load.wait(drawn), whole, "{rate}: {drawn}");
+            }
         }
     }
 

@@ -1,57 +1,179 @@
 //! Deadlock as a fact: queues whose flits can never move again, whatever the nodes still send.
 
 use super::{
-    channels::{EJECTION, HEAD, SLOT_SHIFT},
-    layout::{Layout, NONE},
+    layout::{Layout, Place},
+    record::Record,
     state::State,
 };
 use crate::{
-    engine::{DeadlockReport, Network, SimulationError, WaitingChannel},
+    engine::{DeadlockReport, Network, SimulationError, WaitingChannel, planes::vector::Vector},
     fabric::{Direction, NodeId},
-    routing::{Place, RoutingFunction},
 };
+use std::collections::HashSet;
+
+/// Who waits for whom. Queues are numbered node by node, within a node by the port they face and
+/// the channel, the processor queue last.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    queues: Vec<Waiting>,
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    /// Flits in it, and with those on their way to it.
+    ready: u32,
+    held: u32,
+    /// Output channel (of its node) its front packet wants or owns.
+    target: Option<usize>,
+    /// Whether it owns it; else the queue that does.
+    granted: bool,
+    owner: Option<usize>,
+    /// The queue behind the output channel, unless it is the processor's.
+    behind: Option<usize>,
+    /// Places the next flit needs behind it.
+    needed: u32,
+    /// Of a queue behind a link, the owner of the output channel that feeds it.
+    feeder: Option<usize>,
+}
+
+/// The number of a queue in a snapshot.
+fn number(layout: &Layout, node: usize, queue: usize) -> usize {
+    let (port, channel) = (layout.port_of_queue[queue], layout.channel_of_queue[queue]);
+    node * layout.queues + usize::from(port) * layout.channels + usize::from(channel)
+}
+
+impl Snapshot {
+    pub fn new<V: Vector, R: Record>(layout: &Layout, state: &State<V, R>) -> Self {
+        let mut queues = vec![Waiting::default(); layout.nodes * layout.queues];
+        let asking: HashSet<(Place, usize)> =
+            state.asking.items().iter().map(|&place| (place, state.choice(layout, place))).collect();
+        for node in 0..layout.nodes {
+            let of_node = |queue| number(layout, node, queue);
+            for queue in 0..layout.queues {
+                let waiting = &mut queues[of_node(queue)];
+                if queue == layout.processor() {
+                    waiting.ready = state.feeds.queued(node);
+                    waiting.held = waiting.ready;
+                } else {
+                    waiting.ready = state.count(layout, node, queue, false);
+                    waiting.held = state.count(layout, node, queue, true);
+                }
+            }
+            for output in 0..layout.outputs {
+                let record = state.output(layout, Place::new(node, output));
+                let owner = (record.owner() as usize).checked_sub(1);
+                let mut behind = None;
+                if output < layout.link_outputs
+                    && layout.shape.neighbour(node as NodeId, direction(layout, output)).is_some()
+                {
+                    let next = layout.links[layout.port_of_output(output)].neighbour(node);
+                    let number = number(layout, next, usize::from(layout.queue_behind[output]));
+                    queues[number].feeder = owner.map(of_node);
+                    behind = Some(number);
+                }
+                for queue in 0..layout.queues {
+                    let granted = owner == Some(queue);
+                    // Or it will do so at the beginning of the next cycle.
+                    let asks = || asking.contains(&(Place::new(node, queue), output));
+                    if !granted && !record.requests(layout.bit_of_queue(node, output, queue)) && !asks() {
+                        continue;
+                    }
+                    let mut needed = 1;
+                    if layout.cut_through && (!granted || state.fresh.bit(output, node)) {
+                        let slot = state.fifo(layout, Place::new(node, queue)).front;
+                        needed = state.packets.packet(slot).length;
+                        if layout.bubble && !granted && layout.enters_ring(queue, output) {
+                            needed += state.demands.longest;
+                        }
+                    }
+                    let waiting = &mut queues[of_node(queue)];
+                    waiting.target = Some(output);
+                    waiting.granted = granted;
+                    waiting.owner = owner.map(of_node);
+                    waiting.behind = behind;
+                    waiting.needed = needed;
+                }
+            }
+        }
+        Self { queues }
+    }
+
+    /// Per queue, whether its front flit (present or still to come) will move some day. Least fixed
+    /// point: start from ejection and free space, add whatever waits only for what moves.
+    fn can_move(&self, layout: &Layout) -> Vec<bool> {
+        let mut moving = vec![false; self.queues.len()];
+        loop {
+            let mut changed = false;
+            for queue in 0..moving.len() {
+                if !moving[queue] && self.moves_next(layout, &moving, queue) {
+                    moving[queue] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return moving;
+            }
+        }
+    }
+
+    fn moves_next(&self, layout: &Layout, moving: &[bool], queue: usize) -> bool {
+        let this = &self.queues[queue];
+        if this.ready == 0 {
+            // Empty: flits come as soon as its feeder moves; without an owner there is nothing to wait for.
+            return this.held > 0 || this.feeder.is_none_or(|feeder| moving[feeder]);
+        }
+        let goes_on = |next: usize| layout.buffer - self.queues[next].held >= this.needed || moving[next];
+        match this.owner {
+            _ if this.granted => this.behind.is_none_or(goes_on),
+            Some(owner) => moving[owner],
+            // An output channel without owner is only refused for the sake of a bubble.
+            None => !layout.bubble || this.behind.is_none_or(goes_on),
+        }
+    }
+
+    /// What a stuck queue waits for.
+    fn waits_for(&self, queue: usize) -> Option<usize> {
+        let this = &self.queues[queue];
+        if this.ready == 0 {
+            this.feeder
+        } else if this.granted {
+            this.behind
+        } else {
+            this.owner.or(this.behind)
+        }
+    }
+}
+
+fn direction(layout: &Layout, output: usize) -> Direction {
+    Direction::from_index(layout.port_of_output(output))
+}
 
 /// Looks for queues that are stuck while the rest of the network still moves.
-///
-/// Nothing is looked at where the routing function claims to be free of deadlock.
 pub(super) fn check(
     network: &Network,
     layout: &Layout,
-    state: &State,
+    snapshot: &Snapshot,
     cycle: u64,
 ) -> Result<(), SimulationError> {
-    let function =
-        if state.routes.is_some() { RoutingFunction::Given } else { RoutingFunction::DimensionOrder };
-    let place = Place { shape: network.fabric().shape(), rule: network.router().channel_rule() };
-    if function.is_deadlock_free(place, layout.bubble) {
-        return Ok(());
-    }
-    let moving = can_move(layout, state);
-    let stuck = |queue: usize| state.channels.queues[queue].ready() > 0 && !moving[queue];
-    if (0..state.channels.queues.len()).any(stuck) {
-        Err(report(network, layout, state, cycle))
+    let moving = snapshot.can_move(layout);
+    if snapshot.queues.iter().zip(&moving).any(|(queue, &moves)| queue.ready > 0 && !moves) {
+        Err(report(network, layout, snapshot, cycle))
     } else {
         Ok(())
     }
 }
 
 /// Names the cycle of waiting channels.
-pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u64) -> SimulationError {
-    let moving = can_move(layout, state);
-    let stuck = |queue: usize| state.channels.queues[queue].ready() > 0 && !moving[queue];
-    let stuck_flits = (0..state.channels.queues.len())
-        .filter(|&queue| stuck(queue))
-        .map(|queue| u64::from(state.channels.queues[queue].ready()));
-    let mut report = DeadlockReport {
-        cycle,
-        channels: Vec::new(),
-        text: String::new(),
-        stuck_flits: stuck_flits.sum::<u64>(),
-    };
+pub(super) fn report(network: &Network, layout: &Layout, snapshot: &Snapshot, cycle: u64) -> SimulationError {
+    let moving = snapshot.can_move(layout);
+    let all = 0..snapshot.queues.len();
+    let stuck = |&queue: &usize| snapshot.queues[queue].ready > 0 && !moving[queue];
+    let stuck_flits = all.clone().filter(stuck).map(|queue| u64::from(snapshot.queues[queue].ready)).sum();
     // Follow the waiting from any stuck queue until it closes.
-    let mut order = vec![usize::MAX; state.channels.queues.len()];
+    let mut order = vec![usize::MAX; snapshot.queues.len()];
     let mut trail = Vec::new();
-    let mut next = (0..state.channels.queues.len()).find(|&queue| stuck(queue));
+    let mut next = all.clone().find(stuck);
     while let Some(queue) = next {
         if order[queue] != usize::MAX {
             trail.drain(..order[queue]);
@@ -59,122 +181,34 @@ pub(super) fn report(network: &Network, layout: &Layout, state: &State, cycle: u
         }
         order[queue] = trail.len();
         trail.push(queue);
-        next = waits_for(layout, state, queue);
+        next = snapshot.waits_for(queue);
     }
-    report.channels = trail.iter().map(|&queue| describe(layout, state, queue)).collect();
+    let channels: Vec<WaitingChannel> =
+        trail.iter().map(|&queue| describe(layout, snapshot, queue)).collect();
     let shape = network.fabric().shape();
-    let names: Vec<String> = report
-        .channels
+    let names: Vec<String> = channels
         .iter()
-        .chain(report.channels.first())
+        .chain(channels.first())
         .map(|channel| {
             let port =
                 channel.arrived_along.map_or_else(|| "P".to_owned(), |direction| direction.to_string());
             format!("{}{port} vc{}", shape.describe(channel.node), channel.channel)
         })
         .collect();
-    report.text = names.join(" -> ");
-    SimulationError::Deadlock(Box::new(report))
+    let text = names.join(" -> ");
+    SimulationError::Deadlock(Box::new(DeadlockReport { cycle, channels, text, stuck_flits }))
 }
 
-/// Per queue, whether its front flit (present or still to come) will move some day. Least fixed
-/// point: start from ejection and free space, add whatever waits only for what moves.
-fn can_move(layout: &Layout, state: &State) -> Vec<bool> {
-    let mut moving = vec![false; state.channels.queues.len()];
-    loop {
-        let mut changed = false;
-        for queue in 0..moving.len() {
-            if !moving[queue] && moves_next(layout, state, &moving, queue) {
-                moving[queue] = true;
-                changed = true;
-            }
-        }
-        if !changed {
-            return moving;
-        }
-    }
-}
-
-fn moves_next(layout: &Layout, state: &State, moving: &[bool], queue: usize) -> bool {
-    let this = &state.channels.queues[queue];
-    if this.ready() == 0 {
-        // Empty: flits come as soon as its feeder moves; without an owner there is nothing to wait for.
-        return this.held() > 0 || feeder(layout, state, queue).is_none_or(|feeder| moving[feeder]);
-    }
-    if this.granted {
-        return match behind(state, this.target) {
-            None => true,
-            Some(next) => fits(layout, state, queue, next) || moving[next],
-        };
-    }
-    let owner = state.channels.outputs[this.target as usize].owner;
-    if owner != NONE {
-        return moving[owner as usize];
-    }
-    // An output channel without owner is only refused for the sake of a bubble.
-    match behind(state, this.target) {
-        Some(next) if layout.bubble => fits(layout, state, queue, next) || moving[next],
-        _ => true,
-    }
-}
-
-fn fits(layout: &Layout, state: &State, queue: usize, next: usize) -> bool {
-    let space = u32::from(layout.buffer - state.channels.queues[next].held());
-    let front = state.channels.front(layout, queue);
-    let mut needed = 1;
-    if layout.cut_through && front & HEAD != 0 {
-        needed = state.packets[(front >> SLOT_SHIFT) as usize].length;
-        let output = state.channels.queues[queue].target >> layout.channel_shift;
-        let enters = !state.channels.queues[queue].granted && layout.enters_ring(queue, output);
-        if layout.bubble && enters {
-            needed += state.channels.longest;
-        }
-    }
-    space >= needed
-}
-
-/// The queue behind an output channel; `None` for the processor.
-fn behind(state: &State, output: u32) -> Option<usize> {
-    let behind = state.channels.outputs[output as usize].behind;
-    (behind & EJECTION == 0).then_some(behind as usize)
-}
-
-/// The queue whose flits come next into `queue`, if its feeding channel has an owner.
-fn feeder(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
-    let upstream = state.channels.queues[queue].upstream;
-    if upstream >= layout.feed(0) {
-        return None;
-    }
-    let owner = state.channels.outputs[upstream as usize].owner;
-    (owner != NONE).then_some(owner as usize)
-}
-
-/// What a stuck queue waits for.
-fn waits_for(layout: &Layout, state: &State, queue: usize) -> Option<usize> {
-    let this = &state.channels.queues[queue];
-    if this.ready() == 0 {
-        return feeder(layout, state, queue);
-    }
-    if this.granted {
-        return behind(state, this.target);
-    }
-    match state.channels.outputs[this.target as usize].owner {
-        NONE => behind(state, this.target),
-        owner => Some(owner as usize),
-    }
-}
-
-fn describe(layout: &Layout, state: &State, queue: usize) -> WaitingChannel {
-    let (node, port, channel) = layout.place(queue);
-    let directions = layout.ports - 1;
-    let target = state.channels.queues[queue].target;
-    let wants = if target == NONE { NONE } else { (target >> layout.channel_shift) % layout.ports as u32 };
+fn describe(layout: &Layout, snapshot: &Snapshot, queue: usize) -> WaitingChannel {
+    let (node, place) = (queue / layout.queues, queue % layout.queues);
+    let (port, channel) = (place / layout.channels, place % layout.channels);
+    let target = snapshot.queues[queue].target;
     WaitingChannel {
         node: node as NodeId,
         // Flits come in through the port that faces where they came from.
-        arrived_along: (port < directions).then(|| Direction::from_index(port).opposite()),
+        arrived_along: (port < layout.directions).then(|| Direction::from_index(port).opposite()),
         channel: channel as u8,
-        wants: ((wants as usize) < directions).then(|| Direction::from_index(wants as usize)),
-        wants_channel: if target == NONE { 0 } else { (target & ((1 << layout.channel_shift) - 1)) as u8 },
+        wants: target.filter(|&output| output < layout.link_outputs).map(|output| direction(layout, output)),
+        wants_channel: target.map_or(0, |output| (output % layout.channels) as u8),
     }
 }

@@ -1,3 +1,6 @@
+//! Everything about a network that does not change while it runs.
+
+use super::{choice::Schemes, links::Links};
 use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
@@ -6,281 +9,389 @@ use crate::{
     traffic::Routes,
 };
 
-/// No queue, no output, no link.
+/// No slot, no route.
 pub(super) const NONE: u32 = u32::MAX;
+/// Words of a plane are a multiple of this, so that any vector divides them.
+pub(super) const WORDS: usize = 8;
+/// Bits of a queue or output channel in a [`Place`].
+const PLACE_BITS: u32 = 7;
 
-/// Everything about a network that does not change while it runs.
+/// A queue or an output channel of a node, packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Place(u32);
+
+impl Place {
+    #[inline(always)]
+    pub fn new(node: usize, index: usize) -> Self {
+        Self((node as u32) << PLACE_BITS | index as u32)
+    }
+
+    /// As a number, and back.
+    #[inline(always)]
+    pub fn pack(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub fn unpack(packed: u32) -> Self {
+        Self(packed)
+    }
+
+    #[inline(always)]
+    pub fn node(self) -> usize {
+        (self.0 >> PLACE_BITS) as usize
+    }
+
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        (self.0 & ((1 << PLACE_BITS) - 1)) as usize
+    }
+}
+
+/// Where a header wants to go, packed: the coordinates of the destination, and per dimension whether
+/// it travels in the minus direction. Dimension order keeps the sign of a dimension, so it is found
+/// once.
+pub(super) type Way = u32;
+/// First sign of a [`Way`]: 2^20 nodes in six dimensions take at most 25 bits of coordinates.
+const SIGNS: u32 = 25;
+
+/// The immutable side of the engine.
 ///
-/// Indices: a queue is `node * queues + port * channels + channel` (port = the side it faces), the
-/// processor queue the last of its node; an output port is `node * ports + port`; an output channel
-/// is `output port << channel_shift | channel`.
+/// Queues of a node are numbered in the order of the default port list, the channels of a port
+/// ascending, the one processor queue last; output channels are `port * channels + channel`.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
+    pub shape: Shape,
     pub nodes: usize,
-    pub dimensions: usize,
-    pub ports: usize,
+    /// Words of a plane.
+    pub words: usize,
+    /// Ports that are links; the processor port follows them.
+    pub directions: usize,
     pub channels: usize,
-    /// 2 or 3.
-    pub channel_shift: u32,
+    /// Queues behind links; the processor queue follows them.
+    pub link_queues: usize,
     pub queues: usize,
-    pub buffer: u16,
-    /// Binary logarithm of the places per queue in [`Channels::rings`](super::channels::Channels).
-    pub ring_shift: u32,
+    /// Output channels that are links; those of the processor port follow them.
+    pub link_outputs: usize,
+    pub outputs: usize,
+    pub buffer: u32,
     pub latency: usize,
     /// Cut-through, with or without bubbles.
     pub cut_through: bool,
     pub bubble: bool,
-    /// Per dimension: whether its links form rings.
-    rings: Vec<bool>,
-    /// Per `node * directions + direction`: first queue of the port the link leads to.
-    pub downstream: Vec<u32>,
-    /// Per `node * directions + port`: output port that feeds the input port.
-    pub upstream: Vec<u32>,
-    rule: ChannelRule,
-    /// Per `node * directions + direction`: whether packets go one channel up on the link.
-    rises: Vec<bool>,
-    /// Per queue: node, port it faces and channel, packed.
-    places: Vec<u32>,
-    /// Per `node * dimensions + dimension`.
+    /// Per direction.
+    pub links: Vec<Links>,
+    /// Per queue: the port it faces (the processor port for the last) and its channel.
+    pub port_of_queue: Vec<u8>,
+    pub channel_of_queue: Vec<u8>,
+    /// Per queue: the place of its port in the default list.
+    pub place_of_queue: Vec<u8>,
+    /// Per queue behind a link: the output channel that feeds it.
+    pub output_before: Vec<u8>,
+    /// Per output channel that is a link: the queue behind it.
+    pub queue_behind: Vec<u8>,
+    /// Per port: its first queue.
+    pub first_queue: Vec<u8>,
+    /// Per node: packed coordinates.
     coordinates: Vec<u32>,
-    /// Per dimension: the port from one coordinate towards another.
-    turns: Vec<Turns>,
-    /// Input ports in evaluation order: one list for all output channels, or one for each.
-    port_lists: Vec<u8>,
-    /// Per list: the place of every input port in it.
-    places_in_list: Vec<u8>,
-    one_list: bool,
-    /// Per scheme and channel used last a row, per mask of channels that can send an entry: the
-    /// channel chosen, and above [`CHOICE_BITS`] the row that follows.
-    pub choices: Vec<u16>,
-    /// Per output port: its first row in `choices` (no channel used yet).
-    pub first_rows: Vec<u16>,
+    /// Per dimension: where its coordinate begins.
+    fields: Vec<u32>,
+    /// Per bit of coordinates: its dimension; the number of dimensions behind the last bit.
+    dimension_of_bit: [u8; 33],
+    rule: ChannelRule,
+    /// Per node: directions on whose link packets go one channel up, as a set.
+    rises: Vec<u16>,
+    pub schemes: Schemes,
+    lists: Option<Lists>,
+}
+
+/// A port list for every output channel.
+#[derive(Clone, Debug)]
+struct Lists {
+    /// Per output channel of all nodes: the input ports in the order of evaluation, ...
+    ports: Vec<u8>,
+    /// ... and the place of every input port in it.
+    places: Vec<u8>,
 }
 
 impl Layout {
     pub fn new(network: &Network) -> Self {
-        let (shape, router) = (network.fabric().shape(), network.router());
+        let (shape, router) = (network.fabric().shape().clone(), network.router());
         let (nodes, directions) = (shape.nodes(), shape.directions());
-        let (ports, channels) = (directions + 1, router.channels as usize);
-        let queues = directions * channels + 1;
-        let mut layout = Self {
-            nodes,
-            dimensions: shape.dimensions(),
-            ports,
-            channels,
-            channel_shift: if channels <= 4 { 2 } else { 3 },
-            queues,
-            buffer: router.buffer,
-            ring_shift: router.buffer.next_power_of_two().trailing_zeros().max(BASIC_RING),
-            latency: router.latency as usize,
-            cut_through: router.flow_control != FlowControl::Wormhole,
-            bubble: router.flow_control == FlowControl::Bubble,
-            rings: (0..shape.dimensions()).map(|dimension| shape.wraps(dimension)).collect(),
-            downstream: vec![NONE; nodes * directions],
-            upstream: vec![NONE; nodes * directions],
-            rule: router.channel_rule(),
-            rises: vec![false; nodes * directions],
-            coordinates: (0..nodes as NodeId).flat_map(|node| shape.coordinates(node)).collect(),
-            places: Vec::with_capacity(nodes * queues),
-            turns: (0..shape.dimensions()).map(|dimension| Turns::new(shape, dimension)).collect(),
-            port_lists: Vec::new(),
-            places_in_list: Vec::new(),
-            one_list: true,
-            choices: choice_table(router.channels),
-            first_rows: Vec::with_capacity(nodes * ports),
-        };
-        layout.set_arbitration(&router.arbitration, router.channels, shape);
-        for node in 0..nodes {
-            let links = (0..directions).flat_map(|port| (0..channels).map(move |channel| (port, channel)));
-            let all = links.chain([(directions, 0)]);
-            layout.places.extend(all.map(|(port, channel)| (node << 8 | port << 4 | channel) as u32));
-            for direction in (0..directions).map(Direction::from_index) {
-                let Some(other) = shape.neighbour(node as NodeId, direction) else { continue };
-                let link = node * directions + direction.index();
-                let facing = other as usize * directions + direction.opposite().index();
-                let first = other as usize * queues + direction.opposite().index() * channels;
-                layout.downstream[link] = first as u32;
-                layout.upstream[facing] = (node * ports + direction.index()) as u32;
-                layout.rises[link] = layout.rule.rises(shape, node as NodeId, direction).ever();
+        let channels = router.channels as usize;
+        let words = nodes.div_ceil(64).next_multiple_of(WORDS);
+        let list = default_port_list(&shape);
+        let mut first_queue = vec![0; directions + 1];
+        let (mut port_of_queue, mut channel_of_queue) = (Vec::new(), Vec::new());
+        let mut place_of_queue = Vec::new();
+        for (place, &port) in list.iter().enumerate() {
+            first_queue[usize::from(port)] = port_of_queue.len() as u8;
+            let here = if usize::from(port) == directions { 1 } else { channels };
+            for channel in 0..here {
+                port_of_queue.push(port);
+                place_of_queue.push(place as u8);
+                channel_of_queue.push(channel as u8);
             }
         }
+        let bubble = router.flow_control == FlowControl::Bubble;
+        let all = || (0..directions).map(Direction::from_index);
+        let rule = router.channel_rule();
+        let rising = |node| {
+            let up = all().filter(|&direction| rule.rises(&shape, node, direction).ever());
+            up.fold(0, |set, direction| set | 1 << direction.index())
+        };
+        let fields: Vec<u32> = (0..shape.dimensions())
+            .scan(0, |next, dimension| {
+                let here = *next;
+                *next += 32 - (shape.size(dimension) - 1).leading_zeros();
+                Some(here)
+            })
+            .collect();
+        let mut dimension_of_bit = [shape.dimensions() as u8; 33];
+        for (dimension, &field) in fields.iter().enumerate() {
+            let end = fields.get(dimension + 1).copied().unwrap_or(SIGNS);
+            dimension_of_bit[field as usize..end as usize].fill(dimension as u8);
+        }
+        let packed = |node| {
+            let coordinate = |(dimension, field): (usize, &u32)| shape.coordinate(node, dimension) << field;
+            fields.iter().enumerate().map(coordinate).sum()
+        };
+        let mut layout = Self {
+            nodes,
+            words,
+            directions,
+            channels,
+            link_queues: directions * channels,
+            queues: directions * channels + 1,
+            link_outputs: directions * channels,
+            outputs: (directions + 1) * channels,
+            buffer: router.buffer.into(),
+            latency: router.latency as usize,
+            cut_through: router.flow_control != FlowControl::Wormhole,
+            bubble,
+            links: all().map(|direction| Links::new(&shape, direction, words)).collect(),
+            port_of_queue,
+            channel_of_queue,
+            place_of_queue,
+            output_before: Vec::new(),
+            queue_behind: Vec::new(),
+            first_queue,
+            coordinates: (0..nodes as NodeId).map(packed).collect(),
+            rule,
+            rises: (0..nodes as NodeId).map(rising).collect(),
+            fields,
+            dimension_of_bit,
+            schemes: Schemes::Same(ChannelScheme::C00),
+            lists: None,
+            shape,
+        };
+        layout.queue_behind = (0..layout.link_outputs).map(|output| layout.behind(output) as u8).collect();
+        layout.output_before = (0..layout.link_queues).map(|queue| layout.before(queue) as u8).collect();
+        layout.set_arbitration(&router.arbitration);
         layout
     }
 
+    /// The ports of a router, the processor's included.
+    pub fn ports(&self) -> usize {
+        self.directions + 1
+    }
+
+    /// The processor queue.
+    #[inline(always)]
+    pub fn processor(&self) -> usize {
+        self.link_queues
+    }
+
     /// Sets the schemes of all output ports and the lists of all output channels.
-    pub fn set_arbitration(&mut self, arbitration: &Arbitration, channels: u8, shape: &Shape) {
-        self.one_list = arbitration.port_lists.is_empty();
-        self.port_lists.clear();
-        if self.one_list {
-            self.port_lists.extend(default_port_list(shape));
-        } else {
-            self.port_lists.extend_from_slice(&arbitration.port_lists);
+    pub fn set_arbitration(&mut self, arbitration: &Arbitration) {
+        self.schemes = match arbitration.schemes[..] {
+            [scheme] => Schemes::Same(scheme),
+            _ => {
+                let mut schemes = Schemes::own(ChannelScheme::C00, self);
+                for (index, &scheme) in arbitration.schemes.iter().enumerate() {
+                    schemes.set(index / self.ports(), index % self.ports(), scheme);
+                }
+                schemes
+            }
+        };
+        self.lists = None;
+        if !arbitration.port_lists.is_empty() {
+            let places = vec![0; arbitration.port_lists.len()];
+            let mut lists = Lists { ports: arbitration.port_lists.clone(), places };
+            for first in (0..lists.ports.len()).step_by(self.ports()) {
+                lists.invert(first, self.ports());
+            }
+            self.lists = Some(lists);
         }
-        self.places_in_list.clear();
-        self.places_in_list.resize(self.port_lists.len(), 0);
-        for first in (0..self.port_lists.len()).step_by(self.ports) {
-            self.invert_list(first);
-        }
-        let ports = self.ports;
-        let all = (0..self.nodes).flat_map(|node| (0..ports).map(move |port| (node, port)));
-        let schemes = all.map(|(node, port)| arbitration.scheme(node, port, ports));
-        self.first_rows.clear();
-        self.first_rows.extend(schemes.map(|scheme| row(scheme, 0, channels)));
     }
 
     /// Sets the scheme of one output port.
-    pub fn set_scheme(&mut self, port: usize, scheme: ChannelScheme) {
-        self.first_rows[port] = row(scheme, 0, self.channels as u8);
+    pub fn set_scheme(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
+        if let Schemes::Same(same) = self.schemes {
+            self.schemes = Schemes::own(same, self);
+        }
+        self.schemes.set(node, port, scheme);
     }
 
     /// Sets the list of one output channel.
-    pub fn set_port_list(&mut self, port: usize, channel: usize, list: &[u8]) {
-        if self.one_list {
-            self.one_list = false;
-            let lists = self.nodes * self.ports * self.channels;
-            self.port_lists = self.port_lists.repeat(lists);
-            self.places_in_list = self.places_in_list.repeat(lists);
+    pub fn set_port_list(&mut self, node: usize, port: usize, channel: usize, list: &[u8]) {
+        let (ports, outputs) = (self.ports(), self.outputs);
+        let lists = self.lists.get_or_insert_with(|| {
+            let mut lists = Lists { ports: default_port_list(&self.shape), places: vec![0; ports] };
+            lists.invert(0, ports);
+            let count = self.nodes * outputs;
+            Lists { ports: lists.ports.repeat(count), places: lists.places.repeat(count) }
+        });
+        let first = (node * outputs + port * self.channels + channel) * ports;
+        lists.ports[first..first + ports].copy_from_slice(list);
+        lists.invert(first, ports);
+    }
+
+    /// Whether output channels have lists of their own.
+    pub fn has_lists(&self) -> bool {
+        self.lists.is_some()
+    }
+
+    /// Bits that requests of an output channel need.
+    pub fn request_bits(&self) -> usize {
+        if self.has_lists() { self.ports() * self.channels } else { self.queues }
+    }
+
+    /// The bit of a queue in the requests of an output channel of a node.
+    #[inline(always)]
+    pub fn bit_of_queue(&self, node: usize, output: usize, queue: usize) -> u32 {
+        let Some(lists) = &self.lists else { return queue as u32 };
+        let first = (node * self.outputs + output) * self.ports();
+        let place = usize::from(lists.places[first + usize::from(self.port_of_queue[queue])]);
+        (place * self.channels) as u32 + u32::from(self.channel_of_queue[queue])
+    }
+
+    /// The queue of a bit.
+    #[inline(always)]
+    pub fn queue_of_bit(&self, node: usize, output: usize, bit: u32) -> usize {
+        let Some(lists) = &self.lists else { return bit as usize };
+        let (place, channel) = (bit as usize / self.channels, bit as usize % self.channels);
+        let port = lists.ports[(node * self.outputs + output) * self.ports() + place];
+        usize::from(self.first_queue[usize::from(port)]) + channel
+    }
+
+    /// The way of a packet.
+    pub fn way(&self, source: usize, destination: usize) -> Way {
+        let (from, to) = (self.coordinates[source], self.coordinates[destination]);
+        let mut signs = 0;
+        for (dimension, &field) in self.fields.iter().enumerate() {
+            let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
+            let coordinate = |packed: u32| packed >> field & ((1 << (end - field)) - 1);
+            let (size, wraps) = (self.shape.size(dimension), self.shape.wraps(dimension));
+            let sign = dimension_order::sign(size, wraps, coordinate(from), coordinate(to));
+            signs |= u32::from(sign == Some(Sign::Minus)) << dimension;
         }
-        let first = (port * self.channels + channel) * self.ports;
-        self.port_lists[first..first + self.ports].copy_from_slice(list);
-        self.invert_list(first);
+        to | signs << SIGNS
     }
 
-    fn invert_list(&mut self, first: usize) {
-        for place in 0..self.ports {
-            let port = usize::from(self.port_lists[first + place]);
-            self.places_in_list[first + port] = place as u8;
-        }
+    /// The destination of a way.
+    pub fn destination(&self, way: Way) -> usize {
+        let coordinate = |(dimension, &field): (usize, &u32)| {
+            let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
+            way >> field & ((1 << (end - field)) - 1)
+        };
+        let coordinates: Vec<u32> = self.fields.iter().enumerate().map(coordinate).collect();
+        self.shape.node(&coordinates) as usize
     }
 
-    /// Where the list of an output channel begins.
+    /// The output channel of a header in a channel of a node, in dimension order.
     #[inline(always)]
-    fn list(&self, port: usize, channel: usize) -> usize {
-        if self.one_list { 0 } else { (port * self.channels + channel) * self.ports }
+    pub fn next(&self, node: usize, channel: u8, way: Way) -> usize {
+        let ahead = (way ^ self.coordinates[node]) & ((1 << SIGNS) - 1);
+        let dimension = u32::from(self.dimension_of_bit[ahead.trailing_zeros() as usize]);
+        let port = 2 * dimension + (way >> SIGNS >> dimension & 1);
+        let rises = self.rises[node] >> port & 1 == 1;
+        port as usize * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
-    /// The input port at a place of the list of an output channel.
-    #[inline(always)]
-    pub fn listed_port(&self, port: usize, channel: usize, place: u32) -> usize {
-        self.port_lists[self.list(port, channel) + place as usize].into()
-    }
-
-    /// The place of an input port in the list of an output channel.
-    #[inline(always)]
-    pub fn place_in_list(&self, port: usize, channel: usize, input: usize) -> u8 {
-        self.places_in_list[self.list(port, channel) + input]
-    }
-
-    /// Stands in the place of an output channel for what feeds a processor queue.
-    #[inline(always)]
-    pub fn feed(&self, node: usize) -> u32 {
-        ((self.nodes * self.ports) << self.channel_shift).next_multiple_of(64) as u32 + node as u32
-    }
-
-    /// Link and channel of an output channel.
-    pub fn link(&self, output: u32) -> (u32, u8) {
-        let port = output as usize >> self.channel_shift;
-        let link = (port / self.ports) * (self.ports - 1) + port % self.ports;
-        (link as u32, (output & ((1 << self.channel_shift) - 1)) as u8)
-    }
-
-    /// Node of a queue, port it faces and its channel.
-    #[inline(always)]
-    pub fn place(&self, queue: usize) -> (usize, usize, usize) {
-        let place = self.places[queue] as usize;
-        (place >> 8, place >> 4 & 15, place & 15)
-    }
-
-    /// Output port and channel for the next step of a given route.
-    pub fn follow(&self, node: usize, channel: usize, step: u8) -> (usize, usize) {
+    /// The output channel for the next step of a given route.
+    pub fn follow(&self, node: usize, channel: u8, step: u8) -> usize {
         if step == Routes::END {
-            return (self.ports - 1, channel);
+            return self.link_outputs + usize::from(channel);
         }
-        let port = usize::from(step);
-        let rises = self.rises[node * (self.ports - 1) + port];
-        (port, self.rule.next(channel as u8, rises) as usize)
+        let rises = self.rises[node] >> step & 1 == 1;
+        usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
-    /// Whether a packet goes from a queue over an output port into a ring it was not in before.
-    pub fn enters_ring(&self, queue: usize, output_port: u32) -> bool {
-        let (_, from, _) = self.place(queue);
-        let to = output_port as usize % self.ports;
+    /// The port of an output channel.
+    pub fn port_of_output(&self, output: usize) -> usize {
+        output / self.channels
+    }
+
+    fn behind(&self, output: usize) -> usize {
+        let opposite = Direction::from_index(output / self.channels).opposite().index();
+        usize::from(self.first_queue[opposite]) + output % self.channels
+    }
+
+    fn before(&self, queue: usize) -> usize {
+        let opposite = Direction::from_index(self.port_of_queue[queue].into()).opposite().index();
+        opposite * self.channels + usize::from(self.channel_of_queue[queue])
+    }
+
+    /// Whether a packet goes from a queue over an output channel into a ring it was not in before.
+    pub fn enters_ring(&self, queue: usize, output: usize) -> bool {
+        let (from, to) = (usize::from(self.port_of_queue[queue]), self.port_of_output(output));
         // Straight on, a packet leaves through the port opposite to the one it came in by.
-        self.rings[to / 2] && (from + 1 == self.ports || from ^ 1 != to)
+        to < self.directions && self.shape.wraps(to / 2) && (from == self.directions || from ^ 1 != to)
     }
+}
 
-    /// Output port and channel at `node` for a packet in `channel` to `destination`.
-    #[inline(always)]
-    pub fn route(&self, node: usize, channel: usize, destination: usize) -> (usize, usize) {
-        let here = &self.coordinates[node * self.dimensions..(node + 1) * self.dimensions];
-        let there = &self.coordinates[destination * self.dimensions..(destination + 1) * self.dimensions];
-        for ((&here, &there), turns) in here.iter().zip(there).zip(&self.turns) {
-            if here != there {
-                let port = turns.port(here, there);
-                let rises = self.rises[node * (self.ports - 1) + port];
-                return (port, self.rule.next(channel as u8, rises) as usize);
+impl Lists {
+    fn invert(&mut self, first: usize, ports: usize) {
+        for place in 0..ports {
+            let port = usize::from(self.ports[first + place]);
+            self.places[first + port] = place as u8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fabric::Fabric, router::RouterConfig};
+
+    #[test]
+    fn ways_are_those_of_dimension_order() {
+        for (sizes, wraps) in [
+            (vec![6, 5], vec![true, true]),
+            (vec![4, 3, 2], vec![true, false, true]),
+            (vec![2, 2, 3, 2, 2, 2], vec![true; 6]),
+        ] {
+            let shape = Shape::new(&sizes, &wraps).unwrap();
+            let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
+            let layout = Layout::new(&network);
+            for (from, to) in (0..shape.nodes()).flat_map(|from| (0..shape.nodes()).map(move |to| (from, to)))
+            {
+                let way = layout.way(from, to);
+                let mut here = from as NodeId;
+                while let Some(direction) = dimension_order::next(&shape, here, to as NodeId) {
+                    let output = layout.next(here as usize, 0, way);
+                    assert_eq!(layout.port_of_output(output), direction.index());
+                    let rises = network.router().channel_rule().rises(&shape, here, direction).ever();
+                    assert_eq!(output % layout.channels, usize::from(rises));
+                    here = shape.neighbour(here, direction).unwrap();
+                }
+                assert_eq!(layout.next(to, 1, way), layout.link_outputs + 1);
+                assert_eq!(layout.destination(way), to);
             }
         }
-        (self.ports - 1, channel)
     }
-}
 
-/// Ports of one dimension (the rule of `routing::dimension_order`), tabulated where that is small.
-#[derive(Clone, Debug)]
-struct Turns {
-    dimension: usize,
-    size: u32,
-    wraps: bool,
-    table: Vec<u8>,
-}
-
-impl Turns {
-    /// Largest size with a table; 64 KiB.
-    const TABULATED: u32 = 256;
-
-    fn new(shape: &Shape, dimension: usize) -> Self {
-        let (size, wraps) = (shape.size(dimension), shape.wraps(dimension));
-        let mut turns = Self { dimension, size, wraps, table: Vec::new() };
-        if size <= Self::TABULATED {
-            let pairs = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
-            turns.table = pairs.map(|(from, to)| turns.compute(from, to) as u8).collect();
+    #[test]
+    fn queues_and_outputs_fit_together() {
+        let shape = Shape::torus(&[4, 4, 4]).unwrap();
+        let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
+        let layout = Layout::new(&network);
+        for output in 0..layout.link_outputs {
+            let queue = usize::from(layout.queue_behind[output]);
+            assert_eq!(usize::from(layout.output_before[queue]), output);
+            assert_eq!(usize::from(layout.channel_of_queue[queue]), output % layout.channels);
         }
-        turns
+        assert_eq!(usize::from(layout.port_of_queue[layout.processor()]), layout.directions);
     }
-
-    #[inline(always)]
-    fn port(&self, from: u32, to: u32) -> usize {
-        let pair = from as usize * self.size as usize + to as usize;
-        self.table.get(pair).map_or_else(|| self.compute(from, to), |&port| port.into())
-    }
-
-    fn compute(&self, from: u32, to: u32) -> usize {
-        let sign = dimension_order::sign(self.size, self.wraps, from, to).unwrap_or(Sign::Plus);
-        Direction::new(self.dimension, sign).index()
-    }
-}
-
-/// [`Layout::ring_shift`] of buffers of up to four flits, which the engine is compiled for.
-pub(super) const BASIC_RING: u32 = 2;
-
-/// Bits of the chosen channel in an entry of [`Layout::choices`].
-pub(super) const CHOICE_BITS: u32 = 3;
-
-fn row(scheme: ChannelScheme, last: u8, channels: u8) -> u16 {
-    scheme as u16 * u16::from(channels) + u16::from(last)
-}
-
-fn choice_table(channels: u8) -> Vec<u16> {
-    let masks = 1_usize << channels;
-    ChannelScheme::ALL
-        .into_iter()
-        .flat_map(|scheme| (0..channels).map(move |last| (scheme, last)))
-        .flat_map(|(scheme, last)| {
-            (0..masks).map(move |mask| {
-                let chosen =
-                    scheme.order(last, channels).find(|&channel| mask >> channel & 1 == 1).unwrap_or(last);
-                row(scheme, chosen, channels) << CHOICE_BITS | u16::from(chosen)
-            })
-        })
-        .collect()
 }

@@ -1,30 +1,70 @@
-//! The general engine: every feature, scalar, work proportional to what moves.
+//! The general engine in words: every feature, one bit per router for whatever a body flit needs.
 //!
-//! State is plain struct-of-arrays. Which output channels are requested and which output ports can
-//! send is kept up to date on change, so a cycle only touches queues whose flits move.
+//! # State
+//!
+//! *Planes* hold one bit per router: which queue owns which output channel (one plane per pair of a
+//! queue and an output that ever occurs, allotted at its first grant), the number of flits in every
+//! queue and of flits left to every owner bit by bit, which output has not sent the header yet,
+//! which channel a port used last. Planes only the router itself reads lie together for every vector
+//! of routers; those its neighbours read - full queues, flits sent - stretch over the network, so that
+//! a neighbour's bit is two masked, shifted reads away.
+//!
+//! *Records* are touched by headers and tails only: per output channel one integer with the queues
+//! that request it in the order of its port list, its owner and where the next evaluation begins
+//! (a grant is a shift and a count of zeros); per queue the packets whose header has come and whose
+//! tail has not left, linked through the packets.
+//!
+//! # A cycle
+//!
+//! *Decide*, from the state at its beginning: packets enter processor queues (`inject`); headers at
+//! the front of queues ask for outputs, the one place that knows of routing (`request`); queue
+//! selection (`grant`); channel selection, counters and tails, all in words (`decide`). *Arrive*:
+//! headers find the queue they enter and tails free outputs (`depart`); headers and flits enter
+//! (`arrive`). *Account*. Unpredictable branches are lists written without a branch.
+//!
+//! Vectors are chosen at run time; the outcome does not depend on them.
 
-mod channels;
-mod cycle;
+mod arrive;
+mod choice;
 mod deadlock;
+mod decide;
+mod depart;
+mod grant;
+mod inject;
 mod layout;
+mod link_counts;
+mod links;
 mod observe;
+mod packets;
+mod pairs;
 mod reach;
+mod record;
+mod request;
+mod run;
 mod saving;
 mod state;
+mod step;
 
+#[cfg(target_arch = "x86_64")]
+use super::planes::vector::{Avx2, Avx512, Vector};
 use super::{
     Network, Options, Outcome, SimulationError,
+    planes::{InstructionSet, vector::Words},
     protocol::{Clock, Engine, drive},
 };
 use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
+    routing::{Place, RoutingFunction},
     traffic::{PacketSource, Sources, Workload},
 };
-use cycle::{Run, SliceRules};
 use layout::Layout;
+use record::Record;
+use run::Run;
+use state::{Demands, State};
 use std::sync::Arc;
+use step::Step;
 
 /// Simulates a workload until everything is delivered or `options` end it.
 ///
@@ -61,12 +101,26 @@ pub fn simulate<P: Probe>(
 pub struct General {
     network: Network,
     layout: Arc<Layout>,
+    set: InstructionSet,
 }
 
 impl General {
     /// Prepares a network.
     pub fn new(network: &Network) -> Self {
-        Self { network: network.clone(), layout: Arc::new(Layout::new(network)) }
+        let nodes = network.fabric().shape().nodes();
+        let set = [InstructionSet::Avx512, InstructionSet::Avx2]
+            .into_iter()
+            .find(|&set| set.is_available() && 2 * nodes > set.bits())
+            .unwrap_or(InstructionSet::Word);
+        Self { network: network.clone(), layout: Arc::new(Layout::new(network)), set }
+    }
+
+    /// Uses other vectors than the best ones; the outcome does not depend on them. A set this
+    /// processor does not have is not used.
+    pub fn set_vectors(&mut self, set: InstructionSet) {
+        if set.is_available() {
+            self.set = set;
+        }
     }
 
     /// Replaces the arbitration settings of all routers; the rest of the preparation stays.
@@ -88,11 +142,7 @@ impl General {
     pub fn set_arbitration(&mut self, arbitration: &Arbitration) -> Result<(), SimulationError> {
         let router = self.network.router();
         arbitration.check(self.network.fabric().shape(), router.channels).map_err(RouterError::from)?;
-        Arc::make_mut(&mut self.layout).set_arbitration(
-            arbitration,
-            router.channels,
-            self.network.fabric().shape(),
-        );
+        Arc::make_mut(&mut self.layout).set_arbitration(arbitration);
         Ok(())
     }
 
@@ -101,8 +151,7 @@ impl General {
     /// # Panics
     /// The port does not exist.
     pub fn set_scheme(&mut self, node: NodeId, port: usize, scheme: ChannelScheme) {
-        let port = node as usize * self.layout.ports + port;
-        Arc::make_mut(&mut self.layout).set_scheme(port, scheme);
+        Arc::make_mut(&mut self.layout).set_scheme(node as usize, port, scheme);
     }
 
     /// Changes the port list of one output channel; `list` is a permutation of the input ports.
@@ -110,8 +159,8 @@ impl General {
     /// # Panics
     /// The channel does not exist, or the list is not of the right length.
     pub fn set_port_list(&mut self, output: OutputChannel, list: &[u8]) {
-        let port = output.node as usize * self.layout.ports + usize::from(output.port);
-        Arc::make_mut(&mut self.layout).set_port_list(port, usize::from(output.channel), list);
+        let OutputChannel { node, port, channel } = output;
+        Arc::make_mut(&mut self.layout).set_port_list(node as usize, port.into(), channel.into(), list);
     }
 
     /// Simulates a workload from an empty network; see [`simulate`].
@@ -124,13 +173,13 @@ impl General {
         options: &Options,
         probe: &mut P,
     ) -> Result<Outcome, SimulationError> {
-        let mut engine = self.begin(workload, options)?;
+        let mut engine = self.begin(workload, options, false)?;
         let mut clock = Clock::default();
         drive(&mut *engine, &mut clock, options, probe)?;
         engine.totals(&clock.stopped(options))
     }
 
-    /// A run at its beginning.
+    /// A run at its beginning; with `links`, the use of links is kept.
     ///
     /// # Errors
     /// The workload cannot run here.
@@ -138,18 +187,62 @@ impl General {
         &self,
         workload: &Workload,
         options: &Options,
+        links: bool,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
+        let given = sources.routes().is_some();
+        let function = if given { RoutingFunction::Given } else { RoutingFunction::DimensionOrder };
+        let place =
+            Place { shape: self.network.fabric().shape(), rule: self.network.router().channel_rule() };
+        let may_deadlock = !function.is_deadlock_free(place, self.layout.bubble);
+        let demands = Demands {
+            uniform: workload.uniform_length().map(|_| longest),
+            longest,
+            exact_feed: sources.listens() || options.interlock_slices || may_deadlock,
+            interlock: options.interlock_slices,
+            reinitialise: options.reinitialise_slices,
+            links,
+            watched: P::BLOCKED || P::ARBITRATION,
+        };
+        let step = self.step(sources, demands);
         let (network, layout) = (self.network.clone(), self.layout.clone());
-        let basic = !layout.cut_through && layout.latency == 1 && layout.ring_shift == layout::BASIC_RING;
-        let rules = SliceRules::from(options);
-        Ok(match (layout.channel_shift, basic) {
-            (2, true) => Box::new(Run::<2, true>::new(network, layout, sources, longest, rules)),
-            (2, false) => Box::new(Run::<2, false>::new(network, layout, sources, longest, rules)),
-            (_, true) => Box::new(Run::<3, true>::new(network, layout, sources, longest, rules)),
-            (_, false) => Box::new(Run::<3, false>::new(network, layout, sources, longest, rules)),
-        })
+        Ok(Box::new(Run { network, layout, step, may_deadlock }))
+    }
+
+    /// An empty network, in the narrowest records that hold its requests.
+    fn step(&self, sources: Sources, demands: Demands) -> Box<dyn Step> {
+        let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
+        if bits <= u32::REQUESTS && ports <= u32::PORTS {
+            self.step_of::<u32>(sources, demands)
+        } else if bits <= u64::REQUESTS && ports <= u64::PORTS {
+            self.step_of::<u64>(sources, demands)
+        } else {
+            self.step_of::<u128>(sources, demands)
+        }
+    }
+
+    fn step_of<R: Record>(&self, sources: Sources, demands: Demands) -> Box<dyn Step> {
+        #[cfg(target_arch = "x86_64")]
+        match self.set {
+            InstructionSet::Word => {}
+            InstructionSet::Avx2 => {
+                if let Some(proof) = Avx2::available() {
+                    return Box::new(State::<Avx2, R>::new(proof, &self.layout, sources, demands));
+                }
+            }
+            InstructionSet::Avx512 => {
+                if let Some(proof) = Avx512::available() {
+                    return Box::new(State::<Avx512, R>::new(proof, &self.layout, sources, demands));
+                }
+            }
+        }
+        if self.layout.nodes > 64 {
+            // The compiler makes vectors of four words, where there are so many.
+            Box::new(State::<Words<4>, R>::new(Words::PROOF, &self.layout, sources, demands))
+        } else {
+            Box::new(State::<Words<1>, R>::new(Words::PROOF, &self.layout, sources, demands))
+        }
     }
 
     /// Checks that the workload can run here; returns the length of its longest packet.
@@ -157,7 +250,7 @@ impl General {
         let nodes = self.layout.nodes;
         workload.check_nodes(nodes).map_err(|given| SimulationError::Nodes { given, needed: nodes })?;
         let longest = workload.longest();
-        let (buffer, flow_control) = (self.layout.buffer, self.network.router().flow_control);
+        let (buffer, flow_control) = (self.network.router().buffer, self.network.router().flow_control);
         let packets_held = match flow_control {
             FlowControl::Wormhole => 0,
             FlowControl::CutThrough => 1,

@@ -1,90 +1,130 @@
-//! What the arbiters decided in a cycle, read from the state between its steps: only compiled for
-//! probes that ask for it.
+//! What probes see of a cycle, read from the state between its steps.
 
 use super::{
-    channels::{Channels, EJECTION, SLOT_SHIFT, TAIL},
-    layout::{Layout, NONE},
-    state::PacketState,
+    layout::{Layout, Place},
+    record::Record,
+    state::{Blocks, State},
 };
 use crate::{
-    fabric::NodeId,
-    probe::{Flit, OutputChannel, Probe},
+    engine::planes::vector::Vector,
+    fabric::LinkId,
+    probe::{Flit, OutputChannel},
 };
 
-/// Reports who lost a queue selection; `asked` are the output channels that were granted.
-pub(super) fn queue_selections<P: Probe>(
-    layout: &Layout,
-    channels: &Channels,
-    packets: &[PacketState],
-    asked: &[u32],
-    cycle: u64,
-    probe: &mut P,
-) {
-    for &output in asked {
-        let owner = channels.outputs[output as usize].owner;
-        if owner == NONE {
-            continue;
+/// A flit that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    pub output: OutputChannel,
+    pub flit: Flit,
+    /// Whether it leaves the processor queue.
+    pub injected: bool,
+}
+
+/// A flit that lost against another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loss {
+    pub output: OutputChannel,
+    pub granted: Flit,
+    pub blocked: Flit,
+}
+
+impl<V: Vector, R: Record> State<V, R> {
+    fn channel(&self, layout: &Layout, place: Place) -> OutputChannel {
+        OutputChannel {
+            node: place.node() as u32,
+            port: layout.port_of_output(place.index()) as u8,
+            channel: (place.index() % layout.channels) as u8,
         }
-        let owner = owner as usize;
-        let place = place_of(layout, output);
-        let first = place.node as usize * layout.queues;
-        for queue in first..first + layout.queues {
-            if queue != owner && channels.queues[queue].target == output {
-                let granted = flit_at_front(layout, channels, packets, owner);
-                let blocked = flit_at_front(layout, channels, packets, queue);
-                probe.queue_blocked(cycle, place, granted, blocked);
+    }
+
+    /// The next flit of the owner of an output channel.
+    fn next_flit(&self, layout: &Layout, place: Place) -> Flit {
+        let (node, output) = (place.node(), place.index());
+        let queue = self.output(layout, place).owner() as usize - 1;
+        let slot = self.fifo(layout, Place::new(node, queue)).front;
+        let (left, sent) = (&self.left, self.sent.plane(output)[node / 64] >> (node % 64) & 1 == 1);
+        let (head, tail) = if sent {
+            (self.heads.bit(output, node), self.tails.bit(output, node))
+        } else {
+            let last = (0..self.left_bits).all(|bit| !left.bit(output * self.left_bits + bit, node));
+            (self.fresh.bit(output, node), last)
+        };
+        self.packets.packet(slot).describe(head, tail)
+    }
+
+    /// The flits that are sent, node by node, port by port.
+    pub fn list_moves(&self, layout: &Layout, moves: &mut Vec<Move>) {
+        moves.clear();
+        for word in 0..layout.words {
+            let mut nodes =
+                (0..layout.outputs).fold(0, |nodes, output| nodes | self.sent.plane(output)[word]);
+            while nodes != 0 {
+                let bit = nodes.trailing_zeros();
+                nodes &= nodes - 1;
+                for output in
+                    (0..layout.outputs).filter(|&output| self.sent.plane(output)[word] >> bit & 1 == 1)
+                {
+                    let place = Place::new(word * 64 + bit as usize, output);
+                    let injected = self.output(layout, place).owner() as usize == layout.processor() + 1;
+                    moves.push(Move {
+                        output: self.channel(layout, place),
+                        flit: self.next_flit(layout, place),
+                        injected,
+                    });
+                }
             }
         }
     }
-}
 
-/// Reports which channels lost a channel selection; `moves` are the output channels that send.
-pub(super) fn channel_selections<P: Probe>(
-    layout: &Layout,
-    channels: &Channels,
-    packets: &[PacketState],
-    moves: &[u32],
-    cycle: u64,
-    probe: &mut P,
-) {
-    for &output in moves {
-        let port = output >> layout.channel_shift;
-        let chosen = 1 << (output & ((1 << layout.channel_shift) - 1));
-        let (_, sendable) = channels.port_masks(layout, port as usize);
-        let mut others = sendable & !chosen;
-        while others != 0 {
-            let other = port << layout.channel_shift | others.trailing_zeros();
-            others &= others - 1;
-            let front = |output: u32| {
-                let owner = channels.outputs[output as usize].owner as usize;
-                flit_at_front(layout, channels, packets, owner)
+    /// Links that carry nothing although an owner of one of their channels has a flit.
+    pub fn list_blocked(&self, layout: &Layout, links: &mut Vec<LinkId>) {
+        links.clear();
+        let any = |planes: &Blocks<V>, node: usize, port: usize| {
+            (port * layout.channels..(port + 1) * layout.channels).any(|output| planes.bit(output, node))
+        };
+        for node in 0..layout.nodes {
+            for port in 0..layout.directions {
+                if any(&self.ready, node, port) && !any(&self.sendable, node, port) {
+                    links.push((node * layout.directions + port) as LinkId);
+                }
+            }
+        }
+    }
+
+    /// Headers that lost a queue selection of this cycle.
+    pub fn list_queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>) {
+        losses.clear();
+        for &place in &self.granted {
+            let (node, record) = (place.node(), self.output(layout, place));
+            let header = |queue: usize| {
+                let packet = self.packets.packet(self.fifo(layout, Place::new(node, queue)).front);
+                packet.describe(true, packet.length == 1)
             };
-            probe.channel_blocked(cycle, place_of(layout, output), front(output), front(other));
+            let granted = header(record.owner() as usize - 1);
+            for queue in 0..layout.queues {
+                if record.requests(layout.bit_of_queue(node, place.index(), queue)) {
+                    losses.push(Loss {
+                        output: self.channel(layout, place),
+                        granted,
+                        blocked: header(queue),
+                    });
+                }
+            }
         }
     }
-}
 
-/// Nodes that receive the last flit of a packet by the given moves.
-pub(super) fn receivers(layout: &Layout, channels: &Channels, moves: &[u32], nodes: &mut Vec<NodeId>) {
-    nodes.clear();
-    for &output in moves {
-        let moved = channels.outputs[output as usize];
-        if moved.behind & EJECTION != 0 && channels.front(layout, moved.owner as usize) & TAIL != 0 {
-            nodes.push(moved.behind & !EJECTION);
+    /// Flits that lost a channel selection of this cycle.
+    pub fn list_channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>) {
+        losses.clear();
+        for Move { output, flit, .. } in moves {
+            let node = output.node as usize;
+            for channel in 0..layout.channels {
+                let other = usize::from(output.port) * layout.channels + channel;
+                if channel != usize::from(output.channel) && self.sendable.bit(other, node) {
+                    let blocked = self.next_flit(layout, Place::new(node, other));
+                    losses.push(Loss { output: *output, granted: *flit, blocked });
+                }
+            }
         }
     }
-}
-
-fn place_of(layout: &Layout, output: u32) -> OutputChannel {
-    let port = output as usize >> layout.channel_shift;
-    OutputChannel {
-        node: (port / layout.ports) as NodeId,
-        port: (port % layout.ports) as u8,
-        channel: (output & ((1 << layout.channel_shift) - 1)) as u8,
-    }
-}
-
-fn flit_at_front(layout: &Layout, channels: &Channels, packets: &[PacketState], queue: usize) -> Flit {
-    let flit = channels.front(layout, queue);
-    packets[(flit >> SLOT_SHIFT) as usize].describe(flit)
 }

@@ -1,130 +1,241 @@
-//! The state of the general engine as fields.
+//! The state of the general engine as fields, in the order of the nodes: the same for vectors of any
+//! width. What follows from other fields is not written down.
 
 use super::{
-    channels::Channels,
-    layout::{Layout, NONE},
-    state::{PacketState, State},
+    inject::{Backlog, Wheel},
+    layout::{Layout, Place},
+    packets::{AGAIN, Header, Packet, Packets},
+    record::{Record, Set},
+    state::{Crossing, State},
 };
-use crate::save::{Archive, SaveError};
+use crate::{
+    engine::planes::vector::Vector,
+    fabric::NodeId,
+    save::{Archive, SaveError},
+};
 use std::cmp::Reverse;
 
-impl State {
-    /// Everything that changes while a network runs, as fields.
-    pub fn fields(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self {
-            channels,
-            rows,
-            packets,
-            free_slots,
-            feeds,
-            feeding,
-            wakes,
-            sources,
-            routes,
-            wheel,
-            on_links,
-            inside,
-            moves: _,
-            receivers: _,
-            interlock,
-        } = self;
-        channels.fields(archive)?;
-        archive.slice("channels used last", rows)?;
-        packet_fields(packets, archive)?;
-        archive.list("free slots", free_slots)?;
-        archive.fixed("packets fed", feeds, |feed| &mut feed.slot)?;
-        archive.fixed("flits to feed", feeds, |feed| &mut feed.left)?;
-        archive.slice("nodes to top up", feeding)?;
-        let mut waiting: Vec<(u64, u32)> = wakes.drain().map(|Reverse(wake)| wake).collect();
-        archive.column("wakes", &mut waiting, &(0, 0), |wake| &mut wake.0)?;
-        archive.column("nodes to wake", &mut waiting, &(0, 0), |wake| &mut wake.1)?;
-        wakes.extend(waiting.into_iter().map(Reverse));
-        sources.fields(routes, archive)?;
-        for flits in wheel {
-            archive.column("queues ahead", flits, &(0, 0), |flit| &mut flit.0)?;
-            archive.column("flits on links", flits, &(0, 0), |flit| &mut flit.1)?;
+impl<V: Vector, R: Record> State<V, R> {
+    /// Everything that outlives a cycle.
+    pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
+        let words = layout.nodes.div_ceil(64);
+        self.outcome.fields(archive)?;
+        self.counts.archive("flits in queues", words, archive)?;
+        self.held.archive("flits in and before queues", words, archive)?;
+        self.left.archive("flits left", words, archive)?;
+        self.fresh.archive("headers not sent", words, archive)?;
+        self.last.archive("channels used last", words, archive)?;
+        archive.slice("output channels", &mut self.outputs)?;
+        archive.fixed("packets at fronts", &mut self.fifos, |fifo| &mut fifo.front)?;
+        archive.fixed("packets at ends", &mut self.fifos, |fifo| &mut fifo.last)?;
+        self.packets.archive(layout, archive)?;
+        self.sources.fields(&mut self.routes, archive)?;
+        self.archive_feeds(layout, archive)?;
+        self.archive_wheel(archive)?;
+        if let Some(links) = &mut self.links {
+            links.archive(words, archive)?;
         }
-        archive.number("flits on links", on_links)?;
-        archive.number("flits inside", inside)?;
-        interlock.fields(archive)?;
-        if archive.is_reading() { self.check_restored(layout) } else { Ok(()) }
+        if archive.is_reading() {
+            self.check_restored(layout)?;
+            self.derive(layout);
+        }
+        Ok(())
+    }
+
+    fn archive_feeds(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
+        let feeds = &mut self.feeds;
+        let mut free: Vec<u32> = feeds.free.items().iter().map(|place| place.node() as u32).collect();
+        free.sort_unstable();
+        archive.list("nodes to begin", &mut free)?;
+        let mut waiting: Vec<NodeId> = feeds.wheel.nodes().collect();
+        waiting.sort_unstable();
+        archive.list("nodes that wait", &mut waiting)?;
+        let mut wakes: Vec<(u64, u32)> = feeds.wakes.drain().map(|Reverse(wake)| wake).collect();
+        wakes.sort_unstable();
+        archive.column("wakes", &mut wakes, &(0, 0), |wake| &mut wake.0)?;
+        archive.column("nodes to wake", &mut wakes, &(0, 0), |wake| &mut wake.1)?;
+        archive.slice("nodes to top up", &mut feeds.look)?;
+        archive.slice("nodes with a wake", &mut feeds.waiting)?;
+        archive.fixed("flits unsent", &mut feeds.backlog, |Backlog { unsent, .. }| unsent)?;
+        archive.fixed("flits in processor queues", &mut feeds.backlog, |Backlog { queued, .. }| queued)?;
+        feeds.interlock.fields(archive)?;
+        if archive.is_reading() {
+            let nodes = layout.nodes;
+            let lazy = feeds.backlog.is_empty();
+            below("nodes to begin", nodes, free.iter().copied())?;
+            below("nodes that wait", if lazy { nodes } else { 0 }, waiting.iter().copied())?;
+            below("nodes to wake", nodes, wakes.iter().map(|wake| wake.1))?;
+            let last = feeds.look.last().copied().unwrap_or(0);
+            let beyond =
+                last.checked_shr((nodes % 64) as u32).filter(|_| !nodes.is_multiple_of(64)).unwrap_or(0);
+            if beyond != 0 {
+                return Err(SaveError::Value { field: "nodes to top up", value: beyond });
+            }
+            feeds.free.clear();
+            feeds.free.reserve(free.len());
+            for node in free {
+                feeds.free.put(Place::new(node as usize, layout.processor()), true);
+            }
+            waiting.dedup();
+            feeds.wheel = Wheel::new(if lazy { nodes } else { 0 });
+            for node in waiting {
+                feeds.wheel.wait(node, self.sources.next_start(node));
+            }
+        }
+        feeds.wakes.extend(wakes.into_iter().map(Reverse));
+        Ok(())
+    }
+
+    fn archive_wheel(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let empty = (Crossing { to: Place::default(), slot: 0 }, 0);
+        for due in &mut self.wheel {
+            let mut headers: Vec<_> =
+                due.crossings.iter().map(|&crossing| (crossing, crossing.to.pack())).collect();
+            archive.column("headers on links", &mut headers, &empty, |header| &mut header.0.slot)?;
+            archive.column("queues ahead", &mut headers, &empty, |header| &mut header.1)?;
+            due.crossings =
+                headers.iter().map(|&(header, to)| Crossing { to: Place::unpack(to), ..header }).collect();
+            archive.column("queues of flits", &mut due.flits, &(0, 0, 0), |flits| &mut flits.0)?;
+            archive.column("words of flits", &mut due.flits, &(0, 0, 0), |flits| &mut flits.1)?;
+            archive.column("flits on links", &mut due.flits, &(0, 0, 0), |flits| &mut flits.2)?;
+        }
+        archive.number("flits on links", &mut self.on_links)
     }
 
     /// Nothing restored may lead outside the network.
     fn check_restored(&self, layout: &Layout) -> Result<(), SaveError> {
-        let below = |field, limit: usize, values: &mut dyn Iterator<Item = u32>| {
-            for value in values {
-                if value != NONE && value as usize >= limit {
-                    return Err(SaveError::Value { field, value: value.into() });
+        let slots = self.packets.packets.len();
+        below("packets at fronts", slots, self.fifos.iter().map(|fifo| fifo.front))?;
+        below("packets at ends", slots, self.fifos.iter().map(|fifo| fifo.last & !AGAIN))?;
+        below("output channels", layout.queues + 1, self.outputs.iter().map(|output| output.owner()))?;
+        below("output channels", layout.ports(), self.outputs.iter().map(|output| output.rotation()))?;
+        for (index, output) in self.outputs.iter().enumerate() {
+            let (node, place) = (index / layout.outputs, index % layout.outputs);
+            let known = (0..layout.queues).map(|queue| layout.bit_of_queue(node, place, queue));
+            let known = known.filter(|&bit| output.requests(bit)).count();
+            if (0..R::REQUESTS as u32).filter(|&bit| output.requests(bit)).count() != known {
+                return Err(SaveError::Value { field: "output channels", value: index as u64 });
+            }
+        }
+        let crossings = || self.wheel.iter().flat_map(|due| &due.crossings);
+        below("headers on links", slots, crossings().map(|crossing| crossing.slot))?;
+        below("queues ahead", layout.nodes, crossings().map(|crossing| crossing.to.node() as u32))?;
+        below("queues ahead", layout.link_queues, crossings().map(|crossing| crossing.to.index() as u32))?;
+        let flits = || self.wheel.iter().flat_map(|due| &due.flits);
+        below("queues of flits", layout.link_queues, flits().map(|flits| flits.0))?;
+        below("words of flits", layout.nodes.div_ceil(64), flits().map(|flits| flits.1))
+    }
+
+    /// Makes what follows from other fields.
+    fn derive(&mut self, layout: &Layout) {
+        let count_bits = self.count_bits;
+        self.full_any = R::Set::default();
+        for block in 0..self.blocks {
+            let word = block * V::WORDS;
+            let mut full = R::Set::default();
+            for queue in 0..layout.link_queues {
+                let planes = queue * count_bits..(queue + 1) * count_bits;
+                let mut some = V::zero();
+                for &count in &self.counts.block(block)[planes.clone()] {
+                    some = some | count;
+                }
+                self.nonempty.block_mut(block)[queue] = some;
+                let held = if layout.latency > 1 { &self.held } else { &self.counts };
+                let mut all = V::ones();
+                for (bit, &count) in held.block(block)[planes].iter().enumerate() {
+                    if layout.buffer >> bit & 1 == 1 {
+                        all = all & count;
+                    }
+                    if layout.cut_through {
+                        count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
+                    }
+                }
+                all.store(&mut self.full.plane_mut(queue)[word..]);
+                full |= R::Set::of(queue, all.any());
+            }
+            self.any[block].full = full;
+            self.full_any |= full;
+        }
+        self.asking.clear();
+        self.wanted.clear();
+        for node in 0..layout.nodes {
+            let mut asked = R::Set::default();
+            for output in 0..layout.outputs {
+                let record = self.outputs[node * layout.outputs + output];
+                for queue in 0..layout.queues {
+                    let asks = record.requests(layout.bit_of_queue(node, output, queue));
+                    asked |= R::Set::of(queue, asks);
+                }
+                if let Some(queue) = (record.owner() as usize).checked_sub(1) {
+                    asked |= R::Set::of(queue, true);
+                    self.set_owner(node, output, queue);
+                } else if record.is_requested() {
+                    self.wanted.reserve(1);
+                    self.wanted.put(Place::new(node, output), true);
                 }
             }
-            Ok(())
-        };
-        let Channels { queues, rings, outputs, requested, .. } = &self.channels;
-        let (packets, nodes) = (self.packets.len(), layout.nodes);
-        below("targets", outputs.len(), &mut queues.iter().map(|queue| queue.target))?;
-        below("owners", queues.len(), &mut outputs.iter().map(|output| output.owner))?;
-        below("requests", outputs.len(), &mut requested.iter().copied())?;
-        below("flits", packets.max(1), &mut rings.iter().map(|flit| flit >> super::channels::SLOT_SHIFT))?;
-        below("free slots", packets, &mut self.free_slots.iter().copied())?;
-        below("packets fed", packets, &mut self.feeds.iter().map(|feed| feed.slot))?;
-        below("nodes to wake", nodes, &mut self.wakes.iter().map(|&Reverse((_, node))| node))?;
-        let flits = || self.wheel.iter().flatten();
-        below("queues ahead", queues.len(), &mut flits().map(|flit| flit.0))?;
-        below("flits on links", packets, &mut flits().map(|flit| flit.1 >> super::channels::SLOT_SHIFT))?;
-        below("destinations", nodes, &mut self.packets.iter().map(|packet| packet.destination))?;
-        let steps = self.routes.as_ref().map_or(0, |routes| routes.steps().len());
-        // The header of a packet that is being ejected has taken the end of its route.
-        below("routes", steps + 1, &mut self.packets.iter().map(|packet| packet.route))?;
-        let channels = layout.channels;
-        below(
-            "first channels",
-            channels,
-            &mut self.packets.iter().map(|packet| packet.first_channel.into()),
-        )?;
-        below("rotations", layout.ports, &mut outputs.iter().map(|output| output.rotation.into()))?;
-        below("queue heads", 1 << layout.ring_shift, &mut queues.iter().map(|queue| queue.head.into()))?;
-        let rows = layout.choices.len() >> layout.channels;
-        below("channels used last", rows, &mut self.rows.iter().map(|&row| row.into()))
+            for queue in (0..layout.queues).filter(|&queue| !asked.has(queue)) {
+                self.asking.reserve(1);
+                let front = self.fifos[node * layout.queues + queue].front;
+                self.asking.put(Place::new(node, queue), front != 0);
+            }
+        }
     }
 }
 
-impl Channels {
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { queues, rings, outputs, masks, requested, longest: _ } = self;
-        archive.fixed("targets", queues, |queue| &mut queue.target)?;
-        archive.fixed("queue counts", queues, |queue| &mut queue.counts)?;
-        archive.fixed("queue heads", queues, |queue| &mut queue.head)?;
-        let mut granted: Vec<u8> = queues.iter().map(|queue| queue.granted.into()).collect();
-        archive.slice("queues granted", &mut granted)?;
-        queues.iter_mut().zip(granted).for_each(|(queue, granted)| queue.granted = granted == 1);
-        archive.slice("flits", rings)?;
-        archive.fixed("owners", outputs, |output| &mut output.owner)?;
-        archive.fixed("requests", outputs, |output| &mut output.requests)?;
-        archive.fixed("rotations", outputs, |output| &mut output.rotation)?;
-        archive.fixed("channels ready", masks, |masks| &mut masks.ready)?;
-        archive.fixed("channels with space", masks, |masks| &mut masks.space)?;
-        archive.list("channels requested", requested)
+impl Packets {
+    fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { headers, packets, free } = self;
+        archive.list("free slots", free)?;
+        archive.column("numbers", packets, &Packet::default(), |packet| &mut packet.number)?;
+        archive.column("starts", packets, &Packet::default(), |packet| &mut packet.start)?;
+        archive.column("sources", packets, &Packet::default(), |packet| &mut packet.source)?;
+        archive.column("slices", packets, &Packet::default(), |packet| &mut packet.slice)?;
+        archive.column("lengths", packets, &Packet::default(), |packet| &mut packet.length)?;
+        archive.column("routes", packets, &Packet::default(), |packet| &mut packet.route)?;
+        archive.column("first channels", packets, &Packet::default(), |packet| &mut packet.first_channel)?;
+        let mut destinations: Vec<u32> =
+            headers.iter().map(|header| layout.destination(header.way) as u32).collect();
+        archive.list("destinations", &mut destinations)?;
+        archive.column("packets behind", headers, &Header::default(), |header| &mut header.next)?;
+        if archive.is_reading() {
+            let slots = packets.len();
+            for (field, given) in [("destinations", destinations.len()), ("packets behind", headers.len())] {
+                if given != slots {
+                    return Err(SaveError::Length { field, given: given as u64, needed: slots as u64 });
+                }
+            }
+            if slots == 0 {
+                return Err(SaveError::Length { field: "numbers", given: 0, needed: 1 });
+            }
+            below("free slots", slots, free.iter().copied())?;
+            below("sources", layout.nodes, packets.iter().map(|packet| packet.source))?;
+            below("destinations", layout.nodes, destinations.iter().copied())?;
+            below("packets behind", slots, headers.iter().map(|header| header.next))?;
+            below(
+                "first channels",
+                layout.channels,
+                packets.iter().map(|packet| packet.first_channel.into()),
+            )?;
+            if free.len() >= slots {
+                return Err(SaveError::Length {
+                    field: "free slots",
+                    given: free.len() as u64,
+                    needed: slots as u64 - 1,
+                });
+            }
+            for ((header, packet), destination) in headers.iter_mut().zip(packets).zip(destinations) {
+                header.way = layout.way(packet.source as usize, destination as usize);
+            }
+        }
+        Ok(())
     }
 }
 
-fn packet_fields(packets: &mut Vec<PacketState>, archive: &mut Archive) -> Result<(), SaveError> {
-    let empty = PacketState {
-        destination: 0,
-        source: 0,
-        length: 0,
-        slice: 0,
-        number: 0,
-        start: 0,
-        route: NONE,
-        first_channel: 0,
-    };
-    archive.column("destinations", packets, &empty, |packet| &mut packet.destination)?;
-    archive.column("sources", packets, &empty, |packet| &mut packet.source)?;
-    archive.column("lengths", packets, &empty, |packet| &mut packet.length)?;
-    archive.column("slices", packets, &empty, |packet| &mut packet.slice)?;
-    archive.column("numbers", packets, &empty, |packet| &mut packet.number)?;
-    archive.column("starts", packets, &empty, |packet| &mut packet.start)?;
-    archive.column("routes", packets, &empty, |packet| &mut packet.route)?;
-    archive.column("first channels", packets, &empty, |packet| &mut packet.first_channel)
+/// Every value is below a limit.
+fn below(field: &'static str, limit: usize, mut values: impl Iterator<Item = u32>) -> Result<(), SaveError> {
+    match values.find(|&value| value as usize >= limit) {
+        None => Ok(()),
+        Some(value) => Err(SaveError::Value { field, value: value.into() }),
+    }
 }

@@ -1,118 +1,396 @@
+//! Everything that changes while a network runs.
+
 use super::{
-    channels::{BufferedFlit, Channels, HEAD, TAIL},
-    layout::{Layout, NONE},
+    inject::Feeds,
+    layout::{Layout, Place},
+    link_counts::LinkCounts,
+    links::Planes,
+    packets::{Fifo, Packets},
+    pairs::Pairs,
+    record::Record,
 };
 use crate::{
-    fabric::NodeId,
-    probe::Flit,
-    throttle::Interlock,
+    engine::{
+        Outcome,
+        planes::vector::{Available, Vector, words_mut},
+    },
+    save::{Archive, SaveError},
     traffic::{Routes, Sources},
 };
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use std::sync::Arc;
 
-/// A packet somewhere in the network.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PacketState {
-    pub destination: u32,
-    pub source: u32,
-    pub length: u32,
-    pub slice: u32,
-    pub number: u64,
-    pub start: u64,
-    /// Where the rest of its given route begins; [`NONE`] for dimension order.
-    pub route: u32,
-    /// Virtual channel of its first link, before a dateline.
-    pub first_channel: u8,
+/// Planes of a block of which any bit may be set; all others are clear. What is not set costs
+/// nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Any<S> {
+    /// Output channels with an owner.
+    pub owned: S,
+    /// Output channels that send a flit, a header, a tail in this cycle.
+    pub sent: S,
+    pub heads: S,
+    pub tails: S,
+    /// Queues a flit leaves in this cycle, and queues that are full.
+    pub leaves: S,
+    pub full: S,
 }
 
-impl PacketState {
-    /// A flit of the packet as probes see it.
-    pub fn describe(&self, flit: BufferedFlit) -> Flit {
-        Flit {
-            source: self.source,
-            number: self.number,
-            start: self.start,
-            slice: self.slice,
-            head: flit & HEAD != 0,
-            tail: flit & TAIL != 0,
+/// Vectors in blocks: the same number of planes for every `V::BITS` nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks<V> {
+    vectors: Vec<V>,
+    planes: usize,
+}
+
+impl<V: Vector> Blocks<V> {
+    pub fn new(blocks: usize, planes: usize, value: V) -> Self {
+        Self { vectors: vec![value; blocks * planes], planes }
+    }
+
+    #[inline(always)]
+    pub fn block(&self, block: usize) -> &[V] {
+        &self.vectors[block * self.planes..][..self.planes]
+    }
+
+    #[inline(always)]
+    pub fn block_mut(&mut self, block: usize) -> &mut [V] {
+        &mut self.vectors[block * self.planes..][..self.planes]
+    }
+
+    /// The word of a plane that holds a node.
+    #[inline(always)]
+    pub fn word_mut(&mut self, plane: usize, node: usize) -> &mut u64 {
+        let (block, word) = (node / V::BITS, node % V::BITS / 64);
+        &mut words_mut(&mut self.vectors)[(block * self.planes + plane) * V::WORDS + word]
+    }
+
+    /// The bit of a node.
+    pub fn bit(&self, plane: usize, node: usize) -> bool {
+        let (block, word) = (node / V::BITS, node % V::BITS / 64);
+        let words = crate::engine::planes::vector::words(&self.vectors);
+        words[(block * self.planes + plane) * V::WORDS + word] >> (node % 64) & 1 == 1
+    }
+
+    /// Sets or clears the bit of a node.
+    #[inline(always)]
+    pub fn set(&mut self, plane: usize, node: usize, value: bool) {
+        let word = self.word_mut(plane, node);
+        *word = *word & !(1 << (node % 64)) | u64::from(value) << (node % 64);
+    }
+
+    /// Planes of a block.
+    #[inline(always)]
+    pub fn planes(&self) -> usize {
+        self.planes
+    }
+
+    /// The words of all planes in the order of the nodes, as a field.
+    pub fn archive(
+        &mut self,
+        field: &'static str,
+        words: usize,
+        archive: &mut Archive,
+    ) -> Result<(), SaveError> {
+        let places = || (0..self.planes).flat_map(|plane| (0..words).map(move |word| (plane, word * 64)));
+        let places: Vec<_> = places().collect();
+        let mut all: Vec<u64> = places.iter().map(|&(plane, node)| *self.word_mut(plane, node)).collect();
+        archive.slice(field, &mut all)?;
+        places.into_iter().zip(all).for_each(|((plane, node), word)| *self.word_mut(plane, node) = word);
+        Ok(())
+    }
+
+    /// The same blocks with more planes, clear to begin with.
+    pub fn widen(&mut self, blocks: usize, planes: usize) {
+        let mut wider = Self::new(blocks, planes, V::zero());
+        for block in 0..blocks {
+            wider.block_mut(block)[..self.planes].copy_from_slice(self.block(block));
         }
+        *self = wider;
     }
 }
 
-/// The packet a node is feeding into its processor queue.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Feed {
-    pub slot: u32,
-    /// Flits still to be fed.
-    pub left: u32,
+/// A list that is written without branches: an entry that is not kept is overwritten by the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct List {
+    items: Vec<Place>,
+    len: usize,
 }
 
-/// Everything that changes while a network runs.
+impl List {
+    /// Makes room for so many more.
+    #[inline(always)]
+    pub fn reserve(&mut self, more: usize) {
+        if self.items.len() <= self.len + more {
+            self.items.resize((self.len + more + 1).next_power_of_two(), Place::default());
+        }
+    }
+
+    /// Adds an entry, for which there is room, if it is to be kept.
+    #[inline(always)]
+    pub fn put(&mut self, item: Place, keep: bool) {
+        self.items[self.len] = item;
+        self.len += usize::from(keep);
+    }
+
+    #[inline(always)]
+    pub fn items(&self) -> &[Place] {
+        &self.items[..self.len]
+    }
+
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Keeps an entry at the front, behind those kept before.
+    #[inline(always)]
+    pub fn keep(&mut self, kept: usize, item: Place) {
+        self.items[kept] = item;
+    }
+
+    /// Keeps the first so many.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = len;
+    }
+}
+
+/// A header that crosses a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crossing {
+    /// The queue it enters.
+    pub to: Place,
+    pub slot: u32,
+}
+
+/// Headers that cross a link, written without branches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Crossings {
+    items: Vec<Crossing>,
+    len: usize,
+}
+
+impl Crossings {
+    /// Makes room for so many more.
+    #[inline(always)]
+    pub fn reserve(&mut self, more: usize) {
+        if self.items.len() < self.len + more {
+            self.items
+                .resize((self.len + more).next_power_of_two(), Crossing { to: Place::default(), slot: 0 });
+        }
+    }
+
+    /// Adds one, for which there is room.
+    #[inline(always)]
+    pub fn put(&mut self, crossing: Crossing) {
+        self.items[self.len] = crossing;
+        self.len += 1;
+    }
+
+    #[inline(always)]
+    pub fn items(&self) -> &[Crossing] {
+        &self.items[..self.len]
+    }
+
+    #[inline(always)]
+    pub fn items_mut(&mut self) -> &mut [Crossing] {
+        &mut self.items[..self.len]
+    }
+
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+/// What a run has to do beyond the plain case.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demands {
+    /// Length of all packets, if it is one.
+    pub uniform: Option<u32>,
+    pub longest: u32,
+    /// Whether packets must be taken from their sources in the very cycle in which the processor
+    /// queue has room for them.
+    pub exact_feed: bool,
+    /// Whether nodes wait for the packets they receive.
+    pub interlock: bool,
+    /// Whether receiving a packet takes a router's arbiters back to their initial state.
+    pub reinitialise: bool,
+    /// Whether the use of links is kept.
+    pub links: bool,
+    /// Whether ready and sendable outputs are kept for probes.
+    pub watched: bool,
+}
+
+/// Flits on links of a latency above one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Due {
+    /// Headers, ...
+    pub crossings: Vec<Crossing>,
+    /// ... and words of arriving flits, by plane (queue) and word.
+    pub flits: Vec<(u32, u32, u64)>,
+}
+
+/// The state of a run, in vectors `V` and records `R`.
 #[derive(Clone)]
-pub(super) struct State {
-    pub channels: Channels,
-    /// Per output port: row of [`Layout::choices`] that stands for the channel used last.
-    pub rows: Vec<u16>,
-    pub packets: Vec<PacketState>,
-    pub free_slots: Vec<u32>,
-    pub feeds: Vec<Feed>,
-    /// Nodes whose processor queue may be topped up, as a bit set.
-    pub feeding: Vec<u64>,
-    /// Nodes that wait for the start of their next packet.
-    pub wakes: BinaryHeap<Reverse<(u64, u32)>>,
+pub(super) struct State<V: Vector, R: Record> {
+    pub proof: Available<V>,
+    pub demands: Demands,
+    pub blocks: usize,
+    pub count_bits: usize,
+    pub left_bits: usize,
+
+    // Planes of a block, private to it.
+    /// Per queue behind a link: flits in it, bit by bit.
+    pub counts: Blocks<V>,
+    /// The same with the flits on their way to it, where links take more than one cycle.
+    pub held: Blocks<V>,
+    /// Per pair of a queue and an output channel: the queue owns the output.
+    pub own: Blocks<V>,
+    pub pairs: Pairs,
+    /// Per output channel: flits of the owner's packet still to be sent, less one, bit by bit.
+    pub left: Blocks<V>,
+    /// Per output channel: no flit of a packet has passed since the last tail.
+    pub fresh: Blocks<V>,
+    /// Per port and channel: the channel was used last.
+    pub last: Blocks<V>,
+    /// Per queue: a flit leaves it in this cycle.
+    pub leaves: Blocks<V>,
+    /// Per output channel: a header or a tail passes in this cycle.
+    pub heads: Blocks<V>,
+    pub tails: Blocks<V>,
+    /// What of a block has any bit set.
+    pub any: Vec<Any<R::Set>>,
+    /// Per queue: it holds a flit. The processor queue does while it has a packet.
+    pub nonempty: Blocks<V>,
+    /// For probes: outputs whose owner has a flit, and those of them that could send it.
+    pub ready: Blocks<V>,
+    pub sendable: Blocks<V>,
+
+    // Planes over the network, read by neighbours.
+    /// Per queue behind a link: it holds as many flits as fit.
+    pub full: Planes,
+    /// Queues of which any is full.
+    pub full_any: R::Set,
+    /// Per queue behind a link and bit of its count, where whole packets have to fit.
+    pub levels: Planes,
+    /// Per output channel: it sends a flit in this cycle.
+    pub sent: Planes,
+    /// Outputs of which any sends, and queues which any flit enters.
+    pub sent_any: R::Set,
+    pub entered: R::Set,
+
+    // Records.
+    /// Per node and output channel.
+    pub outputs: Vec<R>,
+    /// Per node and queue.
+    pub fifos: Vec<Fifo>,
+    pub packets: Packets,
+    /// Queues with a new header at the front.
+    pub asking: List,
+    /// Output channels without owner that are requested.
+    pub wanted: List,
+    /// Output channels granted in this cycle, for probes.
+    pub granted: Vec<Place>,
+    /// Headers that cross a link in this cycle.
+    pub crossings: Crossings,
+    /// Scratch: output channels a tail leaves.
+    pub freed: List,
+    /// Packets whose tail was ejected in this cycle, and where.
+    pub delivered: Vec<(u32, u32)>,
+    /// By arrival cycle modulo the latency.
+    pub wheel: Vec<Due>,
+    pub on_links: u64,
+    pub feeds: Feeds,
     pub sources: Sources,
     /// All given routes.
     pub routes: Option<Arc<Routes>>,
-    /// Flits on links of a latency above one, by arrival cycle modulo the latency.
-    pub wheel: Vec<Vec<(u32, BufferedFlit)>>,
-    pub on_links: u64,
-    /// Flits in queues or on links.
-    pub inside: u64,
-    /// Scratch: output channels that send in this cycle.
-    pub moves: Vec<u32>,
-    /// Scratch: nodes that receive the end of a packet in this cycle.
-    pub receivers: Vec<NodeId>,
-    /// What interlocked nodes have received.
-    pub interlock: Interlock,
+    /// Use of links, if it is kept.
+    pub links: Option<LinkCounts<V>>,
+    pub outcome: Outcome,
 }
 
-impl State {
-    pub fn new(layout: &Layout, sources: Sources, longest: u32) -> Self {
-        let ports = layout.nodes * layout.ports;
+impl<V: Vector, R: Record> State<V, R> {
+    pub fn new(proof: Available<V>, layout: &Layout, sources: Sources, demands: Demands) -> Self {
+        let blocks = layout.nodes.div_ceil(V::BITS);
+        let count_bits = (32 - layout.buffer.leading_zeros()) as usize;
+        let left_bits = (32 - (demands.longest - 1).leading_zeros()) as usize;
+        let link_queues = layout.link_queues;
+        let planes = |planes| Blocks::new(blocks, planes, V::zero());
+        let some = |wanted: bool, count: usize| if wanted { count } else { 0 };
+        let slow = layout.latency > 1;
         let mut state = Self {
-            channels: Channels::new(layout, longest),
-            rows: layout.first_rows.clone(),
-            packets: Vec::new(),
-            free_slots: Vec::new(),
-            feeds: vec![Feed { slot: NONE, left: 0 }; layout.nodes],
-            feeding: vec![0; layout.nodes.div_ceil(64)],
-            wakes: BinaryHeap::new(),
+            proof,
+            demands,
+            blocks,
+            count_bits,
+            left_bits,
+            counts: planes(link_queues * count_bits),
+            held: planes(some(slow, link_queues * count_bits)),
+            own: planes(0),
+            pairs: Pairs::new(layout.queues, layout.outputs),
+            left: planes(layout.outputs * left_bits),
+            fresh: Blocks::new(blocks, layout.outputs, V::ones()),
+            last: planes(layout.ports() * layout.channels),
+            leaves: planes(layout.queues),
+            heads: planes(layout.outputs),
+            tails: planes(layout.outputs),
+            any: vec![Any::default(); blocks],
+            nonempty: planes(layout.queues),
+            ready: planes(some(demands.watched, layout.outputs)),
+            sendable: planes(some(demands.watched, layout.outputs)),
+            full: Planes::new(link_queues, layout.words),
+            full_any: Default::default(),
+            levels: Planes::new(some(layout.cut_through, link_queues * count_bits), layout.words),
+            sent: Planes::new(layout.outputs, layout.words),
+            sent_any: Default::default(),
+            entered: Default::default(),
+            outputs: vec![R::EMPTY; layout.nodes * layout.outputs],
+            fifos: vec![Fifo::default(); layout.nodes * layout.queues],
+            packets: Packets::new(),
+            asking: List::default(),
+            wanted: List::default(),
+            granted: Vec::new(),
+            crossings: Crossings::default(),
+            freed: List::default(),
+            delivered: Vec::new(),
+            wheel: vec![Due::default(); if slow { layout.latency } else { 0 }],
+            on_links: 0,
+            feeds: Feeds::new(layout.nodes, &sources, demands.exact_feed),
             routes: sources.routes(),
             sources,
-            wheel: vec![Vec::new(); layout.latency],
-            on_links: 0,
-            inside: 0,
-            moves: Vec::with_capacity(ports),
-            receivers: Vec::new(),
-            interlock: Interlock::default(),
+            links: demands.links.then(|| LinkCounts::new(layout, blocks)),
+            outcome: Outcome::default(),
         };
-        for node in 0..layout.nodes as u32 {
-            let start = state.sources.next_start(node);
-            if start != u64::MAX {
-                state.wakes.push(Reverse((start, node)));
+        for block in 0..blocks {
+            state.nonempty.block_mut(block)[layout.processor()] = V::ones();
+            for port in 0..layout.ports() {
+                state.last.block_mut(block)[port * layout.channels] = V::ones();
+            }
+            if let Some(length) = demands.uniform {
+                for (plane, bits) in state.left.block_mut(block).iter_mut().enumerate() {
+                    *bits = if (length - 1) >> (plane % left_bits) & 1 == 1 { V::ones() } else { V::zero() };
+                }
             }
         }
         state
     }
 
-    /// A free slot for a packet.
-    pub fn place(&mut self, packet: PacketState) -> u32 {
-        if let Some(slot) = self.free_slots.pop() {
-            self.packets[slot as usize] = packet;
-            slot
-        } else {
-            self.packets.push(packet);
-            self.packets.len() as u32 - 1
-        }
+    /// The record of an output channel.
+    #[inline(always)]
+    pub fn output(&self, layout: &Layout, place: Place) -> R {
+        self.outputs[place.node() * layout.outputs + place.index()]
+    }
+
+    /// The packets of a queue.
+    #[inline(always)]
+    pub fn fifo(&self, layout: &Layout, place: Place) -> Fifo {
+        self.fifos[place.node() * layout.queues + place.index()]
+    }
+
+    /// Flits in a queue behind a link, or with those on their way to it.
+    pub fn count(&self, layout: &Layout, node: usize, queue: usize, held: bool) -> u32 {
+        let planes = if held && layout.latency > 1 { &self.held } else { &self.counts };
+        let bits =
+            (0..self.count_bits).map(|bit| u32::from(planes.bit(queue * self.count_bits + bit, node)) << bit);
+        bits.sum()
     }
 }

@@ -19,7 +19,7 @@ mod occupation;
 mod saving;
 mod tags;
 #[allow(unsafe_code, reason = "vectors of the processor")]
-mod vector;
+pub(super) mod vector;
 
 use super::{
     Network, Options, Outcome, SimulationError, general,

@@ -73,6 +73,20 @@ pub unsafe trait Vector:
         Self::splat(u64::MAX)
     }
 
+    /// The first words of a slice that has at least so many.
+    #[inline(always)]
+    fn load(from: &[u64]) -> Self {
+        let mut vector = Self::zero();
+        words_mut(std::slice::from_mut(&mut vector)).copy_from_slice(&from[..Self::WORDS]);
+        vector
+    }
+
+    /// Writes the words to the beginning of a slice that has room for them.
+    #[inline(always)]
+    fn store(self, to: &mut [u64]) {
+        to[..Self::WORDS].copy_from_slice(words(std::slice::from_ref(&self)));
+    }
+
     /// The bits of `yes` where `self` is set, else those of `no`.
     #[inline(always)]
     fn select(self, yes: Self, no: Self) -> Self {

@@ -1,0 +1,143 @@
+//! Flits enter the queues behind the links.
+
+use super::{
+    layout::Layout,
+    record::{Record, Set},
+    state::{Any, Crossing, State},
+};
+use crate::engine::planes::vector::{Vector, words};
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Headers and flits enter; the counts of all queues follow.
+    #[inline(always)]
+    pub fn arrive_all(&mut self, layout: &Layout, cycle: u64) {
+        if layout.latency > 1 {
+            self.arrive_later(layout, cycle);
+        } else {
+            let crossings = std::mem::take(&mut self.crossings);
+            self.enter(layout, crossings.items());
+            self.crossings = crossings;
+        }
+        self.crossings.clear();
+        self.full_any = R::Set::default();
+        self.entered = R::Set::default();
+        let mut sent = self.sent_any & R::Set::below(layout.link_outputs);
+        while !sent.is_empty() {
+            self.entered |= R::Set::of(layout.queue_behind[sent.pop()].into(), true);
+        }
+        for block in 0..self.blocks {
+            self.count_block(layout, block);
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, layout: &Layout, crossings: &[Crossing]) {
+        self.asking.reserve(crossings.len());
+        for &Crossing { to, slot } in crossings {
+            let fifo = &mut self.fifos[to.node() * layout.queues + to.index()];
+            let front = fifo.push(slot, &mut self.packets);
+            self.asking.put(to, front);
+        }
+    }
+
+    /// Links of more than one cycle: what was sent now comes later, what was sent earlier comes now.
+    #[inline(never)]
+    fn arrive_later(&mut self, layout: &Layout, cycle: u64) {
+        let latency = layout.latency as u64;
+        let later = &mut self.wheel[((cycle + latency - 1) % latency) as usize];
+        later.crossings.extend_from_slice(self.crossings.items());
+        for queue in
+            (0..layout.link_queues).filter(|&queue| self.sent_any.has(layout.output_before[queue].into()))
+        {
+            let links = &layout.links[usize::from(layout.port_of_queue[queue])];
+            let sent = self.sent.with_margins(usize::from(layout.output_before[queue]));
+            for block in 0..self.blocks {
+                let first = block * V::WORDS;
+                let flits: V = links.seen(sent, first);
+                for (word, &bits) in (first..).zip(words(std::slice::from_ref(&flits))) {
+                    if bits != 0 {
+                        later.flits.push((queue as u32, word as u32, bits));
+                        self.on_links += u64::from(bits.count_ones());
+                    }
+                }
+            }
+        }
+        let now = (cycle % latency) as usize;
+        let due = std::mem::take(&mut self.wheel[now]);
+        self.enter(layout, &due.crossings);
+        for &(queue, word, bits) in &due.flits {
+            self.on_links -= u64::from(bits.count_ones());
+            *self.nonempty.word_mut(queue as usize, word as usize * 64) |= bits;
+            // Counting up by one: the carry runs through the bits.
+            let mut carry = bits;
+            for bit in 0..self.count_bits {
+                let plane = queue as usize * self.count_bits + bit;
+                let count = self.counts.word_mut(plane, word as usize * 64);
+                (*count, carry) = (*count ^ carry, *count & carry);
+            }
+        }
+        self.wheel[now] = due;
+        self.wheel[now].crossings.clear();
+        self.wheel[now].flits.clear();
+    }
+
+    /// Counts what left the queues of a block and what arrives in them.
+    #[inline(always)]
+    fn count_block(&mut self, layout: &Layout, block: usize) {
+        let (count_bits, word) = (self.count_bits, block * V::WORDS);
+        let slow = layout.latency > 1;
+        let leaves = self.leaves.block(block);
+        let nonempty = self.nonempty.block_mut(block);
+        let Any { leaves: mut changing, mut full, .. } = self.any[block];
+        changing = (changing | self.entered) & R::Set::below(layout.link_queues);
+        while !changing.is_empty() {
+            let queue = changing.pop();
+            let before = usize::from(layout.output_before[queue]);
+            let (mut comes, mut goes) = (V::zero(), V::zero());
+            if self.sent_any.has(before) {
+                let links = &layout.links[usize::from(layout.port_of_queue[queue])];
+                comes = links.seen(self.sent.with_margins(before), word);
+            }
+            if self.any[block].leaves.has(queue) {
+                goes = leaves[queue];
+            }
+            let planes = queue * count_bits..(queue + 1) * count_bits;
+            let counts = if slow {
+                let (mut borrow, mut some) = (goes, V::zero());
+                for count in &mut self.counts.block_mut(block)[planes.clone()] {
+                    let before = *count;
+                    *count = before ^ borrow;
+                    some = some | *count;
+                    borrow = borrow & !before;
+                }
+                nonempty[queue] = some;
+                &mut self.held.block_mut(block)[planes]
+            } else {
+                &mut self.counts.block_mut(block)[planes]
+            };
+            let (mut up, mut down) = (comes & !goes, goes & !comes);
+            let (mut all, mut some) = (V::ones(), V::zero());
+            for (bit, count) in counts.iter_mut().enumerate() {
+                let before = *count;
+                *count = before ^ (up | down);
+                up = up & before;
+                down = down & !before;
+                some = some | *count;
+                // No count exceeds the buffer, so one with all of its bits is the buffer.
+                if layout.buffer >> bit & 1 == 1 {
+                    all = all & *count;
+                }
+                if layout.cut_through {
+                    count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
+                }
+            }
+            if !slow {
+                nonempty[queue] = some;
+            }
+            all.store(&mut self.full.plane_mut(queue)[word..]);
+            full = full & !R::Set::of(queue, true) | R::Set::of(queue, all.any());
+        }
+        self.any[block].full = full;
+        self.full_any |= full;
+    }
+}

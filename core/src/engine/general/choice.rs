@@ -1,0 +1,196 @@
+//! Channel selection in words: which channel of an output port sends.
+
+use super::layout::Layout;
+use crate::{
+    engine::planes::vector::Vector,
+    router::{ChannelScheme, MAX_CHANNELS},
+};
+
+/// A vector per channel of a port.
+pub(super) type PerChannel<V> = [V; MAX_CHANNELS as usize];
+
+/// The channel-selection schemes of all output ports.
+#[derive(Clone, Debug)]
+pub(super) enum Schemes {
+    /// The same everywhere.
+    Same(ChannelScheme),
+    /// Possibly different ones.
+    Own(OwnSchemes),
+}
+
+/// Planes per port that say where the evaluation begins: at the channel used last, after it, before
+/// it, at a fixed channel; and whether it descends.
+#[derive(Clone, Debug)]
+pub(super) struct OwnSchemes {
+    planes: Vec<u64>,
+    words: usize,
+    channels: usize,
+}
+
+const FROM_LAST: usize = 0;
+const AFTER_LAST: usize = 1;
+const BEFORE_LAST: usize = 2;
+const DESCENDING: usize = 3;
+const FIXED: usize = 4;
+
+impl OwnSchemes {
+    fn plane(&self, port: usize, plane: usize) -> usize {
+        (port * (FIXED + self.channels) + plane) * self.words
+    }
+
+    #[inline(always)]
+    fn load<V: Vector>(&self, port: usize, plane: usize, word: usize) -> V {
+        V::load(&self.planes[self.plane(port, plane) + word..])
+    }
+}
+
+impl Schemes {
+    /// A scheme per port, the same to begin with.
+    pub fn own(scheme: ChannelScheme, layout: &Layout) -> Self {
+        let (words, channels) = (layout.words, layout.channels);
+        let planes = vec![0; layout.ports() * (FIXED + channels) * words];
+        let mut schemes = Self::Own(OwnSchemes { planes, words, channels });
+        for (node, port) in
+            (0..layout.nodes).flat_map(|node| (0..layout.ports()).map(move |port| (node, port)))
+        {
+            schemes.set(node, port, scheme);
+        }
+        schemes
+    }
+
+    /// Sets the scheme of one port, where each has its own.
+    pub fn set(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
+        let Self::Own(own) = self else { return };
+        let channels = own.channels as u8;
+        for plane in 0..FIXED + own.channels {
+            let set = match plane {
+                FROM_LAST => matches!(scheme, ChannelScheme::C00 | ChannelScheme::C02),
+                AFTER_LAST => scheme == ChannelScheme::C01,
+                BEFORE_LAST => scheme == ChannelScheme::C03,
+                DESCENDING => !scheme.ascending(),
+                fixed => !scheme.round_robin() && usize::from(scheme.start(0, channels)) == fixed - FIXED,
+            };
+            let word = own.plane(port, plane) + node / 64;
+            own.planes[word] = own.planes[word] & !(1 << (node % 64)) | u64::from(set) << (node % 64);
+        }
+    }
+
+    /// Chooses one of the candidates, if there are any, given the channel used last (one of `last`
+    /// is set).
+    #[inline(always)]
+    pub fn choose<V: Vector>(
+        &self,
+        port: usize,
+        word: usize,
+        channels: usize,
+        candidates: &PerChannel<V>,
+        last: &PerChannel<V>,
+    ) -> PerChannel<V> {
+        let mut start = [V::zero(); MAX_CHANNELS as usize];
+        match self {
+            Self::Same(scheme) if scheme.round_robin() => {
+                for channel in 0..channels {
+                    start[usize::from(scheme.start(channel as u8, channels as u8))] = last[channel];
+                }
+                choose_from(channels, candidates, &start, scheme.ascending())
+            }
+            Self::Same(scheme) => {
+                start[usize::from(scheme.start(0, channels as u8))] = V::ones();
+                choose_from(channels, candidates, &start, scheme.ascending())
+            }
+            Self::Own(own) => {
+                let load = |plane| own.load::<V>(port, plane, word);
+                let (from, after, before) = (load(FROM_LAST), load(AFTER_LAST), load(BEFORE_LAST));
+                for channel in 0..channels {
+                    let next = if channel + 1 == channels { 0 } else { channel + 1 };
+                    start[channel] = start[channel] | load(FIXED + channel) | from & last[channel];
+                    start[next] = start[next] | after & last[channel];
+                    start[channel] = start[channel] | before & last[next];
+                }
+                let up = choose_from(channels, candidates, &start, true);
+                let down = choose_from(channels, candidates, &start, false);
+                let mut chosen = up;
+                let descending = load(DESCENDING);
+                for channel in 0..channels {
+                    chosen[channel] = descending.select(down[channel], up[channel]);
+                }
+                chosen
+            }
+        }
+    }
+}
+
+/// The first candidate at or after the start, going round. A turn passes through the channels until
+/// it meets a candidate, so two rounds find it.
+#[inline(always)]
+fn choose_from<V: Vector>(
+    channels: usize,
+    candidates: &PerChannel<V>,
+    start: &PerChannel<V>,
+    ascending: bool,
+) -> PerChannel<V> {
+    let mut chosen = [V::zero(); MAX_CHANNELS as usize];
+    let mut turn = V::zero();
+    for step in 0..channels {
+        let channel = if ascending { step } else { channels - 1 - step };
+        turn = turn | start[channel];
+        chosen[channel] = turn & candidates[channel];
+        turn = turn & !candidates[channel];
+    }
+    for step in 0..channels {
+        let channel = if ascending { step } else { channels - 1 - step };
+        chosen[channel] = chosen[channel] | turn & candidates[channel];
+        turn = turn & !candidates[channel];
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        engine::{Network, planes::vector::Words},
+        fabric::{Fabric, Shape},
+        router::RouterConfig,
+    };
+
+    /// Every scheme, channel used last and set of candidates, each at a node of its own.
+    #[test]
+    fn the_choice_is_that_of_the_schemes() {
+        let shape = Shape::torus(&[64, 8]).unwrap();
+        for channels in 1..=5_u8 {
+            let router = RouterConfig { channels, ..RouterConfig::default() };
+            let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+            let mut layout = Layout::new(&network);
+            for scheme in ChannelScheme::ALL {
+                let cases = usize::from(channels) << channels;
+                let (mut candidates, mut last) = ([[0_u64; 8]; 8], [[0_u64; 8]; 8]);
+                for case in 0..cases {
+                    let (used, set) = (case >> channels, case & ((1 << channels) - 1));
+                    last[used][case / 64] |= 1 << (case % 64);
+                    for (channel, words) in candidates.iter_mut().enumerate() {
+                        words[case / 64] |= (set as u64 >> channel & 1) << (case % 64);
+                    }
+                    // Only this node has this scheme.
+                    layout.set_scheme(case, 1, scheme);
+                }
+                for schemes in [&Schemes::Same(scheme), &layout.schemes] {
+                    let vectors = |words: &[[u64; 8]; 8]| words.map(|words| Words::<8>::load(&words));
+                    let chosen =
+                        schemes.choose(1, 0, channels.into(), &vectors(&candidates), &vectors(&last));
+                    for case in 0..cases {
+                        let (used, set) = (case >> channels, case & ((1 << channels) - 1));
+                        let expected =
+                            scheme.order(used as u8, channels).find(|&channel| set >> channel & 1 == 1);
+                        let got = (0..channels).filter(|&channel| {
+                            let mut words = [0; 8];
+                            chosen[usize::from(channel)].store(&mut words);
+                            words[case / 64] >> (case % 64) & 1 == 1
+                        });
+                        assert_eq!(got.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Channel selection, in words: which flits are sent, from the state at the beginning of the cycle.
+
+use super::{
+    choice::PerChannel,
+    layout::Layout,
+    record::{Record, Set},
+    state::{Any, State},
+};
+use crate::{
+    engine::planes::vector::{Vector, words},
+    router::MAX_CHANNELS,
+};
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Chooses the flits that are sent; true if there are any.
+    #[inline(always)]
+    pub fn decide_all(&mut self, layout: &Layout) -> bool {
+        self.sent_any = R::Set::default();
+        let mut ejected = 0;
+        for block in 0..self.blocks {
+            ejected += match layout.channels {
+                3 => self.decide_block::<3>(layout, block),
+                4 => self.decide_block::<4>(layout, block),
+                _ => self.decide_block::<0>(layout, block),
+            };
+        }
+        self.outcome.flits_delivered += ejected;
+        !self.sent_any.is_empty()
+    }
+
+    /// Returns the flits that are ejected. Compiled for so many channels; 0 for any number.
+    #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "a channel indexes several arrays")]
+    fn decide_block<const CHANNELS: usize>(&mut self, layout: &Layout, block: usize) -> u64 {
+        let channels = if CHANNELS == 0 { layout.channels } else { CHANNELS };
+        let word = block * V::WORDS;
+        let nonempty = self.nonempty.block(block);
+        let own = self.own.block_mut(block);
+        let leaves = self.leaves.block_mut(block);
+        let (fresh, left) = (self.fresh.block_mut(block), self.left.block_mut(block));
+        let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
+        let last = self.last.block_mut(block);
+        let (count_bits, left_bits) = (self.count_bits, self.left_bits);
+        let before = self.any[block];
+        let mut after = Any { owned: before.owned, full: before.full, ..Any::default() };
+        let (mut hops, mut ejected) = (0, 0);
+        for port in 0..=layout.directions {
+            let mut candidates: PerChannel<V> = [V::zero(); MAX_CHANNELS as usize];
+            let mut any = V::zero();
+            let owned = before.owned.part(port * channels, channels);
+            if owned == 0 && !self.demands.watched {
+                continue;
+            }
+            for channel in 0..channels {
+                if owned >> channel & 1 == 0 {
+                    continue;
+                }
+                let output = port * channels + channel;
+                let (mut ready, mut owner) = (V::zero(), V::zero());
+                for &(plane, queue) in self.pairs.of_output(output) {
+                    let own = own[usize::from(plane)];
+                    ready = ready | own & nonempty[usize::from(queue)];
+                    owner = owner | own;
+                }
+                if !owner.any() {
+                    after.owned = after.owned & !R::Set::of(output, true);
+                }
+                candidates[channel] = ready;
+                any = any | ready;
+            }
+            if self.demands.watched {
+                self.ready.block_mut(block)[port * channels..][..channels]
+                    .copy_from_slice(&candidates[..channels]);
+            }
+            if any.any() && port < layout.directions {
+                any = V::zero();
+                for channel in 0..channels {
+                    let output = port * channels + channel;
+                    let behind = usize::from(layout.queue_behind[output]);
+                    let mut fits = V::ones();
+                    if self.full_any.has(behind) {
+                        fits = !layout.links[port].seen::<V>(self.full.with_margins(behind), word);
+                    }
+                    if layout.cut_through {
+                        // A header goes on only if its whole packet fits: flits behind the link plus
+                        // flits left, less one, are fewer than the buffer holds.
+                        let (mut carry, mut fewer) = (V::zero(), V::ones());
+                        for bit in 0..=count_bits {
+                            let mut sum = carry;
+                            if bit < count_bits {
+                                let level = self.levels.with_margins(behind * count_bits + bit);
+                                let level = layout.links[port].seen::<V>(level, word);
+                                let more =
+                                    if bit < left_bits { left[output * left_bits + bit] } else { V::zero() };
+                                sum = level ^ more ^ carry;
+                                carry = level & more | carry & (level | more);
+                            }
+                            let limit = layout.buffer - 1;
+                            fewer = if limit >> bit & 1 == 1 { !sum | fewer } else { !sum & fewer };
+                        }
+                        fits = fits & (fewer | !fresh[output]);
+                    }
+                    candidates[channel] = candidates[channel] & fits;
+                    any = any | candidates[channel];
+                }
+            }
+            if self.demands.watched {
+                self.sendable.block_mut(block)[port * channels..][..channels]
+                    .copy_from_slice(&candidates[..channels]);
+            }
+            if !any.any() {
+                continue;
+            }
+            let mut used: PerChannel<V> = [V::zero(); MAX_CHANNELS as usize];
+            for channel in 0..channels {
+                used[channel] = last[port * channels + channel];
+            }
+            let chosen = layout.schemes.choose(port, word, channels, &candidates, &used);
+            for channel in 0..channels {
+                let (output, sent) = (port * channels + channel, chosen[channel]);
+                // Some channel of the port sends where any can.
+                last[output] = used[channel] & !any | sent;
+                if !sent.any() {
+                    continue;
+                }
+                sent.store(&mut self.sent.plane_mut(output)[word..]);
+                after.sent |= R::Set::of(output, true);
+                let mut flits = 0;
+                for word in words(std::slice::from_ref(&sent)) {
+                    flits += u64::from(word.count_ones());
+                }
+                if port < layout.directions {
+                    hops += flits;
+                } else {
+                    ejected += flits;
+                }
+                let (mut at_tail, mut borrow) = (sent, sent);
+                for bit in &mut left[output * left_bits..(output + 1) * left_bits] {
+                    let before = *bit;
+                    at_tail = at_tail & !before;
+                    *bit = before ^ borrow;
+                    borrow = borrow & !before;
+                }
+                if let Some(length) = self.demands.uniform {
+                    // The counter of a sent tail went below zero: all bits are set.
+                    for bit in 0..left_bits {
+                        if (length - 1) >> bit & 1 == 0 {
+                            let bit = &mut left[output * left_bits + bit];
+                            *bit = *bit & !at_tail;
+                        }
+                    }
+                }
+                let head = sent & fresh[output];
+                fresh[output] = fresh[output] & !sent | at_tail;
+                heads[output] = head;
+                tails[output] = at_tail;
+                after.heads |= R::Set::of(output, head.any());
+                after.tails |= R::Set::of(output, at_tail.any());
+                for &(plane, queue) in self.pairs.of_output(output) {
+                    let (plane, queue) = (usize::from(plane), usize::from(queue));
+                    let left = if after.leaves.has(queue) { leaves[queue] } else { V::zero() };
+                    leaves[queue] = left | own[plane] & sent;
+                    after.leaves |= R::Set::of(queue, true);
+                    own[plane] = own[plane] & !at_tail;
+                }
+            }
+        }
+        let mut silent = before.sent & !after.sent;
+        while !silent.is_empty() {
+            V::zero().store(&mut self.sent.plane_mut(silent.pop())[word..]);
+        }
+        self.sent_any |= after.sent;
+        self.any[block] = after;
+        self.outcome.flit_hops += hops;
+        ejected
+    }
+}

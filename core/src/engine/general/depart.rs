@@ -1,0 +1,181 @@
+//! Records of what leaves: headers, tails, and packets that have arrived.
+
+use super::{
+    layout::{Layout, Place},
+    record::{Record, Set},
+    state::{Crossing, State},
+};
+use crate::engine::{
+    fingerprint, lateness,
+    planes::vector::{Vector, words},
+};
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Finds where headers go, and frees what tails leave.
+    #[inline(always)]
+    pub fn depart_all(&mut self, layout: &Layout) {
+        self.delivered.clear();
+        for block in 0..self.blocks {
+            self.send_headers(layout, block);
+            self.free_behind_tails(layout, block);
+            if self.demands.exact_feed {
+                self.drain_processors(layout, block);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn send_headers(&mut self, layout: &Layout, block: usize) {
+        let processor = layout.processor() as u32 + 1;
+        let mut injected = 0;
+        let first = self.crossings.items().len();
+        // First where they come from (in the place of the slot) and where they go, ...
+        let mut outputs = self.any[block].heads;
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
+            if output >= layout.link_outputs {
+                // Only those of a node to itself are of interest.
+                for (word, &bits) in (block * V::WORDS..).zip(heads) {
+                    let mut bits = bits;
+                    while bits != 0 {
+                        let node = word * 64 + bits.trailing_zeros() as usize;
+                        bits &= bits - 1;
+                        let owner = self.outputs[node * layout.outputs + output].owner();
+                        injected += u64::from(owner == processor);
+                    }
+                }
+                continue;
+            }
+            let (links, behind) =
+                (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
+            let distances = links.distances();
+            for (word, &bits) in (block * V::WORDS..).zip(heads) {
+                let (mut bits, wrapping) = (bits, links.wrapping(word));
+                self.crossings.reserve(bits.count_ones() as usize);
+                while bits != 0 {
+                    let bit = bits.trailing_zeros();
+                    bits &= bits - 1;
+                    let node = word * 64 + bit as usize;
+                    let distance = distances[(wrapping >> bit & 1) as usize];
+                    let to = Place::new(node.wrapping_add_signed(distance as isize), behind);
+                    self.crossings.put(Crossing { to, slot: Place::new(node, output).pack() });
+                }
+            }
+        }
+        // ... then who they are.
+        for crossing in &mut self.crossings.items_mut()[first..] {
+            let from = Place::unpack(crossing.slot);
+            let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
+            injected += u64::from(owner == processor);
+            crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
+        }
+        self.outcome.packets_injected += injected;
+    }
+
+    #[inline(always)]
+    fn free_behind_tails(&mut self, layout: &Layout, block: usize) {
+        let processor = layout.processor();
+        let mut outputs = self.any[block].tails;
+        self.freed.clear();
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
+            for (word, &bits) in (block * V::WORDS..).zip(tails) {
+                let mut bits = bits;
+                self.freed.reserve(bits.count_ones() as usize);
+                while bits != 0 {
+                    self.freed.put(Place::new(word * 64 + bits.trailing_zeros() as usize, output), true);
+                    bits &= bits - 1;
+                }
+            }
+        }
+        let count = self.freed.items().len();
+        self.wanted.reserve(count);
+        self.asking.reserve(count);
+        self.feeds.reserve(count);
+        let lazy = !self.demands.exact_feed;
+        for &place in self.freed.items() {
+            let (node, output) = (place.node(), place.index());
+            let record = &mut self.outputs[node * layout.outputs + output];
+            let queue = record.owner() as usize - 1;
+            *record = record.free();
+            self.wanted.put(place, record.is_requested());
+            let fifo = &mut self.fifos[node * layout.queues + queue];
+            if output >= layout.link_outputs {
+                self.delivered.push((node as u32, fifo.front));
+            }
+            let more = fifo.pop(&self.packets);
+            let place = Place::new(node, queue);
+            self.asking.put(place, more);
+            self.feeds.freed(place, lazy && queue == processor);
+        }
+    }
+
+    /// Counts the flits that leave the processor queues.
+    fn drain_processors(&mut self, layout: &Layout, block: usize) {
+        if !self.any[block].leaves.has(layout.processor()) {
+            return;
+        }
+        let leaves = words(std::slice::from_ref(&self.leaves.block(block)[layout.processor()]));
+        for (word, &bits) in (block * V::WORDS..).zip(leaves) {
+            let mut bits = bits;
+            while bits != 0 {
+                self.feeds.left(word * 64 + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Totals of the cycle; deliveries are told to whoever waits for them.
+    #[inline(always)]
+    pub fn account_all(&mut self, layout: &Layout, cycle: u64) {
+        if self.sent_any.part(layout.link_outputs, layout.channels) != 0 {
+            self.outcome.duration = cycle + 2;
+        }
+        if self.delivered.is_empty() {
+            return;
+        }
+        self.outcome.packets_delivered += self.delivered.len() as u64;
+        self.outcome.lateness += lateness(cycle) * self.delivered.len() as u128;
+        for &(node, slot) in &self.delivered {
+            self.outcome.latency_sum += cycle - self.packets.packet(slot).start;
+            self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(fingerprint(cycle, node));
+        }
+        if self.sources.listens() || self.demands.interlock || self.demands.reinitialise {
+            self.tell(layout, cycle);
+        }
+        for &(_, slot) in &self.delivered {
+            self.packets.remove(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn tell(&mut self, layout: &Layout, cycle: u64) {
+        // A node receives one packet at most.
+        self.delivered.sort_unstable();
+        for index in 0..self.delivered.len() {
+            let (node, slot) = self.delivered[index];
+            let node = node as usize;
+            let feeds = &mut self.feeds;
+            let slice = self.packets.packet(slot).slice;
+            self.sources.delivered(slice, cycle, |node, start| feeds.wake(node, start.max(cycle + 1)));
+            if self.demands.reinitialise {
+                self.reinitialise(layout, node);
+            }
+            if self.demands.interlock {
+                self.feeds.received(node);
+            }
+        }
+    }
+
+    /// Takes the arbiters of a router back to their initial state.
+    fn reinitialise(&mut self, layout: &Layout, node: usize) {
+        for record in &mut self.outputs[node * layout.outputs..(node + 1) * layout.outputs] {
+            *record = record.rewind();
+        }
+        for output in 0..layout.outputs {
+            self.last.set(output, node, output % layout.channels == 0);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The packets in the network, in slots.
+
+use super::layout::Way;
+use crate::probe::Flit;
+
+/// What a header needs to go on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Header {
+    pub way: Way,
+    /// The packet behind it in the queue that holds its tail, if there is one.
+    pub next: u32,
+}
+
+/// What is told of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packet {
+    pub number: u64,
+    pub start: u64,
+    pub source: u32,
+    pub slice: u32,
+    pub length: u32,
+    /// Where the rest of its given route begins; [`NONE`](super::layout::NONE) for dimension order.
+    pub route: u32,
+    /// Virtual channel of its first link, before a dateline.
+    pub first_channel: u8,
+}
+
+impl Packet {
+    /// A flit of the packet as probes see it.
+    pub fn describe(&self, head: bool, tail: bool) -> Flit {
+        let Self { source, number, start, slice, .. } = *self;
+        Flit { source, number, start, slice, head, tail }
+    }
+}
+
+/// All slots. Slot 0 is never given out: what must not be written anywhere is written there.
+#[derive(Clone, Debug)]
+pub(super) struct Packets {
+    pub headers: Vec<Header>,
+    pub packets: Vec<Packet>,
+    pub free: Vec<u32>,
+}
+
+impl Packets {
+    pub fn new() -> Self {
+        Self { headers: vec![Header::default()], packets: vec![Packet::default()], free: Vec::new() }
+    }
+
+    /// A slot for a packet.
+    #[inline(always)]
+    pub fn place(&mut self, way: Way, packet: Packet) -> u32 {
+        let header = Header { way, next: 0 };
+        if let Some(slot) = self.free.pop() {
+            self.headers[slot as usize] = header;
+            self.packets[slot as usize] = packet;
+            slot
+        } else {
+            self.headers.push(header);
+            self.packets.push(packet);
+            self.packets.len() as u32 - 1
+        }
+    }
+
+    /// The packet of a slot has left.
+    #[inline(always)]
+    pub fn remove(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    #[inline(always)]
+    pub fn packet(&self, slot: u32) -> &Packet {
+        &self.packets[slot as usize]
+    }
+
+    #[inline(always)]
+    pub fn packet_mut(&mut self, slot: u32) -> &mut Packet {
+        &mut self.packets[slot as usize]
+    }
+
+    #[inline(always)]
+    pub fn way(&self, slot: u32) -> Way {
+        self.headers[slot as usize].way
+    }
+
+    #[inline(always)]
+    fn next(&self, slot: u32) -> u32 {
+        self.headers[slot as usize].next
+    }
+
+    /// Packets in the network.
+    pub fn inside(&self) -> usize {
+        self.packets.len() - 1 - self.free.len()
+    }
+}
+
+/// The packets of a queue whose header has entered it and whose tail has not left it, in order. A
+/// packet lies in several queues at once, but has others behind it only in that of its tail.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fifo {
+    /// 0 for none.
+    pub front: u32,
+    /// With [`AGAIN`] set, the front packet has come round (on a given route) and is also the last.
+    pub last: u32,
+}
+
+pub(super) const AGAIN: u32 = 1 << 31;
+
+impl Fifo {
+    /// A header enters; true if it is at the front.
+    #[inline(always)]
+    pub fn push(&mut self, slot: u32, packets: &mut Packets) -> bool {
+        let first = self.front == 0;
+        packets.headers[if first { 0 } else { (self.last & !AGAIN) as usize }].next = slot;
+        self.last = slot | u32::from(slot == self.front) << 31;
+        self.front = if first { slot } else { self.front };
+        first
+    }
+
+    /// The tail of the front packet leaves; true if another one is behind it.
+    #[inline(always)]
+    pub fn pop(&mut self, packets: &Packets) -> bool {
+        let more = self.last != self.front;
+        self.front = if more { packets.next(self.front) } else { 0 };
+        self.last &= !AGAIN;
+        more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_leave_in_order_even_if_one_comes_round() {
+        let (mut packets, mut queue) = (Packets::new(), Fifo::default());
+        let [a, b] = [(); 2].map(|()| packets.place(0, Packet::default()));
+        assert!(queue.push(a, &mut packets));
+        assert!(!queue.push(a, &mut packets));
+        assert!(queue.pop(&packets));
+        assert_eq!(queue.front, a);
+        assert!(!queue.push(b, &mut packets) && !queue.push(a, &mut packets));
+        assert!(queue.pop(&packets));
+        assert_eq!(queue.front, b);
+        assert!(queue.pop(&packets));
+        assert_eq!(queue.front, a);
+        assert!(!queue.pop(&packets));
+        assert_eq!(queue.front, 0);
+    }
+}

@@ -1,0 +1,169 @@
+//! A run under way, as the one loop over cycles knows it.
+
+use super::{
+    deadlock,
+    layout::Layout,
+    observe::{Loss, Move},
+    step::Step,
+};
+use crate::{
+    engine::{
+        Network, Options, Outcome, SimulationError,
+        protocol::{Clock, Engine, Motion, Rest, advance},
+    },
+    fabric::{Direction, LinkId},
+    probe::{LinkOccupation, Probe},
+    save::{Archive, SaveError},
+};
+use std::sync::Arc;
+
+/// A simulation under way.
+pub(super) struct Run {
+    pub network: Network,
+    pub layout: Arc<Layout>,
+    pub step: Box<dyn Step>,
+    /// Whether the routing function does not claim to be free of deadlock.
+    pub may_deadlock: bool,
+}
+
+impl<P: Probe> Motion<P> for Run {
+    #[inline(always)]
+    fn decide(&mut self, cycle: u64, probe: &mut P) -> bool {
+        let changes = self.step.decide(&self.layout, cycle);
+        if P::ACTIVE || P::BLOCKED || P::ARBITRATION {
+            self.report(cycle, probe);
+        }
+        changes
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, cycle: u64, _probe: &mut P) {
+        self.step.arrive(&self.layout, cycle);
+    }
+
+    #[inline(always)]
+    fn account(&mut self, cycle: u64, _probe: &mut P) {
+        self.step.account(&self.layout, cycle);
+    }
+
+    fn rest(&self, cycle: u64) -> Rest {
+        match self.step.next_wake(cycle) {
+            // Nothing can change before the next packet starts.
+            Some(start) => Rest::Until(start.max(cycle + 1)),
+            None if self.step.is_busy() => Rest::Stuck,
+            None => Rest::Finished,
+        }
+    }
+}
+
+impl<P: Probe> Engine<P> for Run {
+    fn advance(&mut self, cycle: &mut u64, until: u64, probe: &mut P) -> Option<Rest> {
+        advance(self, cycle, until, probe)
+    }
+
+    fn routers(&self) -> usize {
+        self.layout.nodes
+    }
+
+    fn delivered(&self) -> u64 {
+        self.step.outcome().packets_delivered
+    }
+
+    fn check(&self, cycle: u64) -> Result<(), SimulationError> {
+        if self.may_deadlock {
+            deadlock::check(&self.network, &self.layout, &self.step.snapshot(&self.layout), cycle)?;
+        }
+        Ok(())
+    }
+
+    fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
+        // With nothing under way, nobody may still wait for a packet to arrive.
+        match self.step.unsent(&self.layout) {
+            None => Ok(()),
+            Some((node, count)) => Err(SimulationError::Interlocked { cycle, node, count }),
+        }
+    }
+
+    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
+        deadlock::report(&self.network, &self.layout, &self.step.snapshot(&self.layout), cycle)
+    }
+
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
+        let mut outcome = self.step.outcome().clone();
+        outcome.cycles = clock.cycle;
+        if clock.finished {
+            outcome.cycles = outcome.duration.saturating_sub(1);
+            outcome.makespan = self.step.makespan()?;
+        }
+        Ok(outcome)
+    }
+
+    fn links(&self) -> Option<LinkOccupation> {
+        self.step.links()
+    }
+
+    fn occupancy(&self) -> Vec<u16> {
+        let layout = &self.layout;
+        let mut flits = Vec::with_capacity(layout.nodes * layout.link_queues);
+        for node in 0..layout.nodes {
+            for direction in (0..layout.directions).map(Direction::from_index) {
+                // Flits come in through the port that faces where they came from.
+                let first = usize::from(layout.first_queue[direction.opposite().index()]);
+                let queues = first..first + layout.channels;
+                flits.extend(queues.map(|queue| self.step.flits(layout, node, queue) as u16));
+            }
+        }
+        flits
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.step.fields(&self.layout, archive)
+    }
+
+    fn copy(&self) -> Box<dyn Engine<P>> {
+        Box::new(Self {
+            network: self.network.clone(),
+            layout: self.layout.clone(),
+            step: self.step.copy(),
+            may_deadlock: self.may_deadlock,
+        })
+    }
+}
+
+impl Run {
+    /// Tells a probe what was decided.
+    fn report<P: Probe>(&self, cycle: u64, probe: &mut P) {
+        let (layout, step) = (&*self.layout, &*self.step);
+        if P::BLOCKED {
+            let mut links: Vec<LinkId> = Vec::new();
+            step.blocked(layout, &mut links);
+            links.iter().for_each(|&link| probe.link_blocked(cycle, link));
+        }
+        let mut moves = Vec::new();
+        step.moves(layout, &mut moves);
+        if P::ARBITRATION {
+            let mut losses = Vec::new();
+            step.queue_losses(layout, &mut losses);
+            for &Loss { output, granted, blocked } in &losses {
+                probe.queue_blocked(cycle, output, granted, blocked);
+            }
+            step.channel_losses(layout, &moves, &mut losses);
+            for &Loss { output, granted, blocked } in &losses {
+                probe.channel_blocked(cycle, output, granted, blocked);
+            }
+        }
+        if P::ACTIVE {
+            for &Move { output, flit, injected } in &moves {
+                if injected && flit.head {
+                    probe.packet_injected(cycle, flit);
+                }
+                if usize::from(output.port) == layout.directions {
+                    probe.flit_ejected(cycle, output.node, flit);
+                } else {
+                    let link = output.node * layout.directions as u32 + u32::from(output.port);
+                    probe.flit_crosses(cycle, link, output.channel, flit);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The parts of a cycle, each compiled for an instruction set.
+
+use super::{
+    deadlock::Snapshot,
+    layout::Layout,
+    observe::{Loss, Move},
+    record::Record,
+    state::State,
+};
+use crate::{
+    engine::{
+        Outcome, SimulationError,
+        planes::vector::{Task, Vector},
+    },
+    fabric::{LinkId, NodeId},
+    probe::LinkOccupation,
+    save::{Archive, SaveError},
+    traffic::WorkloadError,
+};
+
+/// The state of a run, whatever vectors and records it is made of.
+pub(super) trait Step: Send + Sync {
+    /// Packets enter the processor queues, headers request, outputs are granted and choose: all from
+    /// the state at the beginning of the cycle. False if nothing can happen in it.
+    fn decide(&mut self, layout: &Layout, cycle: u64) -> bool;
+    /// Flits leave their queues and enter those behind their links.
+    fn arrive(&mut self, layout: &Layout, cycle: u64);
+    /// Totals, and whoever waits for deliveries is told of them.
+    fn account(&mut self, layout: &Layout, cycle: u64);
+
+    /// When the first waiting node has its next packet.
+    fn next_wake(&self, cycle: u64) -> Option<u64>;
+    /// Whether packets are in the network.
+    fn is_busy(&self) -> bool;
+    /// Nodes with packets left to send: the first, and how many.
+    fn unsent(&self, layout: &Layout) -> Option<(NodeId, usize)>;
+    /// The totals.
+    fn outcome(&self) -> &Outcome;
+    /// Cycle in which the last operation of a message graph was complete.
+    fn makespan(&self) -> Result<Option<u64>, SimulationError>;
+    /// Who waits for whom.
+    fn snapshot(&self, layout: &Layout) -> Snapshot;
+    /// The use of links, if it is kept.
+    fn links(&self) -> Option<LinkOccupation>;
+    /// Flits in a queue behind a link.
+    fn flits(&self, layout: &Layout, node: usize, queue: usize) -> u32;
+    /// The state as fields, to be saved or restored.
+    fn fields(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError>;
+    /// The same once more.
+    fn copy(&self) -> Box<dyn Step>;
+
+    /// The flits that are sent, node by node, port by port.
+    fn moves(&self, layout: &Layout, moves: &mut Vec<Move>);
+    /// Links that carry nothing although an owner of one of their channels has a flit.
+    fn blocked(&self, layout: &Layout, links: &mut Vec<LinkId>);
+    /// Headers that lost a queue selection.
+    fn queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>);
+    /// Flits that lost a channel selection.
+    fn channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>);
+}
+
+struct Decide<'s, V: Vector, R: Record>(&'s mut State<V, R>, &'s Layout, u64);
+struct Arrive<'s, V: Vector, R: Record>(&'s mut State<V, R>, &'s Layout, u64);
+struct Account<'s, V: Vector, R: Record>(&'s mut State<V, R>, &'s Layout, u64);
+
+impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self(state, layout, cycle) = self;
+        let mut changes = state.top_up_all(layout, cycle);
+        state.request_all(layout);
+        changes |= state.grant_all(layout);
+        changes |= state.decide_all(layout);
+        changes || state.on_links > 0
+    }
+}
+
+impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(state, layout, cycle) = self;
+        state.depart_all(layout);
+        state.arrive_all(layout, cycle);
+    }
+}
+
+impl<V: Vector, R: Record> Task for Account<'_, V, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(state, layout, cycle) = self;
+        if let Some(links) = &mut state.links {
+            links.count(layout, &state.sent, &state.any, cycle);
+        }
+        state.account_all(layout, cycle);
+    }
+}
+
+impl<V: Vector, R: Record> Step for State<V, R> {
+    fn decide(&mut self, layout: &Layout, cycle: u64) -> bool {
+        V::enter(self.proof, Decide(self, layout, cycle))
+    }
+
+    fn arrive(&mut self, layout: &Layout, cycle: u64) {
+        V::enter(self.proof, Arrive(self, layout, cycle));
+    }
+
+    fn account(&mut self, layout: &Layout, cycle: u64) {
+        V::enter(self.proof, Account(self, layout, cycle));
+    }
+
+    fn next_wake(&self, cycle: u64) -> Option<u64> {
+        self.feeds.next_wake(&self.sources, cycle)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.packets.inside() > 0
+    }
+
+    fn unsent(&self, layout: &Layout) -> Option<(NodeId, usize)> {
+        let waits = |&node: &NodeId| self.sources.next_start(node) != u64::MAX;
+        let mut nodes = (0..layout.nodes as NodeId).filter(waits);
+        nodes.next().map(|first| (first, 1 + nodes.count()))
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    fn makespan(&self) -> Result<Option<u64>, SimulationError> {
+        Ok(self.sources.makespan().map_err(WorkloadError::from)?)
+    }
+
+    fn snapshot(&self, layout: &Layout) -> Snapshot {
+        Snapshot::new(layout, self)
+    }
+
+    fn links(&self) -> Option<LinkOccupation> {
+        self.links.as_ref().map(|links| links.table())
+    }
+
+    fn flits(&self, layout: &Layout, node: usize, queue: usize) -> u32 {
+        self.count(layout, node, queue, false)
+    }
+
+    fn fields(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
+        self.archive(layout, archive)
+    }
+
+    fn copy(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn moves(&self, layout: &Layout, moves: &mut Vec<Move>) {
+        self.list_moves(layout, moves);
+    }
+
+    fn blocked(&self, layout: &Layout, links: &mut Vec<LinkId>) {
+        self.list_blocked(layout, links);
+    }
+
+    fn queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>) {
+        self.list_queue_losses(layout, losses);
+    }
+
+    fn channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>) {
+        self.list_channel_losses(layout, moves, losses);
+    }
+}
