@@ -19,7 +19,7 @@ for arguments in runs:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = run(arguments)
     except BaseException:
-        code = traceback.format_exc()
+        code = "".join(traceback.format_exc().splitlines(True)[-4:])[:600]
     signal.alarm(0)
     print(json.dumps([code, out.getvalue(), err.getvalue()]), file=sys.__stdout__, flush=True)
 """
@@ -35,7 +35,17 @@ class Ended:
 
 
 def run_limited(runs, folder, memory=2 << 30, seconds=20):
-    """Run command lines one after the other in `folder`, each within `seconds`, all within `memory` bytes."""
+    """Run command lines one after the other in `folder`, each within `seconds`, all within `memory` bytes.
+
+    One that takes longer, or ends the process, is followed by a fresh process for the others.
+    """
+    ended = []
+    while len(ended) < len(runs):
+        ended += _run(runs[len(ended) :], folder, memory, seconds)
+    return ended
+
+
+def _run(runs, folder, memory, seconds):
     child = subprocess.run(
         [sys.executable, "-c", _CHILD],
         input=json.dumps([memory, seconds, [list(map(str, arguments)) for arguments in runs]]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,27 +14,43 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from flitloom import interrupts
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, show_file
+
+#: Names of files in a folder of outputs.
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 
 
 def check_output(file: str | Path, suffixes: tuple[str, ...] = (), place: str = "output") -> Path:
     """Refuse a file that cannot be written, before any work is done for it.
 
+    A file that is there will be replaced. A symbolic link is refused: what it leads to was not named.
+
     Raises
     ------
     SpecError
-        The folder does not exist or cannot be written to, or the ending is not one of `suffixes`.
+        The folder does not exist or cannot be written to, the ending is not one of `suffixes`, or there is
+        a link or folder of that name.
     """
     file = Path(file)
     if suffixes and file.suffix not in suffixes:
-        raise SpecError(f"{place}: {file} must end in {' or '.join(suffixes)}")
-    if file.is_dir():
-        raise SpecError(f"{place}: {file} is a folder; name a file")
+        raise SpecError(f"{place}: {show_file(file)} must end in {' or '.join(suffixes)}")
+    name = show_file(file)
+    try:
+        kind = os.lstat(file).st_mode
+    except FileNotFoundError:
+        kind = stat.S_IFREG
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name has characters that no file has"
+        raise SpecError(f"{place}: {name} cannot be written: {reason}") from None
+    if stat.S_ISLNK(kind):
+        raise SpecError(f"{place}: {name} is a symbolic link, which is not followed; name a file")
+    if stat.S_ISDIR(kind):
+        raise SpecError(f"{place}: {name} is a folder; name a file")
     folder = file.absolute().parent
     if not folder.is_dir():
-        raise SpecError(f"{place}: {file} cannot be written: {folder} is no folder")
+        raise SpecError(f"{place}: {name} cannot be written: {show_file(folder)} is no folder")
     if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
-        raise SpecError(f"{place}: {file} cannot be written: permission denied")
+        raise SpecError(f"{place}: {name} cannot be written: permission denied")
     return file
 
 
@@ -46,14 +64,32 @@ def make_folder(folder: str | Path, place: str = "--out") -> Path:
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
-        raise SpecError(f"{place}: {folder} is a file; name a folder")
+        raise SpecError(f"{place}: {show_file(folder)} is a file; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SpecError(f"{place}: {folder} cannot be made: {error.strerror}") from error
+        raise SpecError(f"{place}: {show_file(folder)} cannot be made: {error.strerror}") from error
     if not os.access(folder, os.W_OK):
-        raise SpecError(f"{place}: {folder} cannot be written to: permission denied")
+        raise SpecError(f"{place}: {show_file(folder)} cannot be written to: permission denied")
     return folder
+
+
+def within(folder: str | Path, name: str) -> Path:
+    """A file of a plain name in a folder of outputs.
+
+    Raises
+    ------
+    SpecError
+        The name could lead out of the folder.
+
+    Examples
+    --------
+    >>> within("best", "shfl-C00.json").name
+    'shfl-C00.json'
+    """
+    if not _PLAIN.fullmatch(name):
+        raise SpecError(f"output: {show(name)} is no name for a file; letters, digits, - _ and . make one")
+    return Path(folder) / name
 
 
 @contextmanager

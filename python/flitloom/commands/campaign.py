@@ -94,13 +94,17 @@ def best(
     Example: flitloom campaign best examples/campaigns/small.toml
     """
     from flitloom.genetic import Chromosome, save_chromosome
-    from flitloom.outputs import make_folder
+    from flitloom.outputs import make_folder, within
 
     jobs, results = _open(file, store)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
     counts: dict[tuple[str, str], int] = {}
+    specs = {job.id: job.spec for job in jobs}
     for row in results.rows(jobs):
-        key = (row["pattern"], row["arbitration"])
+        # What the campaign says, whatever is written beside the result.
+        spec = specs[row["id"]]
+        key = (spec["collective"]["pattern"], spec["router"]["arbitration"])
+        row |= dict(zip(("pattern", "arbitration"), key, strict=True))
         counts[key] = counts.get(key, 0) + 1
         if key not in winners or row["duration"] < winners[key]["duration"]:
             winners[key] = row
@@ -113,7 +117,7 @@ def best(
         folder = make_folder(out)
         for (pattern, scheme), row in winners.items():
             found = Chromosome.model_validate(results.result(row["id"])["chromosome"])
-            save_chromosome(found, folder / f"{pattern}-{scheme}.json")
+            save_chromosome(found, within(folder, f"{pattern}-{scheme}.json"))
     _print(table, json)
 
 

@@ -176,7 +176,7 @@ def command(
         "interval": interval,
         "as_one": as_one,
         "seed": seed,
-        "moves": moves or MOVES,
+        "moves": MOVES if moves is None else moves,
         "seconds": None if seconds is None else read_time(seconds, "--time"),
         "cp_sat_seconds": 0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
     }

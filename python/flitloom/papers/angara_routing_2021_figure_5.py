@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import flitloom as fl
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
+from flitloom.limits import JSON_BYTES
 from flitloom.outputs import append_line
 from flitloom.papers.report import Cell, Context, Report
+from flitloom.reading import parse_json, read_text
 
 IDENTIFIER = "angara-routing-2021/figure-5"
 TITLE = "Largest load relative to BFS over populations of 2D, 3D and 4D tori"
@@ -123,16 +125,19 @@ def _known(file: Path | None, seed: int) -> dict[tuple[int, ...], dict[str, Any]
     rows: dict[tuple[int, ...], dict[str, Any]] = {}
     if file is None or not file.exists():
         return rows
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = read_text(file, JSON_BYTES).splitlines()
     for number, line in enumerate(lines, start=1):
         try:
-            row = json.loads(line)
+            row = parse_json(line, show_file(file))
+            numbers = [*row["sizes"], row["bound"], *row["max_load"].values(), *row["seconds"].values()]
+            if not all(isinstance(number, int | float) for number in numbers):
+                raise TypeError
             if row["seed"] == seed and {"balanced", "bfs", "sssp"} <= set(row["max_load"]):
                 rows[tuple(row["sizes"])] = row
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             if number < len(lines):
                 raise SpecError(
-                    f"{file}, line {number}: is no row of this figure; move the file away"
+                    f"{show_file(file)}, line {number}: is no row of this figure; move the file away"
                 ) from None
     return rows
 

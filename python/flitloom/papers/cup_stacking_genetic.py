@@ -9,6 +9,7 @@ from typing import Any
 
 from flitloom.campaign import Store, run_campaign
 from flitloom.campaign.jobs import Campaign, Job, parse_campaign
+from flitloom.outputs import check_output
 from flitloom.papers.cup_stacking import PATTERNS
 from flitloom.papers.report import Cell, Context
 from flitloom.workers import Workers
@@ -94,7 +95,7 @@ def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
     by_name = {campaign.name: campaign for campaign in campaigns}
     found: Found = {name: {} for name in by_name}
     lasting = context.folder is not None or context.quick is False
-    store = Store((context.folder or Path()) / STORE if lasting else ":memory:")
+    store = Store(check_output((context.folder or Path()) / STORE) if lasting else ":memory:")
     total, done = len(waiting), 0
     pool = Workers(context.threads)
     progress = context.step("published values")

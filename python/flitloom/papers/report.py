@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flitloom.outputs import check_output, within
+
 #: Citations of the papers, by the first part of an identifier.
 SOURCES = {
     "cup-stacking-2022": (
@@ -168,4 +170,6 @@ class Context:
 
     def file(self, identifier: str, ending: str) -> Path | None:
         """Where a file of a reproduction goes, if anywhere."""
-        return self.folder / (identifier.replace("/", "-") + ending) if self.folder else None
+        if self.folder is None:
+            return None
+        return check_output(within(self.folder, identifier.replace("/", "-") + ending))
