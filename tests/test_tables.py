@@ -27,7 +27,7 @@ BAD_MATRICES = [
     (b"0,inf\n1,0\n", "line 1: column 2 is no whole number"),
     (b"0,1\n1,-1\n", "line 2: column 2 is no whole number"),
     (b"0,1\n1,0", "line 2: the line does not end; the file is cut off"),
-    (b"0,999999999\n1,0\n", "out of range; it must be 0 to 268435456 packets"),
+    (b"0,999999999\n1,0\n", "out of range; it must be 0 to 16777216 packets"),
 ]
 
 BAD_PACKETS = [

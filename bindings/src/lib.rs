@@ -46,7 +46,9 @@ mod _core {
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},
     };
-    use flitloom_core::{fabric, router, traffic::PacketList};
+    use flitloom_core::{
+        engine::Network as Routers, fabric, probe::LinkTime, router, schedule::Problem, traffic::PacketList,
+    };
     use pyo3::{prelude::*, types::PyDict};
 
     /// Version of the crate, and the commit it was built from ("" if unknown).
@@ -67,6 +69,12 @@ mod _core {
         limits.set_item("length", PacketList::MAX_LENGTH)?;
         limits.set_item("packets", PacketList::MAX_PACKETS)?;
         limits.set_item("start", PacketList::MAX_START)?;
+        limits.set_item("queues", Routers::MAX_QUEUES)?;
+        limits.set_item("queued_flits", Routers::MAX_QUEUED_FLITS)?;
+        limits.set_item("link_time_cells", LinkTime::MAX_CELLS)?;
+        limits.set_item("messages", Problem::MAX_MESSAGES)?;
+        limits.set_item("uses", Problem::MAX_USES)?;
+        limits.set_item("starts", Problem::MAX_STARTS)?;
         module.add("LIMITS", limits)
     }
 }

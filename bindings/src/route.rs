@@ -451,18 +451,19 @@ impl RoutingTable {
         Some(Hops(&self.inner.hops(source, destination)?).to_string())
     }
 
-    /// All routes: sources, destinations, offsets and nodes.
+    /// All routes: sources, destinations, offsets and nodes, of which there may be `most`.
     #[expect(clippy::type_complexity, reason = "four arrays")]
     fn listed<'py>(
         &self,
         py: Python<'py>,
-    ) -> (
+        most: usize,
+    ) -> PyResult<(
         Bound<'py, PyArray1<u32>>,
         Bound<'py, PyArray1<u32>>,
         Bound<'py, PyArray1<u64>>,
         Bound<'py, PyArray1<u32>>,
-    ) {
-        let (sources, destinations, offsets, all) = py.detach(|| {
+    )> {
+        let lists = py.detach(|| {
             let count = self.inner.system().nodes() as u32;
             let (mut sources, mut destinations, mut offsets, mut all) = (vec![], vec![], vec![0], vec![]);
             for (source, destination) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))) {
@@ -471,16 +472,24 @@ impl RoutingTable {
                     destinations.push(destination);
                     all.extend(nodes);
                     offsets.push(all.len() as u64);
+                    if all.len() > most {
+                        return None;
+                    }
                 }
             }
-            (sources, destinations, offsets, all)
+            Some((sources, destinations, offsets, all))
         });
-        (
+        let Some((sources, destinations, offsets, all)) = lists else {
+            let text =
+                format!("all routes together visit more than {most} nodes and are not listed; take .npz");
+            return Err(spec_error(py, "output", text));
+        };
+        Ok((
             PyArray1::from_vec(py, sources),
             PyArray1::from_vec(py, destinations),
             PyArray1::from_vec(py, offsets),
             PyArray1::from_vec(py, all),
-        )
+        ))
     }
 
     /// Checks every route, hop by hop, and unless `any_turn` against the system's turns.

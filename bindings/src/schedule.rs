@@ -99,6 +99,9 @@ pub fn schedule<'py>(
     let slicing = slicing_of(interval, free);
     let error = |error| spec_error(py, "traffic", error);
     let plain = Problem::new(fabric, &demands, slicing, choice).map_err(error)?;
+    if exact {
+        planning::check_size(fabric, &plain).map_err(error)?;
+    }
     let problem = match guard {
         0 => plain.clone(),
         _ => Problem::new(fabric, &guarded(&demands, slicing, guard), slicing, choice).map_err(error)?,

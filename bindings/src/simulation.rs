@@ -193,6 +193,11 @@ impl Simulation {
                 result.set_item("packets", packet_table(py, &records.clone().into_sorted())?)?;
             }
             if let Some(time) = time {
+                if time.is_full() {
+                    let most = LinkTime::MAX_CELLS;
+                    let text = format!("the record has more than {most} cells; stop earlier (stop_at)");
+                    return Err(spec_error(py, "link_time", text));
+                }
                 result.set_item("link_time", (time.cells().to_vec().into_pyarray(py), time.links()))?;
             }
         }

@@ -61,12 +61,33 @@ TABLE_HOPS = 1 << 28
 #: Searches of a campaign.
 SEARCHES = 100_000
 #: Cells of a link-time record, one byte each.
-LINK_TIME_CELLS = 1 << 30
+LINK_TIME_CELLS = LIMITS["link_time_cells"]
+#: Packets whose times are recorded.
+RECORDED_PACKETS = 1 << 22
 
 #: Problems that a message lists; the others are counted.
 PROBLEMS = 10
 #: Characters of a line in a message.
 MESSAGE_LINE = 600
+
+
+#: What the core's own limits bound, which are in `LIMITS`.
+_CORE = {
+    "dimensions": "Dimensions of a network.",
+    "nodes": "Routers of a network.",
+    "table_nodes": "Nodes of routing tables.",
+    "channels": "Virtual channels of a link.",
+    "buffer": "Flits of an input queue.",
+    "latency": "Cycles from router to router.",
+    "queues": "Input queues of all routers.",
+    "queued_flits": "Flits in all input queues, whose depths count as the next power of two.",
+    "length": "Flits of a packet.",
+    "packets": "Packets of a simulation without a random load.",
+    "start": "Cycle in which a packet may start, and other given cycles.",
+    "messages": "Messages that are scheduled.",
+    "uses": "Links and ports that they may hold, over all their routes.",
+    "starts": "Possible starts of all messages in an exact schedule: messages times the lower bound.",
+}
 
 
 def rows() -> list[tuple[str, int, str]]:
@@ -82,7 +103,7 @@ def rows() -> list[tuple[str, int, str]]:
             meaning = line[3:]
         elif (name := line.partition(" = ")[0]).isidentifier() and name.isupper() and name[0] != "_":
             found.append((name, int(globals()[name]), meaning))
-    return found
+    return found + [(name, int(LIMITS[name]), meaning) for name, meaning in _CORE.items()]
 
 
 if __name__ == "__main__":

@@ -63,12 +63,13 @@ def make_folder(folder: str | Path, place: str = "--out") -> Path:
         It is a file, or cannot be made or written to.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise SpecError(f"{place}: {show_file(folder)} is a file; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SpecError(f"{place}: {show_file(folder)} cannot be made: {error.strerror}") from error
+    except FileExistsError:
+        raise SpecError(f"{place}: {show_file(folder)} is a file; name a folder") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name has characters that no file has"
+        raise SpecError(f"{place}: {show_file(folder)} cannot be made: {reason}") from None
     if not os.access(folder, os.W_OK):
         raise SpecError(f"{place}: {show_file(folder)} cannot be written to: permission denied")
     return folder

@@ -12,6 +12,7 @@ import numpy as np
 
 from flitloom import _core, interrupts
 from flitloom.errors import SpecError, show_file
+from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network
 from flitloom.outputs import check_output
 from flitloom.result import Result
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from flitloom.routing import Tables
     from flitloom.scheduling.plan import Plan
-
-#: Cells a link-time record may have (one byte each).
-LINK_TIME_CELLS = 1 << 31
 
 
 #: Seconds between two reports of progress.
@@ -120,6 +118,10 @@ class Simulation:
         self._bound = _core.lower_bound(network._core, workload)
         if link_time:
             _check_link_time(network, traffic, stop_at, self._bound)
+        if packets and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
+            raise SpecError(
+                f"packets: the times of some {count} packets; those of at most {RECORDED_PACKETS} are recorded"
+            )
         self._records = {"links": links, "packets": packets, "link_time": link_time, "latencies": latencies}
         self._core = _core.Simulation(network._core, workload, stop_at, links, packets, link_time, latencies)
 
@@ -424,6 +426,19 @@ def simulate(
     )
     simulation.run(until=stop_at)
     return simulation.result()
+
+
+def _packets_of(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> int:
+    """Packets that traffic has, or may be expected to have."""
+    match traffic:
+        case Collective():
+            return network.nodes * traffic.packets * traffic.slices
+        case Load():
+            return int(network.nodes * traffic.cycles * traffic.rate / traffic.length)
+        case Packets():
+            return len(traffic.table)
+        case _:
+            return sum(map(sum, traffic.matrix))
 
 
 def begin_experiment(

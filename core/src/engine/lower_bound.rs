@@ -2,9 +2,12 @@ use super::Network;
 use crate::{
     fabric::{LinkId, NodeId},
     routing::dimension_order,
-    traffic::PacketList,
+    traffic::{Packet, PacketList},
 };
 use std::collections::HashMap;
+
+/// Visits of links beyond which only the ways of single packets and the ports are looked at.
+const MAX_VISITS: u64 = 1 << 26;
 
 /// What a lower bound rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +43,8 @@ pub struct LowerBound {
 /// set of packets that must use it: the first of their flits comes at the earliest after the
 /// shortest way before it, all their flits take a cycle each, and from the last one it is still the
 /// shortest way behind. The bound is the largest such sum over all resources and over the sets
-/// "everything that arrives at or after a given time".
+/// "everything that arrives at or after a given time". Where packets cross more than 2^26 links in
+/// all, links are left out.
 ///
 /// ```
 /// use flitloom_core::{
@@ -65,29 +69,37 @@ pub fn lower_bound(network: &Network, packets: &PacketList) -> LowerBound {
             best = LowerBound { duration, bottleneck: Some(bottleneck) };
         }
     };
+    let hops = |(index, (source, packet)): (usize, (NodeId, &Packet))| match packets.routes() {
+        None => u64::from(fabric.shape().distance(source, packet.destination)),
+        Some(routes) => routes.directions(index).count() as u64,
+    };
+    let with_links = packets.iter().enumerate().map(hops).sum::<u64>() <= MAX_VISITS;
     let mut links: HashMap<LinkId, Vec<Visit>> = HashMap::new();
     let mut injections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
     let mut ejections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
     for (index, (source, packet)) in packets.iter().enumerate() {
         let destination = packet.destination;
-        let path: Vec<LinkId> = match packets.routes() {
-            None => dimension_order::path(fabric, source, destination).collect(),
-            Some(routes) => routes
-                .directions(index)
-                .scan(source, |node, direction| {
-                    let link = fabric.link(*node, direction);
-                    *node = fabric.shape().neighbour(*node, direction)?;
-                    Some(link)
-                })
-                .collect(),
-        };
+        let way = hops((index, (source, packet))) * latency;
         let flits = u64::from(packet.length);
-        let way = path.len() as u64 * latency;
         consider(packet.start + way + flits + 1, Bottleneck::Path { source, destination });
-        for (before, &link) in path.iter().enumerate() {
+        let mut pass = |before: usize, link| {
             let before = before as u64 * latency;
             let visit = Visit { arrival: packet.start + before, flits, way_behind: way - before };
             links.entry(link).or_default().push(visit);
+        };
+        match packets.routes() {
+            _ if !with_links => {}
+            None => dimension_order::path(fabric, source, destination)
+                .enumerate()
+                .for_each(|(before, link)| pass(before, link)),
+            Some(routes) => {
+                let mut node = source;
+                for (before, direction) in routes.directions(index).enumerate() {
+                    let Some(next) = fabric.shape().neighbour(node, direction) else { break };
+                    pass(before, fabric.link(node, direction));
+                    node = next;
+                }
+            }
         }
         let start = packet.start;
         injections[source as usize].push(Visit { arrival: start, flits, way_behind: way });

@@ -13,12 +13,23 @@ pub struct Network {
 }
 
 impl Network {
+    /// Most input queues of all routers.
+    pub const MAX_QUEUES: u64 = 1 << 26;
+    /// Most flits in all queues, whose depths count as the next power of two.
+    pub const MAX_QUEUED_FLITS: u64 = 1 << 28;
+
     /// Puts the same router at every node.
     ///
     /// # Errors
     /// A router parameter is out of range.
     pub fn new(fabric: Fabric, router: RouterConfig) -> Result<Self, NetworkError> {
         router.check(fabric.shape())?;
+        let (shape, channels) = (fabric.shape(), u64::from(router.channels));
+        let queues = shape.nodes() as u64 * (shape.directions() as u64 * channels + 1);
+        let flits = queues * u64::from(router.buffer.next_power_of_two());
+        if queues > Self::MAX_QUEUES || flits > Self::MAX_QUEUED_FLITS {
+            return Err(NetworkError::TooLarge { queues, flits });
+        }
         Ok(Self { fabric: Arc::new(fabric), router: Arc::new(router) })
     }
 
@@ -39,4 +50,17 @@ pub enum NetworkError {
     /// A router parameter is out of range.
     #[error(transparent)]
     Router(#[from] RouterError),
+    /// Routers that would need too much memory.
+    #[error(
+        "router.buffer: {queues} queues for {flits} flits in all routers; at most {} queues and {} flits are \
+         supported, so take fewer channels, smaller buffers or a smaller network",
+        Network::MAX_QUEUES,
+        Network::MAX_QUEUED_FLITS
+    )]
+    TooLarge {
+        /// Queues of all routers.
+        queues: u64,
+        /// Flits they hold.
+        flits: u64,
+    },
 }

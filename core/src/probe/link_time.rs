@@ -15,12 +15,30 @@ pub const BLOCKED: u8 = 255;
 pub struct LinkTime {
     links: usize,
     cells: Vec<u8>,
+    full: bool,
 }
 
 impl LinkTime {
+    /// Largest number of cells.
+    pub const MAX_CELLS: usize = 1 << 27;
+
     /// An empty record for `links` links.
     pub fn new(links: usize) -> Self {
-        Self { links, cells: Vec::new() }
+        Self { links, cells: Vec::new(), full: false }
+    }
+
+    /// Whether something is missing, since the record would have had more than
+    /// [`MAX_CELLS`](Self::MAX_CELLS) cells.
+    ///
+    /// ```
+    /// use flitloom_core::probe::{Flit, LinkTime, Probe};
+    /// let mut record = LinkTime::new(4);
+    /// let flit = Flit { source: 0, number: 0, start: 0, slice: 0, head: true, tail: true };
+    /// record.flit_crosses(1 << 40, 0, 0, flit);
+    /// assert!(record.is_full() && record.cells().is_empty());
+    /// ```
+    pub fn is_full(&self) -> bool {
+        self.full
     }
 
     /// Number of links, the length of a row.
@@ -35,7 +53,11 @@ impl LinkTime {
     }
 
     fn set(&mut self, cycle: u64, link: LinkId, value: u8) {
-        let row = cycle as usize * self.links;
+        let row = (cycle as usize).saturating_mul(self.links);
+        if row.saturating_add(self.links) > Self::MAX_CELLS {
+            self.full = true;
+            return;
+        }
         if self.cells.len() < row + self.links {
             self.cells.resize(row + self.links, IDLE);
         }

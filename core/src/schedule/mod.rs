@@ -46,7 +46,7 @@ pub use plan::{PlannedPacket, packet_list, planned_packets};
 pub use problem::{Demand, Job, Problem, Route, ScheduleError, Slicing, Use};
 pub use routes::{Path, RouteChoice};
 pub use separation::{Separation, dependencies, separate};
-pub use solve::{Progress, Solution, proven_bound, solve};
+pub use solve::{Progress, Solution, check_size, proven_bound, solve};
 pub use spread::{Spread, spread};
 pub use symmetry::Quotient;
 pub use timeline::Placement;

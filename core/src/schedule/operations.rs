@@ -60,6 +60,16 @@ impl Operation {
         if payload == 0 || largest >= u64::from(super::Problem::MAX_LENGTH) {
             return Err(ScheduleError::Message(largest));
         }
+        let others: u64 = match self {
+            Self::AllToAll => u64::from(members),
+            Self::AllGather | Self::ReduceScatter => group.sizes().map(|size| size as u64).sum(),
+            Self::AllReduce => 2 * group.sizes().map(|size| size as u64).sum::<u64>(),
+            Self::Broadcast { .. } => 1,
+        };
+        let messages = u64::from(members) * others;
+        if messages > super::Problem::MAX_MESSAGES {
+            return Err(ScheduleError::TooManyMessages(messages));
+        }
         Ok(match self {
             Self::AllToAll => {
                 let nodes = group.nodes();

@@ -95,6 +95,26 @@ pub enum ScheduleError {
         /// The most there may be.
         most: u32,
     },
+    /// Too many links and ports.
+    #[error(
+        "the packets may hold links and ports {0} times in all; at most {max} can be scheduled",
+        max = Problem::MAX_USES
+    )]
+    TooManyUses(u64),
+    /// Too many messages.
+    #[error("{0} messages; at most {max} can be scheduled", max = Problem::MAX_MESSAGES)]
+    TooManyMessages(u64),
+    /// Too much to search.
+    #[error(
+        "{packets} packets have some {starts} possible starts; at most {max} are searched, so take method greedy",
+        max = Problem::MAX_STARTS
+    )]
+    TooManyStarts {
+        /// Packets, or messages of slices at one interval.
+        packets: usize,
+        /// Their possible starts.
+        starts: u64,
+    },
     /// Nothing to schedule.
     #[error("there is no packet to schedule")]
     Empty,
@@ -158,6 +178,12 @@ impl Problem {
     pub const MAX_LENGTH: u32 = 1 << 20;
     /// Largest number of flits in all.
     pub const MAX_FLITS: u64 = 1 << 30;
+    /// Largest number of messages.
+    pub const MAX_MESSAGES: u64 = 1 << 20;
+    /// Largest number of links and ports that all packets hold on all their routes.
+    pub const MAX_USES: u64 = 1 << 26;
+    /// Largest number of possible starts of all packets that is searched.
+    pub const MAX_STARTS: u64 = 1 << 31;
 
     /// The problem of sending `demands` over a fabric.
     ///
@@ -173,7 +199,7 @@ impl Problem {
             return Err(ScheduleError::Empty);
         }
         let mut jobs = Vec::with_capacity(demands.len());
-        let mut flits = 0_u64;
+        let (mut flits, mut uses) = (0_u64, 0_u64);
         for (packet, demand) in demands.iter().enumerate() {
             check(fabric, packet, demand, slicing)?;
             flits += u64::from(demand.length) * u64::from(demand.slices);
@@ -181,6 +207,12 @@ impl Problem {
             if paths.is_empty() {
                 let (source_node, destination) = (demand.source, demand.destination);
                 return Err(ScheduleError::Unreachable { packet, source_node, destination });
+            }
+            let hops: u64 = paths.iter().map(|path| path.len() as u64 + 2).sum();
+            let times = if slicing == Slicing::OneInterval { 1 } else { u64::from(demand.slices) };
+            uses += hops * times;
+            if uses > Self::MAX_USES {
+                return Err(ScheduleError::TooManyUses(uses));
             }
             jobs.extend(jobs_of(fabric, packet, demand, slicing, &paths));
         }
@@ -246,6 +278,11 @@ impl Problem {
     /// The jobs, in the order of the demands.
     pub fn jobs(&self) -> &[Job] {
         &self.jobs
+    }
+
+    /// Possible starts of all jobs in a schedule as short as the classic bound.
+    pub fn starts(&self) -> u64 {
+        u64::from(super::classic_bound(self)) * self.jobs.len() as u64
     }
 
     /// Whether no job has more than one route.

@@ -1,5 +1,5 @@
 use super::{
-    Budget, Domains, Placement, Problem, Quotient, aligned, duration_of,
+    Budget, Domains, Placement, Problem, Quotient, ScheduleError, aligned, classic_bound, duration_of,
     ejection::{Ejection, Manner},
     greedy,
     neighbours::Neighbours,
@@ -117,11 +117,31 @@ pub(super) fn search_starts(
 
 /// The best lower bound on the duration: [`lower_bound`], and where routes can be chosen what
 /// [`load_bound`] gives and what follows when all links of a kind are full.
+///
+/// Of problems with more than [`Problem::MAX_STARTS`] possible starts it is the classic bound.
 pub fn proven_bound(fabric: &Fabric, problem: &Problem) -> u32 {
+    if problem.starts() > Problem::MAX_STARTS {
+        return classic_bound(problem);
+    }
     let bound = lower_bound(problem).0;
     match problem.has_fixed_routes() {
         true => bound,
         false => crowded_bound(fabric, problem, bound.max(loaded_bound(problem))),
+    }
+}
+
+/// Refuses a problem that [`solve`] would need too much memory and time for.
+///
+/// # Errors
+/// There are more than [`Problem::MAX_STARTS`] possible starts, also in the quotient.
+pub fn check_size(fabric: &Fabric, problem: &Problem) -> Result<(), ScheduleError> {
+    if problem.starts() <= Problem::MAX_STARTS {
+        return Ok(());
+    }
+    let quotient = if problem.has_fixed_routes() { Quotient::new(fabric, problem, usize::MAX) } else { None };
+    match quotient.as_ref().map_or(problem, Quotient::problem) {
+        small if small.starts() <= Problem::MAX_STARTS => Ok(()),
+        small => Err(ScheduleError::TooManyStarts { packets: small.jobs().len(), starts: small.starts() }),
     }
 }
 

@@ -29,7 +29,7 @@ impl PacketList {
     /// Largest packet length in flits.
     pub const MAX_LENGTH: u32 = 1 << 20;
     /// Largest number of packets in one list.
-    pub const MAX_PACKETS: u64 = 1 << 28;
+    pub const MAX_PACKETS: u64 = 1 << 24;
     /// Latest start cycle.
     pub const MAX_START: u64 = 1 << 40;
 

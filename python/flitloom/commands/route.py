@@ -10,6 +10,7 @@ import typer
 
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress
 from flitloom.errors import SpecError, show, show_file
+from flitloom.limits import LISTED_NODES
 from flitloom.routing import METHODS, Tables, route
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Mesh, Topology, Torus
@@ -117,6 +118,11 @@ def command(
     topology = read_topology(torus, mesh, fail or [], nodes)
     if output is not None:
         check_output(output, OUTPUTS)
+        if output.suffix != ".npz" and topology.nodes > LISTED_NODES:
+            raise SpecError(
+                f"output: {output.suffix} lists every route and is for at most {LISTED_NODES} nodes; "
+                f"write {topology.nodes} nodes to an .npz file"
+            )
     if loads is not None:
         check_output(loads, (".csv",), "--loads")
     if picture is not None:

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
 from flitloom.plots.canvas import figure
-from flitloom.result import BLOCKED, IDLE
+from flitloom.result import BLOCKED
 
 if TYPE_CHECKING:
     from flitloom.result import Result
@@ -65,11 +65,10 @@ def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
     order = [*range(2 * dimensions - 2, -1, -2), *range(2 * dimensions - 1, 0, -2)]
     cells = cells[:, :, order].reshape(len(cells), -1)
     cells = cells[:, : round(cells.shape[1] * share)]
-    palette = np.ones((256, 3))
+    palette = np.full((256, 3), 255, dtype=np.uint8)
     for number in range(254):
-        palette[1 + number] = to_rgb(_colour(number))
-    palette[BLOCKED] = to_rgb(BLOCKED_COLOUR)
-    palette[IDLE] = 1
+        palette[1 + number] = np.rint(255 * np.array(to_rgb(_colour(number))))
+    palette[BLOCKED] = np.rint(255 * np.array(to_rgb(BLOCKED_COLOUR)))
     extent = (0.0, float(cells.shape[1]), 0.0, float(len(cells)))
     axes.imshow(palette[cells], origin="lower", aspect="auto", interpolation="nearest", extent=extent)
     axes.set_ylim(0, end)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, UnreachableError
+from flitloom.errors import SpecError, UnreachableError, show
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
+from flitloom.spec.base import require_whole
 
 #: How a table can be made.
 METHODS = ("balanced", "sssp", "bfs", "genetic", "dor", "coherent")
@@ -92,16 +93,16 @@ def route(
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
     if method not in METHODS:
-        raise SpecError(f"method: {method!r} is unknown; it must be one of {', '.join(METHODS)}")
+        raise SpecError(f"method: {show(method)} is unknown; it must be one of {', '.join(METHODS)}")
     if isinstance(rules, str):
         rules = RouterRules.named(rules, len(topology.sizes))
     weights = traffic_matrix(traffic, topology.nodes)
-    if effort < 1:
-        raise SpecError(f"effort: {effort} is out of range; it must be at least 1")
-    if population < 2 or not 0 <= mutation <= 1 or patience < 1 or threshold < 0:
-        raise SpecError(
-            "population must be at least 2, mutation 0 to 1, patience at least 1, threshold at least 0"
-        )
+    require_whole("seed", seed, 0, 2**64 - 1)
+    require_whole("effort", effort, 1, 1_000_000)
+    require_whole("population", population, 2, 100_000)
+    require_whole("patience", patience, 1, 2**31)
+    if not 0 <= mutation <= 1 or not threshold >= 0:
+        raise SpecError("mutation must be 0 to 1, threshold at least 0")
     started = time.perf_counter()
     system = routing_system(topology, rules, turns)
     try:
@@ -211,7 +212,7 @@ def _with_failures(
     topology: Topology, nodes: Iterable[int], links: Iterable[tuple[int, int] | str]
 ) -> Topology:
     if not isinstance(topology, Topology):
-        raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+        raise SpecError(f"topology: {show(topology)} is no topology; give fl.Torus(...) or fl.Mesh(...)")
     nodes, links = tuple(nodes), tuple(links)
     if not nodes and not links:
         return topology

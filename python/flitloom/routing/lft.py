@@ -17,6 +17,8 @@ from flitloom.spec.topology import DIMENSION_NAMES
 if TYPE_CHECKING:
     from flitloom.routing.tables import Tables
 
+#: Routes that are looked at at a time.
+_ROUTES = 1 << 16
 _SWITCH = re.compile(
     r"Unicast lids \[0x([0-9a-fA-F]{1,8})-0x([0-9a-fA-F]{1,8})\] of switch Lid (?:0x)?([0-9a-fA-F]{1,8})\b"
 )
@@ -146,22 +148,23 @@ def _first_hops(tables: Tables) -> NDArray[np.int16]:
     """Port of the first hop of every pair; checks that every route goes on as its nodes' own routes."""
     topology = tables.topology
     sources, destinations, offsets, nodes = tables.listed()
-    starts = offsets[:-1].astype(np.int64)
-    following = np.full((topology.nodes, topology.nodes), -1, dtype=np.int64)
-    following[sources, destinations] = nodes[starts + 1]
-    lengths = np.diff(offsets).astype(np.int64)
-    owner = np.repeat(np.arange(len(sources)), lengths)
-    last = np.zeros(len(nodes), dtype=bool)
-    last[offsets[1:].astype(np.int64) - 1] = True
-    at = np.flatnonzero(~last)
-    wrong = at[following[nodes[at], destinations[owner[at]]] != nodes[at + 1]]
-    if len(wrong):
-        route = int(owner[wrong[0]])
-        raise SpecError(
-            f"output: the route from node {sources[route]} to node {destinations[route]} leaves node "
-            f"{nodes[wrong[0]]} another way than that node's own route; forwarding by destination needs "
-            'method "coherent"'
-        )
+    following = np.full((topology.nodes, topology.nodes), -1, dtype=np.int32)
+    following[sources, destinations] = nodes[offsets[:-1].astype(np.int64) + 1]
+    for first in range(0, len(sources), _ROUTES):
+        bounds = offsets[first : first + _ROUTES + 1].astype(np.int64)
+        here = nodes[bounds[0] : bounds[-1] - 1]
+        owner = np.repeat(np.arange(first, first + len(bounds) - 1), np.diff(bounds))[:-1]
+        ahead = np.ones(len(here), dtype=bool)
+        ahead[bounds[1:-1] - bounds[0] - 1] = False
+        there = nodes[bounds[0] + 1 : bounds[-1]]
+        wrong = np.flatnonzero(ahead & (following[here, destinations[owner]] != there))
+        if len(wrong):
+            route = int(owner[wrong[0]])
+            raise SpecError(
+                f"output: the route from node {sources[route]} to node {destinations[route]} leaves node "
+                f"{here[wrong[0]]} another way than that node's own route; forwarding by destination needs "
+                'method "coherent"'
+            )
     ports = np.zeros((topology.nodes, topology.nodes), dtype=np.int16)
     for source in range(topology.nodes):
         steps = {_neighbour(topology, source, port): port + 1 for port in range(2 * len(topology.sizes))}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.extras import need
+from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
@@ -266,7 +267,13 @@ class Tables:
         """
         if self._listed is None:
             assert self._table is not None
-            self._listed = self._table.listed()
+            count = self.topology.nodes
+            if count > LISTED_NODES:
+                raise SpecError(
+                    f"output: routes are listed for at most {LISTED_NODES} nodes; these tables have {count}, "
+                    "so write them to an .npz file"
+                )
+            self._listed = self._table.listed(TABLE_HOPS)
         return self._listed
 
     def routes(self) -> Iterator[tuple[int, int, list[int]]]:

@@ -12,6 +12,7 @@ from flitloom import _core, provenance
 from flitloom.errors import SpecError
 from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
+from flitloom.limits import LISTED_PACKETS
 from flitloom.network import Network
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
@@ -292,6 +293,11 @@ def _without_barriers(
     return interrupted
 
 
+def _check_count(packets: int) -> None:
+    if packets > LISTED_PACKETS:
+        raise SpecError(f"traffic: {packets} packets; at most {LISTED_PACKETS} can be scheduled")
+
+
 def phases_of(
     network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int
 ) -> tuple[list[NDArray[np.int64]], int, str]:
@@ -305,6 +311,7 @@ def phases_of(
         case Collective():
             to = make_destinations(network, traffic, seed)
             length = traffic.payload // traffic.slices + 1
+            _check_count(network.nodes * traffic.packets * traffic.slices)
             rows = [
                 (node, to.of(node, number), length, traffic.slices)
                 for node in range(network.nodes)
@@ -316,6 +323,7 @@ def phases_of(
             rows = [(row[0], row[1], row[2], 1) for row in traffic.table]
             words = f"{len(rows)} given packets"
         case TrafficMatrix():
+            _check_count(sum(map(sum, traffic.matrix)))
             rows = [(row[0], row[1], row[2], 1) for row in traffic.packet_table()]
             words = f"{len(rows)} packets of a matrix"
         case _:

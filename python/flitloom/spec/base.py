@@ -28,6 +28,7 @@ __all__ = [
     "problem",
     "problems_of",
     "real",
+    "require_whole",
     "show",
     "text",
     "whole",
@@ -207,6 +208,22 @@ class Problems:
         """Raise what was noted, if anything was."""
         if self.first:
             raise problem("several problems", problems=self.first, more=self.more)
+
+
+def require_whole(place: str, value: object, low: int, high: int, unit: str = "") -> None:
+    """Refuse what is no whole number from `low` to `high`.
+
+    Examples
+    --------
+    >>> require_whole("seed", -1, 0, 9)
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: seed: -1 is out of range; it must be 0 to 9
+    """
+    try:
+        whole_number(low, high, unit)(value, None)
+    except PydanticCustomError as error:
+        raise SpecError(f"{place}: {error.message()}") from None
 
 
 def one_of(*names: str) -> BeforeValidator:

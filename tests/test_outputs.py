@@ -1,0 +1,106 @@
+"""Where outputs go, and what they never touch; what a spec may name and never shows."""
+
+import json
+import os
+import sqlite3
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.outputs import check_output, make_folder, within, write_text
+
+COMMANDS = [
+    ["schedule", "--torus", "4x4", "--pattern", "shfl", "-o", "OUT.json"],
+    ["schedule", "--torus", "4x4", "--pattern", "shfl", "--chart", "OUT.png"],
+    ["simulate", "--torus", "4x4", "--pattern", "shfl", "--out", "OUT.nc"],
+    ["simulate", "--torus", "4x4", "--pattern", "shfl", "--chart", "OUT.svg"],
+    ["stack", "--torus", "4x4", "--pattern", "shfl", "--out", "OUT.csv"],
+    ["stack", "--torus", "4x4", "--pattern", "shfl", "--chart", "OUT.png"],
+    ["route", "--torus", "4x4", "-o", "OUT.json"],
+    ["route", "--torus", "4x4", "-o", "OUT.npz"],
+    ["route", "--torus", "4x4", "--method", "coherent", "-o", "OUT.lft"],
+    ["route", "--torus", "4x4", "--loads", "OUT.csv"],
+    ["route", "--torus", "4x4", "--picture", "OUT.png"],
+    ["check", "tables.json", "--certificate", "OUT.json"],
+    ["campaign", "run", "campaign.toml", "--store", "OUT.sqlite"],
+    ["campaign", "export", "campaign.toml", "--out", "OUT.csv"],
+    ["papers", "run", "cup-stacking-2022/figure-1", "--out", "."],
+]
+CAMPAIGN = 'patterns = ["next"]\n[topology]\nsizes = "4x4"\n[genetic]\ngenerations = 2\ntraining = 1\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    fl.route(fl.Torus(4, 4)).to_json("tables.json")
+    (tmp_path / "work" / "campaign.toml").write_text(CAMPAIGN)
+    return tmp_path / "work"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("target", ["there", "missing"])
+def test_a_link_in_place_of_an_output_is_refused(command, target, folder, capsys):
+    victim = folder.parent / "victim"
+    if target == "there":
+        victim.write_text("untouched")
+    names = {word.replace("OUT", "result") for word in command if word.startswith("OUT")}
+    for name in names or {"cup-stacking-2022-figure-1.png"}:
+        (folder / name).symlink_to(victim)
+    assert run([word.replace("OUT", "result") for word in command]) == 2
+    assert "is a symbolic link, which is not followed" in capsys.readouterr().err
+    assert victim.read_text() == "untouched" if target == "there" else not victim.exists()
+
+
+def test_a_folder_that_is_named_may_be_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    write_text(within(make_folder(tmp_path / "link"), "a.txt"), "text")
+    assert (tmp_path / "there" / "a.txt").read_text() == "text"
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/b", "", ".", "..", ".x", "a\0b", "a\nb", "x" * 200])
+def test_names_stay_in_their_folder(name):
+    with pytest.raises(fl.SpecError, match="is no name for a file"):
+        within("folder", name)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_only_files_are_replaced(make, tmp_path):
+    make(tmp_path / "x.json")
+    with pytest.raises(fl.SpecError, match=r"is no file|is a folder"):
+        check_output(tmp_path / "x.json")
+
+
+def test_a_store_does_not_choose_the_names_of_files(folder, capsys):
+    assert run(["campaign", "run", "campaign.toml", "--workers", "1"]) == 0
+    with sqlite3.connect("campaign.sqlite") as store:
+        store.execute("update runs set pattern = '../../X', arbitration = '/tmp/Y'")
+    store.close()
+    assert run(["campaign", "best", "campaign.toml", "--out", "best", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["pattern"] == "next"
+    assert [file.name for file in (folder / "best").iterdir()] == ["next-C00.json"]
+    assert not list(folder.parent.glob("X*"))
+
+
+@pytest.mark.parametrize("field", ["destinations", "delays", "matrix", "table"])
+@pytest.mark.parametrize(
+    "secret", ["hunter2\nhunter3\n", "987654321987654321\n", "hunter2", '"hunter2\n', "hunter2,987654\n" * 9]
+)
+def test_a_spec_shows_nothing_of_the_files_it_names(field, secret, folder, capsys):
+    (folder.parent / "secret").write_text(secret)
+    kind = {"matrix": "matrix", "table": "packets"}.get(field, "collective")
+    pattern = 'pattern = "shfl"\n' if field == "delays" else ""
+    (folder / "spec.toml").write_text(
+        f'[topology]\nsizes = "4x4"\n[traffic]\nkind = "{kind}"\n{pattern}{field} = "../secret"\n'
+    )
+    assert run(["simulate", "spec.toml"]) == 2
+    message = capsys.readouterr().err
+    assert "secret" in message
+    assert not any(word in message for word in ("hunter", "98765"))
+
+
+def test_no_moves_are_not_the_usual_number(capsys):
+    assert run(["schedule", "--torus", "4x4", "--pattern", "shfl", "--moves", "0"]) == 2
+    assert "moves: 0 is out of range" in capsys.readouterr().err
