@@ -2,7 +2,8 @@
 
 from typer.main import get_command
 
-from flitloom.commands import VERBS, build
+from flitloom.commands import VERBS
+from flitloom.commands.assembly import build
 from limited import run_limited
 
 #: What a command needs besides the option, so that it does little.

@@ -120,7 +120,7 @@ class Simulation:
             _check_link_time(network, traffic, stop_at, self._bound)
         if packets and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
             raise SpecError(
-                f"packets: the times of some {count} packets; those of at most {RECORDED_PACKETS} are recorded"
+                f"packets: the times of some {count} packets; at most {RECORDED_PACKETS} are recorded"
             )
         self._records = {"links": links, "packets": packets, "link_time": link_time, "latencies": latencies}
         self._core = _core.Simulation(network._core, workload, stop_at, links, packets, link_time, latencies)

@@ -60,6 +60,9 @@ def run(arguments: list[str]) -> int:
         return 0
     except KeyboardInterrupt:
         code = interrupts.INTERRUPTED
+    except MemoryError:
+        complain("there is not enough memory for this")
+        return 2
     except OSError as error:
         _write_nothing_more()
         if error.errno == errno.EPIPE:
