@@ -67,8 +67,9 @@ impl LinkTime {
 
 impl SavedProbe for LinkTime {
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { links, cells } = self;
+        let Self { links, cells, full } = self;
         archive.list("cells of links", cells)?;
+        archive.flag("cells that are missing", full)?;
         let left = if *links == 0 { cells.len() } else { cells.len() % *links };
         if left > 0 {
             Err(SaveError::Value { field: "cells of links", value: cells.len() as u64 })
