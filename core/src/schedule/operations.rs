@@ -61,12 +61,12 @@ impl Operation {
             return Err(ScheduleError::Message(largest));
         }
         let others: u64 = match self {
-            Self::AllToAll => u64::from(members),
-            Self::AllGather | Self::ReduceScatter => group.sizes().map(|size| size as u64).sum(),
-            Self::AllReduce => 2 * group.sizes().map(|size| size as u64).sum::<u64>(),
+            Self::AllToAll => group.len() as u64,
+            Self::AllGather | Self::ReduceScatter => group.sizes().map(u64::from).sum(),
+            Self::AllReduce => 2 * group.sizes().map(u64::from).sum::<u64>(),
             Self::Broadcast { .. } => 1,
         };
-        let messages = u64::from(members) * others;
+        let messages = group.len() as u64 * others;
         if messages > super::Problem::MAX_MESSAGES {
             return Err(ScheduleError::TooManyMessages(messages));
         }
