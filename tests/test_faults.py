@@ -312,7 +312,7 @@ def test_a_campaign_on_a_network_with_a_failed_node_is_one_message(tmp_path, cap
     file.write_text(SMALL.read_text().replace('sizes = "8x8"', 'sizes = "8x8"\nfailed_nodes = [5]'))
     assert run(["campaign", "run", str(file), "--workers", "2"]) == 2
     err = capsys.readouterr().err
-    assert "packets need a failed part" in err
+    assert "pairs of nodes need a failed part" in err
     assert "Traceback" not in err
 
 
