@@ -4,6 +4,8 @@
 # make build  the environment and the extension only
 # make lock   refresh the pinned requirements (needs uv)
 # make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
+# make docs-commands  every command of README and docs, the long ones too
+# make fuzz  100,000 cases of the fuzzers of all readers
 # make clean  remove everything that was built
 
 VENV := .venv
@@ -16,7 +18,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz
 
 build: $(VENV)/extension.stamp
 
@@ -46,6 +48,12 @@ test-rust:  $(VENV)/requirements.stamp
 
 test-python: build
 	$(BIN)/pytest -n auto
+
+docs-commands: build
+	FLITLOOM_DOCS=all $(BIN)/pytest tests/test_docs_commands.py -n auto
+
+fuzz: build
+	$(BIN)/python tests/fuzz.py --cases 100000 --save
 
 test: lint test-rust test-python
 

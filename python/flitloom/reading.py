@@ -31,6 +31,8 @@ Progress = Callable[[int, int], None]
 #: Lines between two reports of progress.
 _REPORT = 20_000
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"')
+#: What may be one half of a character, without the other.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: A dotted key of more parts than any spec has; reading one takes time by the square of its length.
 _KEY = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w.-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{limits.DEPTH}}}")
@@ -135,11 +137,17 @@ def parse_json(text: str, place: str) -> Any:
     if text.count("[") + text.count("{") > limits.DEPTH:
         _check_depth(text, place)
     try:
-        return json.loads(text)
+        data = json.loads(text)
     except json.JSONDecodeError as error:
         raise SpecError(f"{place}: is no JSON: {error}") from None
     except (ValueError, RecursionError):
         raise SpecError(f"{place}: is no JSON that is read: a number has too many digits") from None
+    if _HALF.search(text):
+        try:
+            json.dumps(data, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise SpecError(f"{place}: is no JSON that is read: a text has half a character") from None
+    return data
 
 
 def _check_depth(text: str, place: str) -> None:

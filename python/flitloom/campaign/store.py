@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from flitloom.campaign.jobs import Job
 from flitloom.errors import SpecError
+from flitloom.limits import STORE_BYTES
 
 Found = TypeVar("Found")
 
@@ -89,6 +90,9 @@ class Store:
         self._database = self._patiently(
             lambda: sqlite3.connect(address, uri=uri, timeout=GLANCE, isolation_level=None)
         )
+        # Of damaged text as much is shown as there is.
+        self._database.text_factory = lambda text: text.decode("utf-8", "replace")
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, STORE_BYTES)
 
     def _check(self) -> set[str]:
         """The tables that are there, which are those of a store of this version."""
@@ -223,6 +227,9 @@ class Store:
         while True:
             try:
                 return work()
+            except UnicodeDecodeError:
+                # What SQLite says of a damaged file may hold some of the damage.
+                raise self._failure("it is damaged") from None
             except sqlite3.Error as error:
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

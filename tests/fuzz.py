@@ -1,0 +1,381 @@
+"""One structured fuzzer per reader, under limits of memory and time: ``python tests/fuzz.py --cases 100000``.
+
+A case is a function of the reader and its number. It must end well or in one `FlitloomError` with a short
+message; whatever does not is told, and with ``--save`` kept in corpus/READER, which every test reads again.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import flitloom as fl
+
+CORPUS = Path(__file__).parent / "corpus"
+#: Memory of a process that reads, and seconds for one case.
+MEMORY, SECONDS = 3 << 30, 20
+#: Longest message.
+LONGEST = 10_000
+
+TEXTS = ["", "x", "x" * 70_000, "shfl", "C05", "+x1", "+x999999", "-y2 +x1", "4x4", "../../x", "\0",
+         "\x1b[31m", "\n", "1e99999999", "1/0", "7/2", "nan", "dateline", "flitloom plan 1", "all-gather",
+         "9" * 5000, "\ud800"]  # fmt: skip
+NUMBERS = [-1, 0, 1, 2, 3, 7, 15, 16, 255, 2**16, 2**20, 2**31, 2**32, 2**40, 2**63, 2**64, 10**30, 10**400,
+           0.5, 1e308, float("nan"), float("inf")]  # fmt: skip
+
+
+def value(draw, depth=0):
+    """Some value, seldom a large one."""
+    kind = draw.randrange(8 if depth < 3 else 5)
+    if kind < 2:
+        return draw.choice(NUMBERS)
+    if kind < 4:
+        return draw.choice(TEXTS)
+    if kind == 4:
+        return draw.choice([None, True, False])
+    if kind == 5:
+        return [value(draw, depth + 1) for _ in range(draw.randrange(4))] * (
+            draw.choice([1, 1, 1, 1000]) if depth == 0 else 1
+        )
+    if kind == 6:
+        return {draw.choice(TEXTS)[:20]: value(draw, depth + 1) for _ in range(draw.randrange(3))}
+    nested = value(draw, depth + 1)
+    for _ in range(draw.choice([2, 10, 50])):
+        nested = [nested]
+    return nested
+
+
+def places(data, here=()):
+    """Paths to everything within."""
+    yield here
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for name, entry in list(entries)[:200]:
+        yield from places(entry, (*here, name))
+
+
+def change(draw, data):
+    """One field of a structure changed, left out, doubled or added."""
+    path = draw.choice(list(places(data))[1:] or [()])
+    if not path:
+        return value(draw)
+    parent = data
+    for name in path[:-1]:
+        parent = parent[name]
+    how = draw.randrange(8)
+    if how == 0:
+        del parent[path[-1]]
+    elif how == 1 and isinstance(parent, list):
+        parent[path[-1]] = parent[path[-1]]
+        parent *= draw.choice([2, 50])
+    elif how == 2 and isinstance(parent, dict):
+        parent[draw.choice(TEXTS)[:30]] = value(draw)
+    else:
+        parent[path[-1]] = value(draw)
+    return data
+
+
+def bitten(draw, content):
+    """Bytes with some pieces replaced."""
+    content = bytearray(content)
+    for _ in range(draw.choice([1, 1, 2, 5])):
+        begin = draw.randrange(len(content) + 1)
+        end = min(len(content), begin + draw.randrange(12))
+        content[begin:end] = draw.choice(
+            [b"", b"-", b"9" * 30, b'"', b"[", b"]" * 3, b"{", b"\n", b"\0", b"\xff\xfe", b",", b"1e9",
+             b"+x9", b"node[0-99]", draw.randbytes(4), bytes(content[:200]), b"[" * 3000]
+        )  # fmt: skip
+    return bytes(content)
+
+
+def of_json(draw, content):
+    if draw.random() < 0.3:
+        return bitten(draw, content)
+    data = json.loads(content)
+    for _ in range(draw.choice([1, 1, 2])):
+        data = change(draw, data)
+    return json.dumps(data).encode()
+
+
+def of_text(draw, content):
+    """Lines with some fields changed."""
+    if draw.random() < 0.3:
+        return bitten(draw, content)
+    lines = content.decode().split("\n")
+    for _ in range(draw.choice([1, 1, 3])):
+        at = draw.randrange(len(lines))
+        line = lines[at]
+        how = draw.randrange(5)
+        if how == 0:
+            lines[at : at + 1] = []
+        elif how == 1:
+            lines[at : at + 1] = [line] * draw.choice([2, 2000])
+        else:
+            words = line.replace(",", " , ").replace("=", " = ").split(" ")
+            # A separate word changes one value of a list, a field or a number.
+            words[draw.randrange(len(words))] = str(
+                draw.choice([draw.choice(NUMBERS), json.dumps(value(draw))])
+            )[:9000]
+            lines[at] = " ".join(words)
+        lines = lines or [""]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def of_npz(draw, content):
+    if draw.random() < 0.3:
+        return bitten(draw, content)
+    with np.load(io.BytesIO(content)) as archive:
+        headers, about = archive["headers"], json.loads(str(archive["about"]))
+    how = draw.randrange(4)
+    if how == 0:
+        headers = draw.choice([headers[:3], headers.astype(float), headers.T, headers[0, 0], headers[:0]])
+    elif how == 1:
+        headers = headers.copy()
+        headers[draw.randrange(len(headers)), draw.randrange(len(headers))] = draw.choice(
+            [0, 1, 2**31, 2**32 - 1]
+        )
+    else:
+        about = change(draw, about)
+    made = io.BytesIO()
+    np.savez_compressed(made, headers=headers, about=np.array(json.dumps(about)))
+    if how == 0 and draw.random() < 0.3:
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as archive:
+            archive.writestr("headers.npy", b"\x93NUMPY\x01\x00" + draw.randbytes(80))
+    return made.getvalue()
+
+
+def _spec(file):
+    experiment = fl.read_experiment(file)
+    network = fl.Network(experiment.topology, experiment.router)
+    if network.nodes <= 256:
+        from flitloom.workload import make_workload
+
+        make_workload(network, experiment.traffic, experiment.seed)
+
+
+def _plan(file):
+    fl.check_plan(fl.read_plan(file))
+
+
+def _tables(file):
+    fl.check(file, None if file.suffix in (".json", ".npz") else fl.Torus(4, 4))
+
+
+def _chromosome(file):
+    from flitloom.genetic import load_chromosome
+
+    load_chromosome(file)
+
+
+def _campaign(file):
+    from flitloom.campaign import read_campaign
+
+    campaign = read_campaign(file)
+    if campaign.repeats < 100:
+        campaign.jobs()
+
+
+def _store(file):
+    from flitloom.campaign import Store
+
+    store = Store(file, read_only=True)
+    try:
+        for row in store.rows():
+            store.result(row["id"])
+    finally:
+        store.close()
+
+
+def _goal(file):
+    from flitloom.messages import MessageGraph, simulate_messages
+
+    graph = MessageGraph.read(file)
+    if graph.ranks <= 64:
+        simulate_messages(fl.Network(fl.Torus(8, 8)), graph, cycle_limit=10_000)
+
+
+def _nodes(file):
+    from flitloom.routing.nodes import read_nodes
+
+    read_nodes(file, 64)
+
+
+def _made(file, make):
+    make(file)
+    return file.read_bytes()
+
+
+def _seeds(folder):
+    """A good file of every kind."""
+    from flitloom import genetic
+    from flitloom.campaign import Store, parse_campaign
+
+    network = fl.Network(fl.Torus(4, 4))
+    collective = fl.Collective("shfl", payload=6, slices=2)
+    coherent = fl.route(fl.Torus(4, 4), method="coherent")
+    settings = genetic.GeneticSettings(generations=2, training=1, chromosomes=4)
+    found = genetic.search(fl.Network(fl.Torus(2, 2)), fl.Collective("next"), settings)
+    campaign = {
+        "topology": {"sizes": "2x2"},
+        "patterns": ["next"],
+        "genetic": {"generations": 1, "training": 0},
+    }
+    store = Store(folder / "seed.sqlite")
+    job = parse_campaign(campaign).jobs()[0]
+    store.add(job, {"score": 1, "duration": 2, "seconds": 0.5, "best": [1], "chromosome": {}})
+    store.close()
+    goal = b"num_ranks 2\nrank 0 {\nl1: calc 100\nl2: send 33b to 1 tag 7\nl2 requires l1\n}\nrank 1 {\n"
+    return {
+        "spec": b'seed = 3\n[topology]\nsizes = "4x4"\nwrap = [true, false]\nfailed_nodes = [3]\n'
+        b'failed_links = ["5-6"]\n'
+        b'[router]\nbuffer = 4\narbitration = "C05"\n[traffic]\nkind = "packets"\n'
+        b'table = [[0, 1, 8, 0, 0], [1, 2, 8, 0]]\nroutes = ["+x1", "+x1"]\n',
+        "plan": _made(folder / "plan.json", fl.schedule(network, collective).save),
+        "tables-json": _made(folder / "t.json", coherent.to_json),
+        "tables-csv": _made(folder / "t.csv", coherent.to_csv),
+        "tables-lft": _made(folder / "t.lft", coherent.to_lft),
+        "tables-npz": _made(folder / "t.npz", coherent.save_headers),
+        "chromosome": _made(folder / "c.json", lambda file: genetic.save_chromosome(found.chromosome, file)),
+        "campaign": b'repeats = 2\npatterns = ["next"]\n[topology]\nsizes = "2x2"\n[genetic]\n'
+        b"generations = 3\ntraining = 1\n[grid]\nmutation_rate = [0.1, 0.2]\nlifetime = [0, 5]\n",
+        "store": (folder / "seed.sqlite").read_bytes(),
+        "goal": goal + b"l1: recv 33b from 0 tag 7\n}\n",
+        "matrix": b"0,1,2\n3,0,1\n1,1,0\n",
+        "delays": b"delay\n0\n3\n12\n",
+        "destinations": b"1\n2\n0\n",
+        "packets": b"source,destination,length,start,slice\n0,1,8,0,0\n1,2,8,5,1\n",
+        "nodes": b"node[0-7,12],node20\nhost3 rack-1-node[30-31]\n",
+    }
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How files of a kind are made wrong, and what reads them."""
+
+    ending: str
+    change: object
+    read: object
+
+
+READERS = {
+    "spec": Reader("toml", of_text, _spec),
+    "plan": Reader("json", of_json, _plan),
+    "tables-json": Reader("json", of_json, _tables),
+    "tables-csv": Reader("csv", of_text, _tables),
+    "tables-lft": Reader("lft", of_text, _tables),
+    "tables-npz": Reader("npz", of_npz, _tables),
+    "chromosome": Reader("json", of_json, _chromosome),
+    "campaign": Reader("toml", of_text, _campaign),
+    "store": Reader("sqlite", bitten, _store),
+    "goal": Reader("goal", of_text, _goal),
+    "matrix": Reader("csv", of_text, fl.TrafficMatrix),
+    "delays": Reader("csv", of_text, lambda file: fl.Collective("shfl", delays=file)),
+    "destinations": Reader("csv", of_text, lambda file: fl.Collective(destinations=file)),
+    "packets": Reader("csv", of_text, fl.Packets),
+    "nodes": Reader("txt", of_text, _nodes),
+}
+
+
+def case(reader, number, seeds):
+    """The file of a case."""
+    draw = random.Random(f"{reader} {number}")
+    return READERS[reader].change(draw, seeds[reader])
+
+
+def complaint(reader, file):
+    """What is wrong with how a file was read; empty if nothing is."""
+    try:
+        READERS[reader].read(file)
+    except fl.FlitloomError as error:
+        return f"a message of {len(str(error))} characters" if len(str(error)) > LONGEST else ""
+    except BaseException:
+        return "".join(traceback.format_exc().splitlines(True)[-3:])[:600]
+    return ""
+
+
+def child():
+    """Read cases of one reader, telling each before it and what was wrong behind it."""
+    reader, first, last = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    told = os.fdopen(os.dup(1), "w", buffering=1)
+    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+        folder = Path(name)
+        seeds = _seeds(folder)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        for number in range(first, last):
+            file = folder / f"case.{READERS[reader].ending}"
+            file.write_bytes(case(reader, number, seeds))
+            told.write(f"{number}\n")
+            signal.alarm(SECONDS)
+            wrong = complaint(reader, file)
+            signal.alarm(0)
+            if wrong:
+                told.write(json.dumps(wrong) + "\n")
+
+
+def fuzz(reader, first, last):
+    """Numbers of cases that were read wrongly, and how."""
+    found = {}
+    while first < last:
+        command = [sys.executable, __file__, "--child", reader, str(first), str(last)]
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )
+        number = first - 1
+        for line in ended.stdout.splitlines():
+            if line.isdigit():
+                number = int(line)
+            else:
+                found[number] = json.loads(line)
+        if ended.returncode == 0:
+            break
+        if number < first:
+            raise RuntimeError(f"{reader}: {ended.stderr[-2000:]}")
+        found[number] = f"ended with {ended.returncode}: {ended.stderr[-600:]}"
+        first = number + 1
+    return found
+
+
+def main():
+    """Fuzz from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000, help="cases in all")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case of every reader")
+    parser.add_argument("--reader", action="append", choices=READERS, help="only these readers")
+    parser.add_argument("--save", action="store_true", help="keep what was read wrongly in corpus/")
+    arguments = parser.parse_args()
+    readers = arguments.reader or list(READERS)
+    share = -(-arguments.cases // len(readers))
+    count = 0
+    for reader in readers:
+        found = fuzz(reader, arguments.first, arguments.first + share)
+        count += len(found)
+        for number, wrong in found.items():
+            print(f"{reader} {number}: {wrong}")
+            if arguments.save:
+                with tempfile.TemporaryDirectory() as folder:
+                    content = case(reader, number, _seeds(Path(folder)))
+                (CORPUS / reader).mkdir(exist_ok=True)
+                (CORPUS / reader / f"found-{number}.{READERS[reader].ending}").write_bytes(content)
+    print(f"{share * len(readers)} cases of {len(readers)} readers, {count} read wrongly")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(child() if sys.argv[1:2] == ["--child"] else main())
