@@ -1,4 +1,5 @@
 use super::fold::Fold;
+use super::power::power_of;
 use super::search::Search;
 use super::sssp::{self, Limit};
 use super::{Bound, Choices, Program, Quality, System, TableError};
@@ -59,7 +60,7 @@ pub(crate) fn headers(
         return Ok((headers, prover.bound));
     };
     let quality = Quality::of(system, &rival, traffic);
-    let moment = quality.sigma4.powi(4) * system.channels() as f64;
+    let moment = power_of(quality.sigma4, 4) * system.channels() as f64;
     let better = (quality.max_load, moment) < reached;
     Ok((if better { rival } else { headers }, prover.bound))
 }

@@ -1,3 +1,4 @@
+use super::power::power_of;
 use super::{Program, System};
 
 /// A lower bound on the largest load of any table of legal shortest routes, as an exact fraction.
@@ -94,8 +95,9 @@ impl Bound {
         };
         let loads = per_link(row_loads);
         let top = loads.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        for power in [4, 8, 16, 32, 64, 128] {
-            shares = loads.iter().zip(&sizes).map(|(load, size)| (load / top).powi(power) * size).collect();
+        for exponent in [4, 8, 16, 32, 64, 128] {
+            shares =
+                loads.iter().zip(&sizes).map(|(load, size)| power_of(load / top, exponent) * size).collect();
             if evaluate(&shares, &mut best).0 {
                 leading.clone_from(&shares);
             }
@@ -116,7 +118,7 @@ impl Bound {
                 continue;
             }
             let mean = loads.iter().sum::<f64>() / loads.len() as f64;
-            let square: f64 = loads.iter().map(|load| (load - mean).powi(2)).sum();
+            let square: f64 = loads.iter().map(|load| (load - mean) * (load - mean)).sum();
             if square <= 0.0 {
                 break;
             }

@@ -1,3 +1,4 @@
+use super::power::power_of;
 use super::{NO_ROUTE, System, TableError};
 use crate::fabric::{Direction, NodeId};
 use crate::routing::{Route, TurnSet, legal_routes};
@@ -53,7 +54,7 @@ pub(crate) fn headers(
                     .iter()
                     .map(|&link| {
                         let load = loads[link as usize] as f64;
-                        (load + weight as f64).powi(8) - load.powi(8)
+                        power_of(load + weight as f64, 8) - power_of(load, 8)
                     })
                     .sum();
                 (cost, route, links)

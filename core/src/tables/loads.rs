@@ -1,3 +1,4 @@
+use super::power::power_of;
 use super::{NO_ROUTE, System};
 use crate::fabric::NodeId;
 
@@ -26,7 +27,7 @@ impl Quality {
         };
         let channels = working().count().max(1) as f64;
         let perfect_load = working().map(u128::from).sum::<u128>() as f64 / channels;
-        let fourth: f64 = working().map(|load| (load as f64 - perfect_load).powi(4)).sum();
+        let fourth: f64 = working().map(|load| power_of(load as f64 - perfect_load, 4)).sum();
         Self {
             max_load: working().max().unwrap_or(0),
             min_load: working().min().unwrap_or(0),

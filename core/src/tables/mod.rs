@@ -12,6 +12,7 @@ mod fold;
 mod genetic;
 mod listed;
 mod loads;
+mod power;
 mod program;
 mod rings;
 mod route;

@@ -1,5 +1,6 @@
 use super::balanced::Prover;
 use super::fold::Fold;
+use super::power::power_of;
 use super::{Choices, Program, System, TableError};
 use crate::fabric::{LinkId, NodeId};
 use crate::traffic::{Purpose, draw};
@@ -8,7 +9,7 @@ use crate::traffic::{Purpose, draw};
 const LOOK: u32 = 1 << 14;
 
 /// Powers of the loads that are pressed on, each with its number of sweeps.
-const POWERS: [(i32, u32); 5] = [(8, 3), (32, 4), (128, 6), (512, 6), (2048, 8)];
+const POWERS: [(u32, u32); 5] = [(8, 3), (32, 4), (128, 6), (512, 6), (2048, 8)];
 /// Systems with fewer pairs that have a choice start with a proof of the bound.
 const PROVEN_FIRST: usize = 1000;
 /// Work of one search for the bound, in hops of routes looked at.
@@ -101,7 +102,7 @@ impl<'a> Search<'a> {
     /// Sum of the fourth powers of the deviations of the loads from their mean.
     pub(crate) fn fourth_moment(&self) -> f64 {
         let mean = self.mean();
-        self.links.iter().map(|&link| (self.loads[link as usize] as f64 - mean).powi(4)).sum()
+        self.links.iter().map(|&link| power_of(self.loads[link as usize] as f64 - mean, 4)).sum()
     }
 
     /// The problem as a linear program.
@@ -213,7 +214,7 @@ impl<'a> Search<'a> {
                 }
                 Cost::Power { power, scale } => {
                     let weight = self.weight(pair.source, pair.destination);
-                    let raised = |load: u64| (load as f64 / scale).powi(*power);
+                    let raised = |load: u64| power_of(load as f64 / scale, *power);
                     let links = self.system.links(pair.source, walk).map(|link| self.loads[link as usize]);
                     links.map(|load| raised(load + weight) - raised(load)).sum()
                 }
@@ -259,7 +260,7 @@ impl<'a> Search<'a> {
     /// Sweeps at a power of the loads until the target is met or little changes.
     pub(crate) fn sweep_at(
         &mut self,
-        power: i32,
+        power: u32,
         sweeps: u32,
         target: u64,
         keep_going: &mut dyn FnMut(f64) -> bool,
@@ -273,8 +274,11 @@ impl<'a> Search<'a> {
             }
             self.charge(Cost::power(power, self.max_load(), self.traffic.is_some()));
             // High powers only feel the links that are nearly the fullest.
-            let least =
-                if power >= 32 { self.max_load() - self.max_load() / (power as u64 / 4).max(32) } else { 0 };
+            let least = if power >= 32 {
+                self.max_load() - self.max_load() / (u64::from(power) / 4).max(32)
+            } else {
+                0
+            };
             let (before, changed) = (self.max_load(), self.sweep(least, keep_going)?);
             // Few changes that help nothing: the next power does more.
             if changed == 0 || self.max_load() >= before && changed * 50 < self.choices.pairs.len() {
@@ -309,7 +313,7 @@ impl<'a> Search<'a> {
             let first = if stalled == 0 && self.choices.pairs.len() > 100_000 { 1 } else { 0 };
             for &(power, sweeps) in &POWERS[first..] {
                 // One route more or less is felt from powers of about the largest load on.
-                if power <= 128 || (power as u64) < 8 * best.0 {
+                if power <= 128 || u64::from(power) < 8 * best.0 {
                     self.sweep_at(power, sweeps, target, keep_going)?;
                 }
             }
@@ -440,21 +444,21 @@ enum Cost {
     /// Cost of one more route by load, for unweighted pairs.
     Table(Vec<f32>),
     /// Difference of powers of the load over a scale.
-    Power { power: i32, scale: f64 },
+    Power { power: u32, scale: f64 },
 }
 
 impl Cost {
-    fn power(power: i32, scale: u64, weighted: bool) -> Self {
+    fn power(power: u32, scale: u64, weighted: bool) -> Self {
         let scale = scale.max(1);
         if weighted {
             return Self::Power { power, scale: scale as f64 };
         }
-        let raised = |load: u64| (load as f64 / scale as f64).powi(power);
+        let raised = |load: u64| power_of(load as f64 / scale as f64, power);
         Self::Table((0..=2 * scale + 2).map(|load| (raised(load + 1) - raised(load)) as f32).collect())
     }
 
     fn moment(max_load: u64, mean: f64) -> Self {
-        let raised = |load: u64| (load as f64 - mean).powi(4);
+        let raised = |load: u64| power_of(load as f64 - mean, 4);
         Self::Table((0..max_load).map(|load| (raised(load + 1) - raised(load)) as f32).collect())
     }
 }

@@ -58,7 +58,7 @@ impl OpenLoad {
             return Err(WorkloadError::Start(cycles));
         }
         // A division is correctly rounded everywhere; from here on only integers are used.
-        let probability = (rate / f64::from(length) * 2.0_f64.powi(64)) as u64;
+        let probability = (rate / f64::from(length) * super::DRAWS) as u64;
         let stay = u64::MAX - probability.min(u64::MAX - 1);
         let survival: Arc<[u64]> = (0..TABLE)
             .scan(u64::MAX, |left, _| {

@@ -16,6 +16,7 @@ pub use message_graph::{
     GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,
 };
 pub use pattern::{Destinations, Pattern, PatternError};
+pub(crate) use random::DRAWS;
 pub(crate) use random::draws;
 pub use random::{Purpose, draw, draw_below};
 pub use routes::{RouteBook, Routes};

@@ -177,7 +177,7 @@ impl Pattern {
                 }
                 check_node(*target, nodes)?;
                 // Exact for any fraction of 53 bits; 1.0 saturates at the largest draw.
-                let threshold = (fraction * 2.0_f64.powi(64)) as u64;
+                let threshold = (fraction * super::DRAWS) as u64;
                 Destinations::Random { nodes, seed, hotspot: Some((threshold, *target)) }
             }
             Self::Given(destinations) => {

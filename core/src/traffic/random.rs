@@ -31,6 +31,9 @@ pub enum Purpose {
     MutationRate = 11,
 }
 
+/// How many values a draw has, 2^64, for probabilities as shares of all draws.
+pub(crate) const DRAWS: f64 = 18_446_744_073_709_551_616.0;
+
 /// A uniform 64-bit number: SplitMix64's finaliser (Steele, Lea and Flood 2014), applied to a keyed
 /// counter twice.
 ///

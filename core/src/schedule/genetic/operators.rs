@@ -95,7 +95,7 @@ fn step(gene: &Gene, settings: &Settings) -> u64 {
 
 /// A probability as a share of all draws.
 fn threshold(rate: f64) -> u64 {
-    (rate * 2.0_f64.powi(64)) as u64
+    (rate * crate::traffic::DRAWS) as u64
 }
 
 /// First value and number of values that are at most `step` (0: any) from a value below `count`.
@@ -123,7 +123,7 @@ impl Gaps {
     /// Gaps between genes that change with probability `rate`.
     pub fn new(rate: f64) -> Self {
         // A product with a power of two is exact; from here on only integers are used.
-        let stay = u64::MAX - (rate * 2.0_f64.powi(64)) as u64;
+        let stay = u64::MAX - (rate * crate::traffic::DRAWS) as u64;
         let survival = (0..Self::TABLE)
             .scan(u64::MAX, |left, _| {
                 *left = ((u128::from(*left) * u128::from(stay)) >> 64) as u64;
@@ -136,7 +136,7 @@ impl Gaps {
     /// One for each rate that a child may draw.
     pub fn levels(settings: &Settings) -> Vec<Self> {
         (0..settings.mutation_levels)
-            .map(|level| Self::new(settings.mutation_rate / 4.0_f64.powi(level as i32)))
+            .map(|level| Self::new(settings.mutation_rate / (1_u64 << (2 * level)) as f64))
             .collect()
     }
 }
