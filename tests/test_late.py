@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import flitloom as fl
+from flitloom import _core
 from flitloom.campaign import Store
 from flitloom.commands import run
 from flitloom.scheduling import cp_sat
@@ -202,6 +203,37 @@ def test_jitter_table(network: fl.Network) -> None:
     assert run(["jitter", "--torus", "4x4", "--patterns", "shfl", "--jitter", "2", "--trials", "2"]) == 0
 
 
+def mixed(value: int) -> int:
+    """SplitMix64's finaliser after one step of its counter."""
+    mask = (1 << 64) - 1
+    value = (value + 0x9E3779B97F4A7C15) & mask
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & mask
+    return value ^ (value >> 31)
+
+
+def drawn_delay(seed: int, node: int, index: int, most: int) -> int:
+    """The core's counter-based draw (purpose 12: by how much a node is late), written anew."""
+    key = mixed(seed ^ mixed((node << 8) | 12))
+    return mixed((key + index * 0x9E3779B97F4A7C15) % (1 << 64)) * (most + 1) >> 64
+
+
+def test_delays_are_the_draws_of_the_core(network: fl.Network) -> None:
+    for seed, index, most in [(1, 0, 6), (7, 3, 0), (2**64 - 1, (1 << 32) + 5, 1 << 20)]:
+        expected = [drawn_delay(seed, node, index, most) for node in range(64)]
+        assert _core.delays(64, most, seed, index).tolist() == expected
+    plan = fl.schedule(network, fl.Collective("brev"))
+    durations = []
+    for trial in range(3):
+        late = plan.table.copy()
+        late[:, 3] += [drawn_delay(9, node, trial, 6) for node in late[:, 0].tolist()]
+        durations.append(fl.simulate(network, fl.Packets([tuple(row) for row in late.tolist()])).duration)
+    assert fl.study_jitter(network, plan, 6, 3, seed=9).plan == durations
+    # NumPy may change its generators' distributions; nothing in the package draws from them.
+    for file in (ROOT / "python" / "flitloom").rglob("*.py"):
+        assert not re.search(r"(np|numpy)\.random|default_rng", file.read_text()), file
+
+
 def test_a_lead_is_a_delay_the_other_way(network: fl.Network) -> None:
     plan = fl.schedule(network, fl.Collective("brev"))
     by_hand = plan.table.copy()
@@ -216,6 +248,11 @@ def test_a_lead_is_a_delay_the_other_way(network: fl.Network) -> None:
     assert fl.study_jitter(network, plan, 9, 4, lead=5).plan == fl.study_jitter(network, moved, 9, 4).plan
     with pytest.raises(fl.SpecError, match="lead: -1"):
         fl.study_jitter(network, plan, 4, lead=-1)
+    for seed in (-1, 2**64):
+        with pytest.raises(fl.SpecError, match=f"^seed: {seed} is out of range"):
+            fl.study_jitter(network, plan, 4, seed=seed)
+        with pytest.raises(fl.SpecError, match=f"^seed: {seed} is out of range"):
+            fl.spread(plan, 4, seed=seed)
 
 
 def test_ctrl_c_in_cp_sat_keeps_the_schedule(network: fl.Network, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ use crate::{errors::spec_error, network::Network, schedule::planned};
 use flitloom_core::{
     routing::Verdict,
     schedule::{Placement, Problem, Spread, dependencies, separate, spread},
+    traffic::{Purpose, draw_below},
 };
 use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
@@ -47,6 +48,14 @@ pub fn spread_plan(
         }
         starts
     }))
+}
+
+/// Delays of all nodes in one trial, uniform from 0 to `most` cycles: each a function of (seed, node,
+/// trial) alone.
+#[pyfunction]
+pub fn delays(py: Python<'_>, nodes: u32, most: u32, seed: u64, trial: u64) -> Bound<'_, PyArray1<i64>> {
+    let delay = |node| i64::from(draw_below(seed, node, Purpose::Delay, trial, most.saturating_add(1)));
+    PyArray1::from_iter(py, (0..nodes).map(delay))
 }
 
 /// Virtual channels the router needs, and the first of every packet, so that late nodes cannot cause

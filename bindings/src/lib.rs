@@ -33,7 +33,7 @@ mod _core {
         film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
-        late::{plan_dependencies, separate_channels, spread_plan},
+        late::{delays, plan_dependencies, separate_channels, spread_plan},
         message_graph::goal_workload,
         network::Network,
         operation::{operation_phases, phase_bound, phases_respected, tighten_phases},

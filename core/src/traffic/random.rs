@@ -29,6 +29,8 @@ pub enum Purpose {
     Tie = 10,
     /// How often the genes of a child mutate.
     MutationRate = 11,
+    /// By how much a node is late.
+    Delay = 12,
 }
 
 /// How many values a draw has, 2^64, for probabilities as shares of all draws.

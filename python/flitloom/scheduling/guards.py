@@ -20,7 +20,7 @@ from flitloom.scheduling.jitter import (
 )
 from flitloom.scheduling.operation import Operation
 from flitloom.scheduling.plan import Plan
-from flitloom.scheduling.search import schedule
+from flitloom.scheduling.search import check_seed, schedule
 from flitloom.spec import Collective, Packets, TrafficMatrix
 
 #: Guards that are tried if nothing else is said, in cycles.
@@ -69,6 +69,7 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
         raise SpecError(f"jitter: {jitter} is out of range; it must be 1 to 2^20 cycles")
     if not 0 <= extra <= LONGEST:
         raise SpecError(f"extra: {extra} is out of range; it must be 0 to 2^20 cycles")
+    check_seed(seed)
     network = plan.network()
     routes = plan.directions()
     _core.check_plan(network._core, plan.table, routes)
@@ -155,7 +156,7 @@ def guarded_plans(
     --------
     >>> import flitloom as fl
     >>> net = fl.Network(fl.Torus(8, 8))
-    >>> best = fl.guarded_plans(net, fl.Collective("brev"), jitter=8)[0]
+    >>> best = fl.guarded_plans(net, fl.Collective("shfl"), jitter=8)[0]
     >>> best.plan.spread, best.plan.guard
     (8, 0)
     """

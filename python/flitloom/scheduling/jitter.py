@@ -12,6 +12,7 @@ from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.network import Network
 from flitloom.scheduling.plan import Plan
+from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
 
 #: Largest delay of a node, in cycles.
@@ -57,11 +58,11 @@ def check_jitter(jitter: int, trials: int) -> None:
 
 
 def late_durations(network: Network, late: Late, jitter: int, trials: int, key: tuple[int, int]) -> list[int]:
-    """Durations of trials whose delays are a function of the key alone; -1 for a deadlock."""
-    random = np.random.Generator(np.random.Philox(np.random.SeedSequence(key)))
+    """Durations of trials whose delays are a function of the key (seed, stream) alone; -1 for a deadlock."""
+    seed, stream = key
     durations = []
-    for _ in range(trials):
-        workload = late(random.integers(0, jitter + 1, network.nodes))
+    for trial in range(trials):
+        workload = late(_core.delays(network.nodes, jitter, seed, (stream << 32) + trial))
         try:
             raw = _core.simulate(network._core, workload)
             durations.append(int(raw["duration"]))
@@ -125,6 +126,7 @@ def study_jitter(
     True
     """
     check_jitter(jitter, trials)
+    check_seed(seed)
     if not 0 <= lead <= LONGEST:
         raise SpecError(f"lead: {lead} is out of range; it must be 0 to 2^20 cycles")
     plan.require(network)

@@ -31,6 +31,12 @@ MANY = 1000
 MOVES = 2_000_000
 
 
+def check_seed(seed: int) -> None:
+    """Refuse a seed that the core cannot take."""
+    if not 0 <= seed < 2**64:
+        raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
+
+
 def schedule(
     network: Network,
     traffic: Collective | Packets | TrafficMatrix | Operation,
@@ -114,8 +120,7 @@ def schedule(
         raise SpecError(f"seconds: {seconds} is out of range; a limit is above 0")
     if interval is not None and not 1 <= interval <= 2**20:
         raise SpecError(f"interval: {interval} is out of range; it must be 1 to 2^20 cycles")
-    if not 0 <= seed < 2**64:
-        raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
+    check_seed(seed)
     if cp_sat_seconds:
         need("plan", "CP-SAT")
     if interval is not None and free_slices:
