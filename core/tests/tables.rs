@@ -275,7 +275,7 @@ fn every_search_can_be_interrupted() {
         }
         let stopped_at = |last: u32| {
             let mut looks = 0;
-            let result = route(torus(&[8, 8]), &Request::new(method), &mut |_| {
+            let result = route(torus(&[6, 6]), &Request::new(method), &mut |_| {
                 looks += 1;
                 looks < last
             });
