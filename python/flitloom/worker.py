@@ -17,7 +17,12 @@ def main() -> None:
     # What the work prints must not come between the answers.
     os.dup2(2, 1)
     prefix = questions.read(8)
-    sys.path[:] = pickle.loads(questions.read(int.from_bytes(prefix, "little")))
+    size = int.from_bytes(prefix, "little")
+    where = questions.read(size)
+    if len(prefix) < 8 or len(where) < size:
+        # The parent ended before it had asked anything.
+        os._exit(0)
+    sys.path[:] = pickle.loads(where)
     from flitloom.workers import receive, send
 
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
