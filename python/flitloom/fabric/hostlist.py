@@ -6,6 +6,7 @@ import re
 from itertools import product
 
 from flitloom.errors import SpecError
+from flitloom.routing.nodes import split_list
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
 #: More names than any list has.
@@ -27,7 +28,7 @@ def expand(text: str, place: str = "nodes") -> list[str]:
     ['n0', 'n3', 'n6']
     """
     names: list[str] = []
-    for item in _items(text, place):
+    for item in split_list(text, place):
         parts = re.split(r"\[([^\[\]]*)\]", item)
         choices = [
             [part] if number % 2 == 0 else _numbers(part, item, place) for number, part in enumerate(parts)
@@ -39,23 +40,6 @@ def expand(text: str, place: str = "nodes") -> list[str]:
             raise SpecError(f"{place}: {item[:60]!r} names more than {_MOST} nodes")
         names.extend("".join(choice) for choice in product(*choices))
     return names
-
-
-def _items(text: str, place: str) -> list[str]:
-    items, item, depth = [], "", 0
-    for letter in text + ",":
-        depth += (letter == "[") - (letter == "]")
-        if depth not in (0, 1):
-            raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
-        if depth == 0 and (letter == "," or letter.isspace()):
-            if item:
-                items.append(item)
-            item = ""
-        else:
-            item += letter
-    if depth:
-        raise SpecError(f"{place}: brackets do not match in {text.strip()[:60]!r}")
-    return items
 
 
 def _numbers(ranges: str, item: str, place: str) -> list[str]:

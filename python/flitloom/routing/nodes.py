@@ -33,7 +33,7 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
     """
     found: list[int] = []
     seen: dict[int, None] = {}
-    for item in _split(text, place):
+    for item in split_list(text, place):
         match = _ITEM.fullmatch(item)
         if match is None:
             raise SpecError(f"{place}: {show(item)} is no list of nodes; write node[0-7,12] or node3")
@@ -69,7 +69,7 @@ def _number(digits: str) -> int:
     return int(digits) if len(digits) <= DIGITS else 10**DIGITS
 
 
-def _split(text: str, place: str) -> list[str]:
+def split_list(text: str, place: str) -> list[str]:
     """Split at commas and blanks outside of brackets."""
     items, item, depth = [], "", 0
     for letter in text + ",":
