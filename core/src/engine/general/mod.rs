@@ -45,7 +45,7 @@ mod saving;
 mod state;
 mod step;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 use super::planes::vector::{Avx2, Avx512, Vector};
 use super::{
     Network, Options, Outcome, SimulationError,
@@ -223,7 +223,7 @@ impl General {
     }
 
     fn step_of<R: Record>(&self, sources: Sources, demands: Demands) -> Box<dyn Step> {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
         match self.set {
             InstructionSet::Word => {}
             InstructionSet::Avx2 => {

@@ -61,11 +61,11 @@ impl InstructionSet {
     pub fn is_available(self) -> bool {
         match self {
             Self::Word => true,
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
             Self::Avx2 => vector::Avx2::available().is_some(),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
             Self::Avx512 => vector::Avx512::available().is_some(),
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(not(all(target_arch = "x86_64", feature = "vectors")))]
             Self::Avx2 | Self::Avx512 => false,
         }
     }
@@ -344,11 +344,11 @@ impl Planes {
         };
         let engine = match set {
             InstructionSet::Word => None,
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
             InstructionSet::Avx2 => vector::Avx2::available().map(|proof| build(proof, network, &plan)),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
             InstructionSet::Avx512 => vector::Avx512::available().map(|proof| build(proof, network, &plan)),
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(not(all(target_arch = "x86_64", feature = "vectors")))]
             InstructionSet::Avx2 | InstructionSet::Avx512 => None,
         };
         let engine = engine.unwrap_or_else(|| build(Words::<1>::PROOF, network, &plan));

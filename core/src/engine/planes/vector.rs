@@ -57,6 +57,7 @@ pub unsafe trait Vector:
     /// Whether any bit is set.
     fn any(self) -> bool;
     /// The proof that this processor has its instructions, if it has.
+    #[cfg_attr(not(all(target_arch = "x86_64", feature = "vectors")), allow(dead_code))]
     fn available() -> Option<Available<Self>>;
     /// Runs a task compiled for this instruction set.
     fn enter<T: Task>(proof: Available<Self>, task: T) -> T::Output;
@@ -206,10 +207,10 @@ unsafe impl<const N: usize> Vector for Words<N> {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 pub use x86::{Avx2, Avx512};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 mod x86 {
     use super::{Available, Task, Vector};
     use std::{
@@ -481,7 +482,7 @@ mod tests {
             check::<Words<1>>(&words, &from)?;
             check::<Words<4>>(&words, &from)?;
             check::<Words<8>>(&words, &from)?;
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
             {
                 check::<Avx2>(&words, &from)?;
                 check::<Avx512>(&words, &from)?;
