@@ -152,7 +152,9 @@ def test_standard_output_that_is_closed_is_one_message():
 def test_nobody_listening_is_no_reason_to_fail():
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "flitloom", "route", "--torus", "4x4", "--fail", "node:99"]
-        assert subprocess.run(command, stderr=full).returncode == 2
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        for environment in (buffered, buffered | {"PYTHONUNBUFFERED": "1"}):
+            assert subprocess.run(command, stderr=full, env=environment).returncode == 2
 
 
 def table_of(file, statement):

@@ -77,15 +77,17 @@ def run(arguments: list[str]) -> int:
 
 def _write_nothing_more() -> None:
     """Let what could not be written not be tried again when Python ends."""
-    try:
-        sys.stdout.flush()
-    except (OSError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def main() -> None:
     """Entry point of the console script."""
     interrupts.arm()
     code = run(sys.argv[1:])
+    _write_nothing_more()
     interrupts.disarm()
     sys.exit(code)
