@@ -193,6 +193,17 @@ class Tables:
         tables._table = table
         return tables
 
+    def __getstate__(self) -> dict[str, Any]:
+        packed = None if self._table is None else self._table.headers()
+        return self.__dict__ | {"system": self.system.turns(), "_table": packed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        plain = _plain_system(self.topology, self.rules)
+        self.system = plain.with_turns(*state["system"])
+        if state["_table"] is not None:
+            self._table = _core.RoutingTable.from_headers(self.system, state["_table"])
+
     def under(self, rules: str | RouterRules | None, topology: Topology | None = None) -> Tables:
         """The same routes under other rules, or in a network of the same shape with other failures."""
         topology = topology or self.topology
@@ -202,14 +213,7 @@ class Tables:
         source = self.source or Source(OWN, turns=not chosen.any_walk)
         if rules is not None:
             source = replace(source, rules_from=GIVEN, turns=False)
-        system = _core.RoutingSystem(
-            topology.sizes,
-            topology.wraps,
-            topology.failed_nodes,
-            topology.failed_links,
-            chosen.core(),
-            "none",
-        )
+        system = _plain_system(topology, chosen)
         if source.turns:
             system = system.with_turns(*self.system.turns())
         return Tables.listed_routes(topology, chosen, system, self.listed(), source, self.channels)
@@ -465,3 +469,10 @@ def read_tables(
     from flitloom.routing.files import read
 
     return read(Path(file), topology, rules)
+
+
+def _plain_system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
+    """The topology with the rules, and no turns beside theirs."""
+    return _core.RoutingSystem(
+        topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), "none"
+    )
