@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from flitloom.collectives.ground import Ground
+from flitloom.linear import solve
 
 #: Largest number of members times links for which the program is solved; about a second.
 LARGEST = 1 << 15
@@ -34,39 +33,39 @@ def link_lengths(ground: Ground, members: tuple[int, ...]) -> list[list[int]]:
     >>> len({length for _, _, length in lengths})  # a line of three: all links are equally full
     1
     """
-    from scipy import sparse
-    from scipy.optimize import linprog
-
     ends = np.array(list(ground.links), dtype=np.int64)
     width = np.array(list(ground.links.values()), dtype=np.float64)
-    links, nodes, count = len(ends), ground.nodes, len(members)
+    links, count = len(ends), len(members)
     column = np.arange(links)
-    flow = sparse.csr_array(
-        (
-            np.r_[np.ones(links), -np.ones(links)],
-            (np.r_[ends[:, 1], ends[:, 0]], np.r_[column, column]),
-        ),
-        shape=(nodes, links),
-    )
-    blocks, wanted = [], []
-    for source in members:
+    # Columns: the flow of every source on every link, then the fullest link's load; rows: what enters every
+    # node but the source and stays there, per source, then the load of every link.
+    rows, columns, signs, wanted = [], [], [], []
+    first = 0
+    for number, source in enumerate(members):
         others = [node for node in ground.working if node != source]
-        blocks.append(flow[others])
+        row_of = np.full(ground.nodes, -1)
+        row_of[others] = first + np.arange(len(others))
+        for side, sign in ((1, 1.0), (0, -1.0)):
+            inner = row_of[ends[:, side]] >= 0
+            rows.append(row_of[ends[inner, side]])
+            columns.append(number * links + column[inner])
+            signs.append(np.full(int(inner.sum()), sign))
         wanted.append(np.isin(others, members).astype(float))
-    conserve = sparse.hstack([sparse.block_diag(blocks), sparse.csr_array((sum(map(len, wanted)), 1))])
-    shares = sparse.hstack([sparse.eye_array(links)] * count + [sparse.csr_array(-width[:, None])])
+        first += len(others)
+    rows += [first + np.tile(column, count), first + column]
+    columns += [np.arange(count * links), np.full(links, count * links)]
+    signs += [np.ones(count * links), -width]
     cost = np.zeros(count * links + 1)
     cost[-1] = 1
-    found: Any = linprog(
+    found = solve(
         cost,
-        A_ub=sparse.csr_array(shares),
-        b_ub=np.zeros(links),
-        A_eq=sparse.csr_array(conserve),
-        b_eq=np.concatenate(wanted),
-        method="highs-ipm",
+        (np.concatenate(rows), np.concatenate(columns), np.concatenate(signs)),
+        np.concatenate([*wanted, np.full(links, -np.inf)]),
+        np.concatenate([*wanted, np.zeros(links)]),
+        method="ipm",
     )
-    if not found.success:
+    if found is None:
         return []
-    prices = np.maximum(-found.ineqlin.marginals, 0)
+    prices = np.maximum(-found.duals[first:], 0)
     whole = np.rint(prices / max(prices.max(), 1e-300) * SCALE).astype(np.int64)
     return [[*map(int, pair), int(length)] for pair, length in zip(ends, whole, strict=True) if length]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Operations that run backwards, and what they are then.
 BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}
+
+#: Length of the shortest path where there is none; far above all others.
+UNREACHED = 1 << 62
 
 
 def up(numerator: int, denominator: int) -> int:
@@ -176,9 +180,6 @@ def _whole_links(view: _View) -> int:
 
 
 def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
     if view.operation not in ("all-to-all", "all-to-all-v"):
         raise KeyError(view.operation)
     lengths: dict[tuple[int, int], list[int]] = {}
@@ -190,22 +191,39 @@ def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     ends = list(view.ground.links)
     shortest = [min(lengths.get(pair, [0])) for pair in ends]
     total = sum(length * count for length, count in zip(shortest, view.ground.links.values(), strict=True))
-    # Lengths of 0 would read as no link: count in steps of a whole number far above the number of hops.
-    scale = 1 << 24
-    weights = np.array(shortest, dtype=np.float64) * scale + 1
-    nodes = view.ground.nodes
-    starts, stops = zip(*ends, strict=True)
-    matrix = csr_array((weights, (np.array(starts), np.array(stops))), shape=(nodes, nodes))
-    sources = sorted({source for source, _ in view.demands()})
-    rows = {node: row for row, node in enumerate(sources)}
-    far = dijkstra(matrix, indices=sources) // scale
     demands = view.demands()
+    sources = sorted({source for source, _ in demands})
+    rows = {node: row for row, node in enumerate(sources)}
+    far = _shortest(np.array(ends).reshape(-1, 2), np.array(shortest), sources, view.ground.nodes)
+    if any(far[rows[pair[0]], pair[1]] == UNREACHED for pair in demands):
+        raise KeyError("demands")
     crossing = sum(int(far[rows[a], b]) * count for (a, b), count in demands.items())
     steps = up(crossing, total) + view.latency
     return (
         steps,
         f"lengths of {len(ends)} links: {crossing} in all, {total} a step: at least {steps} steps",
     )
+
+
+def _shortest(
+    ends: NDArray[np.int64], lengths: NDArray[np.int64], sources: list[int], nodes: int
+) -> NDArray[np.int64]:
+    """Lengths of shortest paths from some nodes to all: links are tried until none shortens a path."""
+    order = np.argsort(ends[:, 1], kind="stable")
+    starts, lengths = ends[order, 0], lengths[order]
+    stops, first = np.unique(ends[order, 1], return_index=True)
+    far = np.full((len(sources), nodes), UNREACHED)
+    far[np.arange(len(sources)), sources] = 0
+    # As many sources at once as keep the table of all their links small.
+    size = max(1, (1 << 22) // max(len(ends), 1))
+    for block in (far[start : start + size] for start in range(0, len(sources), size)):
+        while True:
+            through = np.minimum.reduceat(block[:, starts] + lengths, first, axis=1)
+            shorter = np.minimum(block[:, stops], through)
+            if (shorter == block[:, stops]).all():
+                break
+            block[:, stops] = shorter
+    return far
 
 
 def _root(view: _View, proof: dict[str, Any]) -> tuple[int, str]:

@@ -6,13 +6,13 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.limits import DIGITS
+from flitloom.linear import solve
 
 #: Linear programs with more options than this are not worth the wait: on failed tori minutes.
 LARGEST_PROGRAM = 10_000
@@ -71,9 +71,6 @@ def linear_bound(
     largest : int
         Largest number of options for which the program is solved; None is returned above it.
     """
-    # SciPy's solver is part of it and meets no other copy in the process, unlike highspy beside OR-Tools.
-    from scipy import optimize, sparse
-
     program = {name: values.astype(np.int64) for name, values in system.program(traffic).items()}
     demands, options = len(program["weights"]), len(program["entries"]) - 1
     rows = len(program["sizes"])
@@ -83,23 +80,19 @@ def linear_bound(
     weight_of = program["weights"][demand_of]
     # Columns: the share of every option, then the largest load; rows: one per link set, one per demand.
     cost = np.append(np.zeros(options), 1.0)
-    lengths = np.diff(program["entries"])
-    option_of = np.repeat(np.arange(options), lengths)
-    hops = np.concatenate([program["hops"] * weight_of[option_of], -program["sizes"]]).astype(float)
-    places = (
-        np.concatenate([program["rows"], np.arange(rows)]),
-        np.concatenate([option_of, np.full(rows, options)]),
+    option_of = np.repeat(np.arange(options), np.diff(program["entries"]))
+    hops = program["hops"] * weight_of[option_of]
+    entries = (
+        np.concatenate([program["rows"], np.arange(rows), rows + demand_of]),
+        np.concatenate([option_of, np.full(rows, options), np.arange(options)]),
+        np.concatenate([hops, -program["sizes"], np.ones(options)]),
     )
-    loads = sparse.csc_array((hops, places), shape=(rows, options + 1))
-    shares = sparse.csc_array(
-        (np.ones(options), (demand_of, np.arange(options))), shape=(demands, options + 1)
-    )
-    solved: Any = optimize.linprog(
-        cost, A_ub=loads, b_ub=-program["fixed"].astype(float), A_eq=shares, b_eq=np.ones(demands)
-    )
-    if solved.status != 0:
+    lower = np.concatenate([np.full(rows, -np.inf), np.ones(demands)])
+    upper = np.concatenate([-program["fixed"].astype(float), np.ones(demands)])
+    solved = solve(cost, entries, lower, upper)
+    if solved is None:
         return None
-    duals = np.abs(solved.ineqlin.marginals)
+    duals = np.abs(solved.duals[:rows])
     top = duals.max(initial=0.0)
     if top <= 0:
         return None
