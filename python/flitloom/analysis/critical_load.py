@@ -1,0 +1,89 @@
+"""Critical load by the level rule: where a network first delivers less than it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flitloom.analysis.averages import AVERAGING, moving_sum
+from flitloom.analysis.outcomes import Measurement
+from flitloom.analysis.series import check_series, per_node_and_cycle
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+UNIT = "flits/node/cycle"
+#: Share of the generated flits that a network below its critical load delivers at least.
+LEVEL = 0.95
+
+
+def critical_load(series: xr.Dataset, averaging: int = AVERAGING, level: float = LEVEL) -> Measurement:
+    """Critical load of a ramp by the level rule.
+
+    The load offered at the end of the first averaging window in which the received flits are below `level` of
+    the flits generated in that window, and stay so for half an averaging length more.
+
+    Parameters
+    ----------
+    series : Dataset
+        A run in which the load rises.
+    averaging : int
+        Windows per average.
+    level : float
+        Share of the generated flits, 0 to 1.
+
+    Returns
+    -------
+    Measurement
+        In flits per node and cycle; or ``not reached``, or ``not confirmed`` where the run ends too soon
+        after the first window below the level.
+
+    Raises
+    ------
+    SpecError
+        The series is too short for one average.
+
+    Notes
+    -----
+    Unlike a rule on the slope it does not depend on the noise of a difference: its noise is that of the mean
+    of `averaging` windows, a fraction of a per cent for networks of a few hundred nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flitloom.analysis.series import made_series
+    >>> ramp = np.arange(2000) / 8000
+    >>> critical_load(made_series(ramp, np.where(ramp < 0.111, ramp, 0.05)), averaging=20).value
+    0.111...
+    >>> print(critical_load(made_series(ramp, ramp)))
+    not reached: all of the load is delivered up to 0.2499 flits/node/cycle; let the load rise further
+    """
+    if not 0 < level <= 1:
+        raise SpecError(
+            f"level: {level} is no share of the generated flits; it must be above 0 and at most 1"
+        )
+    check_series(series, "offered_flits", "generated_flits", "ejected_flits")
+    generated = moving_sum(series["generated_flits"].values, averaging)
+    received = moving_sum(series["ejected_flits"].values, averaging)
+    load = per_node_and_cycle(series, "offered_flits")[averaging - 1 :]
+    below = received < level * generated
+    stay = averaging // 2 + 1
+    # The first of `stay` averages in a row below the level.
+    if len(below) >= stay:
+        held = np.flatnonzero(moving_sum(below, stay) > stay - 0.5)
+        if len(held):
+            return Measurement.of(load[held[0]], UNIT)
+    if below[-1]:
+        return Measurement.none(
+            "not confirmed",
+            UNIT,
+            f"less than {level:.0%} is delivered only just before the end, at {load[-1]:.4g} {UNIT}; "
+            "let the load rise further",
+        )
+    return Measurement.none(
+        "not reached",
+        UNIT,
+        f"all of the load is delivered up to {load[-1]:.4g} {UNIT}; let the load rise further",
+    )

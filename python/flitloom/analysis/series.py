@@ -1,0 +1,117 @@
+"""Series: what was counted in every measuring window of a run, as a labelled data set."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Counts per window, with their units. ``offered`` is the load asked for, ``generated`` what the sources
+#: drew; ``age`` counts from a packet's generation, ``network_age`` from the cycle in which its header left
+#: the source.
+VARIABLES = {
+    "offered_flits": "flits",
+    "generated_flits": "flits",
+    "injected_packets": "packets",
+    "ejected_flits": "flits",
+    "delivered_packets": "packets",
+    "age_sum": "cycles",
+    "network_age_sum": "cycles",
+    "age_max": "cycles",
+    "network_age_max": "cycles",
+    "in_flight": "packets",
+}
+#: Attributes every series has.
+ATTRIBUTES = ("window_cycles", "nodes", "packet_length")
+
+
+def check_series(series: xr.Dataset, *names: str) -> None:
+    """Refuse a data set that is no series, or lacks variables that are needed.
+
+    Raises
+    ------
+    SpecError
+        A coordinate, attribute or variable is missing, or a variable holds what is no number.
+
+    Examples
+    --------
+    >>> check_series(made_series([0.1], [0.1]), "ejected_flits")
+    >>> check_series(made_series([0.1], [0.1]), "fish")
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: series.fish: is missing; there are offered_flits, generated_flits, ...
+    """
+    if "window" not in series.coords or not series.sizes["window"]:
+        raise SpecError("series.window: there is no measuring window; give the first cycle of each")
+    for name in ATTRIBUTES:
+        value = series.attrs.get(name)
+        if not isinstance(value, int | float | np.integer | np.floating) or not value > 0:
+            raise SpecError(f"series.attrs.{name}: {value!r} is no number above 0")
+    for name in names:
+        if name not in series:
+            raise SpecError(f"series.{name}: is missing; there are {', '.join(map(str, series.data_vars))}")
+        values = np.asarray(series[name].values)
+        if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            raise SpecError(f"series.{name}: holds something that is no finite number")
+
+
+def per_node_and_cycle(series: xr.Dataset, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A count per node and cycle, window by window.
+
+    Examples
+    --------
+    >>> per_node_and_cycle(made_series([0.25, 0.5], [0.25, 0.25]), "ejected_flits").tolist()
+    [0.25, 0.25]
+    """
+    check_series(series, name)
+    cells = float(series.attrs["nodes"]) * float(series.attrs["window_cycles"])
+    return np.asarray(series[name].values, dtype=np.float64) / cells
+
+
+def side(series: xr.Dataset) -> float:
+    """Side N of the square torus that has as many nodes."""
+    return math.sqrt(float(series.attrs["nodes"]))
+
+
+def made_series(
+    offered: ArrayLike,
+    received: ArrayLike,
+    *,
+    nodes: int = 1024,
+    window_cycles: int = 100,
+    packet_length: int = 8,
+    **variables: ArrayLike,
+) -> xr.Dataset:
+    """A series made of given loads, in flits per node and cycle, for examples and tests.
+
+    The sources generate what is offered. `variables` are further variables, as counts per window.
+
+    Examples
+    --------
+    >>> series = made_series([0.1, 0.2], [0.1, 0.1], age_max=[40, 90])
+    >>> series.window.values.tolist(), series.age_max.values.tolist()
+    ([0, 100], [40, 90])
+    """
+    import xarray as xr
+
+    cells = nodes * window_cycles
+    asked, got = np.asarray(offered, dtype=np.float64), np.asarray(received, dtype=np.float64)
+    counts: dict[str, Any] = {
+        "offered_flits": asked * cells,
+        "generated_flits": asked * cells,
+        "ejected_flits": got * cells,
+        "delivered_packets": got * cells / packet_length,
+        **{name: np.asarray(values) for name, values in variables.items()},
+    }
+    return xr.Dataset(
+        {name: ("window", values, {"units": VARIABLES.get(name, "1")}) for name, values in counts.items()},
+        {"window": ("window", np.arange(len(asked)) * window_cycles, {"units": "cycles"})},
+        {"window_cycles": window_cycles, "nodes": nodes, "packet_length": packet_length},
+    )

@@ -1,0 +1,73 @@
+"""Settling: how long the overshoot after a step of the load lasts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flitloom.analysis.averages import moving_average
+from flitloom.analysis.outcomes import Measurement
+from flitloom.analysis.series import per_node_and_cycle, side
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Largest distance from the final throughput of a network that has settled.
+TOLERANCE = 0.1
+
+
+def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE) -> Measurement:
+    """Time after which the throughput stays near its final value, from the first window on.
+
+    The last time at which the average over ``2 floor(N/16) + 1`` windows is more than `tolerance` off the
+    mean of the last third of the run, where N is the side of the torus.
+
+    Parameters
+    ----------
+    series : Dataset
+        A run at constant load; windows of 10 cycles are usual (scaling-effects-2007, 4.4).
+    tolerance : float
+        Largest relative distance.
+
+    Returns
+    -------
+    Measurement
+        In cycles, 0 where it never was further off; ``not settled`` where it still is in the last third; or
+        ``nothing delivered``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flitloom.analysis.series import made_series
+    >>> received = np.where(np.arange(300) < 50, 0.4, 0.2)
+    >>> series = made_series(np.full(300, 0.5), received, nodes=64, window_cycles=10)
+    >>> settling_time(series).value
+    500.0
+    """
+    if not 0 < tolerance < 1:
+        raise SpecError(f"tolerance: {tolerance} must be between 0 and 1")
+    received = per_node_and_cycle(series, "ejected_flits")
+    half = int(side(series)) // 16
+    width = 2 * half + 1
+    if len(received) < 3 * width:
+        raise SpecError(f"series.window: {len(received)} windows are too few; {3 * width} are needed")
+    tail = len(received) - len(received) // 3
+    final = float(received[tail:].mean())
+    if final <= 0:
+        return Measurement.none(
+            "nothing delivered", "cycles", "the last third of the run delivers nothing; offer more load"
+        )
+    average = moving_average(received, width)
+    off = np.flatnonzero(np.abs(average - final) > tolerance * final)
+    if not len(off):
+        return Measurement.of(0, "cycles")
+    last = int(off[-1]) + half
+    if last >= tail:
+        return Measurement.none(
+            "not settled",
+            "cycles",
+            f"the throughput is still more than {tolerance:.0%} off its mean in the last third; run longer",
+        )
+    return Measurement.of((last + 1) * float(series.attrs["window_cycles"]), "cycles")
