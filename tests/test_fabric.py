@@ -405,10 +405,17 @@ def test_the_most_critical_part_comes_first(tmp_path, capsys):
     assert len(rows) == 11 + 12
 
 
-def test_identifiers_are_made_up_aloud():
-    tables = route_subnet(parse_fabric("".join(f"s{n},s{(n + 1) % 4}\n" for n in range(4))))
+def test_identifiers_are_made_up_aloud_and_the_same_by_route_and_check(tmp_path, capsys):
+    cables, out = tmp_path / "cables.csv", tmp_path / "out"
+    cables.write_text("".join(f"s{n},s{(n + 1) % 4}\n" for n in range(4)))
+    tables = route_subnet(read_fabric(cables))
     assert any("made-up" in remark for remark in tables.report.remarks)
     assert sorted(np.unique(tables.lids)) == [5, 6, 7, 8]
+    tables.write(out)
+    lanes = ["--path-sl", out / "path-sl.txt", "--slvl", out / "slvl.txt"]
+    code, _, err = command(capsys, "check", "--fabric", cables, "--lft", out / "opensm-lfts.dump", *lanes)
+    assert code == 0
+    assert "made-up" in err
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.fabric.checking import SubnetReport, judge, proof
+from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.manual import manual
-from flitloom.fabric.model import Host, Subnet, Switch
+from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.tables import LEVELS, NONE, channels, destinations, host_levels, read_forwarding
 from flitloom.outputs import make_folder, write_text
@@ -216,32 +217,6 @@ def _towards(subnet: Subnet, root: int, out: NDArray[np.uint8]) -> NDArray[np.ui
                 ports[there] = out[channel ^ 1]
                 queue.append(there)
     return ports
-
-
-def with_identifiers(subnet: Subnet) -> Subnet:
-    """The subnet with LIDs and GUIDs made up where the file has none; a remark says so."""
-    everything: tuple[Switch | Host, ...] = (*subnet.switches, *subnet.hosts)
-    if all(node.lid for node in subnet.hosts) and all(node.guid is not None for node in everything):
-        return subnet
-    used = {node.lid for node in everything if node.lid}
-    free = (lid for lid in range(1, 0xC000) if lid not in used)
-    if len(everything) > 0xBFFF:
-        raise SpecError(f"fabric: {len(everything)} nodes; unicast LIDs end at 0xbfff")
-    switches = tuple(
-        replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
-        for n, node in enumerate(subnet.switches)
-    )
-    hosts = tuple(
-        replace(
-            node,
-            guid=node.guid if node.guid is not None else 0x100000 + 2 * n,
-            port_guid=node.port_guid if node.port_guid is not None else 0x100001 + 2 * n,
-            lid=node.lid or next(free),
-        )
-        for n, node in enumerate(subnet.hosts)
-    )
-    remark = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
-    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, remark))
 
 
 def route_subnet(

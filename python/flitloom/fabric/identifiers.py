@@ -1,0 +1,40 @@
+"""LIDs and GUIDs of fabrics whose file names none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Host, Subnet, Switch
+
+MADE_UP = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
+
+
+def has_none(subnet: Subnet) -> bool:
+    """Whether no node has a LID or GUID, as in files that are not of a running subnet."""
+    return not any(node.lid or node.guid is not None for node in (*subnet.switches, *subnet.hosts))
+
+
+def with_identifiers(subnet: Subnet) -> Subnet:
+    """The subnet with LIDs and GUIDs made up where the file has none; a remark says so."""
+    everything: tuple[Switch | Host, ...] = (*subnet.switches, *subnet.hosts)
+    if all(node.lid for node in subnet.hosts) and all(node.guid is not None for node in everything):
+        return subnet
+    used = {node.lid for node in everything if node.lid}
+    free = (lid for lid in range(1, 0xC000) if lid not in used)
+    if len(everything) > 0xBFFF:
+        raise SpecError(f"fabric: {len(everything)} nodes; unicast LIDs end at 0xbfff")
+    switches = tuple(
+        replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
+        for n, node in enumerate(subnet.switches)
+    )
+    hosts = tuple(
+        replace(
+            node,
+            guid=node.guid if node.guid is not None else 0x100000 + 2 * n,
+            port_guid=node.port_guid if node.port_guid is not None else 0x100001 + 2 * n,
+            lid=node.lid or next(free),
+        )
+        for n, node in enumerate(subnet.hosts)
+    )
+    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, MADE_UP))
