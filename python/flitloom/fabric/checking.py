@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.fabric.identifiers import MADE_UP, has_none, with_identifiers
+from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import recognise
 from flitloom.fabric.tables import (
@@ -90,13 +90,11 @@ def check_subnet(
     lanes : int, optional
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
     """
-    made_up: tuple[str, ...] = ()
     if has_none(subnet):
         # The tables that are made for such a file name the same ones.
-        subnet, made_up = with_identifiers(subnet), (MADE_UP,)
+        subnet = with_identifiers(subnet)
     lids, owners = destinations(subnet)
     ports, remarks = read_forwarding(subnet, tables)
-    remarks += made_up
     following = channels(subnet, ports, lids, owners)
     levels = None
     if path_levels is not None:

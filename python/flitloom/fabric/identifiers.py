@@ -7,12 +7,11 @@ from dataclasses import replace
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Host, Subnet, Switch
 
-MADE_UP = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
-
 
 def has_none(subnet: Subnet) -> bool:
     """Whether no node has a LID or GUID, as in files that are not of a running subnet."""
-    return not any(node.lid or node.guid is not None for node in (*subnet.switches, *subnet.hosts))
+    everything: tuple[Switch | Host, ...] = (*subnet.switches, *subnet.hosts)
+    return not any(node.lid or node.guid is not None for node in everything)
 
 
 def with_identifiers(subnet: Subnet) -> Subnet:
@@ -37,4 +36,5 @@ def with_identifiers(subnet: Subnet) -> Subnet:
         )
         for n, node in enumerate(subnet.hosts)
     )
-    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, MADE_UP))
+    remark = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
+    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, remark))
