@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flitloom.commands import options
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 
 if TYPE_CHECKING:
+    from flitloom.simulation import Simulation
     from flitloom.spec import Experiment
 
 
@@ -99,6 +101,14 @@ def command(
     chart: Annotated[
         Path | None, typer.Option(help="Draw the link-time chart to this file (.png, .pdf, .svg).")
     ] = None,
+    space_time: Annotated[
+        Path | None,
+        typer.Option(help="Draw the space-time chart of full buffers to this file (.png, .pdf, .svg)."),
+    ] = None,
+    space_time_cycles: Annotated[
+        str | None,
+        typer.Option(help="First and last cycle of the space-time chart. [default: all]", metavar="FROM:TO"),
+    ] = None,
     html: options.Html = None,
 ) -> None:
     """Simulate traffic on a network, cycle by cycle.
@@ -107,6 +117,7 @@ def command(
     For example:
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
       flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --html page.html
+      flitloom simulate --torus 32x32 --pattern bcmp --packets 10 --space-time chart.png
       flitloom simulate --torus 8x4 --flow-control bubble --buffer 16 --pattern torn --tables tables.json
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
@@ -125,10 +136,17 @@ def command(
         check_output(out, (".nc",), "--out")
     if chart is not None:
         check_picture(chart, "--chart")
+    span = read_span(space_time_cycles) if space_time is not None else None
+    if space_time is not None:
+        check_picture(space_time, "--space-time")
+    elif space_time_cycles is not None:
+        raise SpecError("--space-time-cycles: says what --space-time FILE draws; give that, too")
     if checkpoint is not None:
         check_output(checkpoint, place="--checkpoint")
     if html is not None:
         check_output(html, (".html",), "--html")
+    if space_time is not None and plan is not None:
+        raise SpecError("--space-time: is drawn of simulations, not of plans; leave --plan out")
     goal = spec if spec is not None and spec.suffix == ".goal" else None
     fields = read_fields(spec) if spec is not None and goal is None else {}
     traffic = options.given(
@@ -167,7 +185,7 @@ def command(
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
-        if traffic or out is not None or chart is not None or html is not None or tables is not None:
+        if traffic or out is not None or chart is not None or html is not None or tables or space_time:
             raise SpecError("a GOAL text brings its own traffic and has no records; give the network only")
         simulate_goal(goal, fields, cycle_limit, json)
         return
@@ -194,6 +212,8 @@ def command(
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
         write_html(simulation.spec, html)
     with screen.progress("simulating") as show:
+        if space_time is not None and span is not None:
+            draw_space_time(simulation, space_time, span, show)
         simulation.run(
             simulation.spec.stop_at, checkpoint=checkpoint, every=read_time(every, "--every"), progress=show
         )
@@ -231,6 +251,44 @@ def command(
                 "flits per link": f"mean {sum(flits) / len(used):.1f}, most {max(flits)}",
             }
         )
+
+
+def read_span(text: str | None) -> tuple[int, int | None]:
+    """First cycle and the one behind the last of ``FROM:TO``; all cycles without.
+
+    >>> read_span("100:250"), read_span(None)
+    ((100, 251), (0, None))
+    """
+    if text is None:
+        return 0, None
+    parts = text.split(":")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= 15 for part in parts):
+        raise SpecError(f"--space-time-cycles {show(text)}: write the first and the last cycle, as 1000:1400")
+    first, last = map(int, parts)
+    if last < first:
+        raise SpecError(f"--space-time-cycles {text}: the last cycle is before the first")
+    return first, last + 1
+
+
+def draw_space_time(
+    simulation: Simulation, file: Path, span: tuple[int, int | None], progress: Callable[[int, int], None]
+) -> None:
+    """Run a simulation through a span of cycles and draw its space-time chart."""
+    from flitloom.plots.space_time import plot_space_time
+    from flitloom.space_time import record_space_time
+
+    first, end = span
+    stop_at = simulation.spec.stop_at
+    if stop_at is not None:
+        end = stop_at if end is None else min(end, stop_at)
+    if 0 < first < simulation.now:
+        raise SpecError(f"--space-time-cycles: the simulation is in cycle {simulation.now} already")
+    if first > simulation.now:
+        simulation.run(until=first if end is None else min(first, end), progress=progress)
+    if simulation.finished or simulation.now < first:
+        raise SpecError(f"--space-time-cycles: the run ends with cycle {simulation.now}; give earlier ones")
+    busy = record_space_time(simulation, None if end is None else end - simulation.now)
+    plot_space_time(busy, file, f"{simulation.network.topology}")
 
 
 def write_html(experiment: Experiment, html: Path) -> None:

@@ -1,0 +1,98 @@
+"""Which buffers along a line of routers are busy, cycle by cycle: the data of a space-time chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flitloom.errors import SpecError
+from flitloom.limits import LINK_TIME_CELLS
+from flitloom.spec import DIMENSION_NAMES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from flitloom.simulation import Simulation
+
+
+def record_space_time(simulation: Simulation, cycles: int | None = None, *, margin: int = 0) -> xr.Dataset:
+    """Step a simulation, and note the busy input buffers along lines of routers.
+
+    The line of a dimension passes at one third of all others: in a torus of N x N routers those of +x and -x
+    lie in the row y = floor(N/3), those of +y and -y in the column x = floor(N/3) (state-propagation-
+    throttling-2015, 3.3).
+
+    Parameters
+    ----------
+    simulation : Simulation
+        It is run on as far as is noted, or to its end if that is earlier.
+    cycles : int, optional
+        Cycles to note, from the next one on; by default all.
+    margin : int
+        A buffer is busy while at most so many flits of it are free; 0 means that it is full.
+
+    Returns
+    -------
+    Dataset
+        One variable per direction of travel (``+x``, ``-x``, ...), of truth values by ``cycle`` (at its
+        start), the coordinate along the line, and ``channel``; with the attributes ``margin``, ``buffer`` and
+        ``lines``.
+
+    Raises
+    ------
+    SpecError
+        There is nothing to note, or more than fits in memory.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> sim = fl.Simulation(fl.Network(fl.Torus(8, 8)), fl.Collective("bcmp", payload=14))
+    >>> busy = record_space_time(sim, 100)
+    >>> dict(busy["+x"].sizes), busy.attrs["lines"], int(busy["+x"].sum())
+    ({'cycle': 50, 'x': 8, 'channel': 3}, 'x: y=2, y: x=2', 64)
+    """
+    import xarray as xr
+
+    network = simulation.network
+    sizes, buffer = network.topology.sizes, network.router.buffer
+    names = DIMENSION_NAMES[: len(sizes)]
+    if not 0 <= margin < buffer:
+        raise SpecError(f"margin: {margin} free flits of {buffer}; it must be 0 to {buffer - 1}")
+    if simulation.finished or (cycles is not None and cycles < 1):
+        raise SpecError(f"space_time: nothing happens from cycle {simulation.now} on that could be noted")
+    most = LINK_TIME_CELLS // (2 * sum(sizes) * network.channels)
+    if cycles is not None and cycles > most:
+        raise SpecError(f"space_time: {cycles} cycles; at most {most} are kept for {network.topology}")
+    thirds = {name: size // 3 for name, size in zip(names, sizes, strict=True)}
+    first = simulation.now
+    rows: dict[str, list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]] = {
+        direction: [] for direction in network.directions
+    }
+    # Where the buffers of a direction lie: coordinates with the last dimension first, then the direction.
+    places = {
+        direction: (
+            *(slice(None) if name == direction[1:] else thirds[name] for name in reversed(names)),
+            number,
+        )
+        for number, direction in enumerate(network.directions)
+    }
+    while simulation.now - first != cycles and not simulation.finished:
+        if simulation.now - first == most:
+            raise SpecError(
+                f"space_time: it goes on after {most} cycles, which is all that is kept; note fewer"
+            )
+        flits = simulation.occupancy().values
+        for direction, noted in rows.items():
+            noted.append(flits[places[direction]] >= buffer - margin)
+        simulation.step()
+    lines = [
+        f"{name}: " + ", ".join(f"{other}={at}" for other, at in thirds.items() if other != name)
+        for name in names
+    ]
+    taken = len(rows[network.directions[0]])
+    return xr.Dataset(
+        {name: (("cycle", name[1:], "channel"), np.stack(noted)) for name, noted in rows.items()},
+        {"cycle": np.arange(first, first + taken)},
+        {"margin": margin, "buffer": buffer, "lines": ", ".join(lines).replace(": ,", ":")},
+    )
