@@ -2,6 +2,15 @@
 
 from flitloom.collectives.check import check_collective
 from flitloom.collectives.plan import CollectivePlan, read_collective
+from flitloom.collectives.run import CollectiveRun, simulate_collective
 from flitloom.collectives.search import OPERATIONS, collective
 
-__all__ = ["OPERATIONS", "CollectivePlan", "check_collective", "collective", "read_collective"]
+__all__ = [
+    "OPERATIONS",
+    "CollectivePlan",
+    "CollectiveRun",
+    "check_collective",
+    "collective",
+    "read_collective",
+    "simulate_collective",
+]

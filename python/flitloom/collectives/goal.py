@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.transfers import transfers
 from flitloom.errors import SpecError
 
 #: Most operations of a text.
@@ -33,14 +36,13 @@ def goal_text(plan: CollectivePlan, chunk_bytes: int = 1024) -> str:
     }
     <BLANKLINE>
     """
-    moves = plan.expanded()
-    rows = sorted([*moves.sums, *moves.moves], key=lambda row: row[0])
-    if 2 * len(rows) > MOST:
-        raise SpecError(f"goal: {2 * len(rows)} operations; at most {MOST} are written")
+    moves = transfers(plan)
+    if 2 * len(moves) > MOST:
+        raise SpecError(f"goal: {2 * len(moves)} operations; at most {MOST} are written")
     ranks: list[list[str]] = [[] for _ in range(plan.ground.nodes)]
     counts = [0] * plan.ground.nodes
-    brought: dict[tuple[int, tuple[int, ...]], list[str]] = {}
-    link: dict[tuple[int, int, str], str] = {}
+    received: dict[int, str] = {}
+    sent: dict[int, str] = {}
 
     def add(rank: int, what: str, after: list[str]) -> str:
         counts[rank] += 1
@@ -49,23 +51,16 @@ def goal_text(plan: CollectivePlan, chunk_bytes: int = 1024) -> str:
         ranks[rank] += [f"{label} requires {other}" for other in dict.fromkeys(after)]
         return label
 
-    first = 0
-    while first < len(rows):
-        last = first
-        while last < len(rows) and rows[last][0] == rows[first][0]:
-            last += 1
-        arrived = []
-        for row in rows[first:last]:
-            start, end, block = row[1], row[2], tuple(row[3:])
-            after = [*brought.get((start, block), []), *filter(None, [link.get((start, end, "send"))])]
-            link[start, end, "send"] = add(start, f"send {chunk_bytes}b to {end} tag 0", after)
-            arrived.append((start, end, block))
-        for start, end, block in arrived:
-            after = [link[end, start, "recv"]] if (end, start, "recv") in link else []
-            label = add(end, f"recv {chunk_bytes}b from {start} tag 0", after)
-            link[end, start, "recv"] = label
-            brought.setdefault((end, block), []).append(label)
-        first = last
+    # The receives of a step stand behind its sends, none of which waits for them.
+    for _, group in groupby(enumerate(moves), key=lambda entry: entry[1].step):
+        batch = list(group)
+        for number, one in batch:
+            after = [received[other] for other in one.needs]
+            after += [sent[one.before]] if one.before >= 0 else []
+            sent[number] = add(one.start, f"send {chunk_bytes}b to {one.end} tag 0", after)
+        for number, one in batch:
+            after = [received[one.before]] if one.before >= 0 else []
+            received[number] = add(one.end, f"recv {chunk_bytes}b from {one.start} tag 0", after)
     blocks = [
         f"rank {rank} {{\n" + "".join(f"{line}\n" for line in lines) + "}" for rank, lines in enumerate(ranks)
     ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flitloom.commands import options
+
+if TYPE_CHECKING:
+    from flitloom.collectives import CollectivePlan
 
 Twist = Annotated[bool, typer.Option("--twist", help="Twisted torus, of sizes like 4x4x8 or 4x8x8.")]
 
@@ -264,15 +267,21 @@ def _read_matrix(file: Path) -> list[list[int]]:
 def check_collective_file(file: Path, topology: dict[str, Any], as_json: bool) -> None:
     """Check a plan of a collective operation; exit code 1 if it is not what it claims."""
     from flitloom.collectives import check_collective, read_collective
+
+    found = read_collective(file)
+    check_network(found, topology)
+    print_report(check_collective(found), as_json)
+
+
+def check_network(plan: CollectivePlan, topology: dict[str, Any]) -> None:
+    """Refuse a plan for another network than the one that options name, if they name one."""
     from flitloom.errors import SpecError
     from flitloom.spec import Topology
 
-    found = read_collective(file)
     if topology:
-        given, mine = Topology(**topology), found.ground.topology
+        given, mine = Topology(**topology), plan.ground.topology
         if (given.sizes, given.wraps) != (mine.sizes, mine.wraps):
             raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
-    print_report(check_collective(found), as_json)
 
 
 def check_foreign_file(file: Path, topology: dict[str, Any], as_json: bool) -> None:

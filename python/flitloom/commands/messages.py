@@ -6,22 +6,69 @@ from pathlib import Path
 from typing import Any
 
 
-def simulate_goal(file: Path, fields: dict[str, Any], cycle_limit: int | None, as_json: bool) -> None:
-    """Simulate a GOAL text, rank r on node r; messages are cut into packets of 16 flits of 16 bytes."""
+def simulate_goal(
+    file: Path, fields: dict[str, Any], cycle_limit: int | None, tables: Path | None, as_json: bool
+) -> None:
+    """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits of 16 bytes."""
     from flitloom.commands import screen
     from flitloom.errors import SpecError
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
+    from flitloom.routing import read_tables
     from flitloom.spec import Router, Topology
 
     if "topology" not in fields:
         raise SpecError("topology: is missing; give --torus 4x4 or --mesh 4x4")
     graph = MessageGraph.read(file)
     network = Network(Topology(**fields["topology"]), Router(**fields.get("router", {})))
-    result = simulate_messages(network, graph, cycle_limit=cycle_limit)
+    routes = None if tables is None else read_tables(tables, network.topology)
+    result = simulate_messages(network, graph, tables=routes, cycle_limit=cycle_limit)
     totals = {name: value for name, value in result.items() if isinstance(value, int | float)}
     facts: dict[str, object] = {"ranks": graph.ranks, **totals}
     if as_json:
         screen.print_json(facts)
     else:
         screen.print_fields(facts)
+
+
+def simulate_collective_file(
+    file: Path, fields: dict[str, Any], flits: int | None, ports: int | None, as_json: bool
+) -> None:
+    """Run a plan of a collective operation on routers and say who waited for whom."""
+    from flitloom.collectives import read_collective, simulate_collective
+    from flitloom.commands import screen
+    from flitloom.commands.collective import check_network
+    from flitloom.spec import Router
+
+    plan = read_collective(file)
+    check_network(plan, fields.get("topology", {}))
+    run = simulate_collective(
+        plan, Router(**fields.get("router", {})), flits=16 if flits is None else flits, ports=ports
+    )
+    facts = {"operation": plan.operation, "network": str(plan.ground.topology), **run.summary()}
+    if as_json:
+        screen.print_json(facts)
+        return
+    waits, chain = facts.pop("waits"), facts.pop("chain")
+    screen.print_fields(
+        {
+            "plan": f"{facts['operation']}, {facts['network']}",
+            "steps": facts["steps"],
+            "cycles": f"{facts['cycles']}, {facts['cycles_per_step']} per step",
+            "a step alone": f"{facts['step_cycles']} cycles ({facts['flits_per_chunk']} flits and the link)",
+            "ports of a node": facts["ports"],
+            "links waited for chunks": f"{facts['waited_for_chunks']} cycles in all",
+            "chunks waited for ports": f"{facts['waited_for_ports']} cycles in all",
+            "lost on the way": f"{facts['lost_on_the_way']} cycles in all",
+            "longest chain": f"{facts['chain_length']} chunks, one after the other",
+        }
+    )
+    if waits:
+        screen.echo()
+        columns = ["node", "waits_for", "cycles"]
+        screen.print_table(columns, [[row[name] for name in columns] for row in waits])
+    if chain:
+        screen.echo()
+        columns = ["from", "to", "chunk", "step", "injected", "arrived"]
+        rows = [[str(row[name]) if name == "chunk" else row[name] for name in columns] for row in chain]
+        screen.print_table(columns, rows)

@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     from flitloom.simulation import Simulation
     from flitloom.spec import Experiment
 
+#: How files of message graphs end.
+GRAPHS = (".goal",)
+
 
 def command(
     spec: Annotated[
-        Path | None, typer.Argument(help="An experiment in TOML, or a GOAL text; options overrule it.")
+        Path | None,
+        typer.Argument(
+            help="An experiment in TOML (options overrule it), a message graph (.goal), or a plan of a "
+            "collective operation (.json)."
+        ),
     ] = None,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
@@ -89,6 +96,14 @@ def command(
     lead: Annotated[
         int, typer.Option(help="With --jitter: cycles by which nodes aim before their planned starts.")
     ] = 0,
+    chunk_flits: Annotated[
+        int | None,
+        typer.Option("--flits", help="Plan of a collective operation: flits of a chunk. [default: 16]"),
+    ] = None,
+    ports: Annotated[
+        int | None,
+        typer.Option(help="Plan of a collective operation: ports of a node. [default: one per link]"),
+    ] = None,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
     checkpoint: Annotated[
@@ -121,9 +136,11 @@ def command(
       flitloom simulate --torus 8x4 --flow-control bubble --buffer 16 --pattern torn --tables tables.json
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
+      flitloom simulate collective.json --flits 64 --flow-control cut-through --buffer 64
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
     """
+    from flitloom.collectives.plan import is_collective
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.extras import check_picture
@@ -147,8 +164,9 @@ def command(
         check_output(html, (".html",), "--html")
     if space_time is not None and plan is not None:
         raise SpecError("--space-time: is drawn of simulations, not of plans; leave --plan out")
-    goal = spec if spec is not None and spec.suffix == ".goal" else None
-    fields = read_fields(spec) if spec is not None and goal is None else {}
+    goal = spec if spec is not None and spec.suffix in GRAPHS else None
+    chunks = spec if spec is not None and is_collective(spec) else None
+    fields = read_fields(spec) if spec is not None and goal is None and chunks is None else {}
     traffic = options.given(
         pattern=pattern,
         destinations=destinations,
@@ -185,10 +203,23 @@ def command(
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
-        if traffic or out is not None or chart is not None or html is not None or tables or space_time:
-            raise SpecError("a GOAL text brings its own traffic and has no records; give the network only")
-        simulate_goal(goal, fields, cycle_limit, json)
+        records = (out, chart, html, space_time)
+        if traffic or any(record is not None for record in records):
+            raise SpecError(
+                "a message graph brings its own traffic and has no records; give the network only"
+            )
+        simulate_goal(goal, fields, cycle_limit, tables, json)
         return
+    if chunks is not None:
+        from flitloom.commands.messages import simulate_collective_file
+
+        others = (out, chart, html, space_time, tables)
+        if traffic or any(record is not None for record in others):
+            raise SpecError("a plan of a collective operation brings its own traffic; give the router only")
+        simulate_collective_file(chunks, fields, chunk_flits, ports, json)
+        return
+    if chunk_flits is not None or ports is not None:
+        raise SpecError("--flits, --ports: belong to a plan of a collective operation")
     if plan is not None:
         if tables is not None:
             raise SpecError("--tables: a plan brings its own routes; leave one of them out")

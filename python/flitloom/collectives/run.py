@@ -1,0 +1,354 @@
+"""A plan of a collective operation through the exact router: cycles beside steps, and who waits for whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.transfers import Transfer, transfers
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.spec import Router, Topology
+
+#: Simulations until the starts of all chunks agree with their arrivals.
+MOST_ROUNDS = 2000
+
+Times = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CollectiveRun:
+    """A plan that was run on routers.
+
+    Attributes
+    ----------
+    steps : int
+        Steps of the plan.
+    cycles : int
+        Cycles until the last flit was ejected.
+    step_cycles : int
+        Cycles from the start of a chunk to that of one that waits for it, where nothing hinders it.
+    flits : int
+        Flits of a chunk, headers included.
+    ports : int
+        Ports of a node to and from the network.
+    transfers : list of Transfer
+        The moves of the plan.
+    injected, arrived : array
+        Per transfer: the cycles in which its first packet entered the router and its last flit was ejected.
+    for_chunks : Counter
+        Cycles in which links idled, by (node, node whose chunk it waited for).
+    for_ports : Counter
+        Cycles in which chunks and their links were ready and the port of the node was busy, by node.
+    on_the_way : Counter
+        Cycles that chunks lost between their ports, by receiving node.
+    chain : list of int
+        Transfers that waited one for the other, up to the last one to arrive.
+    """
+
+    steps: int
+    cycles: int
+    step_cycles: int
+    flits: int
+    ports: int
+    transfers: list[Transfer]
+    injected: Times
+    arrived: Times
+    for_chunks: Counter[tuple[int, int]]
+    for_ports: Counter[int]
+    on_the_way: Counter[int]
+    chain: list[int]
+
+    def summary(self, most: int = 10) -> dict[str, Any]:
+        """Numbers to print; `most` of the pairs and of the chain's transfers."""
+        pairs = sorted(self.for_chunks.items(), key=lambda entry: (-entry[1], entry[0]))
+        chain = [
+            {
+                "from": one.start,
+                "to": one.end,
+                "chunk": list(one.block),
+                "step": one.step,
+                "injected": int(self.injected[number]),
+                "arrived": int(self.arrived[number]),
+            }
+            for number in self.chain[-most:]
+            for one in [self.transfers[number]]
+        ]
+        return {
+            "steps": self.steps,
+            "cycles": self.cycles,
+            "cycles_per_step": round(self.cycles / max(self.steps, 1), 3),
+            "step_cycles": self.step_cycles,
+            "flits_per_chunk": self.flits,
+            "ports": self.ports,
+            "chunks_sent": len(self.transfers),
+            "waited_for_chunks": self.for_chunks.total(),
+            "waited_for_ports": self.for_ports.total(),
+            "lost_on_the_way": self.on_the_way.total(),
+            "waits": [
+                {"node": node, "waits_for": other, "cycles": cycles} for (node, other), cycles in pairs[:most]
+            ],
+            "chain_length": len(self.chain),
+            "chain": chain,
+        }
+
+
+def simulate_collective(
+    plan: CollectivePlan,
+    router: Router | None = None,
+    *,
+    flits: int = 16,
+    packet_payload: int = 16,
+    ports: int | None = None,
+) -> CollectiveRun:
+    """Run a plan on routers, cycle by cycle: a chunk leaves as soon as it and its link are there.
+
+    Every move goes over one link, out of a port of its sender and into one of its receiver. The links of a
+    node share its ports in turn; with a port per link chunks meet nowhere.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        A plan for a torus or mesh without twist and parallel links.
+    router : Router, optional
+        The router at every node: wormhole or cut-through, buffers, latency.
+    flits : int
+        Payload of a chunk, in flits.
+    packet_payload : int
+        Most flits of a packet besides its header.
+    ports : int, optional
+        Ports of a node; as many as it has links without.
+
+    Raises
+    ------
+    SpecError
+        There is no router for such a network, or a number is out of range.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives import simulate_collective
+    >>> run = simulate_collective(fl.collective(fl.Torus(4, 4), "all-gather"))
+    >>> run.steps, run.step_cycles, run.cycles  # four chunks of 17 flits, one after the other
+    (4, 18, 72)
+    """
+    ground = plan.ground
+    if ground.twist or set(ground.width) != {1}:
+        raise SpecError(
+            "plan: there are no routers for twisted tori and parallel links; its steps stand alone"
+        )
+    if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
+        raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
+    topology = ground.topology
+    ways = 2 * len(ground.sizes)
+    links = len({_way(ground.sizes, a, b) for a, b in ground.links})
+    count = links if ports is None else ports
+    if not 1 <= count <= ways:
+        raise SpecError(f"ports: {count}; a node has 1 to {links}, the number of its links")
+    router = router or Router()
+    moves = transfers(plan)
+    packets = -(-flits // packet_payload)
+    if len(moves) * packets > _core.LIMITS["packets"]:
+        raise SpecError(
+            f"plan: {len(moves) * packets} packets; at most {_core.LIMITS['packets']} are simulated"
+        )
+    order = sorted({_way(ground.sizes, a, b) for a, b in ground.links})
+    port = {way: place % count for place, way in enumerate(order)}
+    layers = np.array([port[_way(ground.sizes, one.start, one.end)] for one in moves], dtype=np.int64)
+    return _Run(moves, layers, Network(_stacked(topology, count), router), topology.nodes).result(
+        plan, flits, packet_payload, count
+    )
+
+
+def _way(sizes: tuple[int, ...], start: int, end: int) -> int:
+    """The direction of a link: twice the dimension, and one more if it goes down."""
+    for place, size in enumerate(sizes):
+        a, b = start % size, end % size
+        if a != b:
+            return 2 * place + int((b - a) % size != 1 and size > 2)
+        start, end = start // size, end // size
+    return 0
+
+
+def _stacked(topology: Topology, ports: int) -> Topology:
+    """A network with a router for every port of a node: layers between which nothing moves."""
+    if ports == 1:
+        return topology
+    nodes = topology.nodes
+    return Topology(
+        kind=topology.kind,
+        sizes=(*topology.sizes, ports),
+        wrap=(*topology.wraps, False),
+        failed_nodes=tuple(layer * nodes + node for layer in range(ports) for node in topology.failed_nodes),
+        failed_links=tuple(
+            (layer * nodes + a, layer * nodes + b) for layer in range(ports) for a, b in topology.failed_links
+        ),
+    )
+
+
+class _Run:
+    """Starts of all chunks and what they lead to, until both agree."""
+
+    def __init__(self, moves: list[Transfer], layers: Times, network: Network, nodes: int) -> None:
+        self.moves, self.layers, self.network, self.nodes = moves, layers, network, nodes
+        self.before = np.array([one.before for one in moves], dtype=np.int64)
+        counts = np.array([len(one.needs) for one in moves], dtype=np.int64)
+        self.needing = np.repeat(np.arange(len(moves)), counts)
+        self.needed = np.array([number for one in moves for number in one.needs], dtype=np.int64)
+
+    def ready(self, arrived: Times) -> Times:
+        """When every chunk has reached its sender."""
+        ready = np.zeros(len(self.moves), dtype=np.int64)
+        np.maximum.at(ready, self.needing, arrived[self.needed] + 1)
+        return ready
+
+    def starts(self, arrived: Times) -> Times:
+        """When every chunk has reached its sender, and the one before it on its link is there too."""
+        starts = self.ready(arrived)
+        for number, before in enumerate(self.before.tolist()):
+            if before >= 0 and starts[before] > starts[number]:
+                starts[number] = starts[before]
+        return starts
+
+    def guess(self, lengths: list[int]) -> Times:
+        """Starts if only links and ports held chunks back."""
+        latency, total = self.network.router.latency, sum(lengths)
+        starts, arrived = [0] * len(self.moves), [0] * len(self.moves)
+        free: dict[tuple[int, int], int] = {}
+        for number, one in enumerate(self.moves):
+            start = max([arrived[other] + 1 for other in one.needs], default=0)
+            starts[number] = max(start, starts[one.before]) if one.before >= 0 else start
+            key = (one.start, int(self.layers[number]))
+            entered = max(starts[number], free.get(key, 0))
+            free[key] = entered + total
+            arrived[number] = entered + latency + total - 1
+        return np.array(starts, dtype=np.int64)
+
+    def as_graph(self, lengths: list[int], plan: CollectivePlan) -> tuple[Times, Times]:
+        """When chunks entered and had arrived if nodes have one port: as a message graph."""
+        from flitloom.collectives.goal import goal_text
+
+        size = sum(lengths) - len(lengths)
+        ranks = list(range(self.nodes))
+        workload = _core.goal_workload(goal_text(plan, size), 1, 1, lengths[0] - 1, ranks)
+        records = self._records(workload)
+        names, first = np.unique(records["slice"], return_index=True)
+        entered, arrived = _per_chunk(np.searchsorted(names, records["slice"]), records, len(self.moves))
+        # The k-th message of a link is the k-th transfer over it.
+        ends = np.array([(one.start, one.end) for one in self.moves], dtype=np.int64)
+        transfer = np.lexsort((ends[:, 1], ends[:, 0]))
+        message = np.lexsort((names, records["destination"][first], records["source"][first]))
+        place = np.empty(len(names), dtype=np.int64)
+        place[transfer] = message
+        return entered[place], arrived[place]
+
+    def _records(self, workload: _core.Workload) -> dict[str, Times]:
+        simulation = _core.Simulation(self.network._core, workload, None, False, True, False, False)
+        simulation.run(None, None, None)
+        records: dict[str, Times] = simulation.totals(None, True)["packets"]
+        return records
+
+    def simulate(self, starts: Times, lengths: list[int]) -> tuple[Times, Times]:
+        """When chunks entered and had arrived."""
+        order = np.argsort(starts, kind="stable")
+        ends = np.array([(one.start, one.end) for one in self.moves], dtype=np.int64)
+        ends += (self.layers * self.nodes)[:, None]
+        columns = np.column_stack([ends, starts, np.arange(len(self.moves))])[order]
+        columns = np.repeat(columns, len(lengths), axis=0)
+        sizes = np.tile(np.array(lengths, dtype=np.int64), len(self.moves))
+        table = np.column_stack([columns[:, :2], sizes, columns[:, 2:]])
+        records = self._records(_core.Workload.packets(self.network._core, np.ascontiguousarray(table)))
+        return _per_chunk(records["slice"], records, len(self.moves))
+
+    def settle(self, lengths: list[int]) -> tuple[Times, Times]:
+        """Simulate until every chunk starts exactly when it can.
+
+        What is right up to some cycle stays so and reaches one chunk further with every simulation, so that
+        the outcome is the one and only.
+        """
+        starts = self.guess(lengths)
+        for _ in range(MOST_ROUNDS):
+            entered, arrived = self.simulate(starts, lengths)
+            again = self.starts(arrived)
+            if (again == starts).all():
+                return entered, arrived
+            starts = again
+        raise SpecError(f"plan: starts and arrivals do not agree after {MOST_ROUNDS} simulations")
+
+    def result(self, plan: CollectivePlan, flits: int, payload: int, ports: int) -> CollectiveRun:
+        lengths = [payload + 1] * (flits // payload) + ([flits % payload + 1] if flits % payload else [])
+        total, latency = sum(lengths), self.network.router.latency
+        empty = np.zeros(0, dtype=np.int64)
+        entered, arrived = empty, empty
+        if self.moves:
+            entered, arrived = self.as_graph(lengths, plan) if ports == 1 else self.settle(lengths)
+        ready = self.ready(arrived)
+        free = np.where(self.before >= 0, entered[self.before] + total, 0) if self.moves else empty
+        for_chunks: Counter[tuple[int, int]] = Counter()
+        for_ports: Counter[int] = Counter()
+        on_the_way: Counter[int] = Counter()
+        last_need = {}
+        for number, one in enumerate(self.moves):
+            if one.needs:
+                last_need[number] = max(one.needs, key=lambda other: int(arrived[other]))
+                if ready[number] > free[number]:
+                    awaited = self.moves[last_need[number]].start
+                    for_chunks[one.start, awaited] += int(ready[number] - free[number])
+            held = int(entered[number] - max(ready[number], free[number]))
+            lost = int(arrived[number] - entered[number]) - (latency + total - 1)
+            if held > 0:
+                for_ports[one.start] += held
+            if lost > 0:
+                on_the_way[one.end] += lost
+        return CollectiveRun(
+            steps=plan.steps,
+            cycles=int(arrived.max(initial=-1)) + 1,
+            step_cycles=total + latency,
+            flits=total,
+            ports=ports,
+            transfers=self.moves,
+            injected=entered,
+            arrived=arrived,
+            for_chunks=for_chunks,
+            for_ports=for_ports,
+            on_the_way=on_the_way,
+            chain=self._chain(entered, arrived, ready, last_need),
+        )
+
+    def _chain(self, entered: Times, arrived: Times, ready: Times, last_need: dict[int, int]) -> list[int]:
+        """Back from the last arrival: what brought the chunk, or what held its link or port."""
+        if not self.moves:
+            return []
+        ahead: dict[int, int] = {}
+        last: dict[tuple[int, int], int] = {}
+        for number in np.argsort(entered, kind="stable").tolist():
+            key = (self.moves[number].start, int(self.layers[number]))
+            if key in last:
+                ahead[number] = last[key]
+            last[key] = number
+        chain = [int(arrived.argmax())]
+        while True:
+            number = chain[-1]
+            if number in last_need and ready[number] >= entered[number]:
+                chain.append(last_need[number])
+            elif number in ahead:
+                chain.append(ahead[number])
+            elif number in last_need:
+                chain.append(last_need[number])
+            else:
+                return chain[::-1]
+
+
+def _per_chunk(chunk: Times, records: dict[str, Times], count: int) -> tuple[Times, Times]:
+    """First entry and last arrival of the packets of every chunk."""
+    entered = np.full(count, np.iinfo(np.int64).max)
+    arrived = np.zeros(count, dtype=np.int64)
+    np.minimum.at(entered, chunk, records["injected"])
+    np.maximum.at(arrived, chunk, records["tail_arrival"])
+    return entered, arrived

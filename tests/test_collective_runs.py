@@ -1,0 +1,123 @@
+"""Plans of collective operations on routers: cycles beside steps, who waits for whom."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.collectives import simulate_collective
+from flitloom.collectives.transfers import transfers
+from flitloom.commands import run
+from flitloom.messages import MessageGraph, simulate_messages
+
+
+@pytest.mark.parametrize(
+    ("topology", "operation"),
+    [
+        (fl.Torus(4, 4), "all-gather"),
+        (fl.Torus(4, 4, 4), "broadcast"),
+        (fl.Mesh(3, 4), "all-to-all"),
+        (fl.Torus(2, 5), "all-reduce"),
+        (fl.Torus(5, 5, failed_links=["0-1"], failed_nodes=[12]), "reduce-scatter"),
+    ],
+)
+@pytest.mark.parametrize("ports", [None, 1, 2])
+@pytest.mark.parametrize("latency", [1, 3])
+def test_chunks_leave_when_they_can(
+    topology: fl.Topology, operation: str, ports: int | None, latency: int
+) -> None:
+    plan = fl.collective(topology, operation)
+    found = simulate_collective(plan, fl.Router(latency=latency), flits=20, packet_payload=12, ports=ports)
+    flits = 12 + 1 + 8 + 1
+    assert found.flits == flits
+    assert found.step_cycles == flits + latency
+    moves, entered, arrived = found.transfers, found.injected, found.arrived
+    # Every move of the plan, after what it forwards; links carry a flit a cycle, in the plan's order.
+    rows = sorted([*plan.expanded().moves, *plan.expanded().sums], key=lambda row: row[:3])
+    assert (
+        sorted([[one.step, one.start, one.end, *one.block] for one in moves], key=lambda row: row[:3]) == rows
+    )
+    assert (arrived - entered >= flits + latency - 1).all()
+    for number, one in enumerate(moves):
+        assert all(arrived[other] < entered[number] for other in one.needs)
+        assert one.before < 0 or entered[number] >= entered[one.before] + flits
+    # Nothing is received before it is sent: the busiest node bounds the whole.
+    into = np.bincount([one.end for one in moves], minlength=topology.nodes)
+    ways = found.ports
+    assert found.cycles >= -(-int(into.max()) // ways) * flits + latency
+    if ports is None:
+        # Chunks meet nowhere, so that every step is over when one chunk and its link are.
+        assert found.cycles <= plan.steps * found.step_cycles
+        assert not found.for_ports
+        assert not found.on_the_way
+        # Idle links, counted from the times alone.
+        idle = sum(
+            max(0, max((int(arrived[other]) + 1 for other in one.needs), default=0)
+                - (int(entered[one.before]) + flits if one.before >= 0 else 0))
+            for one in moves
+        )  # fmt: skip
+        assert found.for_chunks.total() == idle
+    last = [number for number in range(len(moves)) if arrived[number] == arrived.max()]
+    assert found.chain[-1] in last
+    assert entered[found.chain[0]] == 0
+
+
+def test_steps_of_hand() -> None:
+    # Four steps of 17 flits and a cycle on the link; a chain of three nodes passes four chunks on.
+    assert simulate_collective(fl.collective(fl.Torus(4, 4), "all-gather")).cycles == 4 * 18
+    line = fl.collective(fl.Mesh(3), "broadcast", chunks=4)
+    found = simulate_collective(line, flits=9, packet_payload=9)
+    assert (line.steps, found.cycles) == (5, 2 * (10 + 1) + 3 * 10)
+    assert [(one.start, one.end) for one in transfers(line)] == [(0, 1)] + [(0, 1), (1, 2)] * 3 + [(1, 2)]
+    assert [found.transfers[number].end for number in found.chain] == [1, 1, 1, 1, 2]
+    assert dict(found.for_chunks) == {(1, 0): 11}
+
+
+def test_one_port_is_the_message_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, goal, tables = (str(tmp_path / name) for name in ("plan.json", "plan.goal", "tables.json"))
+    assert run(["collective", "all-to-all", "--mesh", "3x3", "-o", plan]) == 0
+    assert run(["convert", plan, goal, "--chunk-bytes", "256"]) == 0
+    capsys.readouterr()
+    assert run(["simulate", plan, "--ports", "1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    totals = simulate_messages(fl.Network(fl.Mesh(3, 3)), MessageGraph.read(goal))
+    assert report["cycles"] == totals["cycles"]
+    assert report["chunks_sent"] == totals["packets_delivered"]
+    assert sum(row["cycles"] for row in report["waits"]) <= report["waited_for_chunks"]
+    # Neighbours have one way: tables do not change it, and are used.
+    router = ["--flow-control", "bubble", "--buffer", "64", "--channels", "1"]
+    assert run(["route", "--mesh", "3x3", "-o", tables]) == 0
+    capsys.readouterr()
+    assert run(["simulate", goal, "--mesh", "3x3", *router, "--tables", tables, "--json"]) == 0
+    routed = json.loads(capsys.readouterr().out)
+    assert run(["simulate", goal, "--mesh", "3x3", *router, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == routed
+    assert run(["simulate", goal, "--mesh", "4x3", *router, "--tables", tables]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ports", "5"], "ports: 5; a node has 1 to 4"),
+        (["--flits", "0"], "flits, packet_payload"),
+        (["--torus", "4x4"], "the plan is for a 3x3 mesh"),
+        (["--flow-control", "cut-through"], "router.buffer is 4 flits"),
+        (["--pattern", "shfl"], "brings its own traffic"),
+    ],
+)
+def test_what_routers_do_not_have(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = str(tmp_path / "plan.json")
+    assert run(["collective", "all-gather", "--mesh", "3x3", "-o", plan]) == 0
+    capsys.readouterr()
+    assert run(["simulate", plan, *options]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err
+    assert run(["simulate", "--torus", "4x4", "--pattern", "next", "--ports", "2"]) == 2
+    with pytest.raises(fl.SpecError, match="no routers for twisted"):
+        simulate_collective(fl.collective(fl.Torus(2, 2, 4), "all-gather", twist=True))
