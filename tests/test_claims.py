@@ -502,13 +502,15 @@ def test_what_is_optimal_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 def test_advice_serves_every_pair(turns: str, method: str) -> None:
     draw = random.Random(f"{turns} {method}")
     named = 0
-    for _ in range(12):
+    for _ in range(16):
         kind, sizes = draw.choice(
             [(fl.Torus, (4, 4)), (fl.Mesh, (4, 3)), (fl.Torus, (5, 3)), (fl.Torus, (4, 2, 2))]
         )
         count = int(np.prod(sizes))
         failed = draw.sample(range(count), draw.randint(1, 3))
         options: Any = {"turns": turns, "method": method}
+        if draw.random() < 0.8:
+            options["rules"] = "angara"
         try:
             fl.route(kind(*sizes, failed_nodes=failed), **options)
             continue
@@ -520,7 +522,9 @@ def test_advice_serves_every_pair(turns: str, method: str) -> None:
         for change in changes:
             named += 1
             words = change.split()
-            if words[0] == "method":
+            if words[0] == "rules":
+                fl.route(kind(*sizes, failed_nodes=failed), **(options | {"rules": words[1]}))
+            elif words[0] == "method":
                 fl.route(kind(*sizes, failed_nodes=failed), method=words[1], turns=words[4])
             elif words[0] == "repairing":
                 repaired = [node for node in failed if node != int(words[2])]

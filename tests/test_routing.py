@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -290,6 +291,48 @@ def test_slurm_notation() -> None:
 def test_wrong_traffic_is_refused(matrix: object, message: str) -> None:
     with pytest.raises(fl.SpecError, match=message):
         fl.route(fl.Torus(4), traffic=matrix)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", [5, 12, 20, 28, 30])
+def test_allocations_whose_ways_go_down_before_up(
+    count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes, tables, certificate = tmp_path / "nodes", tmp_path / "t.json", tmp_path / "c.json"
+    nodes.write_text(f"node[0-{count - 1}]\n")
+    route = ["route", "--torus", "4x2x2x2", "--nodes", str(nodes), "-o", str(tables)]
+    assert run(route) == 0
+    assert "+ and - are exchanged along" in capsys.readouterr().err
+    assert run(["check", str(tables), "--certificate", str(certificate)]) == 0
+    assert "bubble rule, order +x" in capsys.readouterr().out
+    recheck = [sys.executable, str(RECHECK), str(tables), str(certificate)]
+    assert subprocess.run(recheck, check=False, capture_output=True).returncode == 0
+    # Whoever names the rules gets these or none, and is told of the others.
+    assert run([*route, "--rules", "angara"]) == 2
+    error = capsys.readouterr().err
+    name = re.search(r"rules (angara-[xyzu]+)", error)
+    assert name is not None, error
+    assert run([*route, "--rules", name[1]]) == 0
+    assert json.loads(tables.read_text())["rules"]["name"] == name[1]
+    capsys.readouterr()
+    assert run([*route[:-2], "--compare", "--json"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    assert {entry["rules"] for entry in compared} == {name[1]}
+    assert [entry["method"] for entry in compared][:4] == ["balanced", "sssp", "bfs", "genetic"]
+
+
+def test_rules_with_exchanged_ways_are_those_of_the_mirrored_network() -> None:
+    # Counting from the other end along y turns one network into the other.
+    failed = [1, 14]
+    there = [node + 5 * (2 - 2 * (node // 5 % 3)) for node in failed]
+    for turns in ("none", "closed-form"):
+        ours = fl.route(fl.Torus(5, 3, 2), failed_nodes=failed, rules="angara-y", turns=turns)
+        theirs = fl.route(fl.Torus(5, 3, 2), failed_nodes=there, rules="angara", turns=turns)
+        assert ours.system.route_counts() == theirs.system.route_counts()
+        assert fl.check(ours).passed
+        assert abs(ours.bound - theirs.bound) <= 1
+    for name in ("angara-", "angara-zy", "angara-w", "dateline-y", "angara-yy", "x" * 5000):
+        with pytest.raises(fl.SpecError, match="is unknown"):
+            fl.route(fl.Torus(5, 3, 2), rules=name)
 
 
 def test_advice_is_sound() -> None:

@@ -122,7 +122,12 @@ def named(name, dimensions):
     plus = ["+" + axis for axis in NAMES[:dimensions]]
     minus = ["-" + axis for axis in NAMES[:dimensions]]
     rules = {"name": name, "order": [way for pair in zip(plus, minus, strict=True) for way in pair]}
-    if name == "angara":
+    base, _, along = name.partition("-") if isinstance(name, str) else ("", "", "")
+    if base == "angara" and list(along) == [axis for axis in NAMES[:dimensions] if axis in along]:
+        # Along the dimensions behind the name, the two ways are exchanged.
+        for index, axis in enumerate(NAMES[:dimensions]):
+            if axis in along:
+                plus[index], minus[index] = minus[index], plus[index]
         rules |= {"order": plus + minus, "first_steps": plus, "last_steps": minus}
     elif name == "dateline":
         rules |= {"virtual_channels": dimensions + 1, "datelines": True}

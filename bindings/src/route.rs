@@ -280,6 +280,29 @@ impl RoutingSystem {
             .map_err(|error| table_error(py, error))
     }
 
+    /// The rules with the two ways along some dimensions exchanged so that tables of a method, with the
+    /// turns of a policy, serve every pair; `None` if there are none.
+    fn mirrored(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        turns: &str,
+        traffic: Option<PyReadonlyArray2<'_, u64>>,
+    ) -> PyResult<Option<RoutingRules>> {
+        let method = method_of(py, method)?;
+        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
+        let left_out = |changed: &Rules| match Self::made(fabric, changed, turns)? {
+            Some(system) => tables::left_out(&system.inner, method, traffic.as_deref()),
+            None => Ok(Vec::new()),
+        };
+        let found = attended(py, || {
+            let unserved = tables::left_out(&self.inner, method, traffic.as_deref())?;
+            tables::mirrored(fabric, rules, &unserved, &left_out)
+        })?;
+        Ok(found.map_err(|error| table_error(py, error))?.map(|inner| RoutingRules { inner }))
+    }
+
     /// What can be done about pairs that tables of a method, with the turns of a policy, leave out.
     fn advise<'py>(
         &self,

@@ -46,6 +46,11 @@ impl Direction {
         if self.0.is_multiple_of(2) { Sign::Plus } else { Sign::Minus }
     }
 
+    /// The letter of its dimension: x, y, z, u, v, w.
+    pub const fn letter(self) -> char {
+        ['x', 'y', 'z', 'u', 'v', 'w'][self.dimension()]
+    }
+
     /// The other way along the same dimension.
     pub const fn opposite(self) -> Self {
         Self(self.0 ^ 1)
@@ -55,7 +60,6 @@ impl Direction {
 impl fmt::Display for Direction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.sign() == Sign::Plus { '+' } else { '-' };
-        let name = ['x', 'y', 'z', 'u', 'v', 'w'][self.dimension()];
-        write!(out, "{sign}{name}")
+        write!(out, "{sign}{}", self.letter())
     }
 }

@@ -73,7 +73,10 @@ pub enum RulesError {
     #[error("rules.virtual_channels is {0}; it must be 1 to 16")]
     Channels(u8),
     /// No such name.
-    #[error("unknown rules {0:?}; the rules are {names}", names = Rules::NAMES.join(", "))]
+    #[error(
+        "unknown rules {0:?}; the rules are {names}, or angara-y and the like for angara mirrored along y",
+        names = Rules::NAMES.join(", ")
+    )]
     Unknown(String),
 }
 
@@ -170,7 +173,8 @@ impl Rules {
     }
 
     /// The rules of a name; `unrestricted` is dimension order for generators, but a check accepts
-    /// any walk and asks only for an acyclic dependency graph without the bubble rule.
+    /// any walk and asks only for an acyclic dependency graph without the bubble rule. `angara-y` is
+    /// `angara` [mirrored](Self::mirrored) along y, and so on.
     ///
     /// # Errors
     /// No such name.
@@ -184,8 +188,48 @@ impl Rules {
                 let flow = Flow::Channels { count: 1, datelines: false };
                 Ok(Self::built(name, order, Vec::new(), Vec::new(), flow).with_any_walk(true))
             }
-            _ => Err(RulesError::Unknown(name.to_owned())),
+            _ => Self::mirrored_name(name, dimensions).ok_or_else(|| RulesError::Unknown(name.to_owned())),
         }
+    }
+
+    fn mirrored_name(name: &str, dimensions: usize) -> Option<Self> {
+        let letters: Vec<char> = name.strip_prefix("angara-")?.chars().collect();
+        let letter = |dimension| Direction::new(dimension, Sign::Plus).letter();
+        let along: Vec<usize> =
+            (0..dimensions).filter(|&dimension| letters.contains(&letter(dimension))).collect();
+        // Each letter once, in their order.
+        let known = along.iter().map(|&dimension| letter(dimension)).eq(letters.iter().copied());
+        (known && !along.is_empty()).then(|| Self::angara(dimensions).mirrored(&along))
+    }
+
+    /// The same rules with the two ways along some dimensions exchanged: those of a machine whose
+    /// coordinates along these dimensions are counted from the other end.
+    ///
+    /// ```
+    /// use flitloom_core::routing::Rules;
+    /// let rules = Rules::angara(2).mirrored(&[1]);
+    /// let order: Vec<String> = rules.order().iter().map(ToString::to_string).collect();
+    /// assert_eq!((rules.name(), order), ("angara-y", vec!["+x".into(), "-y".into(), "-x".into(), "+y".into()]));
+    /// assert_eq!(Rules::named("angara-y", 2), Ok(rules));
+    /// ```
+    #[must_use]
+    pub fn mirrored(mut self, dimensions: &[usize]) -> Self {
+        let along = |direction: &Direction| dimensions.contains(&direction.dimension());
+        for direction in self
+            .order
+            .iter_mut()
+            .chain(&mut self.first_steps)
+            .chain(&mut self.last_steps)
+            .filter(|one| along(one))
+        {
+            *direction = direction.opposite();
+        }
+        for (rank, direction) in self.order.iter().enumerate() {
+            self.ranks[direction.index()] = rank as u8;
+        }
+        let letters = dimensions.iter().map(|&dimension| Direction::new(dimension, Sign::Plus).letter());
+        self.name = format!("{}-{}", self.name, letters.collect::<String>());
+        self
     }
 
     fn built(
@@ -255,10 +299,15 @@ impl Rules {
         self.flow
     }
 
-    /// Whether every positive direction comes before every negative one.
-    pub fn positive_first(&self) -> bool {
-        let half = self.order.len() / 2;
-        self.order.iter().enumerate().all(|(rank, step)| (step.sign() == Sign::Plus) == (rank < half))
+    /// Whether the first half of the order holds one direction of every dimension, as all positive ones
+    /// before all negative ones.
+    pub fn in_halves(&self) -> bool {
+        self.order.iter().all(|&step| self.in_first_half(step) != self.in_first_half(step.opposite()))
+    }
+
+    /// Whether a direction comes in the first half of the order.
+    pub fn in_first_half(&self, direction: Direction) -> bool {
+        usize::from(self.rank(direction)) < self.order.len() / 2
     }
 
     /// The rule that a walk breaks, if it breaks one.

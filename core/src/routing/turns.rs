@@ -166,17 +166,27 @@ fn candidates<'a>(fabric: &'a Fabric, rules: &'a Rules) -> impl Iterator<Item = 
             .copied()
             .filter(move |&out| {
                 let step = rules.first_steps().contains(&along) || rules.last_steps().contains(&out);
-                out.sign() == along.sign() && rules.rank(out) < rules.rank(along) && step
+                alike(rules, out, along) && rules.rank(out) < rules.rank(along) && step
             })
             .filter(move |&out| here.is_some_and(|here| fabric.link_works(here, out)))
             .map(move |out| (link, out))
     })
 }
 
+/// Whether two directions are of one sign, or of one half of an order whose halves hold each dimension once.
+fn alike(rules: &Rules, one: Direction, other: Direction) -> bool {
+    if rules.in_halves() {
+        rules.in_first_half(one) == rules.in_first_half(other)
+    } else {
+        one.sign() == other.sign()
+    }
+}
+
 fn closed_form(fabric: &Fabric, rules: &Rules) -> TurnSet {
     let mut turns = TurnSet::none(fabric);
-    // The argument needs that no packet ever goes from a negative to a positive direction.
-    if rules.positive_first() {
+    // The argument needs that no packet ever goes from a negative to a positive direction, or, in an order
+    // that is mirrored along some dimensions, from its second half to its first.
+    if rules.in_halves() {
         for (link, out) in candidates(fabric, rules) {
             let (_, along) = fabric.link_ends(link);
             let wraps = |direction: Direction| fabric.shape().wraps(direction.dimension());

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.screen import Progress, echo, print_json, print_table, progress
-from flitloom.errors import SpecError, show, show_file
+from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
+from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.limits import LISTED_NODES
 from flitloom.routing import METHODS, Tables, route
 from flitloom.routing.nodes import read_nodes
@@ -62,7 +62,13 @@ def command(
     nodes: Annotated[
         Path | None, typer.Option(help="File of the allocated nodes in Slurm notation, node[0-7,12].")
     ] = None,
-    rules: Annotated[str, typer.Option(help="angara, dimension-order or dateline.")] = "angara",
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            help="angara, dimension-order or dateline; angara-y is angara with +y and -y exchanged. Without "
+            "it angara, with exchanged ways where only they serve every pair."
+        ),
+    ] = None,
     turns: Annotated[
         str,
         typer.Option(help="Turns against the order: on-demand, closed-form, direction-sets, exact or none."),
@@ -132,7 +138,7 @@ def command(
     if html is not None:
         check_output(html, (".html",), "--html")
     if resilience:
-        _resilience(topology, rules, sample, seed, as_json)
+        _resilience(topology, rules or "angara", sample, seed, as_json)
         return
     weights = read_matrix(traffic, topology.nodes) if traffic is not None else None
     options: dict[str, Any] = {
@@ -145,8 +151,18 @@ def command(
     chosen = METHODS[:-1] if compare else (method,)
     made = []
     for name in chosen:
-        with progress(f"{name} tables of the {topology}") as step:
-            made.append(route(topology, method=name, progress=_hundredths(step), **options))
+        try:
+            with progress(f"{name} tables of the {topology}") as step:
+                made.append(route(topology, method=name, progress=_hundredths(step), **options))
+        except UnreachableError as error:
+            if not made:
+                raise
+            say(f"note: method {name}: {error}")
+            continue
+        if options["rules"] is None and made[0].rules.name != "angara":
+            _say_exchanged(made[0])
+        # Only tables under the same rules can be compared.
+        options["rules"] = made[0].rules
     if compare:
         _print_comparison(made, as_json)
     else:
@@ -163,6 +179,16 @@ def command(
         made[0].loads_to_csv(loads)
     if output is not None:
         write_tables(made[0], output)
+
+
+def _say_exchanged(tables: Tables) -> None:
+    axes = tables.rules.name.partition("-")[2]
+    say(
+        "note: the order of angara leaves pairs without a route; these tables are for "
+        f"{tables.rules.describe()}: + and - are exchanged along {', '.join(axes)}, as if its coordinates "
+        "were counted from the other end. With --rules angara, the pairs and what else would serve them are "
+        "named."
+    )
 
 
 def _hundredths(step: Progress) -> Callable[[float], None]:
@@ -227,6 +253,7 @@ def summary(tables: Tables) -> dict[str, Any]:
     """What a report says about tables."""
     return {
         "method": tables.method,
+        "rules": tables.rules.name,
         "max_load": tables.max_load,
         "min_load": tables.min_load,
         "perfect_load": tables.perfect_load,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ def route(
     method: str = "balanced",
     failed_nodes: Iterable[int] = (),
     failed_links: Iterable[tuple[int, int] | str] = (),
-    rules: str | RouterRules = "angara",
+    rules: str | RouterRules | None = None,
     turns: str = "on-demand",
     traffic: ArrayLike | None = None,
     seed: int = 1,
@@ -54,8 +55,10 @@ def route(
         that forwarding by destination alone follows them.
     failed_nodes, failed_links
         Failed parts besides those of `topology`.
-    rules : str or RouterRules
+    rules : str or RouterRules, optional
         What the routers accept: ``"angara"``, ``"dimension-order"``, ``"dateline"`` or rules of your own.
+        Without them ``"angara"``; where that leaves a pair without a route even with turns on demand, the
+        same with the two ways along a dimension exchanged if that serves every pair: ``"angara-y"``.
     turns : {"on-demand", "closed-form", "direction-sets", "exact", "none"}
         Turns against the order that first and last steps may take: those that can never close a cycle
         and, where failures leave a pair without a route, more under an exact test (the default).
@@ -90,12 +93,17 @@ def route(
     >>> tables = fl.route(fl.Torus(4, 2, 2, 2))
     >>> tables.max_load, tables.min_load, tables.bound, tables.optimal
     (26, 9, 26, True)
+
+    >>> gap = fl.route(fl.Torus(4, 2, 2, 2), failed_nodes=range(28, 32))
+    >>> gap.rules.name, fl.check(gap).passed     # no legal way of angara leads from node 4 to node 24
+    ('angara-y', True)
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
     if method not in METHODS:
         raise SpecError(f"method: {show(method)} is unknown; it must be one of {', '.join(METHODS)}")
-    if isinstance(rules, str):
-        rules = RouterRules.named(rules, len(topology.sizes))
+    given = rules is not None
+    if rules is None or isinstance(rules, str):
+        rules = RouterRules.named(rules or "angara", len(topology.sizes))
     weights = traffic_matrix(traffic, topology.nodes)
     require_whole("seed", seed, 0, 2**64 - 1)
     require_whole("effort", effort, 1, 1_000_000)
@@ -105,21 +113,22 @@ def route(
         raise SpecError("mutation must be 0 to 1, threshold at least 0")
     started = time.perf_counter()
     system = routing_system(topology, rules, turns)
+
+    def made(system: _core.RoutingSystem) -> tuple[_core.RoutingTable, dict[str, Any]]:
+        genes = (population, mutation, patience, threshold)
+        return _core.route(system, method, weights, seed, effort, genes, unique_first, progress)
+
     try:
-        table, facts = _core.route(
-            system,
-            method,
-            weights,
-            seed,
-            effort,
-            (population, mutation, patience, threshold),
-            unique_first,
-            progress,
-        )
+        table, facts = made(system)
     except UnreachableError as error:
-        raise UnreachableError(
-            f"{error}; {advice(system, topology, rules, turns, method, weights)}", error.pairs
-        ) from None
+        free = not given and turns == "on-demand"
+        exchanged = system.mirrored(method, turns, weights) if free else None
+        if exchanged is None:
+            text = advice(system, topology, rules, turns, method, weights, free)
+            raise UnreachableError(f"{error}; {text}", error.pairs) from None
+        rules = RouterRules.of(exchanged)
+        system = routing_system(topology, rules, turns)
+        table, facts = made(system)
     bound = Bound(Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator")), facts.pop("proof"))
     if exact_bound and bound.ceiling < facts["max_load"]:
         bound = max(bound, linear_bound(system, weights, LARGEST_PROGRAM) or bound)
@@ -166,10 +175,12 @@ def advice(
     turns: str,
     method: str,
     weights: NDArray[np.uint64] | None,
+    exchanged: bool = False,
 ) -> str:
     """What would serve the pairs that cannot be served, as the end of a sentence.
 
-    Every change that is named was tried, with the same rules, turns, method and traffic.
+    Every change that is named was tried, with the same rules, turns, method and traffic; `exchanged` says
+    that orders with exchanged ways were tried before.
     """
     found = system.advise(method, turns, weights)
     if found is None:
@@ -195,6 +206,9 @@ def advice(
             cause = f"their legal routes are none that method {method} takes with turns {turns}"
         serving = [pair for pair in others if not left[pair]][:1]
         changes = [f"method {method} with turns {turns}" for turns, method in serving]
+    mirrored = None if exchanged else system.mirrored(method, turns, weights)
+    if mirrored is not None and RouterRules.of(mirrored).known:
+        changes.append(f"rules {RouterRules.of(mirrored).name}")
     text = {
         "cable": "repairing the link {0}-{1}",
         "node": "repairing node {0}",

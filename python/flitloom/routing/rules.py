@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, model_validator
@@ -60,10 +61,25 @@ class RouterRules(SpecModel):
 
     @classmethod
     def named(cls, name: str, dimensions: int) -> RouterRules:
-        """Rules of a name: ``angara``, ``dimension-order``, ``dateline`` or ``unrestricted``."""
-        if name not in NAMED_RULES:
-            raise SpecError(f"rules: {show(name)} is unknown; they are one of {', '.join(NAMED_RULES)}")
-        parts: dict[str, Any] = _core.RoutingRules.named(name, dimensions).parts()
+        """Rules of a name: ``angara``, ``dimension-order``, ``dateline`` or ``unrestricted``.
+
+        ``angara-y`` is the order of ``angara`` with the two ways along y exchanged, and so on.
+
+        >>> RouterRules.named("angara-y", 2).order
+        ('+x', '-y', '-x', '+y')
+        """
+        try:
+            return cls.of(_core.RoutingRules.named(name, dimensions))
+        except SpecError:
+            raise SpecError(
+                f"rules: {show(name)} is unknown; they are one of {', '.join(NAMED_RULES)}, or angara-y and "
+                f"the like, with the letters of dimensions whose two ways are exchanged"
+            ) from None
+
+    @classmethod
+    def of(cls, rules: _core.RoutingRules) -> RouterRules:
+        """Rules of the core."""
+        parts: dict[str, Any] = rules.parts()
         return cls(**parts)
 
     def core(self) -> _core.RoutingRules:
@@ -86,9 +102,14 @@ class RouterRules(SpecModel):
         >>> RouterRules.named("dateline", 2).title, RouterRules(name="dateline", order=("+x", "-x")).title
         ('dateline', 'rules of their own')
         """
-        if self.name in NAMED_RULES and self == RouterRules.named(self.name, len(self.order) // 2):
-            return self.name
-        return "rules of their own"
+        return self.name if self.known else "rules of their own"
+
+    @property
+    def known(self) -> bool:
+        """Whether these are the rules that everybody knows under their name."""
+        with suppress(SpecError):
+            return self == RouterRules.named(self.name, len(self.order) // 2)
+        return False
 
     def describe(self) -> str:
         """The rules in words, with all that a verdict about deadlocks rests on.
