@@ -577,3 +577,49 @@ def test_latency_and_duration_are_counted_as_they_say() -> None:
     result = fl.simulate(network, fl.Packets([(0, 3, 5, 0)]))
     hops, length = 3, 5
     assert (result.duration, result.mean_latency) == (hops + length + 1, hops + length - 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--operation", "broadcast", "--length", "20"], "--length belongs to --matrix"),
+        (["--operation", "all-gather", "--root", "3"], "--root belongs to --operation broadcast"),
+        (["--pattern", "shfl", "--genes", "timing"], "--genes belongs to --method genetic"),
+        (["--pattern", "shfl", "--method", "genetic", "--moves", "7"], "--moves does not go with a genetic"),
+        (["--pattern", "shfl", "--interval", "50"], "--interval is the time between slices"),
+        (["--operation", "broadcast", "--slices", "4"], "an operation sends whole messages"),
+        (
+            ["--operation", "broadcast", "--packets", "4", "--interval", "9"],
+            "an operation sends whole messages",
+        ),
+        (["--operation", "all-reduce", "--interval", "20"], "not cut into slices"),
+        (["--operation", "all-to-all", "--free-slices"], "not cut into slices"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["schedule", "--torus", "4x4", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert message in error
+
+
+def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["--sample", "4"], "--sample belongs to --resilience"),
+        (["--resilience", "--output", "x.json"], "--output does not go with --resilience"),
+        (["--compare", "--method", "bfs"], "--method does not go with --compare"),
+        (["--lanes", "4"], "--lanes belongs to --fabric"),
+        (["--fabric", "x", "--seed", "3"], "--seed does not go with --fabric"),
+    ):
+        assert run(["route", *(["--torus", "4x4"] if "--fabric" not in arguments else []), *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_optimal_says_of_what(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schedule", "--torus", "4x4", "--operation", "broadcast", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["optimal"] is True
+    assert found["optimal_of"] == "these messages in this order and balanced-ties routes"

@@ -319,7 +319,7 @@ def test_bad_input_of_the_verbs(tmp_path, capsys):
     for arguments, message in [
         (("fabric", "show", tmp_path / "none"), "No such file"),
         (("fabric", "show", file, "--sizes", "5x5"), "--sizes: the fabric is no torus"),
-        (("route", "--fabric", file, "--torus", "3x3"), "leave --torus"),
+        (("route", "--fabric", file, "--torus", "3x3"), "--torus does not go with --fabric"),
         (("route", "--fabric", file, "--lanes", "9"), "--lanes: 9"),
         (("route", "--fabric", file, "--mode", "magic"), "--mode: 'magic'"),
         (("route", "--fabric", file, "--sizes", "5x5"), "--sizes: the fabric is no torus"),

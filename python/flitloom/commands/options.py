@@ -42,6 +42,31 @@ Html = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
+def typed(context: typer.Context) -> dict[str, str]:
+    """The options on the command line: names of parameters, and how they are written."""
+    return {
+        parameter.name: parameter.opts[-1]
+        for parameter in context.command.params
+        if parameter.name is not None
+        and parameter.opts[-1].startswith("-")
+        and getattr(context.get_parameter_source(parameter.name), "name", "") == "COMMANDLINE"
+    }
+
+
+def refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
+    """Refuse options that would be ignored: "--length belongs to --matrix".
+
+    Raises
+    ------
+    SpecError
+        One of the parameters stands on the command line.
+    """
+    there = typed(context)
+    for name in names:
+        if name in there:
+            raise SpecError(f"{there[name]} {reason}")
+
+
 def topology_fields(
     torus: str | None, mesh: str | None, wrap: str | None, fail: Sequence[str] | None
 ) -> dict[str, Any]:

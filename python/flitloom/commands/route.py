@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flitloom.commands.options import refuse
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.limits import LISTED_NODES
@@ -24,6 +25,7 @@ OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
 
 
 def command(
+    context: typer.Context,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -75,7 +77,10 @@ def command(
     ] = "on-demand",
     traffic: Annotated[Path | None, typer.Option(help="CSV matrix of weights: balance for this job.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"Where the tables go: {', '.join(OUTPUTS)}.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help=f"Where the tables go (--compare: the first): {', '.join(OUTPUTS)}."
+        ),
     ] = None,
     loads: Annotated[Path | None, typer.Option(help="CSV file for the load of every link.")] = None,
     compare: Annotated[bool, typer.Option("--compare", help="All methods side by side.")] = False,
@@ -105,10 +110,17 @@ def command(
     from flitloom.outputs import check_output
 
     if fabric is not None:
+        others = ["torus", "mesh", "nodes", "method", "rules", "turns", "traffic", "loads", "compare"]
+        others += ["picture", "resilience", "sample", "seed", "html"]
+        if words or critical:
+            others += ["output", "mode", "lanes", "sizes", "effort", "old"]
+        refuse(
+            context,
+            others,
+            "does not go with " + ("diff" if words else "--critical" if critical else "--fabric"),
+        )
         from flitloom.commands.subnets import failing, route_fabric, show_changes, show_critical
 
-        if torus is not None or mesh is not None or nodes is not None:
-            raise SpecError("--fabric says what there is; leave --torus, --mesh and --nodes out")
         subnet = failing(fabric, fail or [])
         if words:
             if len(words) != 3 or words[0] != "diff":
@@ -119,8 +131,27 @@ def command(
         else:
             route_fabric(subnet, output, mode, lanes, sizes, effort, old, as_json)
         return
-    if words or critical or old is not None:
-        raise SpecError("diff, --critical and --from belong to a fabric named with --fabric")
+    refuse(context, ["critical", "old", "mode", "lanes", "sizes"], "belongs to --fabric")
+    if words:
+        raise SpecError("diff OLD NEW belongs to a fabric named with --fabric")
+    if resilience:
+        others = [
+            "nodes",
+            "method",
+            "turns",
+            "traffic",
+            "output",
+            "loads",
+            "compare",
+            "picture",
+            "effort",
+            "html",
+        ]
+        refuse(context, others, "does not go with --resilience")
+    else:
+        refuse(context, ["sample"], "belongs to --resilience")
+    if compare:
+        refuse(context, ["method"], "does not go with --compare")
     topology = read_topology(torus, mesh, fail or [], nodes)
     if output is not None:
         check_output(output, OUTPUTS)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
@@ -138,8 +139,16 @@ def command(
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
     if operation is None and (nodes is not None or root is not None or as_one):
         raise SpecError("--nodes, --root and --as-one belong to --operation")
-    if method == "genetic" and (jitter is not None or separate):
-        raise SpecError("--jitter and --separate do not go with a genetic search")
+    if operation != "broadcast":
+        options.refuse(context, ["root"], "belongs to --operation broadcast")
+    if method == "genetic":
+        options.refuse(context, ["jitter", "separate", "moves"], "does not go with a genetic search")
+    else:
+        options.refuse(context, ["generations", "genes"], "belongs to --method genetic")
+    if matrix is None:
+        options.refuse(context, ["length"], "belongs to --matrix")
+    else:
+        options.refuse(context, ["payload", "slices", "packets"], "does not go with --matrix")
     if (guard == "auto") != (jitter is not None):
         raise SpecError("--guard auto and --jitter J go together")
     if guard != "auto" and not (guard.isascii() and guard.isdigit() and len(guard) <= 9):
@@ -167,6 +176,8 @@ def command(
     else:
         assert isinstance(experiment.traffic, Collective | TrafficMatrix)
         traffic = experiment.traffic
+    if interval is not None and isinstance(traffic, Collective) and slices == 1:
+        raise SpecError("--interval is the time between slices; give --slices 2 or more")
     begin = time.perf_counter()
     watcher = _watcher(begin) if sys.stderr.isatty() else None
     search: dict[str, Any] = {
@@ -221,6 +232,7 @@ def command(
         "gap": round(plan.duration / plan.bound - 1, 4) if plan.bound else 0.0,
         "bound_proof": plan.bound_proof if plan.rests_on_cp_sat else "filter",
         "optimal": plan.optimal,
+        "optimal_of": _premises(plan),
         "seconds": round(elapsed, 2),
         "packets": len(plan.packets),
         "routes": plan.routes,
@@ -279,9 +291,13 @@ def command(
 def _optimal_text(plan: Plan) -> str:
     """What the plan is optimal of, and who says so."""
     proof = "optimal by CP-SAT's word" if plan.rests_on_cp_sat else "proven optimal"
-    if plan.operation is None:
-        return f"{proof} for these messages and {plan.routes} routes"
-    return f"{proof} for these messages in this order and {plan.routes} routes"
+    return f"{proof} for {_premises(plan)}"
+
+
+def _premises(plan: Plan) -> str:
+    """Among which plans the bound and optimality are meant."""
+    order = "" if plan.operation is None else " in this order"
+    return f"these messages{order} and {plan.routes} routes"
 
 
 def _saved(duration: int, other: Any) -> str:
