@@ -2,6 +2,7 @@
 # make test   everything CI runs
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
+# make dist   wheel, source archive, and the crates to build it without a network
 # make lock   refresh the pinned requirements (needs uv)
 # make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
 # make docs-commands  every command of README and docs, the long ones too
@@ -18,7 +19,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist
 
 build: $(VENV)/extension.stamp
 
@@ -64,6 +65,26 @@ fabric: build
 	@command -v ibdmchk >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(FABRIC_PACKAGES); } || true
 	FLITLOOM_FABRIC=full $(BIN)/pytest -rs tests/test_opensm.py
+
+# What the wheel runs on; the extension needs nothing newer than what that standard names.
+WHEEL ?= manylinux_2_28
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+define CRATES_FROM_HERE
+[source.crates-io]
+replace-with = "vendored"
+
+[source.vendored]
+directory = "vendor"
+endef
+export CRATES_FROM_HERE
+dist: $(VENV)/requirements.stamp
+	rm -rf dist target/crates
+	$(BIN)/maturin build --quiet --locked --release --sdist --compatibility $(WHEEL) --out dist
+	mkdir -p target/crates/.cargo
+	cargo vendor --quiet --locked --versioned-dirs target/crates/vendor > /dev/null
+	echo "$$CRATES_FROM_HERE" > target/crates/.cargo/config.toml
+	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C target/crates \
+		-czf dist/flitloom-$(VERSION)-crates.tar.gz .cargo vendor
 
 lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \

@@ -109,7 +109,7 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         (("stack", "--torus", "8x8", "--threads", "0"), "threads: 0 is out of range; it must be 1 to 4096"),
         (("stack", "--torus", "6x6", "--pattern", "shfl"), "every size must be a power of two"),
         (("stack", "--torus", "8x8", "--pattern", "shfl", "--slices", "20"), "traffic.slices is 20"),
-        (("papers", "run", "none/table-1"), "there is no 'none/table-1'; there are"),
+        (("papers", "run", "none/table-1"), "there is no 'none/table-1'"),
         (("simulat",), "No such command 'simulat'"),
     ],
 )

@@ -210,7 +210,10 @@ def test_a_cell_is_reproduced_only_if_equal() -> None:
 
 def test_an_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["papers", "run", "cup-stacking-2022/table-9"]) == 2
-    assert "there is no 'cup-stacking-2022/table-9'; there are" in capsys.readouterr().err
+    assert (
+        "there is no 'cup-stacking-2022/table-9'; did you mean cup-stacking-2022/table-2"
+        in capsys.readouterr().err
+    )
 
 
 def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

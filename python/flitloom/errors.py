@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import reprlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from flitloom import limits
@@ -155,3 +157,40 @@ def show_file(file: str | Path) -> str:
     name = str(file)
     name = name if len(name) <= 300 else f"{name[:100]}...{name[-100:]}"
     return name if name.isprintable() else repr(name)
+
+
+def unknown(value: object, names: Iterable[str], others: Mapping[str, str] | None = None) -> str:
+    """What to say of a name that is none of `names`, with the nearest one if it is near.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    names : iterable of str
+        What would be right.
+    others : mapping, optional
+        Further names that are understood, with what each stands for.
+
+    Examples
+    --------
+    >>> unknown("shufle", ["shfl", "torn"])
+    "'shufle' is unknown; did you mean shfl? It must be one of shfl, torn"
+    >>> unknown("x", ["shfl", "torn"])
+    "'x' is unknown; it must be one of shfl, torn"
+    """
+    names, others = list(names), others or {}
+    near = nearest(value, [*names, *others])
+    listed = f"must be one of {', '.join(names)}"
+    if near is None:
+        return f"{show(value)} is unknown; it {listed}"
+    return f"{show(value)} is unknown; did you mean {others.get(near, near)}? It {listed}"
+
+
+def nearest(value: object, names: Iterable[str]) -> str | None:
+    """The name that looks most like a value, if one does.
+
+    >>> nearest("Shufle", ["shfl", "torn"])
+    'shfl'
+    """
+    near = difflib.get_close_matches(str(value)[:60].lower(), list(names), n=1)
+    return near[0] if near else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, unknown
 
 #: Benchmarks by name; the first is the usual one.
 BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start", "fabric")
@@ -46,6 +46,6 @@ def run(name: str, context: Context) -> list[Row]:
         There is no such benchmark.
     """
     if name not in BENCHMARKS:
-        raise SpecError(f"benchmark: {name!r} is unknown; it must be one of {', '.join(BENCHMARKS)}")
+        raise SpecError(f"benchmark: {unknown(name, BENCHMARKS)}")
     rows: list[Row] = import_module(f"flitloom.benchmarks.{name}").run(context)
     return rows

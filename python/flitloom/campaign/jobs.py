@@ -21,7 +21,7 @@ from flitloom.genetic import GENES, GeneticSettings
 from flitloom.limits import SEARCHES
 from flitloom.network import Network
 from flitloom.reading import read_toml
-from flitloom.spec import PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
+from flitloom.spec import OTHER_NAMES, PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
 from flitloom.spec.base import Problems, SpecModel, each, explain, name_of, one_of, problem, whole
 
 
@@ -125,9 +125,9 @@ class Campaign(SpecModel):
     name: str = "campaign"
     topology: Topology
     router: Router = Field(default_factory=Router)
-    patterns: Annotated[tuple[str, ...], BeforeValidator(each(name_of(*PATTERNS), len(PATTERNS), 1))] = (
-        PERMUTATIONS
-    )
+    patterns: Annotated[
+        tuple[str, ...], BeforeValidator(each(name_of(*PATTERNS, others=OTHER_NAMES), len(PATTERNS), 1))
+    ] = PERMUTATIONS
     payload: Annotated[int, whole(1, 1 << 20, "flits")] = 14
     slices: Annotated[int, whole(1, 1 << 20)] = 2
     arbitrations: Annotated[tuple[str, ...], BeforeValidator(each(name_of(*SCHEMES), len(SCHEMES), 1))] = (

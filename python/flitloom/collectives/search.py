@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
 from flitloom.collectives.plan import CollectivePlan, Name
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, unknown
 from flitloom.spec import Topology
 
 #: Names of the operations.
@@ -73,7 +73,7 @@ def collective(
     74
     """
     if operation not in OPERATIONS:
-        raise SpecError(f"operation: {operation!r} is unknown; it is {', '.join(OPERATIONS)}")
+        raise SpecError(f"operation: {unknown(operation, OPERATIONS)}")
     if not isinstance(topology, Topology):
         raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):

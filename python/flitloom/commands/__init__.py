@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 
-from flitloom import interrupts
+from flitloom import interrupts, settings
 
 #: Every verb with its summary. It is a module of this package with a function ``command`` or a Typer group
 #: ``app``, and imported only when it is used; its own help begins with the same words.
@@ -28,6 +29,9 @@ VERBS = {
     "fabric": "Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.",
     "view": "Show a result, a plan or routing tables as one HTML page that moves and needs no network.",
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
+    "examples": "List the examples that come with flitloom, or copy them.",
+    "recheck": "Verify a deadlock certificate by a program that shares nothing with flitloom.",
+    "config": "Show how the command line behaves here, and why.",
     "papers": "Reproduce published tables and figures, ours beside theirs.",
     "cite": "Name the papers behind what flitloom does.",
     "version": 'Print the version, and the commit it was made from ("+": with changes).',
@@ -37,10 +41,12 @@ VERBS = {
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     from flitloom.commands.assembly import build
-    from flitloom.commands.screen import ReaderLeftError, complain
+    from flitloom.commands.screen import ReaderLeftError, complain, say
     from flitloom.errors import FlitloomError
 
     interrupts.reset()
+    settings.forget()
+    begin = time.monotonic()
     # A shell that completes a line tells it in a variable.
     line = os.environ.get("COMP_WORDS", "").split()[1:] if "_FLITLOOM_COMPLETE" in os.environ else arguments
     code: object = 0
@@ -49,6 +55,8 @@ def run(arguments: list[str]) -> int:
             build(line)(arguments, prog_name="flitloom")
         except SystemExit as leaving:
             code = leaving.code
+        if settings.get("verbosity") == "verbose":
+            say(f"took {time.monotonic() - begin:.2f} s")
         if sys.stdout is not None:
             sys.stdout.flush()
     except FlitloomError as error:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flitloom import settings
 from flitloom.commands import VERBS
 
 
@@ -28,8 +29,11 @@ def build(arguments: Sequence[str]) -> typer.Typer:
             bool,
             typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version."),
         ] = False,
+        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+        verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say also how long it took.")] = False,
     ) -> None:
         """Keep the verbs apart, and offer what goes before them."""
+        settings.load(verbosity="quiet" if quiet else "verbose" if verbose else None)
 
     wanted = next((word for word in arguments if not word.startswith("-")), "")
     for verb, summary in VERBS.items():

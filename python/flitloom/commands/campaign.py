@@ -9,7 +9,7 @@ import typer
 
 from flitloom import interrupts
 from flitloom.commands import screen
-from flitloom.commands.options import Json
+from flitloom.commands.options import Json, Workers
 
 app = typer.Typer(
     help="Run many genetic searches over combinations of parameters; stop and resume at will.\n\n"
@@ -40,7 +40,7 @@ def _open(file: Path, store: Path | None, *, read_only: bool = True) -> tuple[An
 def run(
     file: File,
     store: StoreFile = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores]")] = None,
+    workers: Workers = None,
     first: Annotated[int | None, typer.Option(min=1, help="Only so many searches, the first ones.")] = None,
 ) -> None:
     """Run what is not finished yet; after Ctrl-C everything finished is kept.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import flitloom as fl
-from flitloom.commands import screen
+from flitloom.commands import options, screen
 from flitloom.extras import need
 from flitloom.outputs import make_folder
 
@@ -18,7 +18,7 @@ PATTERNS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
 def command(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo-output"),
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    threads: options.Threads = None,
 ) -> None:
     """Six collectives on a 16x16 torus: whole packets, slices at the best interval, and the best schedule.
 

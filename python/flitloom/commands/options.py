@@ -8,7 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from flitloom import settings
 from flitloom.errors import SpecError
+
+
+def _usual_threads(given: int | None) -> int | None:
+    return settings.get("threads") if given is None else given
+
 
 Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
 Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh.", metavar="SIZES")]
@@ -34,7 +40,13 @@ Delays = Annotated[Path | None, typer.Option(help="CSV file with an injection de
 PacketsPerNode = Annotated[int | None, typer.Option("--packets", help="Packets per node. [default: 1]")]
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random. [default: 1]")]
 Threads = Annotated[
-    int | None, typer.Option(help="Threads to use; results do not depend on it. [default: all cores]")
+    int | None,
+    typer.Option(
+        help="Threads to use; results do not depend on it. [default: all cores]", callback=_usual_threads
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes. [default: all cores]", callback=_usual_threads)
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", help="Show it as a page that moves, in this file (.html).")

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from flitloom.commands import screen
+from flitloom.commands.options import Threads
 from flitloom.outputs import make_folder
 from flitloom.papers import Context, Report, find, identifiers, options, reproduce
 
@@ -42,7 +43,7 @@ def run(
     identifier: Annotated[str, typer.Argument(help="Which one, as 'flitloom papers list' names it.")],
     json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for pictures and data [figures: .].")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    threads: Threads = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
     searches: Annotated[
         int | None, typer.Option(min=1, max=1440, help="Genetic searches per value at most [4].")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom import interrupts
+from flitloom import interrupts, settings
 from flitloom.commands import options
 
 if TYPE_CHECKING:
@@ -113,7 +113,6 @@ def command(
       flitloom schedule --torus 16x16 --pattern brev --guard auto --jitter 8 -o plan.json
     """
     import math
-    import sys
 
     from flitloom import provenance
     from flitloom.commands import screen
@@ -179,7 +178,7 @@ def command(
     if interval is not None and isinstance(traffic, Collective) and slices == 1:
         raise SpecError("--interval is the time between slices; give --slices 2 or more")
     begin = time.perf_counter()
-    watcher = _watcher(begin) if sys.stderr.isatty() else None
+    watcher = _watcher(begin) if screen.shows_progress() else None
     search: dict[str, Any] = {
         "method": method,
         "routes": routes,
@@ -213,7 +212,7 @@ def command(
             late = {"guard": plan.guard, "spread": plan.spread, "lead": tried[0].lead}
             late["late"] = tried[0].mean if math.isfinite(tried[0].mean) else None
     elapsed = time.perf_counter() - begin
-    if watcher is not None and elapsed > screen.PATIENCE:
+    if watcher is not None and elapsed > settings.get("progress_after"):
         screen.say("")
     interrupted = interrupts.pressed()
     if interrupted:
@@ -346,10 +345,9 @@ def _savings(
 
 def _watcher(begin: float) -> Any:
     """A line on the terminal that follows the search."""
-    from flitloom.commands import screen
 
     def show(best: int, bound: int, target: int, unplaced: int) -> None:
-        if time.perf_counter() - begin > screen.PATIENCE:
+        if time.perf_counter() - begin > settings.get("progress_after"):
             text = f"best {best}, bound {bound}, trying {target}: {unplaced} packets left over"
             typer.echo(f"\r{text}\033[K", err=True, nl=False)
 

@@ -11,10 +11,8 @@ from typing import Any
 
 import typer
 
+from flitloom import settings
 from flitloom.errors import FlitloomError
-
-#: A progress bar appears after so many seconds.
-PATIENCE = 2.0
 
 Progress = Callable[[int, int], None]
 
@@ -76,7 +74,17 @@ def print_fields(fields: dict[str, object]) -> None:
 
 
 def say(message: str) -> None:
-    """Tell the user something that is no data."""
+    """Tell the user something that is no data, unless only errors are wanted."""
+    if settings.get("verbosity") != "quiet":
+        _tell(message)
+
+
+def shows_progress() -> bool:
+    """Whether somebody watches, and wants to be told more than errors."""
+    return settings.get("verbosity") != "quiet" and sys.stderr.isatty()
+
+
+def _tell(message: str) -> None:
     # A standard error that is full or closed is no reason to lose the work.
     with suppress(OSError):
         typer.echo(message, err=True)
@@ -84,13 +92,13 @@ def say(message: str) -> None:
 
 def complain(message: str) -> None:
     """Tell the user what is wrong."""
-    say(f"error: {message}")
+    _tell(f"error: {message}")
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
     """A function that shows how many of how many are done, on a terminal and if it takes a while."""
-    if not sys.stderr.isatty():
+    if not shows_progress():
         yield lambda _done, _total: None
         return
     from rich.console import Console
@@ -111,7 +119,7 @@ def progress(label: str) -> Iterator[Progress]:
 
     def show(done: int, total: int) -> None:
         nonlocal started
-        if not started and time.monotonic() - begin > PATIENCE:
+        if not started and time.monotonic() - begin > settings.get("progress_after"):
             bar.start()
             started = True
         bar.update(task, completed=done, total=total)

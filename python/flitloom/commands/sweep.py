@@ -30,7 +30,7 @@ def command(
         Path | None,
         typer.Option(help="SQLite file of finished simulations. [default: that of --out, .sqlite]"),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores]")] = None,
+    workers: options.Workers = None,
     mpi: Annotated[
         bool, typer.Option("--mpi", help="On the ranks of mpiexec -n N python -m mpi4py.futures.")
     ] = False,

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, nearest, show
 from flitloom.papers.report import SOURCES, Cell, Context, Report
 
 __all__ = ["SOURCES", "Cell", "Context", "Report", "find", "identifiers", "options", "reproduce"]
@@ -67,7 +67,9 @@ def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
                     hint = f"they are {', '.join(known)}" if known else f"{identifier} has none to choose"
                     raise SpecError(f"columns: {column!r} is unknown; {hint}")
             return module
-    raise SpecError(f"papers: there is no {identifier!r}; there are {', '.join(identifiers())}")
+    near = nearest(identifier, identifiers())
+    hint = "" if near is None else f"; did you mean {near}?"
+    raise SpecError(f"papers: there is no {show(identifier)}{hint}\nflitloom papers list names all of them")
 
 
 def options(identifier: str) -> tuple[str, ...]:

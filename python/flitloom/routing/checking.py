@@ -69,7 +69,7 @@ class CheckReport:
         """A rank for every channel, such that every dependency of the routes goes to a higher rank.
 
         With the bubble rule a dependency may also keep its rank within one ring of one direction. The
-        script ``tools/recheck.py`` of the repository verifies it against the tables on its own.
+        program of ``flitloom recheck`` verifies it against the tables on its own.
         """
         if self.ranks is None:
             raise ValueError("there is no certificate for tables that can deadlock")

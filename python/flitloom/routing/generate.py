@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, UnreachableError, show
+from flitloom.errors import SpecError, UnreachableError, show, unknown
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
@@ -100,7 +100,7 @@ def route(
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
     if method not in METHODS:
-        raise SpecError(f"method: {show(method)} is unknown; it must be one of {', '.join(METHODS)}")
+        raise SpecError(f"method: {unknown(method, METHODS)}")
     given = rules is not None
     if rules is None or isinstance(rules, str):
         rules = RouterRules.named(rules or "angara", len(topology.sizes))

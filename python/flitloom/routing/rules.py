@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, model_validator
 
 from flitloom import _core
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, unknown
 from flitloom.spec.base import SpecModel, each, problem, text, whole
 
 #: Rules with a name of their own.
@@ -72,7 +72,7 @@ class RouterRules(SpecModel):
             return cls.of(_core.RoutingRules.named(name, dimensions))
         except SpecError:
             raise SpecError(
-                f"rules: {show(name)} is unknown; they are one of {', '.join(NAMED_RULES)}, or angara-y and "
+                f"rules: {unknown(name, NAMED_RULES)}, or angara-y and "
                 f"the like, with the letters of dimensions whose two ways are exchanged"
             ) from None
 

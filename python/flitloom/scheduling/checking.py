@@ -337,7 +337,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
     """A rank for every virtual channel, such that every packet of the plan only waits for higher ranks.
 
     However late the nodes are, no circle of waiting can close then (Dally and Seitz 1988). The script
-    ``tools/recheck.py`` of the repository verifies it against the plan on its own.
+    ``flitloom recheck`` verifies it against the plan on its own.
 
     Raises
     ------

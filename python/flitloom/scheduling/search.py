@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core, provenance
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, unknown
 from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
 from flitloom.limits import LISTED_PACKETS
@@ -111,7 +111,7 @@ def schedule(
     False
     """
     if method not in METHODS:
-        raise SpecError(f"method: {method!r} is unknown; there are {' and '.join(METHODS)}")
+        raise SpecError(f"method: {unknown(method, METHODS)}")
     if not 0 <= guard <= 1024:
         raise SpecError(f"guard: {guard} is out of range; it must be 0 to 1024 cycles")
     if moves < 1 or moves >= 2**63:

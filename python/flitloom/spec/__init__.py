@@ -3,10 +3,20 @@
 from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
 from flitloom.spec.router import SCHEMES, Router
 from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
-from flitloom.spec.traffic import PATTERNS, PERMUTATIONS, Collective, Load, Packets, Traffic, TrafficMatrix
+from flitloom.spec.traffic import (
+    OTHER_NAMES,
+    PATTERNS,
+    PERMUTATIONS,
+    Collective,
+    Load,
+    Packets,
+    Traffic,
+    TrafficMatrix,
+)
 
 __all__ = [
     "DIMENSION_NAMES",
+    "OTHER_NAMES",
     "PATTERNS",
     "PERMUTATIONS",
     "SCHEMES",

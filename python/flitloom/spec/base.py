@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pydantic
@@ -13,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, mod
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from flitloom import limits
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, nearest, show, unknown
 
 __all__ = [
     "Closed",
@@ -78,8 +77,8 @@ class Closed(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for name in data:
             if name not in known and name not in cls.model_fields:
-                near = difflib.get_close_matches(str(name)[:60], known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
+                near = nearest(name, known)
+                hint = f"did you mean {near}?" if near else f"the fields are {', '.join(known)}"
                 raise PydanticCustomError(
                     "unknown_field", "unknown field; {hint}", {"field": str(name), "hint": hint}
                 )
@@ -226,17 +225,20 @@ def require_whole(place: str, value: object, low: int, high: int, unit: str = ""
         raise SpecError(f"{place}: {error.message()}") from None
 
 
-def one_of(*names: str) -> BeforeValidator:
-    """Accept one of the given names."""
-    return BeforeValidator(name_of(*names))
+def one_of(*names: str, others: Mapping[str, str] | None = None) -> BeforeValidator:
+    """Accept one of the given names, and other names for them."""
+    return BeforeValidator(name_of(*names, others=others))
 
 
-def name_of(*names: str) -> Callable[[Any, Any], str]:
+def name_of(*names: str, others: Mapping[str, str] | None = None) -> Callable[[Any, Any], str]:
     """The check of `one_of` as a function."""
+    others = others or {}
 
     def check(value: Any, _: Any = None) -> str:
+        if isinstance(value, str):
+            value = others.get(value, value)
         if not isinstance(value, str) or value not in names:
-            raise problem(f"{show(value)} is unknown; it must be one of {', '.join(names)}")
+            raise problem(unknown(value, names, others))
         return value
 
     return check

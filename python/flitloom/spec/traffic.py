@@ -17,6 +17,19 @@ from flitloom.spec.topology import Node, node_number
 
 #: Short names of the patterns.
 PATTERNS = tuple(pattern_names())
+#: Names that other tools use, with ours; docs/glossary.md says where they mean something else there.
+OTHER_NAMES = {
+    "bit-complement": "bcmp", "bitcomp": "bcmp", "complement": "bcmp",
+    "bit-reverse": "brev", "bitrev": "brev", "reverse": "brev",
+    "bit-rotation": "brot", "bitrot": "brot", "rotation": "brot",
+    "perfect-shuffle": "shfl", "shuffle": "shfl",
+    "tornado": "torn",
+    "transpose": "trns",
+    "neighbor": "next", "neighbour": "next",
+    "random": "rand", "uniform": "rand", "uniform-random": "rand",
+    "pairs": "rpar", "random-pairs": "rpar",
+    "hotspot": "hots",
+}  # fmt: skip
 #: The six permutations of cup-stacking-2022, Table 1.
 PERMUTATIONS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
 
@@ -38,7 +51,7 @@ class Patterned(SpecModel):
     place: ClassVar[str] = "traffic"
     positional: ClassVar[str] = "pattern"
 
-    pattern: Annotated[str, one_of(*PATTERNS)] | None = None
+    pattern: Annotated[str, one_of(*PATTERNS, others=OTHER_NAMES)] | None = None
     destinations: Annotated[tuple[int, ...], BeforeValidator(column("node", node_number))] | None = None
     hotspot_fraction: Annotated[float, real(0, 1)] | None = None
     hotspot_target: Node | None = None

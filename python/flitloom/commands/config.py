@@ -1,0 +1,47 @@
+"""``flitloom config``: how the command line behaves here, and why."""
+
+from __future__ import annotations
+
+import typer
+
+from flitloom import settings
+from flitloom.commands import options, screen
+
+app = typer.Typer(
+    help="Show how the command line behaves here, and why.\n\nExample: flitloom config show",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _several() -> None:
+    """Keep verbs of one group apart."""
+
+
+@app.command("show")
+def show(json: options.Json = False) -> None:
+    """Print every setting, its value and where that is from.
+
+    A setting is from the first that says something: an option, a variable of the environment, the user's
+    file, the default. Settings never change a result.
+
+    Example: flitloom config show
+    """
+    chosen = settings.chosen()
+    rows = [
+        {
+            "setting": name,
+            "value": chosen[name].value,
+            "from": chosen[name].source,
+            "variable": settings.variable(name),
+            "summary": setting.summary,
+        }
+        for name, setting in settings.SETTINGS.items()
+    ]
+    place = settings.file()
+    if json:
+        screen.print_json({"file": str(place), "file_exists": place.exists(), "settings": rows})
+        return
+    screen.echo(f"file: {place}" + ("" if place.exists() else " (there is none)"))
+    columns = ("setting", "value", "from", "variable", "summary")
+    screen.print_table(columns, [[row[column] for column in columns] for row in rows])

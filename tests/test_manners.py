@@ -1,0 +1,212 @@
+"""Manners of the command line: settings and where they are from, examples, the second check, near names."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import flitloom as fl
+from flitloom import settings
+from flitloom.commands import options, run, screen
+from flitloom.commands.examples import FOLDER, names
+from flitloom.commands.recheck import PROGRAM
+from flitloom.spec import OTHER_NAMES, PATTERNS
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    for name in settings.SETTINGS:
+        monkeypatch.delenv(settings.variable(name), raising=False)
+    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def shown(capsys, *before):
+    assert run([*before, "config", "show", "--json"]) == 0
+    return {
+        row["setting"]: (row["value"], row["from"]) for row in json.loads(capsys.readouterr().out)["settings"]
+    }
+
+
+def test_a_setting_is_from_the_first_that_says_something(monkeypatch, tmp_path, capsys):
+    assert shown(capsys)["verbosity"] == ("usual", "default")
+    file = tmp_path / "settings" / "flitloom" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('verbosity = "verbose"\nthreads = 2\nprogress_after = 7\n')
+    assert shown(capsys) == {
+        "threads": (2, str(file)),
+        "verbosity": ("verbose", str(file)),
+        "progress_after": (7.0, str(file)),
+    }
+    monkeypatch.setenv("FLITLOOM_VERBOSITY", "usual")
+    monkeypatch.setenv("FLITLOOM_THREADS", "3")
+    assert shown(capsys)["verbosity"] == ("usual", "FLITLOOM_VERBOSITY")
+    assert shown(capsys, "-q")["verbosity"] == ("quiet", "option")
+    assert options._usual_threads(None) == 3
+    assert options._usual_threads(1) == 1
+    other = tmp_path / "other.toml"
+    other.write_text("threads = 5")
+    monkeypatch.setenv("FLITLOOM_CONFIG", str(other))
+    monkeypatch.delenv("FLITLOOM_THREADS")
+    assert shown(capsys)["threads"] == (5, str(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("threads = 0", "threads: 0 is out of range; it must be a whole number from 1 to 4096"),
+        ("threads = true", "threads: True is out of range"),
+        ("verbosity = 3", "verbosity: 3 is out of range; it must be one of quiet, usual, verbose"),
+        ("progress_after = -1", "seconds from 0 to 3600"),
+        ("thread = 1", "'thread' is unknown; did you mean threads?"),
+        ("threads =", "config.toml"),
+    ],
+)
+def test_wrong_settings_are_told_with_their_place(text, message, monkeypatch, tmp_path, capsys):
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    monkeypatch.setenv("FLITLOOM_CONFIG", str(file))
+    assert run(["version"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    monkeypatch.setenv("FLITLOOM_CONFIG", str(tmp_path / "none.toml"))
+    assert run(["version"]) == 2
+    monkeypatch.delenv("FLITLOOM_CONFIG")
+    monkeypatch.setenv("FLITLOOM_THREADS", "many")
+    assert run(["version"]) == 2
+    assert "FLITLOOM_THREADS: 'many'" in capsys.readouterr().err
+
+
+def test_quiet_says_errors_only_and_verbose_says_the_time(capsys):
+    assert run(["examples", "copy"]) == 0
+    assert capsys.readouterr().err.startswith("wrote")
+    assert run(["-q", "examples", "copy"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(["--quiet", "check", "none.json"]) == 2
+    assert capsys.readouterr().err.startswith("error: none.json")
+    assert run(["-v", "version"]) == 0
+    assert capsys.readouterr().err.startswith("took ")
+    # What one command was asked does not stay for the next one.
+    assert run(["version"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_nobody_is_shown_progress_who_wants_none(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    settings.load(verbosity="quiet")
+    assert not screen.shows_progress()
+    settings.forget()
+    assert screen.shows_progress()
+
+
+def test_every_example_is_shipped_listed_and_copied(capsys, tmp_path):
+    files = {
+        file.relative_to(ROOT / "examples").as_posix(): file.read_bytes()
+        for file in (ROOT / "examples").rglob("*.*")
+        if file.suffix in (".toml", ".csv")
+    }
+    assert files == {name: (FOLDER / name).read_bytes() for name in names()}
+    assert len(files) >= 6
+    assert run(["examples", "list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == sorted(files)
+    assert all(row["about"] for row in rows)
+    assert run(["examples", "copy", "-o", "mine"]) == 0
+    copied = tmp_path / "mine"
+    assert {file.relative_to(copied).as_posix(): file.read_bytes() for file in copied.rglob("*.*")} == files
+    assert run(["simulate", "mine/failures.toml", "--json"]) == 0
+    # Again does nothing; a file of the user's own is not lost.
+    assert run(["examples", "copy", "-o", "mine"]) == 0
+    (copied / "load.toml").write_text("mine")
+    capsys.readouterr()
+    assert run(["examples", "copy", "-o", "mine"]) == 2
+    assert "load.toml: is there already and differs" in capsys.readouterr().err
+    assert (copied / "load.toml").read_text() == "mine"
+    assert run(["examples", "copy", "lod.toml"]) == 2
+    assert "did you mean load.toml?" in capsys.readouterr().err
+
+
+def test_recheck_is_the_program_of_the_repository_and_says_what_does_not_hold(capsys, tmp_path):
+    assert PROGRAM.read_bytes() == (ROOT / "tools" / "recheck.py").read_bytes()
+    assert run(["recheck", "--program"]) == 0
+    assert capsys.readouterr().out.strip() == str(PROGRAM)
+    assert run(["route", "--torus", "4x3", "-o", "tables.json"]) == 0
+    assert run(["check", "tables.json", "--certificate", "certificate.json"]) == 0
+    capsys.readouterr()
+    assert run(["recheck", "tables.json", "certificate.json"]) == 0
+    assert capsys.readouterr().out == "certificate holds\n"
+    forged = json.loads((tmp_path / "certificate.json").read_text())
+    forged["channels"] = [[*row[:3], 0] for row in forged["channels"]]
+    (tmp_path / "certificate.json").write_text(json.dumps(forged))
+    assert run(["recheck", "tables.json", "certificate.json"]) == 1
+    assert "rank does not rise" in capsys.readouterr().out
+    assert run(["recheck", "tables.json"]) == 2
+    assert run(["recheck", "tables.json", "none.json"]) == 2
+    assert "none.json: there is no such file" in capsys.readouterr().err
+
+
+def test_the_program_of_recheck_runs_without_flitloom():
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", str(PROGRAM)], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "usage: recheck.py" in done.stderr
+    assert "flitloom" not in "".join(
+        line.rpartition("|")[2] for line in done.stderr.splitlines() if line.startswith("import time")
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("simulate --torus 4x4 --pattern shufle", "did you mean shfl? It must be one of"),
+        ("simulate --torus 4x4 --pattern unifrom", "did you mean rand?"),
+        ("schedule --torus 4x4 --pattern shfl --method gredy", "did you mean greedy?"),
+        ("route --torus 4x4 --method genetics", "did you mean genetic?"),
+        ("route --torus 4x4 --rules datelin", "did you mean dateline?"),
+        ("bench netwrk", "did you mean network?"),
+        ("papers run cup-stacking-2022/tabel-2", "did you mean cup-stacking-2022/table-2?"),
+        ("simulat", "Did you mean 'simulate'?"),
+        ("collective all-gathr --torus 4x4", "Did you mean 'all-gather'"),
+        ("simulate --torus 4x4 --patern shfl", "--pattern"),
+    ],
+)
+def test_near_names_are_offered(arguments, message, capsys):
+    assert run(arguments.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_unknown_paper_is_told_in_two_lines(capsys):
+    assert run(["papers", "run", "nonsense"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 2
+    assert max(map(len, err.splitlines())) < 120
+    assert "flitloom papers list" in err
+
+
+@pytest.mark.parametrize(("other", "ours"), OTHER_NAMES.items())
+def test_names_of_other_tools_are_understood(other, ours):
+    assert ours in PATTERNS
+    assert other not in PATTERNS
+    assert fl.Load(other, rate=0.1, length=2, cycles=10).pattern == ours
+    assert f"`{other}`" in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_names_this_version_and_every_paper():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert f"\nversion: {version}\n" in text
+    from flitloom.papers import SOURCES
+
+    for source in SOURCES.values():
+        title = source.partition(": ")[2].partition(".")[0]
+        assert f'title: "{title}"' in text
+        if "doi:" in source:
+            assert f"doi: {source.partition('doi:')[2]}\n" in text
