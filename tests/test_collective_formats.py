@@ -65,10 +65,11 @@ def test_a_ring_by_hand_is_right_and_every_damage_is_found(tmp_path: Path) -> No
     # A chunk in the wrong place, a name that promises more, a receive without a send, a step too early.
     wrong = check(ring().replace('dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="1"', 'dstoff="2" cnt="1" '
                                  'depid="-1" deps="-1" hasdep="1"', 1))  # fmt: skip
-    assert any("buffer o holds" in text for text in wrong["problems"])
+    # Where it should have gone is read by the next step.
+    assert wrong["problems"] == ["gpu 2, threadblock 0, step 1: chunk 1 of buffer o holds nothing yet"]
     assert not check(ring().replace("allgather", "allreduce"))["valid"]
     late = re.sub(r'<step s="1" type="s"[^>]*/>', "", ring(), count=1)
-    assert any("gpu 1, threadblock 1, step 1: waits for ever (r)" in text for text in check(late)["problems"])
+    assert any("gpu 1, threadblock 1, step 1: waits for ever (r:" in text for text in check(late)["problems"])
     early = ring().replace('depid="1" deps="0"', 'depid="-1" deps="-1"')
     assert any("holds nothing yet" in text for text in check(early)["problems"])
 
@@ -81,15 +82,7 @@ def test_a_ring_by_hand_is_right_and_every_damage_is_found(tmp_path: Path) -> No
         (ring(), "", "is no XML"),
         ("allgather", "gossip", "coll: 'gossip' is unknown"),
         ('ngpus="3"', 'ngpus="4"', "3 of 4 gpus"),
-        ('depid="1" deps="0"', 'depid="0" deps="1"', "gpu 0, threadblock 0, step 1: waits for itself"),
-        (
-            'depid="1" deps="0"',
-            'depid="1" deps="1"',
-            "gpu 0, threadblock 0, step 1: waits for (1, 1), whose hasdep",
-        ),
-        ('depid="1" deps="0"', 'depid="7" deps="0"', "gpu 0, threadblock 0, step 1: depid, deps"),
         ('type="s"', 'type="q"', "gpu 0, threadblock 0, step 0: type: 'q' is unknown"),
-        ('srcbuf="o" srcoff="2"', 'srcbuf="o" srcoff="3"', "gpu 0, threadblock 0, step 1: srcoff"),
         ('s="1" type="s"', 's="2" type="s"', "gpu 0, threadblock 0, step 1: s:"),
         ('cnt="1"', 'cnt="x"', "gpu 0, threadblock 0, step 0: cnt: 'x'"),
     ],

@@ -17,8 +17,10 @@ SPEC_BYTES = 4 * _MIB
 JSON_BYTES = 64 * _MIB
 #: Bytes of a plan.
 PLAN_BYTES = 512 * _MIB
-#: Bytes of a plan of a collective operation, and of files of its kind in other formats.
+#: Bytes of a plan of a collective operation.
 COLLECTIVE_BYTES = 512 * _MIB
+#: Bytes of a plan of a collective operation, or of a trace, in a format of others.
+FOREIGN_BYTES = 128 * _MIB
 #: Bytes of a file of routing tables.
 TABLE_BYTES = 4096 * _MIB
 #: Bytes of an array in an .npz file, decompressed.

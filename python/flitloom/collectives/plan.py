@@ -244,16 +244,6 @@ def _shifts(ground: Ground) -> Any:
     return shift
 
 
-def is_collective(file: Path) -> bool:
-    """Whether a file is, or once was, a plan of a collective operation."""
-    from flitloom.reading import opened
-
-    if file.suffix != ".json" or not file.is_file():
-        return False
-    with opened(file, limits.TABLE_BYTES) as source:
-        return b'"flitloom collective' in source.start()[:4096]
-
-
 def read_collective(file: str | Path) -> CollectivePlan:
     """Read a plan of a collective operation.
 

@@ -58,7 +58,7 @@ def command(
 
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
-    from flitloom.collectives.plan import is_collective
+    from flitloom.collectives.formats import format_of
     from flitloom.commands.collective import check_collective_file, check_foreign_file
     from flitloom.commands.options import topology_fields
     from flitloom.commands.plans import check_plan_file, is_plan
@@ -78,10 +78,11 @@ def command(
         )
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
-    if is_collective(tables):
+    kind = format_of(tables)
+    if kind == "plan":
         check_collective_file(tables, topology_fields(torus, mesh, None, fail), as_json)
         return
-    if tables.suffix == ".xml":
+    if kind is not None or tables.suffix == ".xml":
         check_foreign_file(tables, topology_fields(torus, mesh, None, fail), as_json)
         return
     if is_plan(tables):

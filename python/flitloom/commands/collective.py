@@ -285,12 +285,12 @@ def check_network(plan: CollectivePlan, topology: dict[str, Any]) -> None:
 
 
 def check_foreign_file(file: Path, topology: dict[str, Any], as_json: bool) -> None:
-    """Check an MSCCL file, with a network also its links; exit code 1 if anything is wrong."""
+    """Check a plan in somebody else's format, with a network also its links; exit code 1 if it is wrong."""
+    from flitloom.collectives.formats import check_foreign
     from flitloom.collectives.ground import Ground
-    from flitloom.collectives.msccl import check_msccl
     from flitloom.spec import Topology
 
-    print_report(check_msccl(file, Ground(Topology(**topology)) if topology else None), as_json)
+    print_report(check_foreign(file, Ground(Topology(**topology)) if topology else None), as_json)
 
 
 def print_report(report: dict[str, Any], as_json: bool) -> None:

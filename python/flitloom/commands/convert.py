@@ -12,7 +12,11 @@ from flitloom.commands import options
 
 def command(
     source: Annotated[
-        Path, typer.Argument(help="A plan of a collective operation (.json), or MSCCL XML (.xml).")
+        Path,
+        typer.Argument(
+            help="A plan of a collective operation (.json), MSCCL XML or trees of ForestColl (.xml), or a "
+            "schedule of TE-CCL (.json)."
+        ),
     ],
     target: Annotated[Path, typer.Argument(help="What to write: .json, MSCCL XML (.xml) or GOAL (.goal).")],
     torus: options.Torus = None,
@@ -22,7 +26,7 @@ def command(
 ) -> None:
     """Write a plan of a collective operation in a format that other programs read.
 
-    MSCCL files do not say what links there are: --torus or --mesh does.
+    Files of others do not say what links there are: --torus or --mesh does.
 
     \b
     For example:
@@ -30,10 +34,10 @@ def command(
       flitloom convert plan.json plan.goal --chunk-bytes 65536
       flitloom convert foreign.xml plan.json --torus 4x4
     """
-    from flitloom.collectives import read_collective
+    from flitloom.collectives.formats import read_plan_of
     from flitloom.collectives.goal import goal_text
     from flitloom.collectives.ground import Ground
-    from flitloom.collectives.msccl import msccl_plan, msccl_text
+    from flitloom.collectives.msccl import msccl_text
     from flitloom.errors import SpecError
     from flitloom.outputs import check_output, write_text
     from flitloom.spec import Topology
@@ -42,12 +46,7 @@ def command(
     if not 1 <= chunk_bytes <= 1 << 40:
         raise SpecError(f"--chunk-bytes {chunk_bytes}: 1 to {1 << 40} bytes are possible")
     fields = options.topology_fields(torus, mesh, None, fail)
-    if source.suffix == ".xml":
-        if "sizes" not in fields:
-            raise SpecError("topology: is missing; say what links there are with --torus 4x4 or --mesh 4x4")
-        plan = msccl_plan(source, Ground(Topology(**fields)))
-    else:
-        plan = read_collective(source)
+    plan = read_plan_of(source, Ground(Topology(**fields)) if "sizes" in fields else None)
     if target.suffix == ".json":
         plan.save(target)
     else:

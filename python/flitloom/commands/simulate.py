@@ -140,7 +140,7 @@ def command(
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
     """
-    from flitloom.collectives.plan import is_collective
+    from flitloom.collectives.formats import format_of
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.extras import check_picture
@@ -165,7 +165,7 @@ def command(
     if space_time is not None and plan is not None:
         raise SpecError("--space-time: is drawn of simulations, not of plans; leave --plan out")
     goal = spec if spec is not None and spec.suffix in GRAPHS else None
-    chunks = spec if spec is not None and is_collective(spec) else None
+    chunks = spec if spec is not None and format_of(spec) == "plan" else None
     fields = read_fields(spec) if spec is not None and goal is None and chunks is None else {}
     traffic = options.given(
         pattern=pattern,

@@ -1,0 +1,104 @@
+"""Which program a file of transfers comes from, and what to do with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom import limits
+from flitloom.collectives.foreign import plan_of_sends
+from flitloom.collectives.foreign import report as report_of_sends
+from flitloom.collectives.ground import Ground
+from flitloom.collectives.plan import CollectivePlan, read_collective
+from flitloom.errors import SpecError, show_file
+
+
+def format_of(file: str | Path) -> str | None:
+    """The format of a file: ``plan``, ``msccl``, ``forestcoll``, ``teccl``; None if it is none of these.
+
+    Every XML file counts as one of its two formats, so that what is wrong with it is told by its reader.
+    """
+    from flitloom.reading import opened
+
+    path = Path(file)
+    if path.suffix not in (".xml", ".json") or not path.is_file():
+        return None
+    with opened(file, limits.TABLE_BYTES) as source:
+        start = source.start()[:4096]
+    if path.suffix == ".xml":
+        return "forestcoll" if b"<Algo" in start else "msccl"
+    if b'"flitloom collective' in start:
+        return "plan"
+    return "teccl" if b'"1-Epoch_Duration"' in start else None
+
+
+def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+    """Check a file of somebody else's: whether it does what its name claims, and in how many steps.
+
+    Parameters
+    ----------
+    file : path
+        MSCCL XML, trees of ForestColl (.xml) or a schedule of TE-CCL (.json).
+    ground : Ground, optional
+        The network; MSCCL files can be replayed without.
+
+    Returns
+    -------
+    dict
+        ``valid``, ``steps``, ``problems``, ``operation``, ``gpus``, ``chunks``, and with a network ``bound``
+        and ``optimal``.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read.
+    """
+    from flitloom.collectives.forestcoll import read_forestcoll
+    from flitloom.collectives.msccl import check_msccl
+    from flitloom.collectives.teccl import read_teccl
+
+    kind = format_of(file)
+    if kind == "msccl":
+        return check_msccl(file, ground)
+    readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
+    if kind not in readers:
+        raise SpecError(f"{show_file(file)}: is no plan in a format that is known")
+    return report_of_sends(readers[kind](file, _needed(ground)), _needed(ground))
+
+
+def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
+    """Read a plan of a collective operation in any format.
+
+    Parameters
+    ----------
+    file : path
+        A plan (.json), MSCCL XML, trees of ForestColl (.xml) or a schedule of TE-CCL (.json).
+    ground : Ground, optional
+        The network, which formats of others do not name.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, or does not do what it claims.
+    """
+    from flitloom.collectives.forestcoll import read_forestcoll
+    from flitloom.collectives.msccl import msccl_plan
+    from flitloom.collectives.teccl import read_teccl
+
+    kind = format_of(file)
+    if kind == "msccl":
+        return msccl_plan(file, _needed(ground))
+    readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
+    if kind in readers:
+        place = show_file(file)
+        try:
+            return plan_of_sends(readers[kind](file, _needed(ground)), _needed(ground))
+        except SpecError as error:
+            raise SpecError(str(error) if str(error).startswith(place) else f"{place}: {error}") from None
+    return read_collective(file)
+
+
+def _needed(ground: Ground | None) -> Ground:
+    if ground is None:
+        raise SpecError("topology: is missing; say what links there are with --torus 4x4 or --mesh 4x4")
+    return ground
