@@ -3,6 +3,7 @@
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
 # make dist   wheel, source archive, and the crates to build it without a network
+# make wasm   the engine of live pages (flitloom view --live)
 # make lock   refresh the pinned requirements (needs uv)
 # make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
 # make docs-commands  every command of README and docs, the long ones too
@@ -19,7 +20,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm
 
 build: $(VENV)/extension.stamp
 
@@ -32,6 +33,16 @@ $(VENV)/requirements.stamp: requirements/dev.lock
 $(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
+
+# The engine of live pages (flitloom view --live).
+ENGINE := python/flitloom/view/page/engine.wasm
+WASM := wasm32-unknown-unknown
+wasm: $(ENGINE)
+
+$(ENGINE): $(CORE_SOURCES) $(shell find wasm -name '*.rs' -o -name '*.toml')
+	rustup target add $(WASM)
+	cargo build --locked --quiet -p flitloom-wasm --target $(WASM) --profile wasm
+	cp target/$(WASM)/wasm/flitloom_wasm.wasm $@
 
 demo: build
 	$(BIN)/flitloom demo --out demo-output
@@ -47,7 +58,9 @@ test-rust:  $(VENV)/requirements.stamp
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo test --locked --workspace --quiet
 
+# Where Rust lacks the target, the tests of live pages are left out and say so.
 test-python: build
+	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
 	$(BIN)/pytest -n auto
 
 docs-commands: build
@@ -77,7 +90,7 @@ replace-with = "vendored"
 directory = "vendor"
 endef
 export CRATES_FROM_HERE
-dist: $(VENV)/requirements.stamp
+dist: $(VENV)/requirements.stamp wasm
 	rm -rf dist target/crates
 	$(BIN)/maturin build --quiet --locked --release --sdist --compatibility $(WHEEL) --out dist
 	mkdir -p target/crates/.cargo

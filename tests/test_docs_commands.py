@@ -48,6 +48,7 @@ PARSED = {
     "flitloom bench": "measures for minutes",
     "flitloom demo": "draws for half a minute",
     "flitloom papers run": "takes seconds to hours; tests/test_papers.py runs them reduced",
+    "flitloom view --live": "needs make wasm; tests/test_live_page.py runs it",
     "flitloom campaign run": "searches for half a minute; tests/test_genetic.py runs a smaller campaign",
 }
 #: Commands whose options are named without the network they need.

@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 
 def command(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="A result (.nc), an experiment (.toml), a plan (.json), or routing tables (.json, .csv, "
             ".npz, an OpenSM dump)."
         ),
-    ],
+    ] = None,
+    *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write (.html).")],
     stop_at: Annotated[
         int | None, typer.Option(help="Show a simulation up to the start of this cycle.")
     ] = None,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="No file: a page with the engine inside, to try anything.")
+    ] = False,
 ) -> None:
     """Show a result, a plan or routing tables as one HTML page that moves and needs no network.
 
@@ -43,12 +47,19 @@ def command(
       flitloom view result.nc -o page.html
       flitloom view plan.json -o page.html
       flitloom view tables.json -o page.html
+      flitloom view --live -o live.html
     """
     from flitloom.commands.plans import is_plan
+    from flitloom.errors import SpecError
     from flitloom.outputs import check_output
-    from flitloom.view import film, write_page
+    from flitloom.view import film, write_live_page, write_page
 
     check_output(out, (".html",), "--out")
+    if live == (file is not None):
+        raise SpecError("name a file to show, or give --live for a page that simulates by itself")
+    if file is None:
+        write_live_page(out)
+        return
     if file.suffix in (".nc", ".toml"):
         from flitloom.network import Network
         from flitloom.spec import read_experiment

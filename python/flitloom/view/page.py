@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flitloom.errors import SpecError
+from flitloom.errors import FlitloomError, SpecError
 from flitloom.outputs import check_output, write_text
+from flitloom.spec import PATTERNS, SCHEMES
 from flitloom.view.film import Film, origin
 from flitloom.view.pack import Packer
 
@@ -22,7 +24,9 @@ LARGEST = 3_000_000
 #: Where the page's own files lie.
 PARTS = Path(__file__).with_name("page")
 #: Modules of the page; each may import the others by their file names.
-MODULES = ("data", "colours", "torus", "charts", "page")
+MODULES = ("data", "colours", "torus", "charts", "page", "live")
+#: The engine of live pages; ``make wasm`` builds it.
+ENGINE = PARTS / "engine.wasm"
 
 
 def write_page(shown: Sequence[Film | Loads], file: str | Path, title: str | None = None) -> None:
@@ -52,21 +56,45 @@ def write_page(shown: Sequence[Film | Loads], file: str | Path, title: str | Non
     write_text(file, text)
 
 
-def page_text(shown: Sequence[Film | Loads], title: str | None = None) -> str:
-    """The text of a page; see `write_page`."""
+def write_live_page(file: str | Path) -> None:
+    """Write a page with the engine inside, which simulates what its reader asks for.
+
+    Raises
+    ------
+    FlitloomError
+        The engine was not built for pages.
+    SpecError
+        The page cannot be written.
+    """
+    check_output(file, (".html",), "--live")
+    if not ENGINE.exists():
+        raise FlitloomError("this installation has no engine for pages; in a clone, make wasm builds it")
+    form = (PARTS / "live.html").read_text(encoding="utf-8")
+    for name, options in (("PATTERNS", PATTERNS), ("SCHEMES", SCHEMES)):
+        form = form.replace(f"@{name}@", "".join(f"<option>{option}</option>" for option in options))
+    form = form.replace("<option>shfl", "<option selected>shfl")
+    write_text(file, page_text([], "flitloom live", form))
+
+
+def page_text(shown: Sequence[Film | Loads], title: str | None = None, live: str = "") -> str:
+    """The text of a page; see `write_page`. With `live`, a form, it brings the engine along."""
     packer = Packer()
     heads = [part.head(packer) for part in shown]
     title = title or (heads[0]["title"] if heads else "flitloom")
     parts = {
         "TITLE": html.escape(title),
         "STYLE": (PARTS / "style.css").read_text(encoding="utf-8").strip(),
-        "LIVE": "",
+        "LIVE": live,
         "ORIGIN": html.escape(f"Made by {origin()}."),
         "HEAD": _script(json.dumps({"runs": heads}, separators=(",", ":"))),
         "COLUMNS": packer.text(),
         "MODULES": _script(json.dumps({"imports": {name: _module(name) for name in MODULES}})),
-        "START": 'import { main } from "page"; main();',
+        "START": 'import { main } from "page"; await main();',
     }
+    if live:
+        engine = base64.b64encode(gzip.compress(ENGINE.read_bytes(), 9, mtime=0)).decode("ascii")
+        parts["LIVE"] += f'<script type="text/plain" id="engine">{engine}</script>\n'
+        parts["START"] += ' import { live } from "live"; await live();'
     text = (PARTS / "page.html").read_text(encoding="utf-8")
     for name, value in parts.items():
         text = text.replace(f"@{name}@", value)

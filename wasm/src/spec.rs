@@ -1,0 +1,90 @@
+use flitloom_core::{
+    engine::Network,
+    fabric::{Fabric, Shape},
+    router::{Arbitration, FlowControl, RouterConfig},
+    traffic::{Collective, Destinations, OpenLoad, Pattern, Workload},
+};
+use serde::Deserialize;
+
+/// What a live page simulates.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    sizes: Vec<u32>,
+    wraps: Vec<bool>,
+    channels: Option<u8>,
+    buffer: u16,
+    latency: u16,
+    flow_control: String,
+    arbitration: String,
+    pattern: String,
+    traffic: Traffic,
+    seed: u64,
+    /// Return the totals at the start of this cycle.
+    pub stop_at: Option<u64>,
+}
+
+/// What the nodes send.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+enum Traffic {
+    Collective { payload: u32, slices: u32, interval: u64, packets: u32 },
+    Load { rate: f64, length: u32, cycles: u64 },
+}
+
+impl Spec {
+    /// Reads a spec.
+    ///
+    /// # Errors
+    /// It is no JSON, or a field is missing, unknown or of another type.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+
+    /// The network, with the router of the papers where nothing else is said.
+    ///
+    /// # Errors
+    /// The fields do not make a network.
+    pub fn network(&self) -> Result<Network, String> {
+        let shape = Shape::new(&self.sizes, &self.wraps).map_err(|error| error.to_string())?;
+        let usual = RouterConfig::for_shape(&shape);
+        let flow_control = match self.flow_control.as_str() {
+            "wormhole" => FlowControl::Wormhole,
+            "cut-through" => FlowControl::CutThrough,
+            "bubble" => FlowControl::Bubble,
+            other => return Err(format!("flow_control: {other} is unknown")),
+        };
+        let scheme =
+            self.arbitration.parse().map_err(|_| format!("arbitration: {} is unknown", self.arbitration))?;
+        let router = RouterConfig {
+            channels: self.channels.unwrap_or(usual.channels),
+            buffer: self.buffer,
+            latency: self.latency,
+            flow_control,
+            arbitration: Arbitration { schemes: vec![scheme], ..usual.arbitration },
+        };
+        Network::new(Fabric::new(shape), router).map_err(|error| error.to_string())
+    }
+
+    /// The workload on a network.
+    ///
+    /// # Errors
+    /// The traffic does not fit the network.
+    pub fn workload(&self, network: &Network) -> Result<Workload, String> {
+        let shape = network.fabric().shape();
+        let pattern = Pattern::from_name(&self.pattern, shape).map_err(|error| error.to_string())?;
+        let to: Destinations = pattern.destinations(shape, self.seed).map_err(|error| error.to_string())?;
+        match self.traffic {
+            Traffic::Collective { payload, slices, interval, packets } => {
+                let collective = Collective { payload, slices, interval, packets, delays: Vec::new() };
+                let list = collective.packet_list(shape.nodes(), &to).map_err(|error| error.to_string())?;
+                Ok(Workload::Packets(list))
+            }
+            Traffic::Load { rate, length, cycles } => {
+                let load =
+                    OpenLoad::new(to, rate, length, cycles, self.seed).map_err(|error| error.to_string())?;
+                Ok(Workload::Load(load))
+            }
+        }
+    }
+}
