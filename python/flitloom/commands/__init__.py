@@ -15,6 +15,7 @@ VERBS = {
     "demo": "Six collectives on a 16x16 torus: whole packets, slices at the best interval, and the best "
     "schedule.",
     "simulate": "Simulate traffic on a network, cycle by cycle.",
+    "load": "Where a network saturates, and how it behaves before and beyond: curves and responses.",
     "stack": "Find the best interval between slices that all nodes send in unison (simple stacking).",
     "schedule": "Find when every packet should start so that none ever waits, and prove how good that is.",
     "collective": "Plan collective operations in which every link works, and prove how good they are.",

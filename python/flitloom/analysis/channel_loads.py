@@ -1,0 +1,267 @@
+"""Channel loads: how much of the traffic every link must carry under a routing that does not adapt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.analysis.demands import Demands, Whole
+from flitloom.errors import SpecError
+from flitloom.spec import DIMENSION_NAMES, Topology
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Routings whose loads do not depend on what happens in the network.
+OBLIVIOUS = ("do", "o1turn", "valiant")
+#: What is done at distance exactly N/2 of a ring: the router's way over the wrap-around link, or half each.
+TIES = ("wrap", "split")
+
+
+@dataclass(frozen=True)
+class ChannelLoads:
+    """Load of every link, exactly, in flits per cycle and flit that every node sends.
+
+    Attributes
+    ----------
+    topology : Topology
+        Where the links are.
+    counts : array of int, shape (nodes, directions)
+        Whole loads, by the node that a link leaves and its direction (+x, -x, +y, ...).
+    scale : int
+        What they are divided by.
+    """
+
+    topology: Topology
+    counts: Whole
+    scale: int
+
+    @property
+    def largest(self) -> Fraction:
+        """Load of the fullest link."""
+        return Fraction(int(self.counts.max(initial=0)), self.scale)
+
+    @property
+    def fullest(self) -> str | None:
+        """The first fullest link, as ``(3,0)+x``; None if no link is used."""
+        if not self.counts.any():
+            return None
+        node, direction = divmod(int(self.counts.argmax()), self.counts.shape[1])
+        place = []
+        for size in self.topology.sizes:
+            node, coordinate = divmod(node, size)
+            place.append(str(coordinate))
+        return f"({','.join(place)}){'+-'[direction % 2]}{DIMENSION_NAMES[direction // 2]}"
+
+    @property
+    def ideal_throughput(self) -> Fraction | None:
+        """Load with which the fullest link is always busy, in flits/node/cycle; None if no link is used."""
+        return 1 / self.largest if self.largest else None
+
+    def array(self) -> xr.DataArray:
+        """The loads by coordinates and direction, as in `Result.links`."""
+        import xarray as xr
+
+        sizes = self.topology.sizes
+        names = DIMENSION_NAMES[: len(sizes)]
+        directions = [sign + name for name in names for sign in "+-"]
+        coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
+        return xr.DataArray(
+            (self.counts / self.scale).reshape(*reversed(sizes), len(directions)),
+            {**coordinates, "direction": directions},
+            (*reversed(names), "direction"),
+            attrs={"units": "flits/cycle per flit/node/cycle"},
+        )
+
+
+def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> ChannelLoads:
+    """Load of every link under an oblivious routing, exactly.
+
+    Parameters
+    ----------
+    demands : Demands
+        What is sent, made by `make_demands`.
+    routing : {"do", "o1turn", "valiant"}
+        Dimension order; half of the packets in ascending and half in descending order of the dimensions
+        (Seo et al. 2005); dimension order to a node drawn evenly and on from there (Valiant and Brebner
+        1981).
+    ties : {"wrap", "split"}
+        At distance exactly N/2 of a ring: over the wrap-around link, as the router does, or half each way.
+
+    Returns
+    -------
+    ChannelLoads
+        In flits per cycle for a load of 1 flit per node and cycle.
+
+    Raises
+    ------
+    SpecError
+        The routing's loads are not fixed by the traffic, or parts of the network have failed.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.analysis.demands import make_demands
+    >>> network = fl.Network(fl.Torus(32, 32))
+    >>> complement = make_demands(network, fl.Load("bcmp", rate=0.1, cycles=100))
+    >>> loads = channel_loads(complement)
+    >>> loads.largest, loads.fullest, float(loads.ideal_throughput)
+    (Fraction(8, 1), '(0,0)-x', 0.125)
+    >>> uniform = make_demands(network, fl.Load("rand", rate=0.1, cycles=100))
+    >>> float(channel_loads(uniform, ties="split").ideal_throughput)      # 8/N but for the own node
+    0.2497...
+    >>> float(channel_loads(uniform).ideal_throughput)     # ties all meet at the wrap-around links
+    0.2350...
+    """
+    if routing not in OBLIVIOUS:
+        known = ", ".join(OBLIVIOUS)
+        raise SpecError(
+            f"routing: the loads of {routing!r} are not fixed by the traffic; those of {known} are"
+        )
+    if ties not in TIES:
+        raise SpecError(f"ties: is wrap or split, not {ties!r}")
+    topology = demands.topology
+    if topology.failed_nodes or topology.failed_links:
+        raise SpecError("topology: channel loads are those of a healthy network; take the failed parts out")
+    order = list(range(len(topology.sizes)))
+    if routing == "valiant":
+        first, second = demands.phases()
+        loads = [_ordered(first, order, ties), _ordered(second, order, ties)]
+        return ChannelLoads(topology, loads[0][0] + loads[1][0], loads[0][1])
+    if routing == "o1turn":
+        loads = [_ordered(demands, order, ties), _ordered(demands, order[::-1], ties)]
+        return ChannelLoads(topology, loads[0][0] + loads[1][0], 2 * loads[0][1])
+    counts, scale = _ordered(demands, order, ties)
+    return ChannelLoads(topology, counts, scale)
+
+
+def _ordered(demands: Demands, order: Sequence[int], ties: str) -> tuple[Whole, int]:
+    """Whole loads when the dimensions are taken in an order, and what they are divided by."""
+    topology = demands.topology
+    sizes = topology.sizes
+    # One axis per dimension, in the order in which they are taken, and one for directions.
+    shape = [sizes[dimension] for dimension in order]
+    counts = np.zeros((*shape, 2 * len(sizes)), dtype=np.int64)
+    for place, dimension in enumerate(order):
+        ring = Ring(sizes[dimension], topology.wraps[dimension], ties)
+        moved = np.moveaxis(counts, place, 0)
+        for minus in (0, 1):
+            part = moved[..., 2 * dimension + minus]
+            _add_pairs(part, demands, order, place, ring, bool(minus))
+            for sending, receiving in demands.products:
+                by_source, by_destination = (
+                    _by_coordinates(weights, sizes, order) for weights in (sending, receiving)
+                )
+                part += _product(by_source, by_destination, place, ring, bool(minus))
+    back = [order.index(dimension) for dimension in reversed(range(len(sizes)))]
+    whole = counts.transpose(*back, len(sizes)).reshape(topology.nodes, -1)
+    return np.ascontiguousarray(whole), demands.scale * (2 if ties == "split" else 1)
+
+
+@dataclass(frozen=True)
+class Ring:
+    """One dimension: how many ways out of two lead from a coordinate to another in a direction."""
+
+    size: int
+    wraps: bool
+    ties: str
+
+    def ways(self, source: Whole, destination: Whole, *, minus: bool) -> Whole:
+        """Weight of the way in a direction: 1 or 0; with split ties 2, 1 or 0."""
+        once = 2 if self.ties == "split" else 1
+        if not self.wraps:
+            ahead = destination < source if minus else destination > source
+            straight: Whole = once * ahead.astype(np.int64)
+            return straight
+        hops = (source - destination if minus else destination - source) % self.size
+        short = (hops > 0) & (2 * hops < self.size)
+        tie = 2 * hops == self.size
+        if self.ties == "split":
+            split: Whole = 2 * short + tie.astype(np.int64)
+            return split
+        # Below N/2 down, else up: over the wrap-around link.
+        own = source < self.size // 2 if minus else source >= self.size // 2
+        taken: Whole = (short | (tie & own)).astype(np.int64)
+        return taken
+
+
+def _intervals(source: Whole, destination: Whole, *, minus: bool) -> tuple[Whole, Whole, NDArray[np.bool_]]:
+    """First coordinate whose link is crossed, the one behind the last, and whether that leads around."""
+    first, behind = (destination + 1, source + 1) if minus else (source, destination)
+    return first, behind, first > behind
+
+
+def _add_pairs(
+    part: Whole, demands: Demands, order: Sequence[int], place: int, ring: Ring, minus: bool
+) -> None:
+    """Add what listed pairs bring to the links of one dimension (first axis) and direction."""
+    if not len(demands.pairs):
+        return
+    source, destination = (
+        [end[dimension] for dimension in order] for end in _coordinates(demands.pairs, demands.topology.sizes)
+    )
+    weight = demands.pairs[:, 2] * ring.ways(source[place], destination[place], minus=minus)
+    used = weight > 0
+    # Dimensions before this one are at the destination already, those behind still at the source.
+    others = [
+        (destination if other < place else source)[other][used]
+        for other in range(len(order))
+        if other != place
+    ]
+    first, behind, around = _intervals(source[place][used], destination[place][used], minus=minus)
+    weight = weight[used]
+    steps = np.zeros((ring.size + 1, *part.shape[1:]), dtype=np.int64)
+    np.add.at(steps, (first, *others), weight)
+    np.subtract.at(steps, (behind, *others), weight)
+    np.add.at(
+        steps, (np.zeros(int(around.sum()), dtype=np.int64), *(c[around] for c in others)), weight[around]
+    )
+    part += np.cumsum(steps, axis=0)[:-1]
+
+
+def _product(sending: Whole, receiving: Whole, place: int, ring: Ring, minus: bool) -> Whole:
+    """What a product of weights brings to the links of one dimension, moved to the first axis."""
+    size = ring.size
+    # By this coordinate and those behind it; by those before it and this one.
+    sources = sending.sum(axis=tuple(range(place))).reshape(size, -1)
+    behind = receiving.sum(axis=tuple(range(place + 1, receiving.ndim)))
+    destinations = np.moveaxis(behind, -1, 0).reshape(size, -1)
+    source, destination = (ends.ravel() for ends in np.indices((size, size)))
+    ways = ring.ways(source, destination, minus=minus)
+    first, last, around = _intervals(source, destination, minus=minus)
+    # Weights that are all alike are worked out once.
+    kinds, which = np.unique(destinations, axis=1, return_inverse=True)
+    crossing = np.zeros((kinds.shape[1], size + 1, size), dtype=np.int64)
+    for number in range(kinds.shape[1]):
+        weight = ways * kinds[destination, number]
+        np.add.at(crossing[number], (first, source), weight)
+        np.subtract.at(crossing[number], (last, source), weight)
+        np.add.at(crossing[number], (np.zeros_like(first), source), weight * around)
+    crossing = np.cumsum(crossing, axis=1)[:, :-1]
+    loads = crossing @ sources
+    before = sending.shape[:place]
+    shaped = loads[which.ravel()].transpose(1, 0, 2)
+    return np.ascontiguousarray(shaped).reshape(size, *before, *sending.shape[place + 1 :])
+
+
+def _coordinates(pairs: Whole, sizes: Sequence[int]) -> list[list[Whole]]:
+    """Coordinates of sources and of destinations, x first."""
+    ends = []
+    for end in (0, 1):
+        node, places = pairs[:, end], []
+        for size in sizes:
+            node, place = np.divmod(node, size)
+            places.append(place)
+        ends.append(places)
+    return ends
+
+
+def _by_coordinates(weights: Whole, sizes: Sequence[int], order: Sequence[int]) -> Whole:
+    """Weights of nodes with one axis per dimension, in an order."""
+    grid = weights.reshape(tuple(reversed(sizes)))
+    return grid.transpose([len(sizes) - 1 - dimension for dimension in order])

@@ -1,0 +1,169 @@
+"""Demands: what share of its load every node sends to every other, in whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.spec.traffic import Patterned
+from flitloom.workload import make_destinations
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Whole weights of pairs of nodes; divided by `scale` they are shares of a node's load.
+
+    The weight from s to d is that of the pairs listed plus ``sending[s] * receiving[d]`` over all products,
+    from every node to every other (what a node sends to itself is only listed).
+
+    Attributes
+    ----------
+    topology : Topology
+        Where the nodes are.
+    pairs : array of int, shape (n, 3)
+        Source, destination and weight.
+    products : list of (array, array)
+        Weights of sending and of receiving nodes.
+    scale : int
+        What a weight is divided by: with load 1, a node sends weight / scale flits per cycle.
+    """
+
+    topology: Topology
+    pairs: Whole
+    products: tuple[tuple[Whole, Whole], ...]
+    scale: int
+
+    def __post_init__(self) -> None:
+        if self.topology.nodes * self.scale >= 1 << 60:
+            raise SpecError("traffic: its weights are too fine for this network; round them")
+
+    @property
+    def sent(self) -> Whole:
+        """Weight that every node sends to others."""
+        return self._ends(0, others=True)
+
+    @property
+    def received(self) -> Whole:
+        """Weight that every node receives, from itself too."""
+        return self._ends(1, others=False)
+
+    def _ends(self, end: int, *, others: bool) -> Whole:
+        total = np.zeros(self.topology.nodes, dtype=np.int64)
+        pairs = self.pairs[self.pairs[:, 0] != self.pairs[:, 1]] if others else self.pairs
+        np.add.at(total, pairs[:, end], pairs[:, 2])
+        for product in self.products:
+            mine, theirs = product[end], product[1 - end]
+            total += mine * (theirs.sum() - theirs)
+        return total
+
+    @property
+    def receive_bound(self) -> Fraction:
+        """Largest load, in flits per node and cycle, of which the most wanted node can eject its part."""
+        return Fraction(self.scale, int(self.received.max()))
+
+    def phases(self) -> tuple[Demands, Demands]:
+        """Demands to a node drawn evenly for every packet, and on from there (Valiant and Brebner 1981)."""
+        nodes = self.topology.nodes
+        none, even = np.zeros((0, 3), dtype=np.int64), np.ones(nodes, dtype=np.int64)
+        scale = self.scale * nodes
+        own = self.pairs[self.pairs[:, 0] == self.pairs[:, 1]]
+        received = self.received
+        np.subtract.at(received, own[:, 1], own[:, 2])
+        return (
+            Demands(self.topology, none, ((self.sent, even),), scale),
+            Demands(self.topology, none, ((even, received),), scale),
+        )
+
+
+def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets, seed: int = 1) -> Demands:
+    """The demands of traffic.
+
+    Parameters
+    ----------
+    network : Network
+        The network, without failed parts.
+    traffic : Load, Collective, TrafficMatrix or Packets
+        Who sends to whom. Of a matrix or list, a load of 1 is that of the node that sends most.
+    seed : int
+        Seed of patterns that are drawn once.
+
+    Raises
+    ------
+    SpecError
+        The traffic does not fit the network.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> network = fl.Network(fl.Torus(32, 32))
+    >>> hot = make_demands(network, fl.Load("hots", hotspot_fraction=0.01, rate=0.1, cycles=100))
+    >>> float(hot.receive_bound)             # 1 / (0.01 * 1023 + 0.99): a tenth of what rand gets through
+    0.0891...
+    """
+    topology = network.topology
+    nodes = topology.nodes
+    everyone, even = np.arange(nodes), np.ones(nodes, dtype=np.int64)
+    none = np.zeros((0, 3), dtype=np.int64)
+    if isinstance(traffic, Patterned):
+        if traffic.pattern not in ("rand", "hots"):
+            to = make_destinations(network, traffic, seed)
+            destinations = [to.of(node, 0) for node in range(nodes)]
+            return Demands(topology, np.stack([everyone, destinations, even], axis=1), (), 1)
+        if nodes < 2:
+            raise SpecError("traffic.pattern: rand needs another node to send to")
+        if traffic.pattern == "rand":
+            return Demands(topology, none, ((even, even),), nodes - 1)
+        # Checked by the core, which also knows the middle node.
+        make_destinations(network, traffic, seed)
+        target = hotspot_target(topology, traffic)
+        part = Fraction(str(0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction))
+        part = part.limit_denominator(1_000_000)
+        rest = np.where(everyone == target, part.denominator, part.denominator - part.numerator)
+        others = everyone[everyone != target]
+        hot = np.full(len(others), part.numerator * (nodes - 1))
+        pairs = np.stack([others, np.full(len(others), target), hot], axis=1)
+        return Demands(topology, pairs, ((rest, even),), part.denominator * (nodes - 1))
+    table = _listed(traffic, nodes)
+    sent = np.zeros(nodes, dtype=np.int64)
+    np.add.at(sent, table[:, 0], table[:, 2])
+    return Demands(topology, table, (), int(sent.max(initial=1)) or 1)
+
+
+def hotspot_target(topology: Topology, traffic: Patterned) -> int:
+    """The node a hotspot pattern sends to: the one given, else that in the middle."""
+    if traffic.hotspot_target is not None:
+        return int(traffic.hotspot_target)
+    target = 0
+    for size in reversed(topology.sizes):
+        target = target * size + size // 2
+    return target
+
+
+def _listed(traffic: Any, nodes: int) -> Whole:
+    """Pairs with their numbers of flits."""
+    if isinstance(traffic, TrafficMatrix):
+        weights = np.array(traffic.matrix, dtype=np.int64)
+        if len(weights) != nodes:
+            raise SpecError(f"traffic.matrix: {len(weights)} rows; one per node ({nodes}) is needed")
+        source, destination = np.nonzero(weights)
+        return np.stack([source, destination, weights[source, destination]], axis=1)
+    if traffic.routes:
+        raise SpecError("traffic.routes: packets with routes of their own have no bound over other routes")
+    table = np.array(traffic.table, dtype=np.int64)[:, :3]
+    if table[:, :2].max() >= nodes:
+        raise SpecError(
+            f"traffic.table: node {table[:, :2].max()} does not exist; nodes are 0 to {nodes - 1}"
+        )
+    pairs, places = np.unique(table[:, 0] * nodes + table[:, 1], return_inverse=True)
+    flits = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(flits, places, table[:, 2])
+    return np.stack([*np.divmod(pairs, nodes), flits], axis=1)

@@ -1,0 +1,123 @@
+"""What load a network can carry at best, before anything is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flitloom.analysis.channel_loads import ChannelLoads, channel_loads
+from flitloom.analysis.demands import make_demands
+from flitloom.analysis.minimal_routes import RouteBound, minimal_routes_bound
+from flitloom.network import Network
+from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.spec.traffic import Patterned
+
+
+@dataclass(frozen=True)
+class LoadBound:
+    """Loads above which a network cannot deliver everything, in flits per node and cycle.
+
+    Attributes
+    ----------
+    channel_loads : dict of str to ChannelLoads
+        Loads of all links by routing.
+    minimal_routes : RouteBound
+        Bound over all minimal routes.
+    receive : Fraction
+        Load of which the most wanted node can eject its part.
+    uniform : Fraction
+        Rule of thumb for uniform traffic (scaling-effects-2007, Section 2): 8/N on a torus, 4/N on a mesh.
+    """
+
+    channel_loads: dict[str, ChannelLoads]
+    minimal_routes: RouteBound
+    receive: Fraction
+    uniform: Fraction
+
+    def throughput(self, routing: str) -> Fraction:
+        """Ideal throughput of a routing: what links, ejection and sources allow."""
+        return self._least(self.channel_loads[routing].ideal_throughput)
+
+    @property
+    def minimal_throughput(self) -> Fraction:
+        """What no minimal routing can exceed."""
+        return self._least(self.minimal_routes.throughput)
+
+    def _least(self, links: Fraction | None) -> Fraction:
+        return min(self.receive, Fraction(1), *([] if links is None else [links]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it by name; loads of links are those of the fullest one at 1 flit/node/cycle."""
+        return {
+            "routings": {
+                name: {
+                    "throughput": float(self.throughput(name)),
+                    "largest_load": float(loads.largest),
+                    "fullest_link": loads.fullest,
+                }
+                for name, loads in self.channel_loads.items()
+            },
+            "minimal_routes": {
+                "throughput": float(self.minimal_throughput),
+                "largest_load": float(self.minimal_routes.least),
+                "found_load": self.minimal_routes.found,
+                "proof": self.minimal_routes.proof,
+            },
+            "receive_bound": float(self.receive),
+            "uniform_rule": float(self.uniform),
+        }
+
+
+def load_bound(
+    network: Network,
+    traffic: Patterned | TrafficMatrix | Packets,
+    routings: Sequence[str] = ("do",),
+    *,
+    ties: str = "wrap",
+    seed: int = 1,
+) -> LoadBound:
+    """Bound the load that a network can carry.
+
+    Parameters
+    ----------
+    network : Network
+        The network, without failed parts.
+    traffic : Load, Collective, TrafficMatrix or Packets
+        Who sends to whom.
+    routings : sequence of str
+        Oblivious routings, see `channel_loads`.
+    ties : {"wrap", "split"}
+        Ways at distance exactly N/2 of a ring.
+    seed : int
+        Seed of patterns that are drawn once.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> found = load_bound(fl.Network(fl.Torus(16, 16)), fl.Collective("torn"), ["do", "valiant"])
+    >>> float(found.throughput("do")), round(float(found.throughput("valiant")), 3), float(found.uniform)
+    (0.125, 0.222, 0.5)
+    """
+    demands = make_demands(network, traffic, seed)
+    loads = {routing: channel_loads(demands, routing, ties) for routing in routings}
+    return LoadBound(
+        loads, minimal_routes_bound(demands), demands.receive_bound, uniform_rule(network.topology)
+    )
+
+
+def uniform_rule(topology: Topology) -> Fraction:
+    """Load at which the middle of the longest dimension is full under uniform traffic.
+
+    Half of the packets of a line of N nodes change sides; two ways of a ring, or one of a line, take them.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> uniform_rule(fl.Torus(32, 32)), uniform_rule(fl.Mesh(8))
+    (Fraction(1, 4), Fraction(1, 2))
+    """
+    return min(
+        Fraction(8 if wraps else 4, size) for size, wraps in zip(topology.sizes, topology.wraps, strict=True)
+    )
