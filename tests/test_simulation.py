@@ -79,3 +79,11 @@ def test_steps_go_forwards():
     sim = fl.Simulation(fl.Network(fl.Torus(4, 4)), fl.Collective("next"))
     with pytest.raises(fl.SpecError, match="cycles: -1 is negative"):
         sim.step(-1)
+
+
+# Duration and sum of ages of bursts of ten packets, from an independent program.
+@pytest.mark.parametrize(("pattern", "expected"), [("shfl", (762, 826902)), ("brev", (867, 942754))])
+def test_bursts_on_the_router_of_2015(pattern, expected):
+    net = fl.Network(fl.Torus(16, 16), fl.Router(preset="t15"))
+    result = fl.simulate(net, fl.Collective(pattern, packets=10))
+    assert (result.duration, result.summary()["age_sum"]) == expected

@@ -38,6 +38,9 @@ BAD_FIELDS = [
         "router.flow_control: 'worm' is unknown; did you mean wormhole? It must be one of wormhole, cut-",
     ),
     ("router.arbitration=C10", "router.arbitration: 'C10' is unknown; it must be one of C00, C01"),
+    ("router.preset=t16", "router.preset: 't16' is unknown; it must be one of t15, s07"),
+    ("router.datelines=none", "router.datelines: 'none' is unknown; it must be one of both, wrap"),
+    ("router.grant_needs_room=1", "router.grant_needs_room: 1 is neither true nor false"),
     ("router.arbitration=['C00', 'C01']", "router.arbitration: 2 channel-selection schemes given"),
     ("traffic.kind=storm", "traffic.kind: 'storm' is unknown; it must be collective, load, packets or"),
     ("traffic.pattern=zzz", "traffic.pattern: 'zzz' is unknown; it must be one of bcmp, brev"),
@@ -117,6 +120,16 @@ def test_specs_take_numpy_numbers():
 def test_a_spec_survives_the_way_through_plain_values():
     spec = experiment("router.arbitration=C05", "topology.failed_links=['0-1']", "seed=7")
     assert build_experiment(spec.model_dump(mode="json")) == spec
+
+
+def test_a_preset_is_written_out_and_overruled():
+    router = experiment("router.preset=t15", "router.buffer=24").router
+    assert (router.buffer, router.flow_control, router.arbitration) == (24, "cut-through", "packet")
+    assert router == fl.Router(preset="t15", buffer=24)
+    assert router.grant_needs_room
+    assert fl.Router(preset="s07") == fl.Router(
+        **{**fl.Router(preset="t15").model_dump(), "datelines": "wrap"}
+    )
 
 
 def test_a_file_and_its_settings(tmp_path):

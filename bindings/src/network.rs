@@ -3,6 +3,7 @@ use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
     router::{Arbitration, FlowControl, RouterConfig},
+    routing::Datelines,
 };
 use pyo3::prelude::*;
 
@@ -26,6 +27,8 @@ impl Network {
         buffer: u16,
         latency: u16,
         flow_control: &str,
+        datelines: &str,
+        grant_needs_room: bool,
         schemes: Vec<String>,
         port_lists: Vec<u8>,
     ) -> PyResult<Self> {
@@ -43,6 +46,11 @@ impl Network {
             "bubble" => FlowControl::Bubble,
             other => return Err(spec_error(py, "router.flow_control", format!("{other} is unknown"))),
         };
+        let datelines = match datelines {
+            "both" => Datelines::BOTH,
+            "wrap" => Datelines::WRAP_ONLY,
+            other => return Err(spec_error(py, "router.datelines", format!("{other} is unknown"))),
+        };
         let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
         let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
         let usual = RouterConfig::for_shape(fabric.shape());
@@ -51,6 +59,8 @@ impl Network {
             buffer,
             latency,
             flow_control,
+            datelines,
+            grant_needs_room,
             arbitration: Arbitration { schemes, port_lists },
         };
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;

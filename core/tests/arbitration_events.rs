@@ -146,7 +146,7 @@ fn arbitration_set_later_is_the_same_as_from_the_start() {
     let collective = Collective { payload: 14, slices: 2, interval: 9, ..Collective::default() };
     let workload = Workload::Packets(collective.packet_list(16, &destinations).unwrap());
     let (ports, channels) = (5, 3);
-    let schemes: Vec<_> = (0..16 * ports).map(|port| ChannelScheme::ALL[port * 7 % 10]).collect();
+    let schemes: Vec<_> = (0..16 * ports).map(|port| ChannelScheme::PUBLISHED[port * 7 % 10]).collect();
     let mut port_lists = default_port_list(&shape).repeat(16 * ports * channels);
     for (index, list) in port_lists.chunks_mut(ports).enumerate() {
         list.rotate_left(index % ports);

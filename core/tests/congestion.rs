@@ -1,15 +1,16 @@
-//! The reference model under congestion: bursts on the router of state-propagation-throttling-2015
-//! with every throttle, and the router with output registers. The values are those of an independent
-//! program.
+//! The reference model and the general engine under congestion: bursts on the router of
+//! state-propagation-throttling-2015 with every throttle, and the router with output registers. The
+//! values are those of an independent program.
 
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
 use flitloom_core::{
-    engine::Network,
+    engine::{Network, Options, general},
     fabric::{Fabric, Shape},
+    probe::NoProbe,
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig},
-    traffic::{Collective, Packet, Pattern},
+    traffic::{Collective, Packet, Pattern, Workload},
 };
 use reference::{End, Lines, Rules, Throttle, Watch};
 use std::thread;
@@ -23,18 +24,28 @@ fn packets(shape: &Shape, name: &str, collective: &Collective) -> Vec<Vec<Packet
     (0..shape.nodes() as u32).map(|node| list.of(node).to_vec()).collect()
 }
 
-/// Duration of a burst of ten packets from every node of an N x N torus, and the sum over all packets
-/// of the cycle of their tail's ejection plus 2.
-fn burst(size: u32, name: &str, throttle: Throttle) -> (u64, u64) {
+/// A burst of ten packets from every node of an N x N torus.
+fn burst_of(size: u32, name: &str) -> (Network, Workload) {
     let shape = Shape::torus(&[size, size]).unwrap();
+    let to = Pattern::from_name(name, &shape).unwrap().destinations(&shape, 0).unwrap();
     let collective = Collective { packets: 10, ..Collective::default() };
-    let packets = packets(&shape, name, &collective);
+    let workload = Workload::Packets(collective.packet_list(shape.nodes(), &to).unwrap());
     let router = RouterConfig {
         buffer: DEPTH as u16,
         flow_control: FlowControl::CutThrough,
+        grant_needs_room: true,
+        arbitration: Arbitration::uniform(ChannelScheme::Packet),
         ..RouterConfig::default()
     };
-    let network = Network::new(Fabric::new(shape), router).unwrap();
+    (Network::new(Fabric::new(shape), router).unwrap(), workload)
+}
+
+/// Duration of a burst of ten packets from every node of an N x N torus, and the sum over all packets
+/// of the cycle of their tail's ejection plus 2.
+fn burst(size: u32, name: &str, throttle: Throttle) -> (u64, u64) {
+    let (network, workload) = burst_of(size, name);
+    let Workload::Packets(list) = workload else { unreachable!() };
+    let packets: Vec<_> = (0..size * size).map(|node| list.of(node).to_vec()).collect();
     let run = reference::simulate(&network, &packets, &Rules::t15(throttle));
     assert_eq!(run.end, End::Delivered);
     (run.totals.duration, run.totals.latency_sum + 2 * run.totals.packets_delivered)
@@ -125,6 +136,22 @@ fn of_path_and_turn(size: u32, values: [(u64, u64); 6]) -> Vec<Cell> {
 
 const PT_16: [(u64, u64); 6] =
     [(650, 755044), (659, 655510), (380, 501088), (755, 864452), (694, 647812), (644, 844800)];
+
+/// The same of the general engine.
+fn burst_in_words(size: u32, name: &str) -> (u64, u64) {
+    let (network, workload) = burst_of(size, name);
+    let outcome = general::simulate(&network, &workload, &Options::default(), &mut NoProbe).unwrap();
+    (outcome.duration, outcome.latency_sum + 2 * outcome.packets_delivered)
+}
+
+#[test]
+fn bursts_in_words() {
+    for (size, table) in [(8, OF_8), (16, OF_16), (32, OF_32)] {
+        for &(name, [none, ..]) in table {
+            assert_eq!(burst_in_words(size, name), none, "{name} on {size} x {size}");
+        }
+    }
+}
 
 fn check(cells: &[Cell]) {
     let wrong = differing(cells, |&(size, name, throttle)| burst(size, name, throttle));
@@ -230,7 +257,10 @@ fn two_and_four_slices_with_output_registers() {
     let mut cells: Vec<_> = two
         .iter()
         .flat_map(|&(name, values)| {
-            ChannelScheme::ALL.into_iter().zip(values).map(move |(scheme, value)| ((name, 2, scheme), value))
+            ChannelScheme::PUBLISHED
+                .into_iter()
+                .zip(values)
+                .map(move |(scheme, value)| ((name, 2, scheme), value))
         })
         .collect();
     cells.extend(four.map(|(name, value)| ((name, 4, ChannelScheme::C00), value)));

@@ -234,6 +234,7 @@ fn wrong_rules_are_noticed() {
     ];
     let space = CaseSpace {
         flow_controls: vec![FlowControl::Wormhole],
+        router_rules: false,
         slice_rules: false,
         given_routes: false,
         ..CaseSpace::default()
@@ -270,6 +271,9 @@ fn cases_are_of_every_kind() {
     some("mesh of 3 and more", &|case| case.shape.size(0) > 2 && !case.shape.wraps(0));
     some("cut-through", &|case| case.router.flow_control == FlowControl::CutThrough);
     some("bubbles", &|case| case.router.flow_control == FlowControl::Bubble);
+    some("grants that need room", &|case| case.router.grant_needs_room);
+    some("one dateline", &|case| case.router.wrap_lines_only);
+    some("rounds by packet", &|case| case.router.scheme == ChannelScheme::Packet);
     some("given routes", &|case| case.routes().is_some());
     some("own lists", &|case| case.router.own_lists.is_some());
     some("re-initialised slices", &|case| case.slices.reinitialise);
@@ -300,6 +304,8 @@ fn a_deadlock_is_noticed_while_other_flits_move() {
             buffer: 1,
             latency: 1,
             flow_control: FlowControl::Wormhole,
+            wrap_lines_only: false,
+            grant_needs_room: false,
             scheme: ChannelScheme::C00,
             own_schemes: None,
             own_lists: None,

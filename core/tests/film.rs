@@ -77,6 +77,7 @@ fn tight_rings() -> CaseSpace {
         channels: 1..=1,
         buffer: 1..=3,
         flow_controls: vec![FlowControl::Wormhole],
+        router_rules: false,
         packets_per_node: 12,
         lengths: 4..=12,
         last_start: 3,

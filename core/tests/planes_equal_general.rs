@@ -70,8 +70,8 @@ fn arbitration(dice: &mut Dice, shape: &Shape, channels: u8) -> Arbitration {
     let ports = shape.directions() + 1;
     let outputs = shape.nodes() * ports;
     let schemes = match dice.below(2) {
-        0 => vec![dice.one(&ChannelScheme::ALL)],
-        _ => (0..outputs).map(|_| dice.one(&ChannelScheme::ALL)).collect(),
+        0 => vec![dice.one(&ChannelScheme::PUBLISHED)],
+        _ => (0..outputs).map(|_| dice.one(&ChannelScheme::PUBLISHED)).collect(),
     };
     let port_lists = match dice.below(3) {
         0 => Vec::new(),

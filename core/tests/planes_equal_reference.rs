@@ -27,6 +27,7 @@ fn space() -> CaseSpace {
         buffer: 1..=8,
         latency: 1..=1,
         flow_controls: vec![FlowControl::Wormhole],
+        router_rules: false,
         slice_rules: false,
         given_routes: false,
         mixed_lengths: false,

@@ -288,8 +288,9 @@ fn two_slices_reach_the_prototypes_durations() {
     ] {
         let (_, one_slice, least) = TWO_SLICES.into_iter().find(|row| row.0 == pattern).unwrap();
         let intervals = (best - 1).max(8)..=(best + 1).min(one_slice);
-        let durations = intervals
-            .map(|interval| slices(pattern, 14, 2, interval, ChannelScheme::ALL[scheme]).totals.duration);
+        let durations = intervals.map(|interval| {
+            slices(pattern, 14, 2, interval, ChannelScheme::PUBLISHED[scheme]).totals.duration
+        });
         assert_eq!(durations.min(), Some(least[scheme]), "{pattern} C{scheme:02}");
     }
 }
@@ -298,7 +299,7 @@ fn two_slices_reach_the_prototypes_durations() {
 #[ignore = "three minutes in the release profile; run it after a change of the reference"]
 fn two_slices_take_as_long_as_in_the_prototype_at_every_interval() {
     for (pattern, one_slice, least) in TWO_SLICES {
-        for (scheme, least) in ChannelScheme::ALL.into_iter().zip(least) {
+        for (scheme, least) in ChannelScheme::PUBLISHED.into_iter().zip(least) {
             let durations =
                 (8..=one_slice).map(|interval| slices(pattern, 14, 2, interval, scheme).totals.duration);
             assert_eq!(durations.min(), Some(least), "{pattern} {scheme}");

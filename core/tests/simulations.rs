@@ -53,6 +53,7 @@ fn flat() -> CaseSpace {
         buffer: 1..=8,
         latency: 1..=1,
         flow_controls: vec![FlowControl::Wormhole],
+        router_rules: false,
         slice_rules: false,
         given_routes: false,
         mixed_lengths: false,
@@ -178,7 +179,7 @@ proptest! {
 fn saved_planes_do_not_depend_on_vectors() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     for links in [false, true] {
-        let case = flat().loads().new_tree(&mut runner).unwrap().current();
+        let case = CaseSpace { last_start: 400, ..flat() }.loads().new_tree(&mut runner).unwrap().current();
         let (network, workload) = (case.network(), case.workload());
         let setup = |set| Setup {
             engine: Some(EngineKind::Planes),

@@ -7,7 +7,7 @@ mod reference;
 use flitloom_core::{
     engine::Network,
     fabric::{Direction, Fabric, NodeId, Shape},
-    router::{FlowControl, RouterConfig},
+    router::{Arbitration, ChannelScheme, FlowControl, RouterConfig},
     routing::{ChannelRule, Datelines},
     throttle::{Ask, Seen, State, Sums, Surroundings, Throttle},
     traffic::{Packet, Purpose, draw, draw_below},
@@ -264,6 +264,7 @@ fn throttles_hold_whom_the_reference_holds() {
             buffer: 16,
             channels: RouterConfig::for_shape(shape).channels,
             flow_control: FlowControl::CutThrough,
+            arbitration: Arbitration::uniform(ChannelScheme::Packet),
             ..RouterConfig::default()
         };
         let rule = router.channel_rule();

@@ -20,6 +20,8 @@ class Network:
         buffer: int,
         latency: int,
         flow_control: str,
+        datelines: str,
+        grant_needs_room: bool,
         schemes: Sequence[str],
         port_lists: bytes | Sequence[int],
     ) -> Network: ...

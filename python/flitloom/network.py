@@ -48,6 +48,8 @@ class Network:
             buffer=router.buffer,
             latency=router.latency,
             flow_control=router.flow_control,
+            datelines=router.datelines,
+            grant_needs_room=router.grant_needs_room,
             schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
             port_lists=bytes(router.queue_order),
         )

@@ -126,6 +126,14 @@ class Result:
         return int(self._raw["latency_sum"]) / delivered if delivered else None
 
     @property
+    def age_sum(self) -> int:
+        """Sum over delivered packets of their age: from their start to their tail's ejection, in cycles.
+
+        Counted as `duration` is, h + L + 1 for an unhindered packet: two cycles more than `mean_latency` has.
+        """
+        return int(self._raw["latency_sum"]) + 2 * self.packets_delivered
+
+    @property
     def engine(self) -> str:
         """The engine it ran on, ``planes`` or ``general``; the result does not depend on it."""
         return str(self._raw["engine"])
@@ -220,6 +228,7 @@ class Result:
             "flits_delivered": self.flits_delivered,
             "flit_hops": self.flit_hops,
             "mean_latency": self.mean_latency,
+            "age_sum": self.age_sum,
             "fingerprint": self.fingerprint,
             "engine": self.engine,
         }

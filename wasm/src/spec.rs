@@ -61,7 +61,8 @@ impl Spec {
             buffer: self.buffer,
             latency: self.latency,
             flow_control,
-            arbitration: Arbitration { schemes: vec![scheme], ..usual.arbitration },
+            arbitration: Arbitration { schemes: vec![scheme], port_lists: Vec::new() },
+            ..usual
         };
         Network::new(Fabric::new(shape), router).map_err(|error| error.to_string())
     }

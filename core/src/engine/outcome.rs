@@ -100,15 +100,19 @@ pub enum SimulationError {
         /// The pairs, at most 1000 of them.
         pairs: Vec<(NodeId, NodeId)>,
     },
-    /// Cut-through or bubble flow control with buffers that are too small for the packets.
+    /// Cut-through or bubble flow control, or grants that need room, with buffers that are too small for
+    /// the packets.
     #[error(
-        "router.buffer is {buffer} flits; {flow_control:?} flow control needs at least {needed} for packets of {length} flits"
+        "router.buffer is {buffer} flits; {flow_control:?} flow control{} needs at least {needed} for packets of {length} flits",
+        if *.grant_needs_room { " with grants that need room" } else { "" }
     )]
     PacketTooLong {
         /// Buffer depth.
         buffer: u16,
         /// How flow is controlled.
         flow_control: FlowControl,
+        /// Whether a grant needs room for the whole packet.
+        grant_needs_room: bool,
         /// Buffer depth that would do.
         needed: u64,
         /// Length of the longest packet.

@@ -2,12 +2,16 @@ use crate::fabric::Shape;
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
-/// How an output port chooses among its virtual channels (cup-stacking-extended-2023, Table 1).
+/// How an output port chooses among its virtual channels: as in cup-stacking-extended-2023, Table 1, or
+/// packet by packet.
 ///
 /// ```
 /// use flitloom_core::router::ChannelScheme;
 /// let scheme: ChannelScheme = "C03".parse()?;
-/// assert_eq!(scheme.order(1, 3).collect::<Vec<_>>(), [0, 2, 1]);
+/// assert_eq!(scheme.order(1, false, 3).collect::<Vec<_>>(), [0, 2, 1]);
+/// let scheme = ChannelScheme::Packet;
+/// assert_eq!(scheme.order(1, false, 3).collect::<Vec<_>>(), [2, 0, 1]);
+/// assert_eq!(scheme.order(1, true, 3).collect::<Vec<_>>(), [1, 2, 0]);
 /// # Ok::<(), flitloom_core::router::ArbitrationError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -34,11 +38,29 @@ pub enum ChannelScheme {
     C08,
     /// Fixed priority from channel 2, descending.
     C09,
+    /// `packet`: round robin packet by packet: from the channel used last while the packet in it is
+    /// under way, else from the channel after it, ascending. Only a gap in a packet lets another one in.
+    Packet,
 }
 
 impl ChannelScheme {
-    /// All schemes in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    /// All schemes.
+    pub const ALL: [Self; 11] = [
+        Self::C00,
+        Self::C01,
+        Self::C02,
+        Self::C03,
+        Self::C04,
+        Self::C05,
+        Self::C06,
+        Self::C07,
+        Self::C08,
+        Self::C09,
+        Self::Packet,
+    ];
+
+    /// Those of cup-stacking-extended-2023, Table 1, in the order of their numbers.
+    pub const PUBLISHED: [Self; 10] = [
         Self::C00,
         Self::C01,
         Self::C02,
@@ -51,11 +73,13 @@ impl ChannelScheme {
         Self::C09,
     ];
 
-    /// The channel evaluated first, given the one used last.
-    pub fn start(self, last: u8, channels: u8) -> u8 {
+    /// The channel evaluated first, given the one used last and whether a packet is under way in it: its
+    /// header has been sent, its tail has not.
+    pub fn start(self, last: u8, under_way: bool, channels: u8) -> u8 {
         match self {
+            Self::Packet if under_way => last,
             Self::C00 | Self::C02 => last,
-            Self::C01 => (last + 1) % channels,
+            Self::C01 | Self::Packet => (last + 1) % channels,
             Self::C03 => (last + channels - 1) % channels,
             Self::C04 | Self::C07 => 0,
             Self::C05 | Self::C08 => 1 % channels,
@@ -65,17 +89,17 @@ impl ChannelScheme {
 
     /// Whether channels are evaluated in ascending order.
     pub fn ascending(self) -> bool {
-        matches!(self, Self::C00 | Self::C01 | Self::C04 | Self::C05 | Self::C06)
+        matches!(self, Self::C00 | Self::C01 | Self::C04 | Self::C05 | Self::C06 | Self::Packet)
     }
 
     /// Whether the order depends on the channel used last.
     pub fn round_robin(self) -> bool {
-        (self as u8) < 4
+        matches!(self, Self::C00 | Self::C01 | Self::C02 | Self::C03 | Self::Packet)
     }
 
-    /// The channels in evaluation order, given the one used last.
-    pub fn order(self, last: u8, channels: u8) -> impl Iterator<Item = u8> {
-        let start = self.start(last, channels);
+    /// The channels in evaluation order, given the one used last and whether a packet is under way in it.
+    pub fn order(self, last: u8, under_way: bool, channels: u8) -> impl Iterator<Item = u8> {
+        let start = self.start(last, under_way, channels);
         let ascending = self.ascending();
         (0..channels).map(move |step| {
             let step = if ascending { step } else { channels - step };
@@ -86,7 +110,10 @@ impl ChannelScheme {
 
 impl fmt::Display for ChannelScheme {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "C{:02}", *self as u8)
+        match self {
+            Self::Packet => out.write_str("packet"),
+            _ => write!(out, "C{:02}", *self as u8),
+        }
     }
 }
 
@@ -165,7 +192,7 @@ impl Arbitration {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ArbitrationError {
     /// No such scheme.
-    #[error("unknown channel-selection scheme {0:?}; the schemes are C00 to C09")]
+    #[error("unknown channel-selection scheme {0:?}; the schemes are C00 to C09 and packet")]
     UnknownScheme(String),
     /// Wrong number of schemes.
     #[error("{given} channel-selection schemes given; give one, or {needed} (nodes x ports)")]
@@ -202,8 +229,8 @@ mod tests {
         for scheme in ChannelScheme::ALL {
             assert_eq!(scheme.to_string().parse(), Ok(scheme));
             for channels in 1..=8 {
-                for last in 0..channels {
-                    let mut order: Vec<u8> = scheme.order(last, channels).collect();
+                for (last, under_way) in (0..channels).flat_map(|last| [(last, false), (last, true)]) {
+                    let mut order: Vec<u8> = scheme.order(last, under_way, channels).collect();
                     order.sort_unstable();
                     assert_eq!(order, (0..channels).collect::<Vec<_>>());
                 }
@@ -213,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_orders_are_those_of_the_papers_table() {
-        let order = |text: &str| text.parse::<ChannelScheme>().unwrap().order(1, 3).collect::<Vec<_>>();
+        let order = |text: &str| text.parse::<ChannelScheme>().unwrap().order(1, true, 3).collect::<Vec<_>>();
         assert_eq!(order("C00"), [1, 2, 0]);
         assert_eq!(order("C01"), [2, 0, 1]);
         assert_eq!(order("C02"), [1, 0, 2]);

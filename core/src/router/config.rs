@@ -39,6 +39,11 @@ pub struct RouterConfig {
     pub latency: u16,
     /// When a header may advance.
     pub flow_control: FlowControl,
+    /// Which datelines count; none do with bubbles.
+    pub datelines: Datelines,
+    /// Queue selection grants an output channel of a link only to a header whose whole packet fits behind
+    /// it at the start of the cycle; else its port list stays as it is (state-propagation-throttling-2015).
+    pub grant_needs_room: bool,
     /// Order among channels and input ports.
     pub arbitration: Arbitration,
 }
@@ -50,6 +55,8 @@ impl Default for RouterConfig {
             buffer: 4,
             latency: 1,
             flow_control: FlowControl::Wormhole,
+            datelines: Datelines::BOTH,
+            grant_needs_room: false,
             arbitration: Arbitration::default(),
         }
     }
@@ -70,7 +77,7 @@ impl RouterConfig {
     /// Which channel a packet uses after a hop. With bubbles there are no datelines.
     pub fn channel_rule(&self) -> ChannelRule {
         let bubble = self.flow_control == FlowControl::Bubble;
-        ChannelRule::new(self.channels, if bubble { Datelines::NONE } else { Datelines::BOTH })
+        ChannelRule::new(self.channels, if bubble { Datelines::NONE } else { self.datelines })
     }
 
     /// Checks every parameter.

@@ -1,11 +1,12 @@
 //! Random networks with random packets. A [`CaseSpace`] bounds what is drawn, so that an engine that
 //! does less than everything can be given only what it does.
 
-use crate::reference::{Route, SliceRules};
+use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::Network,
     fabric::{Direction, Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig, default_port_list},
+    routing::Datelines,
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
 use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence};
@@ -24,6 +25,8 @@ pub struct CaseSpace {
     pub buffer: RangeInclusive<u16>,
     pub latency: RangeInclusive<u16>,
     pub flow_controls: Vec<FlowControl>,
+    /// Whether further rules of routers are drawn: which datelines count, grants that need room.
+    pub router_rules: bool,
     /// Whether every port and output channel may have its own scheme and list.
     pub own_arbitration: bool,
     /// Whether slices may be re-initialised and interlocked.
@@ -50,6 +53,7 @@ impl Default for CaseSpace {
             buffer: 1..=6,
             latency: 1..=3,
             flow_controls: vec![FlowControl::Wormhole, FlowControl::CutThrough, FlowControl::Bubble],
+            router_rules: true,
             own_arbitration: true,
             slice_rules: true,
             given_routes: true,
@@ -77,6 +81,9 @@ pub struct Router {
     pub buffer: u16,
     pub latency: u16,
     pub flow_control: FlowControl,
+    /// Only the datelines between the ends of rings count.
+    pub wrap_lines_only: bool,
+    pub grant_needs_room: bool,
     /// The scheme of all ports, unless each has its own.
     pub scheme: ChannelScheme,
     /// Seed of a scheme per port.
@@ -101,13 +108,20 @@ pub enum Traffic {
 impl Case {
     /// The router's parameters as the core takes them.
     pub fn config(&self) -> RouterConfig {
-        let Router { channels, buffer, latency, flow_control, scheme, own_schemes, own_lists } = self.router;
+        let Router { channels, buffer, latency, flow_control, scheme, own_schemes, own_lists, .. } =
+            self.router;
         let default = default_port_list(&self.shape);
         let outputs = (self.shape.nodes() * default.len()) as u32;
         let schemes = match own_schemes {
             None => vec![scheme],
             Some(seed) => {
-                let one = |port| ChannelScheme::ALL[draw_below(seed, port, Purpose::Shuffle, 0, 10) as usize];
+                // Packet by packet only where that is drawn for all.
+                let all = if scheme == ChannelScheme::Packet {
+                    &ChannelScheme::ALL[..]
+                } else {
+                    &ChannelScheme::PUBLISHED
+                };
+                let one = |port| all[draw_below(seed, port, Purpose::Shuffle, 0, all.len() as u32) as usize];
                 (0..outputs).map(one).collect()
             }
         };
@@ -123,7 +137,19 @@ impl Case {
             buffer,
             latency,
             flow_control,
+            datelines: if self.router.wrap_lines_only { Datelines::WRAP_ONLY } else { Datelines::BOTH },
+            grant_needs_room: self.router.grant_needs_room,
             arbitration: Arbitration { schemes, port_lists },
+        }
+    }
+
+    /// The same parameters and the rules for slices as the reference model takes them.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            slices: self.slices,
+            lines: if self.router.wrap_lines_only { Lines::WrapOnly } else { Lines::Both },
+            grant_needs_room: self.router.grant_needs_room,
+            ..Rules::default()
         }
     }
 
@@ -275,25 +301,29 @@ impl CaseSpace {
         let shapes = dimensions.prop_map(move |dimensions| shape(&dimensions, smallest, most, meshes));
         let flow_control = proptest::sample::select(self.flow_controls.clone());
         let own = || maybe_seed(self.own_arbitration, 2);
-        let scheme = proptest::sample::select(ChannelScheme::ALL.to_vec());
+        let scheme = if self.router_rules { &ChannelScheme::ALL[..] } else { &ChannelScheme::PUBLISHED };
+        let scheme = proptest::sample::select(scheme.to_vec());
+        let rarely = || proptest::bool::weighted(if self.router_rules { 0.25 } else { 0.0 });
         let routers = (
             self.channels.clone(),
             self.buffer.clone(),
             self.latency.clone(),
             flow_control,
             scheme,
-            own(),
-            own(),
+            (own(), own()),
+            (rarely(), rarely()),
         )
-            .prop_map(|(channels, buffer, latency, flow_control, scheme, own_schemes, own_lists)| Router {
+            .prop_map(|(channels, buffer, latency, flow_control, scheme, own, rules)| Router {
                 channels,
                 // A bubble needs room for two packets.
                 buffer: if flow_control == FlowControl::Bubble { buffer.max(2) } else { buffer },
                 latency,
                 flow_control,
+                wrap_lines_only: rules.0,
+                grant_needs_room: rules.1,
                 scheme,
-                own_schemes,
-                own_lists,
+                own_schemes: own.0,
+                own_lists: own.1,
             });
         let one_in_eight = if self.slice_rules { 0.125 } else { 0.0 };
         let rule = || proptest::bool::weighted(one_in_eight);
@@ -361,9 +391,10 @@ fn maybe_seed(at_all: bool, quarters: u32) -> BoxedStrategy<Option<u64>> {
     prop_oneof![4 - quarters => Just(None), quarters => any::<u64>().prop_map(Some)].boxed()
 }
 
-/// The lengths that fit the router: a buffer holds a whole packet, with bubbles two of them.
+/// The lengths that fit the router: where need be, a buffer holds a whole packet, with bubbles two.
 fn fitting(lengths: &RangeInclusive<u32>, router: &Router) -> RangeInclusive<u32> {
     let most = match router.flow_control {
+        FlowControl::Wormhole if router.grant_needs_room => u32::from(router.buffer),
         FlowControl::Wormhole => u32::MAX,
         FlowControl::CutThrough => u32::from(router.buffer),
         FlowControl::Bubble => u32::from(router.buffer) / 2,

@@ -1,7 +1,7 @@
 //! The comparison of an engine with the reference model.
 
 use super::{Case, Recorder};
-use crate::reference::{self, End, Event, Rules, Run, Totals};
+use crate::reference::{self, End, Event, Run, Totals};
 use flitloom_core::{
     engine::{DeadlockReport, Outcome, SimulationError, WaitingChannel},
     fabric::Direction,
@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 
 /// What the reference model says of a case.
 pub fn reference(case: &Case) -> Run {
-    let rules = Rules { slices: case.slices, ..Rules::default() };
-    reference::simulate_with_routes(&case.network(), &case.packets(), case.routes().as_deref(), &rules)
+    reference::simulate_with_routes(&case.network(), &case.packets(), case.routes().as_deref(), &case.rules())
 }
 
 /// Whether an engine did what the reference model did: the same end, the same totals, and the same

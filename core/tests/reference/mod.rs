@@ -29,7 +29,7 @@
 //! without having come in at the port opposite, is a candidate in step 2 only if its packet and one
 //! more of the longest kind fit downstream.
 //!
-//! Further rules can be added: which datelines count, grants that need room, packet-wise round robin, a P
+//! Further rules can be added: which datelines count, grants that need room, a P
 //! queue per direction, adaptive routing, throttles, and a router with output registers ([`Rules`]).
 //!
 //! A packet with a given route follows it instead of dimension order. Two rules for slices can be
@@ -64,9 +64,6 @@ pub struct Rules {
     pub lines: Lines,
     /// Step 2 grants a link output only if the header's whole packet fits downstream.
     pub grant_needs_room: bool,
-    /// Step 3 goes on with the packet under way in the channel used last, else from the next channel
-    /// up; instead of the schemes.
-    pub packet_round_robin: bool,
     /// A P queue for every direction of the first hop, instead of one for all.
     pub p_queue_per_direction: bool,
     /// Which way packets go.
@@ -87,26 +84,14 @@ impl Rules {
     /// owner when the tail leaves the register.
     pub const REGISTER_QUEUE: usize = 3;
 
-    /// The router of state-propagation-throttling-2015, with a throttle.
+    /// The router of state-propagation-throttling-2015, with a throttle; its scheme is `packet`.
     pub fn t15(throttle: Throttle) -> Self {
-        Self {
-            grant_needs_room: true,
-            packet_round_robin: true,
-            p_queue_per_direction: true,
-            throttle,
-            ..Self::default()
-        }
+        Self { grant_needs_room: true, p_queue_per_direction: true, throttle, ..Self::default() }
     }
 
-    /// The router of scaling-effects-2007, with a routing function.
+    /// The router of scaling-effects-2007, with a routing function; its scheme is `packet`.
     pub fn s07(routing: Routing) -> Self {
-        Self {
-            grant_needs_room: true,
-            packet_round_robin: true,
-            lines: Lines::WrapOnly,
-            routing,
-            ..Self::default()
-        }
+        Self { grant_needs_room: true, lines: Lines::WrapOnly, routing, ..Self::default() }
     }
 }
 
@@ -225,7 +210,6 @@ impl Default for Rules {
             slices: SliceRules::default(),
             lines: Lines::Both,
             grant_needs_room: false,
-            packet_round_robin: false,
             p_queue_per_direction: false,
             routing: Routing::DimensionOrder,
             throttle: Throttle::None,

@@ -108,8 +108,9 @@ pub fn channel_after(channel: usize, crosses: bool, channels: usize, rules: &Rul
     if rules.datelines && crosses && channel + 1 < channels { channel + 1 } else { channel }
 }
 
-/// The channels of an output port in the order in which they may send.
-pub fn channel_order(scheme: ChannelScheme, last: usize, channels: usize) -> Vec<usize> {
+/// The channels of an output port in the order in which they may send; `under_way` says whether of a
+/// packet in the channel used last the header has been sent and the tail has not.
+pub fn channel_order(scheme: ChannelScheme, last: usize, under_way: bool, channels: usize) -> Vec<usize> {
     use ChannelScheme::*;
     let n = channels as i64;
     let last = last as i64;
@@ -124,6 +125,8 @@ pub fn channel_order(scheme: ChannelScheme, last: usize, channels: usize) -> Vec
         C07 => (0, -1),
         C08 => (1, -1),
         C09 => (2, -1),
+        Packet if under_way => (last, 1),
+        Packet => (last + 1, 1),
     };
     (0..n).map(|k| (first + step * k).rem_euclid(n) as usize).collect()
 }

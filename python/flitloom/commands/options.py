@@ -25,6 +25,10 @@ Fail = Annotated[
     list[str] | None,
     typer.Option(help="A failed part: node:3 or link:0-1. May be repeated.", metavar="PART"),
 ]
+Preset = Annotated[
+    str | None,
+    typer.Option(help="Router of a paper, t15 or s07; other options overrule its fields.", metavar="NAME"),
+]
 Channels = Annotated[int | None, typer.Option(help="Virtual channels per link.")]
 Buffer = Annotated[int | None, typer.Option(help="Depth of every input queue, in flits. [default: 4]")]
 Latency = Annotated[int | None, typer.Option(help="Cycles from router to router. [default: 1]")]

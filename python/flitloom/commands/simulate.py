@@ -60,12 +60,14 @@ def command(
     packet_table: Annotated[
         Path | None, typer.Option(help="CSV file: source,destination,length,start[,slice].")
     ] = None,
+    preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
     latency: options.Latency = None,
     flow_control: options.FlowControl = None,
     arbitration: Annotated[
-        str | None, typer.Option(help="Channel selection, C00 to C09. [default: C00]", metavar="SCHEME")
+        str | None,
+        typer.Option(help="Channel selection, C00 to C09 or packet. [default: C00]", metavar="SCHEME"),
     ] = None,
     seed: options.Seed = None,
     stop_at: Annotated[
@@ -187,6 +189,7 @@ def command(
         kinds = {"rate": "load", "matrix": "matrix", "table": "packets"}
         traffic["kind"] = next((kinds[name] for name in kinds if name in traffic), "collective")
     router = options.given(
+        preset=preset,
         channels=channels,
         buffer=buffer,
         latency=latency,
@@ -259,6 +262,7 @@ def command(
     # Counted as is usual for each: two cycles apart for a packet by itself.
     units = {
         "mean_latency": "cycles from start to ejection, h + L - 1 unhindered",
+        "age_sum": "cycles, counted as the duration",
         "duration": "cycles, ways in and out included, h + L + 1 unhindered",
         "throughput": "flits/node/cycle",
     }

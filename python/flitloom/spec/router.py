@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, ValidationInfo
+from pydantic import BeforeValidator, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
 
 from flitloom._core import LIMITS
-from flitloom.spec.base import SpecModel, each, name_of, one_of, whole, whole_number
+from flitloom.spec.base import Problems, SpecModel, boolean, each, name_of, one_of, whole, whole_number
 
 #: The ten channel-selection schemes of cup-stacking-extended-2023, Table 1.
 SCHEMES = tuple(f"C{number:02}" for number in range(10))
-_scheme = name_of(*SCHEMES)
+_scheme = name_of(*SCHEMES, "packet")
 _schemes = each(_scheme, LIMITS["nodes"] * (2 * LIMITS["dimensions"] + 1))
 
 
@@ -20,6 +21,29 @@ def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, list | tuple):
         return _schemes(value, info)
     return _scheme(value, info)
+
+
+#: Routers of papers: the fields in which they differ from the default one.
+PRESETS: dict[str, dict[str, Any]] = {
+    # state-propagation-throttling-2015, Section 5.1
+    "t15": {
+        "channels": 3,
+        "buffer": 16,
+        "flow_control": "cut-through",
+        "grant_needs_room": True,
+        "arbitration": "packet",
+    },
+    # scaling-effects-2007, Section 2
+    "s07": {
+        "channels": 3,
+        "buffer": 16,
+        "flow_control": "cut-through",
+        "datelines": "wrap",
+        "grant_needs_room": True,
+        "arbitration": "packet",
+    },
+}
+_preset = name_of(*PRESETS)
 
 
 class Router(SpecModel):
@@ -38,19 +62,32 @@ class Router(SpecModel):
         Whether a header advances as soon as one flit fits, or only when its whole packet does; with
         bubble, a packet that enters a ring must also leave room for another one, and there are no
         datelines (Puente et al. 1999).
+    datelines : {"both", "wrap"}
+        Where channel numbers rise in a ring of N nodes: between N/2 - 1 and N/2 as well as between N - 1
+        and 0 (cup-stacking-extended-2023, A.1), or there only. None do with bubble.
+    grant_needs_room : bool
+        Whether queue selection grants an output channel of a link only to a header whose whole packet fits
+        behind it at the start of the cycle (state-propagation-throttling-2015).
     arbitration : str or sequence of str
-        Channel-selection scheme ``C00`` to ``C09`` (cup-stacking-extended-2023, Table 1), or one for
-        every output port: entry ``node * ports + port``, ports in the order +x, -x, +y, -y, ..., P.
+        Channel-selection scheme ``C00`` to ``C09`` (cup-stacking-extended-2023, Table 1) or ``packet``
+        (round robin packet by packet), or one for every output port: entry ``node * ports + port``, ports
+        in the order +x, -x, +y, -y, ..., P.
     queue_order : sequence of int, optional
         Input ports in the order queue selection evaluates them at first, for every output channel:
         entries ``((node * ports + port) * channels + channel) * ports`` and following. By default
         +last, ..., +x, -last, ..., -x, P everywhere (N, E, S, W, P in two dimensions).
+    preset : {"t15", "s07"}, optional
+        Start from the router of a paper, state-propagation-throttling-2015 or scaling-effects-2007;
+        fields that are given overrule its own.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> fl.Router(buffer=8, arbitration="C05").buffer
     8
+    >>> router = fl.Router(preset="t15", buffer=24)
+    >>> router.flow_control, router.grant_needs_room, router.buffer
+    ('cut-through', True, 24)
     """
 
     place: ClassVar[str] = "router"
@@ -59,7 +96,24 @@ class Router(SpecModel):
     buffer: Annotated[int, whole(1, LIMITS["buffer"], "flits")] = 4
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
     flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
+    datelines: Annotated[str, one_of("both", "wrap")] = "both"
+    grant_needs_room: Annotated[bool, BeforeValidator(boolean)] = False
     arbitration: Annotated[str | tuple[str, ...], BeforeValidator(parse_arbitration)] = "C00"
     queue_order: Annotated[
         tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))
     ] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _start_from_preset(cls, data: Any) -> Any:
+        """Replace the name of a preset by its fields, so that a spec says what it is."""
+        if isinstance(data, dict) and data.get("preset") is not None:
+            problems = Problems()
+            try:
+                _preset(data["preset"], None)
+            except PydanticCustomError as error:
+                problems.add("preset", error)
+            problems.end()
+            fields = PRESETS[data["preset"]]
+            data = {**fields, **{name: value for name, value in data.items() if name != "preset"}}
+        return data

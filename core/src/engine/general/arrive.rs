@@ -88,7 +88,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let slow = layout.latency > 1;
         let leaves = self.leaves.block(block);
         let nonempty = self.nonempty.block_mut(block);
-        let Any { leaves: mut changing, mut full, .. } = self.any[block];
+        let Any { leaves: mut changing, full: mut any_full, .. } = self.any[block];
         changing = (changing | self.entered) & R::Set::below(layout.link_queues);
         while !changing.is_empty() {
             let queue = changing.pop();
@@ -116,28 +116,25 @@ impl<V: Vector, R: Record> State<V, R> {
                 &mut self.counts.block_mut(block)[planes]
             };
             let (mut up, mut down) = (comes & !goes, goes & !comes);
-            let (mut all, mut some) = (V::ones(), V::zero());
+            let (mut full, mut some) = (V::zero(), V::zero());
             for (bit, count) in counts.iter_mut().enumerate() {
                 let before = *count;
                 *count = before ^ (up | down);
                 up = up & before;
                 down = down & !before;
                 some = some | *count;
-                // No count exceeds the buffer, so one with all of its bits is the buffer.
-                if layout.buffer >> bit & 1 == 1 {
-                    all = all & *count;
-                }
-                if layout.cut_through {
+                full = if self.most >> bit & 1 == 1 { full & *count } else { full | *count };
+                if layout.headers_wait {
                     count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
                 }
             }
             if !slow {
                 nonempty[queue] = some;
             }
-            all.store(&mut self.full.plane_mut(queue)[word..]);
-            full = full & !R::Set::of(queue, true) | R::Set::of(queue, all.any());
+            full.store(&mut self.full.plane_mut(queue)[word..]);
+            any_full = any_full & !R::Set::of(queue, true) | R::Set::of(queue, full.any());
         }
-        self.any[block].full = full;
-        self.full_any |= full;
+        self.any[block].full = any_full;
+        self.full_any |= any_full;
     }
 }

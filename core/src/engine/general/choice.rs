@@ -19,7 +19,8 @@ pub(super) enum Schemes {
 }
 
 /// Planes per port that say where the evaluation begins: at the channel used last, after it, before
-/// it, at a fixed channel; and whether it descends.
+/// it, at one of both depending on whether a packet is under way, at a fixed channel; and whether it
+/// descends.
 #[derive(Clone, Debug)]
 pub(super) struct OwnSchemes {
     planes: Vec<u64>,
@@ -30,8 +31,9 @@ pub(super) struct OwnSchemes {
 const FROM_LAST: usize = 0;
 const AFTER_LAST: usize = 1;
 const BEFORE_LAST: usize = 2;
-const DESCENDING: usize = 3;
-const FIXED: usize = 4;
+const BY_PACKET: usize = 3;
+const DESCENDING: usize = 4;
+const FIXED: usize = 5;
 
 impl OwnSchemes {
     fn plane(&self, port: usize, plane: usize) -> usize {
@@ -67,8 +69,11 @@ impl Schemes {
                 FROM_LAST => matches!(scheme, ChannelScheme::C00 | ChannelScheme::C02),
                 AFTER_LAST => scheme == ChannelScheme::C01,
                 BEFORE_LAST => scheme == ChannelScheme::C03,
+                BY_PACKET => scheme == ChannelScheme::Packet,
                 DESCENDING => !scheme.ascending(),
-                fixed => !scheme.round_robin() && usize::from(scheme.start(0, channels)) == fixed - FIXED,
+                fixed => {
+                    !scheme.round_robin() && usize::from(scheme.start(0, false, channels)) == fixed - FIXED
+                }
             };
             let word = own.plane(port, plane) + node / 64;
             own.planes[word] = own.planes[word] & !(1 << (node % 64)) | u64::from(set) << (node % 64);
@@ -76,7 +81,7 @@ impl Schemes {
     }
 
     /// Chooses one of the candidates, if there are any, given the channel used last (one of `last`
-    /// is set).
+    /// is set) and in which channels no packet is under way (`fresh`).
     #[inline(always)]
     pub fn choose<V: Vector>(
         &self,
@@ -85,24 +90,36 @@ impl Schemes {
         channels: usize,
         candidates: &PerChannel<V>,
         last: &PerChannel<V>,
+        fresh: &[V],
     ) -> PerChannel<V> {
         let mut start = [V::zero(); MAX_CHANNELS as usize];
         match self {
+            Self::Same(ChannelScheme::Packet) => {
+                for channel in 0..channels {
+                    let next = if channel + 1 == channels { 0 } else { channel + 1 };
+                    start[channel] = start[channel] | last[channel] & !fresh[channel];
+                    start[next] = start[next] | last[channel] & fresh[channel];
+                }
+                choose_from(channels, candidates, &start, true)
+            }
             Self::Same(scheme) if scheme.round_robin() => {
                 for channel in 0..channels {
-                    start[usize::from(scheme.start(channel as u8, channels as u8))] = last[channel];
+                    start[usize::from(scheme.start(channel as u8, false, channels as u8))] = last[channel];
                 }
                 choose_from(channels, candidates, &start, scheme.ascending())
             }
             Self::Same(scheme) => {
-                start[usize::from(scheme.start(0, channels as u8))] = V::ones();
+                start[usize::from(scheme.start(0, false, channels as u8))] = V::ones();
                 choose_from(channels, candidates, &start, scheme.ascending())
             }
             Self::Own(own) => {
                 let load = |plane| own.load::<V>(port, plane, word);
                 let (from, after, before) = (load(FROM_LAST), load(AFTER_LAST), load(BEFORE_LAST));
+                let by_packet = load(BY_PACKET);
                 for channel in 0..channels {
                     let next = if channel + 1 == channels { 0 } else { channel + 1 };
+                    let from = from | by_packet & !fresh[channel];
+                    let after = after | by_packet & fresh[channel];
                     start[channel] = start[channel] | load(FIXED + channel) | from & last[channel];
                     start[next] = start[next] | after & last[channel];
                     start[channel] = start[channel] | before & last[next];
@@ -154,7 +171,8 @@ mod tests {
         router::RouterConfig,
     };
 
-    /// Every scheme, channel used last and set of candidates, each at a node of its own.
+    /// Every scheme, channel used last, packet under way in it or not, and set of candidates, each at a
+    /// node of its own.
     #[test]
     fn the_choice_is_that_of_the_schemes() {
         let shape = Shape::torus(&[64, 8]).unwrap();
@@ -163,11 +181,21 @@ mod tests {
             let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
             let mut layout = Layout::new(&network);
             for scheme in ChannelScheme::ALL {
-                let cases = usize::from(channels) << channels;
+                let cases = usize::from(channels) << (channels + 1);
                 let (mut candidates, mut last) = ([[0_u64; 8]; 8], [[0_u64; 8]; 8]);
+                let mut fresh = [[0_u64; 8]; 8];
+                let apart = |case: usize| {
+                    let (used, set) = (case >> (channels + 1), case & ((1 << channels) - 1));
+                    (used, case >> channels & 1 == 1, set)
+                };
                 for case in 0..cases {
-                    let (used, set) = (case >> channels, case & ((1 << channels) - 1));
+                    let (used, under_way, set) = apart(case);
                     last[used][case / 64] |= 1 << (case % 64);
+                    // In the other channels it does not matter.
+                    for (channel, words) in fresh.iter_mut().enumerate() {
+                        let fresh = if channel == used { !under_way } else { set >> channel & 1 == 1 };
+                        words[case / 64] |= u64::from(fresh) << (case % 64);
+                    }
                     for (channel, words) in candidates.iter_mut().enumerate() {
                         words[case / 64] |= (set as u64 >> channel & 1) << (case % 64);
                     }
@@ -176,12 +204,18 @@ mod tests {
                 }
                 for schemes in [&Schemes::Same(scheme), &layout.schemes] {
                     let vectors = |words: &[[u64; 8]; 8]| words.map(|words| Words::<8>::load(&words));
-                    let chosen =
-                        schemes.choose(1, 0, channels.into(), &vectors(&candidates), &vectors(&last));
+                    let chosen = schemes.choose(
+                        1,
+                        0,
+                        channels.into(),
+                        &vectors(&candidates),
+                        &vectors(&last),
+                        &vectors(&fresh),
+                    );
                     for case in 0..cases {
-                        let (used, set) = (case >> channels, case & ((1 << channels) - 1));
-                        let expected =
-                            scheme.order(used as u8, channels).find(|&channel| set >> channel & 1 == 1);
+                        let (used, under_way, set) = apart(case);
+                        let mut order = scheme.order(used as u8, under_way, channels);
+                        let expected = order.find(|&channel| set >> channel & 1 == 1);
                         let got = (0..channels).filter(|&channel| {
                             let mut words = [0; 8];
                             chosen[usize::from(channel)].store(&mut words);

@@ -80,7 +80,12 @@ impl Snapshot {
                         continue;
                     }
                     let mut needed = 1;
-                    if layout.cut_through && (!granted || state.fresh.bit(output, node)) {
+                    let whole = if granted {
+                        layout.cut_through && state.fresh.bit(output, node)
+                    } else {
+                        layout.cut_through || layout.grant_needs_room
+                    };
+                    if whole {
                         let slot = state.fifo(layout, Place::new(node, queue)).front;
                         needed = state.packets.packet(slot).length;
                         if layout.bubble && !granted && layout.enters_ring(queue, output) {
@@ -127,8 +132,8 @@ impl Snapshot {
         match this.owner {
             _ if this.granted => this.behind.is_none_or(goes_on),
             Some(owner) => moving[owner],
-            // An output channel without owner is only refused for the sake of a bubble.
-            None => !layout.bubble || this.behind.is_none_or(goes_on),
+            // An output channel without owner is only refused for lack of a bubble or of room.
+            None => !(layout.bubble || layout.grant_needs_room) || this.behind.is_none_or(goes_on),
         }
     }
 

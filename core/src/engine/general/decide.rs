@@ -42,7 +42,8 @@ impl<V: Vector, R: Record> State<V, R> {
         let last = self.last.block_mut(block);
         let (count_bits, left_bits) = (self.count_bits, self.left_bits);
         let before = self.any[block];
-        let mut after = Any { owned: before.owned, full: before.full, ..Any::default() };
+        let mut after =
+            Any { owned: before.owned, full: before.full, parked: before.parked, ..Any::default() };
         let (mut hops, mut ejected) = (0, 0);
         for port in 0..=layout.directions {
             let mut candidates: PerChannel<V> = [V::zero(); MAX_CHANNELS as usize];
@@ -72,7 +73,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 self.ready.block_mut(block)[port * channels..][..channels]
                     .copy_from_slice(&candidates[..channels]);
             }
-            if any.any() && port < layout.directions {
+            // Where a grant needs room, a packet fits as a whole from its grant on.
+            if any.any() && port < layout.directions && !layout.grant_needs_room {
                 any = V::zero();
                 for channel in 0..channels {
                     let output = port * channels + channel;
@@ -81,7 +83,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     if self.full_any.has(behind) {
                         fits = !layout.links[port].seen::<V>(self.full.with_margins(behind), word);
                     }
-                    if layout.cut_through {
+                    if layout.headers_wait {
                         // A header goes on only if its whole packet fits: flits behind the link plus
                         // flits left, less one, are fewer than the buffer holds.
                         let (mut carry, mut fewer) = (V::zero(), V::ones());
@@ -115,7 +117,8 @@ impl<V: Vector, R: Record> State<V, R> {
             for channel in 0..channels {
                 used[channel] = last[port * channels + channel];
             }
-            let chosen = layout.schemes.choose(port, word, channels, &candidates, &used);
+            let chosen =
+                layout.schemes.choose(port, word, channels, &candidates, &used, &fresh[port * channels..]);
             for channel in 0..channels {
                 let (output, sent) = (port * channels + channel, chosen[channel]);
                 // Some channel of the port sends where any can.

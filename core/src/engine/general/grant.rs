@@ -5,29 +5,43 @@ use super::{
     record::{Record, Set},
     state::State,
 };
-use crate::engine::planes::vector::Vector;
+use crate::engine::planes::vector::{Vector, words};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every requested output channel without owner gets one; true if any did. Space downstream is
-    /// not looked at, except that bubbles may refuse everybody; such a request stays.
+    /// not looked at, except for bubbles and where a grant needs room. A request that is refused stays;
+    /// it is looked at again in the next cycle, or, when it `parks`, as soon as there is room.
     #[inline(always)]
     pub fn grant_all(&mut self, layout: &Layout) -> bool {
         if self.demands.watched {
             self.granted.clear();
         }
-        let mut refused = 0;
-        let count = self.wanted.items().len();
-        let plain = !layout.has_lists() && !layout.bubble;
-        for index in 0..count {
+        if self.parks {
+            self.unpark(layout);
+        }
+        let (mut refused, mut granted) = (0, false);
+        let selective = layout.bubble || layout.grant_needs_room;
+        let plain = !layout.has_lists() && !selective;
+        for index in 0..self.wanted.items().len() {
             let place = self.wanted.items()[index];
             let (node, output) = (place.node(), place.index());
-            let bit =
-                if plain { self.first_in_line(layout, place) } else { self.first_allowed(layout, place) };
+            let bit = if plain {
+                self.first_in_line(layout, place)
+            } else if self.parks && !layout.has_lists() {
+                self.first_with_room(layout, place)
+            } else {
+                self.first_allowed(layout, place)
+            };
             let Some(bit) = bit else {
-                self.wanted.keep(refused, place);
-                refused += 1;
+                if self.parks {
+                    self.park(place);
+                } else {
+                    self.wanted.keep(refused, place);
+                    refused += 1;
+                }
                 continue;
             };
+            granted = true;
             let (queue, list_place) = if plain {
                 (bit as usize, u32::from(layout.place_of_queue[bit as usize]))
             } else {
@@ -49,7 +63,7 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         self.wanted.truncate(refused);
-        refused < count
+        granted
     }
 
     #[inline(always)]
@@ -58,7 +72,61 @@ impl<V: Vector, R: Record> State<V, R> {
         Some(record.first_request(record.rotation() * layout.channels as u32))
     }
 
-    /// The first requesting queue that leaves a bubble.
+    /// An output channel waits for room behind it.
+    #[inline(always)]
+    fn park(&mut self, place: Place) {
+        *self.parked.word_mut(place.index(), place.node()) |= 1 << (place.node() % 64);
+        self.any[place.node() / V::BITS].parked |= R::Set::of(place.index(), true);
+    }
+
+    /// Parked output channels with room behind them are wanted again.
+    #[inline(always)]
+    fn unpark(&mut self, layout: &Layout) {
+        for block in 0..self.blocks {
+            let mut outputs = self.any[block].parked;
+            while !outputs.is_empty() {
+                let output = outputs.pop();
+                let behind = self.full.with_margins(layout.queue_behind[output].into());
+                let links = &layout.links[layout.port_of_output(output)];
+                let parked = &mut self.parked.block_mut(block)[output];
+                let stay = *parked & links.seen::<V>(behind, block * V::WORDS);
+                let go = *parked & !stay;
+                *parked = stay;
+                if !stay.any() {
+                    self.any[block].parked = self.any[block].parked & !R::Set::of(output, true);
+                }
+                if go.any() {
+                    for (word, &bits) in (block * V::WORDS..).zip(words(std::slice::from_ref(&go))) {
+                        let mut bits = bits;
+                        self.wanted.reserve(bits.count_ones() as usize);
+                        while bits != 0 {
+                            let node = word * 64 + bits.trailing_zeros() as usize;
+                            bits &= bits - 1;
+                            self.wanted.put(Place::new(node, output), true);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first requesting queue, if a packet of the one length there is fits behind the link.
+    #[inline(always)]
+    fn first_with_room(&self, layout: &Layout, place: Place) -> Option<u32> {
+        if self.has_room(layout, place) { self.first_in_line(layout, place) } else { None }
+    }
+
+    #[inline(always)]
+    fn has_room(&self, layout: &Layout, place: Place) -> bool {
+        let output = place.index();
+        if output >= layout.link_outputs {
+            return true;
+        }
+        let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
+        self.full.plane(layout.queue_behind[output].into())[next / 64] >> (next % 64) & 1 == 0
+    }
+
+    /// The first requesting queue that leaves a bubble and has room.
     #[inline(never)]
     fn first_allowed(&self, layout: &Layout, place: Place) -> Option<u32> {
         let record = self.output(layout, place);
@@ -66,21 +134,36 @@ impl<V: Vector, R: Record> State<V, R> {
         let first = record.rotation() * layout.channels as u32;
         (first..bits).chain(0..first).filter(|&bit| record.requests(bit)).find(|&bit| {
             let queue = layout.queue_of_bit(place.node(), place.index(), bit);
-            !layout.bubble || self.bubble_stays(layout, place, queue)
+            (!layout.bubble || self.bubble_stays(layout, place, queue))
+                && (!layout.grant_needs_room || self.fits(layout, place, queue))
         })
+    }
+
+    /// Whether the packet at the front of a queue fits as a whole behind an output channel.
+    fn fits(&self, layout: &Layout, place: Place, queue: usize) -> bool {
+        if place.index() >= layout.link_outputs {
+            return true;
+        }
+        let slot = self.fifo(layout, Place::new(place.node(), queue)).front;
+        layout.buffer - self.held_behind(layout, place) >= self.packets.packet(slot).length
+    }
+
+    /// Flits behind an output channel that is a link, and on their way there.
+    fn held_behind(&self, layout: &Layout, place: Place) -> u32 {
+        let output = place.index();
+        let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
+        self.count(layout, next, usize::from(layout.queue_behind[output]), true)
     }
 
     /// Bubble flow control: whether a packet that wants to enter a ring leaves a bubble in it. Asked
     /// before the grant, since an owner that has to wait would stop the ring.
     fn bubble_stays(&self, layout: &Layout, place: Place, queue: usize) -> bool {
-        let (node, output) = (place.node(), place.index());
-        if !layout.enters_ring(queue, output) {
+        if !layout.enters_ring(queue, place.index()) {
             return true;
         }
-        let next = layout.links[layout.port_of_output(output)].neighbour(node);
-        let held = self.count(layout, next, usize::from(layout.queue_behind[output]), true);
-        let slot = self.fifo(layout, Place::new(node, queue)).front;
-        layout.buffer - held >= self.packets.packet(slot).length + self.demands.longest
+        let slot = self.fifo(layout, Place::new(place.node(), queue)).front;
+        layout.buffer - self.held_behind(layout, place)
+            >= self.packets.packet(slot).length + self.demands.longest
     }
 
     /// A queue owns an output channel.

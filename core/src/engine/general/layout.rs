@@ -79,6 +79,10 @@ pub(super) struct Layout {
     /// Cut-through, with or without bubbles.
     pub cut_through: bool,
     pub bubble: bool,
+    /// Only a packet that fits as a whole behind a link is granted it.
+    pub grant_needs_room: bool,
+    /// Headers wait after their grant until the whole packet fits.
+    pub headers_wait: bool,
     /// Per direction.
     pub links: Vec<Links>,
     /// Per queue: the port it faces (the processor port for the last) and its channel.
@@ -134,6 +138,7 @@ impl Layout {
             }
         }
         let bubble = router.flow_control == FlowControl::Bubble;
+        let cut_through = router.flow_control != FlowControl::Wormhole;
         let all = || (0..directions).map(Direction::from_index);
         let rule = router.channel_rule();
         let rising = |node| {
@@ -167,8 +172,10 @@ impl Layout {
             outputs: (directions + 1) * channels,
             buffer: router.buffer.into(),
             latency: router.latency as usize,
-            cut_through: router.flow_control != FlowControl::Wormhole,
+            cut_through,
             bubble,
+            grant_needs_room: router.grant_needs_room,
+            headers_wait: cut_through && !router.grant_needs_room,
             links: all().map(|direction| Links::new(&shape, direction, words)).collect(),
             port_of_queue,
             channel_of_queue,

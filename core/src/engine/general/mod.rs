@@ -252,13 +252,20 @@ impl General {
         let longest = workload.longest();
         let (buffer, flow_control) = (self.network.router().buffer, self.network.router().flow_control);
         let packets_held = match flow_control {
-            FlowControl::Wormhole => 0,
+            FlowControl::Wormhole => u64::from(self.layout.grant_needs_room),
             FlowControl::CutThrough => 1,
             FlowControl::Bubble => 2,
         };
         let needed = packets_held * u64::from(longest);
         if needed > u64::from(buffer) {
-            return Err(SimulationError::PacketTooLong { buffer, flow_control, needed, length: longest });
+            let grant_needs_room = self.layout.grant_needs_room;
+            return Err(SimulationError::PacketTooLong {
+                buffer,
+                flow_control,
+                grant_needs_room,
+                needed,
+                length: longest,
+            });
         }
         reach::check(&self.network, workload)?;
         Ok(longest)

@@ -132,7 +132,7 @@ impl<V: Vector, R: Record> State<V, R> {
         self.full_any = R::Set::default();
         for block in 0..self.blocks {
             let word = block * V::WORDS;
-            let mut full = R::Set::default();
+            let mut any = R::Set::default();
             for queue in 0..layout.link_queues {
                 let planes = queue * count_bits..(queue + 1) * count_bits;
                 let mut some = V::zero();
@@ -141,20 +141,20 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
                 self.nonempty.block_mut(block)[queue] = some;
                 let held = if layout.latency > 1 { &self.held } else { &self.counts };
-                let mut all = V::ones();
+                let mut full = V::zero();
                 for (bit, &count) in held.block(block)[planes].iter().enumerate() {
-                    if layout.buffer >> bit & 1 == 1 {
-                        all = all & count;
-                    }
-                    if layout.cut_through {
+                    full = if self.most >> bit & 1 == 1 { full & count } else { full | count };
+                    if layout.headers_wait {
                         count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
                     }
                 }
-                all.store(&mut self.full.plane_mut(queue)[word..]);
-                full |= R::Set::of(queue, all.any());
+                full.store(&mut self.full.plane_mut(queue)[word..]);
+                any |= R::Set::of(queue, full.any());
             }
-            self.any[block].full = full;
-            self.full_any |= full;
+            self.any[block].full = any;
+            self.any[block].parked = R::Set::default();
+            self.parked.block_mut(block).fill(V::zero());
+            self.full_any |= any;
         }
         self.asking.clear();
         self.wanted.clear();

@@ -32,6 +32,8 @@ pub(super) struct Any<S> {
     /// Queues a flit leaves in this cycle, and queues that are full.
     pub leaves: S,
     pub full: S,
+    /// Output channels that are parked.
+    pub parked: S,
 }
 
 /// Vectors in blocks: the same number of planes for every `V::BITS` nodes.
@@ -264,10 +266,17 @@ pub(super) struct State<V: Vector, R: Record> {
     /// For probes: outputs whose owner has a flit, and those of them that could send it.
     pub ready: Blocks<V>,
     pub sendable: Blocks<V>,
+    /// Per output channel that is a link: it is requested and waits for room behind it.
+    pub parked: Blocks<V>,
 
     // Planes over the network, read by neighbours.
-    /// Per queue behind a link: it holds as many flits as fit.
+    /// Per queue behind a link: it holds more than `most` flits.
     pub full: Planes,
+    /// Most flits of a queue that takes another one, or, where a grant needs room, another packet.
+    pub most: u32,
+    /// Whether a requested output channel that is not granted is parked until there is room behind it,
+    /// rather than looked at in every cycle.
+    pub parks: bool,
     /// Queues of which any is full.
     pub full_any: R::Set,
     /// Per queue behind a link and bit of its count, where whole packets have to fit.
@@ -315,8 +324,10 @@ impl<V: Vector, R: Record> State<V, R> {
         let left_bits = (32 - (demands.longest - 1).leading_zeros()) as usize;
         let link_queues = layout.link_queues;
         let planes = |planes| Blocks::new(blocks, planes, V::zero());
+        let room = demands.uniform.filter(|_| layout.grant_needs_room).unwrap_or(1);
         let some = |wanted: bool, count: usize| if wanted { count } else { 0 };
         let slow = layout.latency > 1;
+        let parks = layout.grant_needs_room && demands.uniform.is_some() && !layout.bubble;
         let mut state = Self {
             proof,
             demands,
@@ -339,7 +350,10 @@ impl<V: Vector, R: Record> State<V, R> {
             sendable: planes(some(demands.watched, layout.outputs)),
             full: Planes::new(link_queues, layout.words),
             full_any: Default::default(),
-            levels: Planes::new(some(layout.cut_through, link_queues * count_bits), layout.words),
+            most: layout.buffer.saturating_sub(room),
+            parks,
+            parked: planes(some(parks, layout.link_outputs)),
+            levels: Planes::new(some(layout.headers_wait, link_queues * count_bits), layout.words),
             sent: Planes::new(layout.outputs, layout.words),
             sent_any: Default::default(),
             entered: Default::default(),

@@ -222,7 +222,7 @@ impl<V: Vector> Genes<V> {
     fn put_scheme(&mut self, node: NodeId, place: u32, port: usize, scheme: ChannelScheme) {
         let (block, lane) = ((place / V::BITS as u32) as usize, place % V::BITS as u32);
         let shift = u8::from(self.crosses(node, port));
-        let order: Vec<u8> = scheme.order(0, self.channels).collect();
+        let order: Vec<u8> = scheme.order(0, false, self.channels).collect();
         let ranks: [usize; 3] = std::array::from_fn(|label| {
             let channel = label as u8 + shift;
             // Labels of channels that do not exist never ask.

@@ -29,6 +29,7 @@ use crate::{
     fabric::{Direction, NodeId},
     probe::NoProbe,
     router::{ChannelScheme, FlowControl, RouterConfig},
+    routing::Datelines,
     traffic::{PacketSource, Workload},
 };
 use machine::{AnyMachine, Machine, Plan};
@@ -126,6 +127,15 @@ pub enum Unsupported {
     /// Virtual cut-through.
     #[error("planes cover wormhole flow control only")]
     FlowControl,
+    /// Fewer datelines than usual.
+    #[error("planes cover routers with both datelines only")]
+    Datelines,
+    /// Grants that need room.
+    #[error("planes cover grants that do not look at the space behind a link only")]
+    GrantNeedsRoom,
+    /// A channel selection scheme.
+    #[error("planes do not cover channel selection by scheme {0}")]
+    Scheme(ChannelScheme),
     /// A message graph.
     #[error("planes cover packet lists and loads, not message graphs")]
     Graph,
@@ -145,8 +155,8 @@ pub enum Unsupported {
 
 /// Whether the planes cover a case: a healthy torus or mesh of one or two dimensions with any sizes,
 /// at least as many virtual channels as it needs to be free of deadlock, buffers up to 8 flits,
-/// latency of one cycle and wormhole flow control, with any arbitration settings; and packets of
-/// one length, of which a queue holds four at most.
+/// latency of one cycle, wormhole flow control and both datelines, with any arbitration settings but
+/// [`ChannelScheme::Packet`]; and packets of one length, of which a queue holds four at most.
 ///
 /// # Errors
 /// What is not covered.
@@ -170,6 +180,15 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     }
     if router.flow_control != FlowControl::Wormhole {
         return Err(Unsupported::FlowControl);
+    }
+    if router.datelines != Datelines::BOTH {
+        return Err(Unsupported::Datelines);
+    }
+    if router.grant_needs_room {
+        return Err(Unsupported::GrantNeedsRoom);
+    }
+    if router.arbitration.schemes.contains(&ChannelScheme::Packet) {
+        return Err(Unsupported::Scheme(ChannelScheme::Packet));
     }
     let length = length(workload)?;
     let headers = u32::from(router.buffer).div_ceil(length.max(1));

@@ -204,7 +204,7 @@ impl GeneSpace {
                 let of_port = &inputs[first..first + channels];
                 let used = of_port.iter().filter(|&&inputs| inputs != 0).count();
                 if case.groups.schemes && used > 1 {
-                    add(Gene::Scheme(node, port as u8), ChannelScheme::ALL.len() as u64);
+                    add(Gene::Scheme(node, port as u8), ChannelScheme::PUBLISHED.len() as u64);
                 }
                 if !case.groups.port_lists {
                     continue;
@@ -249,7 +249,7 @@ impl GeneSpace {
             Gene::Interval => evaluator.set_interval(lane, self.interval(value)),
             Gene::Delay(node) => evaluator.set_delay(lane, *node, value.into()),
             Gene::Scheme(node, port) => {
-                evaluator.set_scheme(lane, *node, *port, ChannelScheme::ALL[value as usize]);
+                evaluator.set_scheme(lane, *node, *port, ChannelScheme::PUBLISHED[value as usize]);
             }
             Gene::PortList(output, meeting) => {
                 let list = self.port_list(meeting, value);
@@ -276,7 +276,7 @@ impl GeneSpace {
                         *schemes = schemes.repeat(self.base.delays.len() * self.ports);
                     }
                     let port = *node as usize * self.ports + usize::from(*port);
-                    schemes[port] = ChannelScheme::ALL[value as usize];
+                    schemes[port] = ChannelScheme::PUBLISHED[value as usize];
                 }
                 Gene::PortList(output, meeting) => {
                     let channels = self.base.delays.len() * self.ports * self.channels;

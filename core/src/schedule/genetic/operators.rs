@@ -71,7 +71,7 @@ impl Uniform {
         let mut left = space.default_list.clone();
         let order =
             (1..=left.len() as u32).rev().map(|count| left.remove(below(count, count) as usize)).collect();
-        Self { scheme: below(ChannelScheme::ALL.len() as u32, 0), order }
+        Self { scheme: below(ChannelScheme::PUBLISHED.len() as u32, 0), order }
     }
 
     /// The value of a gene; none if it begins at random.

@@ -332,7 +332,7 @@ fn first_simulation(case: &Case, settings: &Settings) -> Result<Limits, GeneticE
         for port in (0..case.ports() as u8).filter(|_| case.groups.schemes) {
             let scheme = draw_below(settings.seed, node, Purpose::GeneValue, u64::MAX - u64::from(port), 10);
             for lane in 0..evaluator.lanes() {
-                evaluator.set_scheme(lane, node, port, ChannelScheme::ALL[scheme as usize]);
+                evaluator.set_scheme(lane, node, port, ChannelScheme::PUBLISHED[scheme as usize]);
             }
         }
     }

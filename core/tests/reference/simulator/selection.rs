@@ -165,12 +165,8 @@ impl Simulator<'_> {
     pub(super) fn order(&self, node: NodeId, out: Port) -> Vec<usize> {
         let router = &self.routers[node as usize];
         let last = router.channel_used_last[out];
-        if self.rules.packet_round_robin {
-            let first = if router.outputs[out][last].under_way { last } else { last + 1 };
-            return (0..self.channels).map(|step| (first + step) % self.channels).collect();
-        }
         let scheme = self.config.arbitration.scheme(node as usize, out, self.p + 1);
-        rules::channel_order(scheme, last, self.channels)
+        rules::channel_order(scheme, last, router.outputs[out][last].under_way, self.channels)
     }
 
     /// Channel selection: the flits that move in this cycle.
