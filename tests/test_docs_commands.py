@@ -56,7 +56,16 @@ INCOMPLETE = re.compile(
     r"flitloom( [a-z-]+){0,2}|flitloom schedule (--method greedy|--separate)|flitloom papers run NAME"
 )
 #: Files of somebody's own that pages speak of.
-OWN = ("cluster.topo", "dump.lft", "packets.csv", "foreign.xml", "trace.goal", "campaigns/", "long.flit")
+OWN = (
+    "cluster.topo",
+    "dump.lft",
+    "packets.csv",
+    "foreign.xml",
+    "trace.goal",
+    "trace.0.et",
+    "campaigns/",
+    "long.flit",
+)
 
 #: Files that pages take for granted, and how they are made.
 MADE = {

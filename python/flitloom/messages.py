@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import _core
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError
 from flitloom.limits import GOAL_BYTES
 from flitloom.network import Network
-from flitloom.reading import placed, read_text
+from flitloom.reading import opened, placed
 from flitloom.routing.tables import Tables
+from flitloom.traces.chakra import read_chakra
+from flitloom.traces.goal import goal_text, is_binary, parse_goal, parse_goal_binary, without_comments
+from flitloom.traces.operations import Ranks
 
 
 class MessageGraph:
@@ -33,7 +36,8 @@ class MessageGraph:
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        # The core knows no comments over several lines.
+        self.text = without_comments(text)
         words = text.split(None, 2)
         if len(words) < 2 or words[0] != "num_ranks" or not words[1].isdecimal() or len(words[1]) > 7:
             raise SpecError("messages: a GOAL text begins with num_ranks and a number")
@@ -41,8 +45,36 @@ class MessageGraph:
 
     @classmethod
     def read(cls, file: str | Path) -> MessageGraph:
-        """Read a GOAL file."""
-        return placed(show_file(file), lambda: cls(read_text(file, GOAL_BYTES)))
+        """Read a GOAL file, text or binary, or a Chakra trace, of which one file (NAME.RANK.et) is named.
+
+        Raises
+        ------
+        SpecError
+            It cannot be read.
+        """
+        if Path(file).suffix == ".et":
+            return cls.of(read_chakra(file))
+        with opened(file, GOAL_BYTES) as source:
+            if is_binary(source.start()):
+                return placed(source.name, lambda: cls.of(parse_goal_binary(source.content())))
+            return placed(source.name, lambda: cls(source.text()))
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> MessageGraph:
+        """The graph of the given operations of every rank.
+
+        Examples
+        --------
+        >>> from flitloom.messages import MessageGraph
+        >>> from flitloom.traces import Operation
+        >>> MessageGraph.of([[Operation("send", 8, 1)], [Operation("recv", 8, 0)]]).ranks
+        2
+        """
+        return cls(goal_text(ranks))
+
+    def operations(self) -> Ranks:
+        """What every rank does."""
+        return parse_goal(self.text)
 
     @classmethod
     def exchange(cls, ranks: int, messages: Iterable[tuple[int, int, int]]) -> MessageGraph:

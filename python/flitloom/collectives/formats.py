@@ -14,13 +14,15 @@ from flitloom.errors import SpecError, show_file
 
 
 def format_of(file: str | Path) -> str | None:
-    """The format of a file: ``plan``, ``msccl``, ``forestcoll``, ``teccl``; None if it is none of these.
+    """The format of a file: ``plan``, ``msccl``, ``forestcoll``, ``teccl``, ``chakra``; None for others.
 
     Every XML file counts as one of its two formats, so that what is wrong with it is told by its reader.
     """
     from flitloom.reading import opened
 
     path = Path(file)
+    if path.suffix == ".et":
+        return "chakra"
     if path.suffix not in (".xml", ".json") or not path.is_file():
         return None
     with opened(file, limits.TABLE_BYTES) as source:
@@ -81,11 +83,14 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     SpecError
         The file cannot be read, or does not do what it claims.
     """
+    from flitloom.collectives.chakra import chakra_plan
     from flitloom.collectives.forestcoll import read_forestcoll
     from flitloom.collectives.msccl import msccl_plan
     from flitloom.collectives.teccl import read_teccl
 
     kind = format_of(file)
+    if kind == "chakra":
+        return chakra_plan(file)
     if kind == "msccl":
         return msccl_plan(file, _needed(ground))
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}

@@ -196,10 +196,55 @@ class CollectivePlan(BaseModel):
         )
 
     def to_msccl(self) -> str:
-        """The plan as MSCCL XML; see `flitloom.collectives.msccl`."""
+        """The plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all over all nodes.
+
+        Raises
+        ------
+        SpecError
+            MSCCL has no such operation.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> fl.collective(fl.Torus(4, 4), "all-gather").to_msccl().count("<tb")  # 4 out, 4 in, 1 for copies
+        144
+        """
         from flitloom.collectives.msccl import msccl_text
 
         return msccl_text(self)
+
+    def to_goal(self, chunk_bytes: int = 1024) -> str:
+        """The plan as a GOAL text, rank r on node r; `chunk_bytes` is the size of a chunk in bytes.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> print(fl.collective(fl.Torus(3), "all-gather").to_goal(64).splitlines()[2])
+        l1: send 64b to 1 tag 0
+        """
+        from flitloom.collectives.goal import goal_text
+
+        return goal_text(self, chunk_bytes)
+
+    def to_chakra(self, chunk_bytes: int = 1024, as_collective: bool = False) -> list[bytes]:
+        """The plan as the files of a Chakra trace, one per rank.
+
+        Parameters
+        ----------
+        chunk_bytes : int
+            Bytes of a chunk.
+        as_collective : bool
+            Whether every rank has one node for the operation instead of its sends and receives.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> [len(file) for file in fl.collective(fl.Torus(3), "all-gather").to_chakra(64, as_collective=True)]
+        [69, 69, 69]
+        """
+        from flitloom.collectives.chakra import chakra_files
+
+        return chakra_files(self, chunk_bytes, as_collective)
 
     def busy(self) -> NDArray[np.float64]:
         """Share of all links that are busy, per step."""

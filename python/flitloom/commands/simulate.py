@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from flitloom.spec import Experiment
 
 #: How files of message graphs end.
-GRAPHS = (".goal",)
+GRAPHS = (".goal", ".bin", ".et")
 
 
 def command(
     spec: Annotated[
         Path | None,
         typer.Argument(
-            help="An experiment in TOML (options overrule it), a message graph (.goal), or a plan of a "
-            "collective operation (.json)."
+            help="An experiment in TOML (options overrule it), a message graph (.goal, .bin, .et), or a plan "
+            "of a collective operation (.json)."
         ),
     ] = None,
     torus: options.Torus = None,

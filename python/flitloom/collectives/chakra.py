@@ -1,0 +1,120 @@
+"""Plans of collective operations as Chakra traces, and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from flitloom.collectives.goal import plan_operations
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.errors import SpecError, show_file
+from flitloom.traces.chakra import COLLECTIVE, COLLECTIVES, chakra_bytes, files_of, node_of, read_nodes
+
+#: Where the metadata keep what a plan is for.
+_HEAD = "flitloom_plan"
+#: Fields of a plan that its nodes hold.
+_ROWS = ("directions", "adds", "sends", "paths", "sums", "moves")
+
+
+def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: bool = False) -> list[bytes]:
+    """A plan as the files of a Chakra trace, one per rank.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The plan; rank r is node r.
+    chunk_bytes : int
+        Bytes of a chunk.
+    as_collective : bool
+        Whether every rank has one node for the operation instead of its sends and receives.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> files = fl.collective(fl.Torus(4), "all-gather").to_chakra(64)
+    >>> len(files), files[0][2:9]
+    (4, b'\\n\\x050.0.4')
+    """
+    if as_collective:
+        return _collective(plan, chunk_bytes)
+    ranks, numbers = plan_operations(plan, chunk_bytes)
+    expanded = plan.expanded()
+    head = json.dumps(expanded.model_dump(mode="json", exclude=set(_ROWS)))
+    files = []
+    for rank, (operations, moves) in enumerate(zip(ranks, numbers, strict=True)):
+        nodes = [node_of(number, rank, one) for number, one in enumerate(operations)]
+        for node, one in zip(nodes, moves, strict=True):
+            if one is not None:
+                node["attr"] |= {
+                    "step": ("int64", one.step),
+                    "chunk": ("int64", list(one.block)),
+                    "adds": ("bool", one.adds),
+                }
+        files.append(chakra_bytes(nodes, {_HEAD: ("string", head)}))
+    return files
+
+
+def _collective(plan: CollectivePlan, chunk_bytes: int) -> list[bytes]:
+    if plan.operation not in COLLECTIVES or plan.nodes is not None:
+        raise SpecError(f"chakra: {plan.operation} over some nodes is no collective of a trace")
+    count = plan.ground.nodes
+    whole = plan.operation in ("all-gather", "gather", "broadcast", "reduce")
+    size = chunk_bytes * plan.chunks * (1 if whole else count)
+    attributes: dict[str, Any] = {
+        "is_cpu_op": ("bool", False),
+        "comm_type": ("int64", COLLECTIVES.index(plan.operation)),
+        "comm_size": ("int64", size),
+    }
+    if plan.root is not None:
+        attributes["comm_root"] = ("int32", plan.root)
+    node = {"id": 0, "name": plan.operation.upper().replace("-", "_"), "type": COLLECTIVE, "attr": attributes}
+    return [chakra_bytes([node]) for _ in range(count)]
+
+
+def chakra_plan(file: str | Path) -> CollectivePlan:
+    """Read a plan from the trace that it was written as.
+
+    Raises
+    ------
+    SpecError
+        It is no trace, or one that does not say of which plan it is.
+    """
+    sums: list[list[int]] = []
+    moves: list[list[int]] = []
+    head: dict[str, Any] | None = None
+    for rank, name in enumerate(files_of(file)):
+        place = show_file(name)
+        metadata, nodes = read_nodes(name)
+        text = metadata["attr"].get(_HEAD)
+        if not isinstance(text, str):
+            raise SpecError(
+                f"{place}: names no plan; a trace of others can be simulated and converted to .goal"
+            )
+        head = head or _fields(text, place)
+        for node in nodes:
+            table = node["attr"]
+            block, step, end = table.get("chunk"), table.get("step"), table.get("comm_dst")
+            if table.get("comm_src") != rank or end == rank:
+                continue
+            if not isinstance(block, list) or not isinstance(step, int) or not isinstance(end, int):
+                raise SpecError(f"{place}: node {node.get('id', 0)}: attributes step, chunk: are missing")
+            (sums if table.get("adds") else moves).append([step, rank, end, *block])
+    return _validated(dict(head or {}) | {"sums": sorted(sums), "moves": sorted(moves)}, show_file(file))
+
+
+def _fields(text: str, place: str) -> dict[str, Any]:
+    from flitloom.reading import json_fields
+
+    return json_fields(text, f"{place}: {_HEAD}")
+
+
+def _validated(fields: dict[str, Any], place: str) -> CollectivePlan:
+    import pydantic
+
+    from flitloom.spec.base import explain
+
+    try:
+        return CollectivePlan.model_validate(fields)
+    except pydantic.ValidationError as error:
+        raise SpecError(f"{place}: {explain(error, '')}") from None
