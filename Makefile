@@ -4,6 +4,7 @@
 # make build  the environment and the extension only
 # make dist   wheel, source archive, and the crates to build it without a network
 # make wasm   the engine of live pages (flitloom view --live)
+# make docs   the site, as static files in target/site
 # make lock   refresh the pinned requirements (needs uv)
 # make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
 # make docs-commands  every command of README and docs, the long ones too
@@ -20,7 +21,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm docs
 
 build: $(VENV)/extension.stamp
 
@@ -65,6 +66,12 @@ test-python: build
 
 docs-commands: build
 	FLITLOOM_DOCS=all $(BIN)/pytest tests/test_docs_commands.py -n auto
+
+# Warnings, links that lead nowhere among them, are errors.
+docs: build
+	rm -rf docs/_made target/site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs target/site
+	@echo "open target/site/index.html"
 
 fuzz: build
 	$(BIN)/python tests/fuzz.py --cases 100000 --save
@@ -113,4 +120,4 @@ mutants: $(VENV)/requirements.stamp
 		-- --lib --tests
 
 clean:
-	rm -rf $(VENV) target demo-output dist
+	rm -rf $(VENV) target demo-output dist docs/_made

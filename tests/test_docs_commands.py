@@ -18,7 +18,11 @@ from flitloom.commands import VERBS
 from flitloom.commands.assembly import build
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: The commands of the gallery run when the site is built (tests/test_site.py).
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "gallery.md"),
+]
 ALL = os.environ.get("FLITLOOM_DOCS") == "all"
 
 #: What some commands run with here instead; the rest of the line stays.

@@ -1,0 +1,98 @@
+"""The site is built without a warning: links lead somewhere, pages are reached, names are shown."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from typer.main import get_command
+
+import flitloom
+from flitloom.commands import VERBS
+from flitloom.commands.assembly import build
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+class Page(HTMLParser):
+    """What a page links to, its anchors, its pictures and their descriptions."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.anchors, self.pictures = [], set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"])
+        if tag == "img":
+            self.links.append(found["src"])
+            self.pictures.append(found.get("alt"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("site")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-E",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        "-d",
+        str(out / "state"),
+    ]
+    done = subprocess.run(
+        [*command, str(DOCS), str(out / "html")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    return out / "html"
+
+
+def test_every_link_leads_somewhere(site):
+    pages = {file: Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html")}
+    count = 0
+    for file, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            assert target.exists(), f"{file.name}: {link}"
+            if parts.fragment and target in pages:
+                assert unquote(parts.fragment) in pages[target].anchors, f"{file.name}: {link}"
+            count += 1
+        assert all(page.pictures), f"{file.name}: a picture without a description"
+    assert count > 500
+
+
+def test_the_pages_need_no_network(site):
+    for file in site.rglob("*.html"):
+        loaded = re.findall(
+            r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]+)"', file.read_text("utf-8")
+        )
+        assert loaded == [], file.name
+
+
+def test_the_reference_shows_every_command_option_and_name(site):
+    text = (site / "_made" / "commands.html").read_text(encoding="utf-8")
+    for verb in VERBS:
+        assert f">flitloom {verb}<" in text, verb
+        pending = [get_command(build([verb])).commands[verb]]
+        while pending:
+            command = pending.pop()
+            pending += getattr(command, "commands", {}).values()
+            for parameter in command.params:
+                for option in parameter.opts if parameter.param_type_name == "option" else ():
+                    assert option in text or option in ("-h", "--help"), f"{verb} {option}"
+    anchors = Page((site / "_made" / "python.html").read_text(encoding="utf-8")).anchors
+    assert {f"flitloom.{name}" for name in flitloom.__all__ if not name.startswith("_")} <= anchors
