@@ -6,7 +6,7 @@ use crate::{
 };
 use flitloom_core::{
     engine::{self, Bottleneck, Options, Outcome, Setup, SimulationError},
-    probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords},
+    probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
     traffic,
 };
 use numpy::{IntoPyArray, PyArray1};
@@ -48,6 +48,7 @@ impl Simulation {
     /// A run at its beginning; `stop_at` is where it will be looked at, `latencies` whether its sum of
     /// latencies is wanted in any other cycle before the end.
     #[new]
+    #[pyo3(signature = (network, workload, stop_at, links, packets, link_time, latencies, windows=None))]
     #[expect(clippy::too_many_arguments, reason = "what to record")]
     fn new(
         py: Python<'_>,
@@ -58,6 +59,7 @@ impl Simulation {
         packets: bool,
         link_time: bool,
         latencies: bool,
+        windows: Option<u64>,
     ) -> PyResult<Self> {
         let shape = network.inner.fabric().shape();
         let count = shape.nodes() * shape.directions();
@@ -77,7 +79,7 @@ impl Simulation {
                         (links, records),
                     )?)
                 } else {
-                    let setup = Setup { links, latencies, options, ..Setup::default() };
+                    let setup = Setup { links, latencies, windows, options, ..Setup::default() };
                     Held::Plain(engine::Simulation::new(network, workload, &setup)?)
                 })
             },
@@ -204,6 +206,22 @@ impl Simulation {
         Ok(result)
     }
 
+    /// What happened in the windows that have ended, as columns; and over the measured stretch ages,
+    /// network ages and packets by source.
+    fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Held::Plain(simulation) = &mut self.held else { return Ok(None) };
+        simulation.windows().map(|windows| window_table(py, windows)).transpose()
+    }
+
+    /// Measures a stretch of cycles, the end not included, in place of what was measured before.
+    fn measure(&mut self, from: u64, to: u64) {
+        if let Held::Plain(simulation) = &mut self.held
+            && let Some(windows) = simulation.windows()
+        {
+            windows.measure(from, to);
+        }
+    }
+
     /// Flits in every input buffer, by node, direction in which they came and channel.
     fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         each!(&self.held, simulation => simulation.occupancy()).into_pyarray(py)
@@ -224,7 +242,7 @@ pub fn simulate<'py>(
     workload: &Workload,
     cycle_limit: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut simulation = Simulation::new(py, network, workload, None, false, false, false, false)?;
+    let mut simulation = Simulation::new(py, network, workload, None, false, false, false, false, None)?;
     simulation.run(py, None, cycle_limit, None)?;
     simulation.totals(py, None, false)
 }
@@ -277,6 +295,32 @@ pub fn totals<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, Py
     totals.set_item("latency_sum", outcome.latency_sum)?;
     totals.set_item("fingerprint", outcome.fingerprint)?;
     Ok(totals)
+}
+
+fn window_table<'py>(py: Python<'py>, windows: &Windows) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let add = |name: &str, get: fn(&Window) -> u64| {
+        table.set_item(name, column(py, windows.closed().iter().map(|window| get(window) as i64)))
+    };
+    add("generated_flits", |window| window.generated_flits)?;
+    add("injected_packets", |window| window.injected_packets)?;
+    add("ejected_flits", |window| window.ejected_flits)?;
+    add("delivered_packets", |window| window.delivered_packets)?;
+    add("age_sum", |window| window.age_sum)?;
+    add("network_age_sum", |window| window.network_age_sum)?;
+    add("age_max", |window| window.age_max)?;
+    add("network_age_max", |window| window.network_age_max)?;
+    add("in_flight", |window| window.in_flight)?;
+    let by_source = windows.delivered_by_source().iter().map(|&packets| packets as i64);
+    table.set_item("delivered_by_source", column(py, by_source))?;
+    for (name, ages) in [("age", windows.ages()), ("network_age", windows.network_ages())] {
+        let least = column(py, ages.classes().map(|(least, _)| least as i64));
+        let counts = column(py, ages.classes().map(|(_, count)| count as i64));
+        table.set_item(format!("{name}_histogram"), (least, counts))?;
+    }
+    table.set_item("stretch", windows.stretch())?;
+    table.set_item("of_stretch", windows.of_stretch())?;
+    Ok(table)
 }
 
 fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<Bound<'py, PyDict>> {

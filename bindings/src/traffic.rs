@@ -1,7 +1,10 @@
 use crate::{errors::spec_error, network::Network, route::RoutingTable};
 use flitloom_core::{
     tables::ListedRoutes,
-    traffic::{self, Collective, OpenLoad, Packet, PacketList, Pattern, RouteBook, WorkloadError},
+    traffic::{
+        self, Collective, OpenLoad, Packet, PacketList, Pattern, Process, Profile, RouteBook, UnknownProcess,
+        WorkloadError,
+    },
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -52,6 +55,26 @@ impl Destinations {
         Ok(Self { inner })
     }
 
+    /// Those drawn by weights, a row per node.
+    #[staticmethod]
+    fn weighted(py: Python<'_>, network: &Network, weights: Vec<Vec<u64>>, seed: u64) -> PyResult<Self> {
+        let nodes = network.inner.fabric().shape().nodes();
+        let wrong = weights.iter().map(Vec::len).find(|&given| given != nodes);
+        let wrong = if weights.len() == nodes { wrong } else { Some(weights.len()) };
+        if let Some(given) = wrong {
+            let text = format!("{given} rows or columns; one per node ({nodes}) is needed");
+            return Err(spec_error(py, "traffic.weights", text));
+        }
+        Ok(Self { inner: traffic::Destinations::weighted(&weights, seed) })
+    }
+
+    /// Those of several classes, each with its share of all packets.
+    #[staticmethod]
+    fn classes(classes: Vec<(u64, PyRef<'_, Self>)>, seed: u64) -> Self {
+        let classes = classes.into_iter().map(|(weight, destinations)| (weight, destinations.inner.clone()));
+        Self { inner: traffic::Destinations::classes(classes.collect(), seed) }
+    }
+
     /// Destination of packet number `index` of a node.
     fn of(&self, node: u32, index: u64) -> u32 {
         self.inner.of(node, index)
@@ -96,19 +119,34 @@ impl Workload {
         Self::packet_list(py, collective.packet_list(nodes, &destinations.inner))
     }
 
-    /// An open-loop load.
+    /// An open-loop load: its rate by points over time, and an impulse of so many packets at a cycle.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn load(
         py: Python<'_>,
         destinations: &Destinations,
-        rate: f64,
+        process: &str,
+        profile: Vec<(u64, f64)>,
+        impulse: Option<(PyRef<'_, Destinations>, u64, u64)>,
         length: u32,
         cycles: u64,
         seed: u64,
     ) -> PyResult<Self> {
-        OpenLoad::new(destinations.inner.clone(), rate, length, cycles, seed)
-            .map(|load| Self { inner: traffic::Workload::Load(load) })
-            .map_err(|error| spec_error(py, "traffic", error))
+        let process: Process =
+            process.parse().map_err(|error: UnknownProcess| spec_error(py, "traffic.process", error))?;
+        let to = destinations.inner.clone();
+        let nodes = to.nodes();
+        let impulse = impulse.map(|(to, at, packets)| (to.inner.clone(), at, packets));
+        let load = py.detach(|| {
+            let profile = Profile::new(&profile)?;
+            let load = OpenLoad::shaped(to, process, profile, length, cycles, seed)?;
+            Ok(match impulse {
+                Some((to, at, packets)) => load.with_impulse(to, at, packets, nodes),
+                None => load,
+            })
+        });
+        load.map(|load| Self { inner: traffic::Workload::Load(load) })
+            .map_err(|error: WorkloadError| spec_error(py, "traffic", error))
     }
 
     /// The same over the routes of a table.

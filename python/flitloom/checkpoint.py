@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,7 +24,7 @@ from flitloom.spec.base import explain
 #: How every such file begins.
 MAGIC = b"flitloom simulation\n"
 #: Raised when what is saved, or how, changes.
-FORMAT = 1
+FORMAT = 2
 
 
 class Header(BaseModel):
@@ -32,7 +32,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[1]
+    format: Literal[2]
     #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
     version: str
     cycle: Annotated[int, Field(ge=0)]
@@ -40,6 +40,8 @@ class Header(BaseModel):
     packets: bool
     link_time: bool
     latencies: bool
+    #: Cycles of a window, if windows are kept.
+    windows: int | None = None
     #: Checksum of the routing tables, if the packets follow some.
     tables: int | None = None
     #: Bytes of the state and checksum (CRC-32) of the spec and the state.
@@ -47,23 +49,24 @@ class Header(BaseModel):
     checksum: int
 
     @property
-    def records(self) -> dict[str, bool]:
+    def records(self) -> dict[str, Any]:
         """What is recorded, by name."""
-        return {name: getattr(self, name) for name in ("links", "packets", "link_time", "latencies")}
+        names = ("links", "packets", "link_time", "latencies", "windows")
+        return {name: getattr(self, name) for name in names}
 
 
 def write(
     file: str | Path,
     spec: Experiment,
     cycle: int,
-    records: dict[str, bool],
+    records: dict[str, Any],
     state: bytes,
     tables: int | None = None,
 ) -> None:
     """Write a simulation, whole or not at all; `tables` is the checksum of its routing tables."""
     text = spec.model_dump_json().encode()
     about = Header(
-        format=1,
+        format=2,
         version=version(),
         state_bytes=len(state),
         checksum=zlib.crc32(state, zlib.crc32(text)),

@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flitloom import _core, interrupts
+from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network
 from flitloom.outputs import check_output
 from flitloom.result import Result
+from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
-from flitloom.spec.base import show
+from flitloom.spec.base import require_whole, show
 from flitloom.workload import make_workload
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ class Simulation:
     latencies : bool
         Whether mean latencies are to be known in every cycle; otherwise they are when everything is
         delivered and at `stop_at`, which is up to twice as fast.
+    windows : int, optional
+        Keep what happens in windows of so many cycles, for `windows`; not together with `packets` or
+        `link_time`.
 
     Raises
     ------
@@ -89,6 +94,7 @@ class Simulation:
         packets: bool = False,
         link_time: bool = False,
         latencies: bool = True,
+        windows: int | None = None,
         tables: Tables | None = None,
     ) -> None:
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
@@ -122,8 +128,20 @@ class Simulation:
             raise SpecError(
                 f"packets: the times of some {count} packets; at most {RECORDED_PACKETS} are recorded"
             )
-        self._records = {"links": links, "packets": packets, "link_time": link_time, "latencies": latencies}
-        self._core = _core.Simulation(network._core, workload, stop_at, links, packets, link_time, latencies)
+        if windows is not None:
+            require_whole("windows", windows, 1, LIMITS["start"], "cycles")
+            if packets or link_time:
+                raise SpecError("windows: are not kept together with records of packets or link_time")
+        self._records: dict[str, Any] = {
+            "links": links,
+            "packets": packets,
+            "link_time": link_time,
+            "latencies": latencies,
+            "windows": windows,
+        }
+        self._core = _core.Simulation(
+            network._core, workload, stop_at, links, packets, link_time, latencies, windows
+        )
 
     @property
     def spec(self) -> Experiment:
@@ -264,7 +282,7 @@ class Simulation:
 
     def __reduce__(
         self,
-    ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, bool], bytes, Tables | None]]:
+    ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, Any], bytes, Tables | None]]:
         return _restored, (self._spec, self._records, self._core.save(), self._tables)
 
     @property
@@ -285,6 +303,59 @@ class Simulation:
             stop_at = self.now
         spec = spec.model_copy(update={"stop_at": stop_at})
         return Result(self.network, spec, self._core.totals(stop_at, records), self._bound, self._tables)
+
+    def windows(self) -> xr.Dataset:
+        """What happened in the windows that have ended, and over the measured stretch.
+
+        Over ``window`` (its first cycle): ``offered_flits`` and ``generated_flits``, ``injected_packets``,
+        ``ejected_flits``, ``delivered_packets``, sums and maxima of their ages (``age_sum``, ``age_max``,
+        from generation to the tail's ejection) and network ages (``network_age_sum``, ``network_age_max``,
+        from the cycle in which the header leaves the processor queue), both plus 2 as in
+        `Result.duration`, and packets ``in_flight`` at its end. Over ``node``: ``delivered_by_source``,
+        packets delivered in the stretch. Over classes of ages, of which the last is empty: ``age_histogram``
+        of the packets generated in the stretch, as far as they are delivered, and ``network_age_histogram``
+        of those delivered in it.
+
+        Raises
+        ------
+        SpecError
+            The simulation keeps no windows.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> load = fl.Load("rand", rate=0.2, length=8, cycles=1000)
+        >>> sim = fl.Simulation(fl.Network(fl.Torus(8, 8)), load, windows=100)
+        >>> sim.run(until=1000)
+        >>> series = sim.windows()
+        >>> series.sizes["window"], int(series.ejected_flits.sum()) == sim.totals.flits_delivered
+        (10, True)
+        >>> float(series.offered_flits[0])     # flits per window: 0.2 of 64 nodes in 100 cycles
+        1280.0
+        """
+        raw = self._core.windows()
+        if raw is None:
+            raise SpecError("windows: are not kept; give fl.Simulation(..., windows=100)")
+        return make_series(self.network, self._spec.traffic, raw, self._records["windows"])
+
+    def measure(self, first: int | None = None, end: int | None = None) -> None:
+        """Measure ages and packets by source from a cycle on (now), to another (for good).
+
+        What was measured before is forgotten.
+
+        Raises
+        ------
+        SpecError
+            The simulation keeps no windows, or the stretch has begun already.
+        """
+        if self._records["windows"] is None:
+            raise SpecError("windows: are not kept; give fl.Simulation(..., windows=100)")
+        first = self.now if first is None else first
+        last = LIMITS["start"]
+        require_whole("measure", first, self.now, last, "cycles")
+        if end is not None:
+            require_whole("measure", end, first, last, "cycles")
+        self._core.measure(first, 2**64 - 1 if end is None else end)
 
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
@@ -317,7 +388,7 @@ class Simulation:
 
 
 def _restored(
-    spec: Experiment, records: dict[str, bool], state: bytes, tables: Tables | None = None
+    spec: Experiment, records: dict[str, Any], state: bytes, tables: Tables | None = None
 ) -> Simulation:
     simulation = Simulation(
         Network(spec.topology, spec.router),
@@ -434,7 +505,7 @@ def _packets_of(network: Network, traffic: Collective | Load | Packets | Traffic
         case Collective():
             return network.nodes * traffic.packets * traffic.slices
         case Load():
-            return int(network.nodes * traffic.cycles * traffic.rate / traffic.length)
+            return int(network.nodes * traffic.cycles * traffic.mean_rate / traffic.length)
         case Packets():
             return len(traffic.table)
         case _:

@@ -14,6 +14,11 @@ from flitloom.spec.traffic import Patterned
 
 def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.Destinations:
     """Where the packets of patterned traffic go."""
+    if isinstance(traffic, Load) and traffic.weights is not None:
+        return _core.Destinations.weighted(network._core, traffic.weights, seed)
+    if isinstance(traffic, Load) and traffic.classes:
+        classes = [(part.weight, make_destinations(network, part, seed)) for part in traffic.classes]
+        return _core.Destinations.classes(classes, seed)
     if traffic.destinations is not None:
         return _core.Destinations.given(network._core, traffic.destinations)
     assert traffic.pattern is not None
@@ -40,8 +45,19 @@ def make_workload(
                 traffic.packets,
             )
         case Load():
-            to = make_destinations(network, traffic, seed)
-            return _core.Workload.load(to, traffic.rate, traffic.length, traffic.cycles, seed)
+            impulse = None
+            if traffic.impulse is not None:
+                to = make_destinations(network, traffic.impulse, seed)
+                impulse = (to, traffic.impulse.at, traffic.impulse.packets)
+            return _core.Workload.load(
+                make_destinations(network, traffic, seed),
+                traffic.process,
+                list(traffic.points),
+                impulse,
+                traffic.length,
+                traffic.cycles,
+                seed,
+            )
         case Packets() if traffic.routes:
             table = np.array(traffic.table, dtype=np.int64)
             routes = []

@@ -5,7 +5,7 @@
 
 use super::{Options, Outcome, SimulationError};
 use crate::{
-    probe::{LinkOccupation, Probe},
+    probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
 };
 use std::sync::atomic::Ordering;
@@ -86,6 +86,10 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
     fn links(&self) -> Option<LinkOccupation> {
         None
     }
+    /// What happened in windows, if the engine keeps it; all that ended before a cycle are closed.
+    fn windows(&mut self, _cycle: u64) -> Option<&mut Windows> {
+        None
+    }
     /// Flits in every input buffer: `(node * directions + direction) * channels + channel`, where the
     /// direction is that in which they came.
     fn occupancy(&self) -> Vec<u16>;
@@ -161,7 +165,7 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
         let until = stop.min(limit).min(clock.next_check).min(clock.cycle.saturating_add(look_every));
         match engine.advance(&mut clock.cycle, until, probe) {
             None => {}
-            Some(Rest::Until(cycle)) => clock.cycle = cycle,
+            Some(Rest::Until(cycle)) => clock.cycle = cycle.min(stop),
             Some(Rest::Finished) => {
                 engine.finished(clock.cycle)?;
                 clock.finished = true;

@@ -1,10 +1,11 @@
 use super::{
-    Network, Options, Outcome, SimulationError, general,
+    Network, Options, Outcome, SimulationError,
+    general::{self, Kept},
     planes::{self, InstructionSet},
     protocol::{Clock, Engine, drive},
 };
 use crate::{
-    probe::{LinkOccupation, NoProbe, Probe, SavedProbe},
+    probe::{LinkOccupation, NoProbe, Probe, SavedProbe, Windows},
     save::{Archive, SaveError},
     traffic::Workload,
 };
@@ -43,6 +44,9 @@ pub struct Setup<'a> {
     /// Whether [`Outcome::latency_sum`] is exact in any cycle; otherwise only when everything is
     /// delivered or at `options.stop_at`.
     pub latencies: bool,
+    /// Cycles of the windows in which it is told what happened, if it is to be told; the general engine
+    /// tells.
+    pub windows: Option<u64>,
     /// The rules the nodes follow, and the stop if it is known; limits are given to
     /// [`run`](Simulation::run).
     pub options: Options<'a>,
@@ -90,7 +94,7 @@ impl Simulation {
             Some(kind) => kind == EngineKind::Planes,
             None => planes::pays(network, workload),
         };
-        let on_planes = if wants_planes && setup.options.plain_rules() {
+        let on_planes = if wants_planes && setup.options.plain_rules() && setup.windows.is_none() {
             let wanted = planes::Settings {
                 set: setup.set,
                 occupation: setup.links,
@@ -105,11 +109,12 @@ impl Simulation {
         let (kind, engine) = if let Some(engine) = on_planes {
             (EngineKind::Planes, engine)
         } else {
+            let kept = Kept { links: setup.links, windows: setup.windows };
             let mut general = general::General::new(network);
             if let Some(set) = setup.set {
                 general.set_vectors(set);
             }
-            let engine = general.begin(workload, &setup.options, setup.links)?;
+            let engine = general.begin(workload, &setup.options, kept)?;
             (EngineKind::General, engine)
         };
         Ok(Self {
@@ -134,7 +139,7 @@ impl<P: Probe> Simulation<P> {
         options: &Options,
         probe: P,
     ) -> Result<Self, SimulationError> {
-        let engine = general::General::new(network).begin(workload, options, false)?;
+        let engine = general::General::new(network).begin(workload, options, Kept::default())?;
         Ok(Self {
             network: network.clone(),
             workload: workload.clone(),
@@ -280,6 +285,36 @@ impl<P: Probe> Simulation<P> {
     /// First and last cycle and flits of every link, if they are kept.
     pub fn links(&self) -> Option<LinkOccupation> {
         self.engine.links()
+    }
+
+    /// What happened in the windows that have ended, if that is kept; where
+    /// [`measure`](Windows::measure) says what is measured.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::{Network, Options, Setup, Simulation},
+    ///     fabric::{Fabric, Shape},
+    ///     router::RouterConfig,
+    ///     traffic::{OpenLoad, Pattern, Workload},
+    /// };
+    /// let shape = Shape::torus(&[8, 8])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let load = Workload::Load(OpenLoad::new(random, 0.2, 8, 500, 1)?);
+    /// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+    /// let setup = Setup { windows: Some(100), ..Setup::default() };
+    /// let mut simulation = Simulation::new(&network, &load, &setup)?;
+    /// simulation.run(&Options { stop_at: Some(300), ..Options::default() })?;
+    /// let delivered = simulation.delivered();
+    /// let windows = simulation.windows().unwrap();
+    /// assert_eq!(windows.closed().len(), 3);
+    /// assert_eq!(windows.closed().iter().map(|window| window.delivered_packets).sum::<u64>(), delivered);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn windows(&mut self) -> Option<&mut Windows> {
+        let cycle = self.clock.cycle;
+        // Nothing more will happen in the last window of a finished run.
+        let rest = if self.clock.finished { self.engine.windows(cycle)?.cycles() - 1 } else { 0 };
+        self.engine.windows(cycle + rest)
     }
 
     /// Flits in every input buffer: `(node * directions + direction) * channels + channel`, where the

@@ -3,15 +3,19 @@
 
 mod arbitration;
 mod film;
+mod histogram;
 mod link_occupation;
 mod link_time;
 mod packet_record;
+mod windows;
 
 pub use arbitration::{ArbitrationCounts, ArbitrationUse};
 pub use film::{Film, FilmedPacket, Hop};
+pub use histogram::Histogram;
 pub use link_occupation::LinkOccupation;
 pub use link_time::{BLOCKED, IDLE, LinkTime};
 pub use packet_record::{PacketRecord, PacketRecords};
+pub use windows::{Counted, Delivery, Window, Windows};
 
 use crate::{
     fabric::{LinkId, NodeId},

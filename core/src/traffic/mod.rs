@@ -1,6 +1,7 @@
 //! Who sends what to whom, when: patterns, collectives, open-loop loads and packet lists.
 
 mod collective;
+mod destinations;
 mod load;
 mod message_graph;
 mod pattern;
@@ -11,11 +12,12 @@ mod sources;
 mod workload;
 
 pub use collective::Collective;
-pub use load::OpenLoad;
+pub use destinations::Destinations;
+pub use load::{OpenLoad, Process, Profile, UnknownProcess};
 pub use message_graph::{
     GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,
 };
-pub use pattern::{Destinations, Pattern, PatternError};
+pub use pattern::{Pattern, PatternError};
 pub(crate) use random::DRAWS;
 pub(crate) use random::draws;
 pub use random::{Purpose, draw, draw_below};

@@ -1,6 +1,5 @@
-use super::{Purpose, draw_below};
+use super::{Destinations, Purpose, draw_below};
 use crate::fabric::{NodeId, Shape};
-use crate::traffic::draw;
 use std::fmt;
 use thiserror::Error;
 
@@ -224,42 +223,6 @@ fn random_pairs(nodes: NodeId, seed: u64) -> Vec<NodeId> {
         partner[pair[1] as usize] = pair[0];
     }
     partner
-}
-
-/// Where each packet of each node goes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Destinations {
-    /// One destination per node.
-    Fixed(Vec<NodeId>),
-    /// Drawn anew for every packet.
-    Random {
-        /// Number of nodes.
-        nodes: NodeId,
-        /// Seed of the draws.
-        seed: u64,
-        /// Threshold (of 2^64) below which a draw means the target, and the target.
-        hotspot: Option<(u64, NodeId)>,
-    },
-}
-
-impl Destinations {
-    /// Destination of packet number `index` (from 0) of a node.
-    pub fn of(&self, source: NodeId, index: u64) -> NodeId {
-        match self {
-            Self::Fixed(destinations) => destinations[source as usize],
-            &Self::Random { nodes, seed, hotspot } => {
-                if let Some((threshold, target)) = hotspot
-                    && target != source
-                    && (threshold == u64::MAX || draw(seed, source, Purpose::Hotspot, index) < threshold)
-                {
-                    return target;
-                }
-                // Uniform over the other nodes: skip the own index.
-                let other = draw_below(seed, source, Purpose::Destination, index, nodes - 1);
-                other + NodeId::from(other >= source)
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -31,6 +31,12 @@ pub enum Purpose {
     MutationRate = 11,
     /// By how much a node is late.
     Delay = 12,
+    /// Time to the next packet of a load, by the cycle in which the wait begins.
+    Wait = 20,
+    /// Whether a packet of a load whose rate changes is generated.
+    Thinning = 21,
+    /// Class of traffic that a packet belongs to.
+    Class = 22,
 }
 
 /// How many values a draw has, 2^64, for probabilities as shares of all draws.

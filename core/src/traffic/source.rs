@@ -134,11 +134,7 @@ impl PacketSource for PacketList {
 
 impl PacketSource for OpenLoad {
     fn check_nodes(&self, nodes: usize) -> Result<(), usize> {
-        let given = match self.destinations() {
-            Destinations::Fixed(to) => to.len(),
-            Destinations::Random { nodes, .. } => *nodes as usize,
-        };
-        if given == nodes { Ok(()) } else { Err(given) }
+        self.destinations().map(Destinations::nodes).find(|&given| given != nodes).map_or(Ok(()), Err)
     }
 
     fn longest(&self) -> u32 {
@@ -160,20 +156,13 @@ impl PacketSource for OpenLoad {
 
     #[inline(always)]
     fn packet_at(&self, node: NodeId, number: u64, start: u64) -> Option<Packet> {
-        let destination = self.destinations().of(node, number);
-        Some(Packet { destination, length: self.length(), start, slice: 0 })
+        Some(self.packet_at(node, number, start))
     }
 
     fn ways(&self, nodes: usize) -> Box<dyn Iterator<Item = Way> + '_> {
         let guide = if self.book().is_some() { Guide::Book } else { Guide::Function };
-        let way = move |from, to| Way { from, to, number: 0, guide };
-        let nodes = nodes as NodeId;
-        match self.destinations() {
-            Destinations::Fixed(to) => Box::new((0..).zip(to).map(move |(from, &to)| way(from, to))),
-            Destinations::Random { .. } => {
-                Box::new((0..nodes).flat_map(move |from| (0..nodes).map(move |to| way(from, to))))
-            }
-        }
+        let pairs = self.destinations().flat_map(move |destinations| destinations.pairs(nodes));
+        Box::new(pairs.map(move |(from, to)| Way { from, to, number: 0, guide }))
     }
 
     fn routes(&self) -> Option<&Arc<Routes>> {

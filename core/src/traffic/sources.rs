@@ -33,6 +33,11 @@ impl Sources {
         sources
     }
 
+    /// What they are the sources of.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
     /// The cycle from which the next packet of a node is available; `u64::MAX` if none is known.
     pub fn next_start(&self, node: NodeId) -> u64 {
         self.next_start[node as usize]

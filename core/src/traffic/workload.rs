@@ -259,6 +259,24 @@ pub enum WorkloadError {
     /// A rate out of range.
     #[error("traffic.load is {0} flits/node/cycle; it must be above 0 and at most 1")]
     Rate(f64),
+    /// A rate that the gap process cannot reach.
+    #[error(
+        "a gap process of {rate} flits/node/cycle; with packets of this length it reaches {most:.4} at most"
+    )]
+    GapRate {
+        /// The rate.
+        rate: f64,
+        /// The largest that it reaches.
+        most: f64,
+    },
+    /// Points of a rate over time out of order.
+    #[error("traffic.profile: cycle {cycle} comes after cycle {before}; cycles must not fall")]
+    Profile {
+        /// The cycle of a point.
+        cycle: u64,
+        /// That of the point before it.
+        before: u64,
+    },
     /// A message graph that cannot be run.
     #[error(transparent)]
     Graph(#[from] GraphError),

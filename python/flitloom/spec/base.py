@@ -27,6 +27,7 @@ __all__ = [
     "problem",
     "problems_of",
     "real",
+    "real_number",
     "require_whole",
     "show",
     "text",
@@ -119,8 +120,15 @@ def whole_number(low: int, high: int, unit: str = "") -> Callable[[Any, Any], in
 
 def real(low: float, high: float, unit: str = "", *, above: bool = False) -> BeforeValidator:
     """Accept numbers from `low` (only above it, if so asked) to `high`; NaN is refused."""
+    return BeforeValidator(real_number(low, high, unit, above=above))
 
-    def check(value: Any) -> float:
+
+def real_number(
+    low: float, high: float, unit: str = "", *, above: bool = False
+) -> Callable[[Any, Any], float]:
+    """The check of `real` as a function."""
+
+    def check(value: Any, _: Any = None) -> float:
         bound = f"above {low:g} and at most {high:g}" if above else f"{low:g} to {high:g}"
         bounds = f"it must be {bound}{' ' * bool(unit)}{unit}"
         if isinstance(value, bool | str) or (
@@ -135,7 +143,7 @@ def real(low: float, high: float, unit: str = "", *, above: bool = False) -> Bef
             raise problem(f"{show(value)} is out of range; {bounds}")
         return number
 
-    return BeforeValidator(check)
+    return check
 
 
 def each(

@@ -10,7 +10,18 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from flitloom._core import LIMITS, pattern_names
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, MATRIX_PACKETS
-from flitloom.spec.base import SpecModel, each, one_of, problem, real, text, whole, whole_number
+from flitloom.spec.base import (
+    SpecModel,
+    each,
+    one_of,
+    problem,
+    real,
+    real_number,
+    show,
+    text,
+    whole,
+    whole_number,
+)
 from flitloom.spec.legs import count_hops
 from flitloom.spec.tables import column, matrix, packet_table
 from flitloom.spec.topology import Node, node_number
@@ -56,10 +67,14 @@ class Patterned(SpecModel):
     hotspot_fraction: Annotated[float, real(0, 1)] | None = None
     hotspot_target: Node | None = None
 
+    #: Fields of which one says where packets go.
+    ways: ClassVar[tuple[str, ...]] = ("pattern", "destinations")
+
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Any:
-        if (self.pattern is None) == (self.destinations is None):
-            raise problem("give either pattern or destinations")
+        if sum(getattr(self, way) is not None for way in self.ways) != 1:
+            first = ", ".join(self.ways[:-1])
+            raise problem(f"give either {first} or {self.ways[-1]}")
         if self.pattern != "hots" and (self.hotspot_fraction, self.hotspot_target) != (None, None):
             raise problem('hotspot_fraction and hotspot_target need pattern "hots"')
         return self
@@ -115,38 +130,170 @@ class Collective(Patterned):
         return self.payload // self.slices + 1
 
 
-class Load(Patterned):
-    """An open-loop load: every node generates packets at random, whatever the network does.
-
-    In every cycle from 0 to `cycles` - 1 a node generates a packet with probability ``rate / length``;
-    packets that find their router busy wait in an unbounded queue.
+class Impulse(Patterned):
+    """Packets that every node generates at once, on top of a load (scaling-effects-2007, Section 4.5).
 
     Parameters
     ----------
     pattern, destinations, hotspot_fraction, hotspot_target
         As in `Collective`.
-    rate : float
+    at : int
+        The cycle in which they are generated.
+    packets : int
+        Packets per node. The node starts no others for as many cycles as they have flits.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> fl.Load("rand", rate=0.1, cycles=5000, impulse=fl.Impulse("trns", at=1000, packets=5)).impulse.packets
+    5
+    """
+
+    place: ClassVar[str] = "traffic.impulse"
+
+    at: Cycle
+    packets: Annotated[int, whole(1, LIMITS["packets"])]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+
+
+class TrafficClass(Patterned):
+    """One of several classes of traffic of a load: where its packets go, and how many there are.
+
+    Parameters
+    ----------
+    pattern, destinations, hotspot_fraction, hotspot_target
+        As in `Collective`.
+    weight : int
+        How many packets belong to it, relative to the other classes.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> classes = [fl.TrafficClass("rand", weight=3), fl.TrafficClass("trns", weight=1)]
+    >>> fl.Load(classes=classes, rate=0.1, cycles=1000).classes[0].weight
+    3
+    """
+
+    place: ClassVar[str] = "traffic.classes"
+
+    weight: Annotated[int, whole(1, 2**32)] = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+
+
+#: Names of the processes by which nodes start packets.
+PROCESSES = ("bernoulli", "gap")
+_rate = real_number(0, 1, "flits/node/cycle")
+
+
+def _point(value: Any, _: Any = None) -> tuple[int, float]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise problem(f"{show(value)} is no point; write [cycle, rate]")
+    return _cycle(value[0], None), _rate(value[1], None)
+
+
+class Load(Patterned):
+    """An open-loop load: every node generates packets at random, whatever the network does.
+
+    Packets that find their router busy wait in an unbounded queue, which takes no memory.
+
+    Parameters
+    ----------
+    pattern, destinations, hotspot_fraction, hotspot_target
+        As in `Collective`.
+    weights : path or sequence of sequences of int, optional
+        Instead of a pattern: how often packets of a node (row) go to every node (column), relative to each
+        other; or a CSV file with that.
+    classes : sequence of TrafficClass, optional
+        Instead of a pattern: several classes of traffic. Each packet belongs to one of them.
+    rate : float, optional
         Flits per node and cycle, above 0 and at most 1.
+    profile : sequence of (cycle, rate), optional
+        Instead of a rate: how it changes over time. Between two points it is a straight line, before the
+        first and behind the last it is constant; two points in one cycle are a step.
+    process : {"bernoulli", "gap"}
+        When a node starts a packet: in every cycle with probability ``rate / length``; or, when it is idle,
+        with probability ``1 / g``, ``g = length (1 - rate) / rate``, being idle again ``length`` cycles later
+        (scaling-effects-2007, Eq. 1).
     length : int
         Flits per packet, the header included.
     cycles : int
-        Cycles in which packets are generated.
+        Packets are generated in cycles 0 to `cycles` - 1.
+    impulse : Impulse, optional
+        Packets that every node generates at once in one of them.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> fl.Load("rand", rate=0.1, length=8, cycles=1000).rate
     0.1
+    >>> fl.Load("bcmp", profile=[(0, 0.0), (10000, 0.2)], cycles=10000).points
+    ((0, 0.0), (10000, 0.2))
     """
 
+    ways: ClassVar[tuple[str, ...]] = ("pattern", "destinations", "weights", "classes")
+
     kind: Literal["load"] = "load"
-    rate: Annotated[float, real(0, 1, "flits/node/cycle", above=True)]
+    weights: (
+        Annotated[
+            tuple[tuple[int, ...], ...], BeforeValidator(matrix(whole_number(0, LIMITS["packets"], "")))
+        ]
+        | None
+    ) = None
+    classes: Annotated[tuple[TrafficClass, ...], Field(min_length=1, max_length=64)] | None = None
+    rate: Annotated[float, real(0, 1, "flits/node/cycle", above=True)] | None = None
+    profile: Annotated[tuple[tuple[int, float], ...], BeforeValidator(each(_point, 10_000, 1))] | None = None
+    process: Annotated[str, one_of(*PROCESSES)] = "bernoulli"
     length: Length = 8
     cycles: Annotated[int, whole(1, LIMITS["start"], "cycles")]
+    impulse: Impulse | None = None
 
     if TYPE_CHECKING:
 
         def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+
+    @model_validator(mode="after")
+    def _one_rate(self) -> Any:
+        if (self.rate is None) == (self.profile is None):
+            raise problem("give either rate or profile")
+        return self
+
+    @property
+    def points(self) -> tuple[tuple[int, float], ...]:
+        """The rate over time by its points: cycles, and flits per node and cycle."""
+        return ((0, self.rate),) if self.rate is not None else self.profile or ()
+
+    @property
+    def mean_rate(self) -> float:
+        """Mean rate over all cycles, without the impulse, in flits per node and cycle."""
+        return float(self.offered(np.array([0, self.cycles]))[0]) / self.cycles
+
+    def offered(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Flits per node that the rate stands for between each two edges, in cycles.
+
+        Examples
+        --------
+        >>> import flitloom as fl, numpy as np
+        >>> ramp = fl.Load("rand", profile=[(0, 0.0), (1000, 0.1)], cycles=2000)
+        >>> [float(round(flits, 6)) for flits in ramp.offered(np.array([0, 500, 1000, 2000]))]
+        [12.475, 37.475, 100.0]
+        """
+        cycle, rate = np.array(self.points, dtype=float).T
+        # Flits up to the beginning of a cycle: every cycle counts with the rate that it has.
+        ends = np.append(cycle[1:], np.inf)
+        total = np.zeros(len(edges))
+        at = np.minimum(edges, self.cycles).astype(float)
+        total += np.minimum(at, cycle[0]) * rate[0]
+        for begin, end, low, high in zip(cycle, ends, rate, np.append(rate[1:], rate[-1]), strict=True):
+            inside = np.clip(at - begin, 0, end - begin)
+            slope = (high - low) / (end - begin) if begin < end < np.inf else 0.0
+            total += inside * low + slope * inside * (inside - 1) / 2 * (inside > 0)
+        return np.diff(total)
 
 
 class Packets(SpecModel):

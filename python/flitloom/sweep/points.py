@@ -109,8 +109,10 @@ class Sweep:
         return Point(json.loads(json.dumps(spec)))
 
 
-def read_values(text: str) -> list[Value]:
+def read_values(text: str, place: str = "--grid") -> list[Value]:
     """Values written as a list, as ranges with a step, or both; the end of a range belongs to it.
+
+    Messages begin with `place`.
 
     Raises
     ------
@@ -126,11 +128,11 @@ def read_values(text: str) -> list[Value]:
     values: list[Value] = []
     for part in text.split(","):
         if part.count(":") == 2:
-            values += _range(part)
+            values += _range(part, place)
         else:
             values.append(_value(part.strip()))
         if len(values) > MOST_POINTS:
-            raise SpecError(f"--grid: more than {MOST_POINTS} values")
+            raise SpecError(f"{place}: more than {MOST_POINTS} values")
     return values
 
 
@@ -145,18 +147,18 @@ def _value(text: str) -> Value:
     return text
 
 
-def _range(text: str) -> list[Value]:
+def _range(text: str, place: str) -> list[Value]:
     try:
         first, last, step = (Decimal(part.strip()) for part in text.split(":"))
         if not (first.is_finite() and last.is_finite() and step > 0 and last >= first):
             raise InvalidOperation
     except InvalidOperation:
         raise SpecError(
-            f"--grid: {show(text)} is no range; write first:last:step, like 0.02:0.4:0.02"
+            f"{place}: {show(text)} is no range; write first:last:step, like 0.02:0.4:0.02"
         ) from None
     count = (last - first) / step
     if count > MOST_POINTS:
-        raise SpecError(f"--grid: {show(text)} has more than {MOST_POINTS} values")
+        raise SpecError(f"{place}: {show(text)} has more than {MOST_POINTS} values")
     numbers = [first + index * step for index in range(int(count) + 1)]
     whole = all(number == number.to_integral_value() for number in (first, step))
     return [int(number) if whole else float(number) for number in numbers]

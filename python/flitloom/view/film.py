@@ -228,7 +228,7 @@ def describe(network: Network, traffic: Collective | Load | Packets | TrafficMat
             slices = f" in {traffic.slices} slices" if traffic.slices > 1 else ""
             words = f"{traffic.payload} payload flits{slices}"
         case Load():
-            words = f"{traffic.rate:g} flits per node and cycle in packets of {traffic.length}"
+            words = f"{traffic.mean_rate:g} flits per node and cycle in packets of {traffic.length}"
         case Packets():
             return f"{len(traffic.table)} packets on {network.topology}"
         case _:

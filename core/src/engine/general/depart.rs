@@ -2,21 +2,25 @@
 
 use super::{
     layout::{Layout, Place},
+    packets::Packet,
     record::{Record, Set},
     state::{Crossing, State},
 };
-use crate::engine::{
-    fingerprint, lateness,
-    planes::vector::{Vector, words},
+use crate::{
+    engine::{
+        fingerprint, lateness,
+        planes::vector::{Vector, words},
+    },
+    probe::Delivery,
 };
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Finds where headers go, and frees what tails leave.
     #[inline(always)]
-    pub fn depart_all(&mut self, layout: &Layout) {
+    pub fn depart_all(&mut self, layout: &Layout, cycle: u64) {
         self.delivered.clear();
         for block in 0..self.blocks {
-            self.send_headers(layout, block);
+            self.send_headers(layout, block, cycle);
             self.free_behind_tails(layout, block);
             if self.demands.exact_feed {
                 self.drain_processors(layout, block);
@@ -25,8 +29,9 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     #[inline(always)]
-    fn send_headers(&mut self, layout: &Layout, block: usize) {
+    fn send_headers(&mut self, layout: &Layout, block: usize, cycle: u64) {
         let processor = layout.processor() as u32 + 1;
+        let windows = self.windows.is_some();
         let mut injected = 0;
         let first = self.crossings.items().len();
         // First where they come from (in the place of the slot) and where they go, ...
@@ -43,6 +48,10 @@ impl<V: Vector, R: Record> State<V, R> {
                         bits &= bits - 1;
                         let owner = self.outputs[node * layout.outputs + output].owner();
                         injected += u64::from(owner == processor);
+                        if windows && owner == processor {
+                            let slot = self.fifos[node * layout.queues + layout.processor()].front;
+                            self.packets.packet_mut(slot).injected = cycle;
+                        }
                     }
                 }
                 continue;
@@ -69,6 +78,9 @@ impl<V: Vector, R: Record> State<V, R> {
             let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
             injected += u64::from(owner == processor);
             crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
+            if windows && owner == processor {
+                self.packets.packet_mut(crossing.slot).injected = cycle;
+            }
         }
         self.outcome.packets_injected += injected;
     }
@@ -127,6 +139,15 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
+    /// Closes the windows that have ended.
+    #[inline(never)]
+    pub fn close_windows(&mut self, cycle: u64) {
+        let counted = self.counted();
+        if let Some(windows) = &mut self.windows {
+            windows.close(cycle, counted);
+        }
+    }
+
     /// Totals of the cycle; deliveries are told to whoever waits for them.
     #[inline(always)]
     pub fn account_all(&mut self, layout: &Layout, cycle: u64) {
@@ -141,6 +162,12 @@ impl<V: Vector, R: Record> State<V, R> {
         for &(node, slot) in &self.delivered {
             self.outcome.latency_sum += cycle - self.packets.packet(slot).start;
             self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(fingerprint(cycle, node));
+        }
+        if let Some(windows) = &mut self.windows {
+            for &(_, slot) in &self.delivered {
+                let &Packet { source, start, injected, .. } = self.packets.packet(slot);
+                windows.deliver(Delivery { cycle, source, start, injected });
+            }
         }
         if self.sources.listens() || self.demands.interlock || self.demands.reinitialise {
             self.tell(layout, cycle);

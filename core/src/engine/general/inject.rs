@@ -286,6 +286,7 @@ impl<V: Vector, R: Record> State<V, R> {
             Packet {
                 number,
                 start: packet.start,
+                injected: 0,
                 source,
                 slice: packet.slice,
                 length: packet.length,

@@ -96,6 +96,15 @@ pub fn simulate<P: Probe>(
     General::new(network).run(workload, options, probe)
 }
 
+/// Records that the engine keeps itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kept {
+    /// The use of links.
+    pub links: bool,
+    /// What happens in windows of so many cycles.
+    pub windows: Option<u64>,
+}
+
 /// A network prepared for simulations.
 #[derive(Clone, Debug)]
 pub struct General {
@@ -173,13 +182,13 @@ impl General {
         options: &Options,
         probe: &mut P,
     ) -> Result<Outcome, SimulationError> {
-        let mut engine = self.begin(workload, options, false)?;
+        let mut engine = self.begin(workload, options, Kept::default())?;
         let mut clock = Clock::default();
         drive(&mut *engine, &mut clock, options, probe)?;
         engine.totals(&clock.stopped(options))
     }
 
-    /// A run at its beginning; with `links`, the use of links is kept.
+    /// A run at its beginning that keeps records.
     ///
     /// # Errors
     /// The workload cannot run here.
@@ -187,7 +196,7 @@ impl General {
         &self,
         workload: &Workload,
         options: &Options,
-        links: bool,
+        kept: Kept,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
@@ -202,7 +211,8 @@ impl General {
             exact_feed: sources.listens() || options.interlock_slices || may_deadlock,
             interlock: options.interlock_slices,
             reinitialise: options.reinitialise_slices,
-            links,
+            links: kept.links,
+            windows: kept.windows,
             watched: P::BLOCKED || P::ARBITRATION,
         };
         let step = self.step(sources, demands);

@@ -16,6 +16,8 @@ pub(super) struct Header {
 pub(super) struct Packet {
     pub number: u64,
     pub start: u64,
+    /// The cycle in which its header left the processor queue, where windows are kept.
+    pub injected: u64,
     pub source: u32,
     pub slice: u32,
     pub length: u32,

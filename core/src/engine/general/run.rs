@@ -12,7 +12,7 @@ use crate::{
         protocol::{Clock, Engine, Motion, Rest, advance},
     },
     fabric::{Direction, LinkId},
-    probe::{LinkOccupation, Probe},
+    probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
 };
 use std::sync::Arc;
@@ -100,6 +100,10 @@ impl<P: Probe> Engine<P> for Run {
 
     fn links(&self) -> Option<LinkOccupation> {
         self.step.links()
+    }
+
+    fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
+        self.step.windows(cycle)
     }
 
     fn occupancy(&self) -> Vec<u16> {

@@ -35,6 +35,9 @@ impl<V: Vector, R: Record> State<V, R> {
         if let Some(links) = &mut self.links {
             links.archive(words, archive)?;
         }
+        if let Some(windows) = &mut self.windows {
+            windows.fields(archive)?;
+        }
         if archive.is_reading() {
             self.check_restored(layout)?;
             self.derive(layout);
@@ -189,6 +192,7 @@ impl Packets {
         archive.list("free slots", free)?;
         archive.column("numbers", packets, &Packet::default(), |packet| &mut packet.number)?;
         archive.column("starts", packets, &Packet::default(), |packet| &mut packet.start)?;
+        archive.column("injections", packets, &Packet::default(), |packet| &mut packet.injected)?;
         archive.column("sources", packets, &Packet::default(), |packet| &mut packet.source)?;
         archive.column("slices", packets, &Packet::default(), |packet| &mut packet.slice)?;
         archive.column("lengths", packets, &Packet::default(), |packet| &mut packet.length)?;

@@ -14,6 +14,7 @@ use crate::{
         Outcome,
         planes::vector::{Available, Vector, words_mut},
     },
+    probe::{Counted, Windows},
     save::{Archive, SaveError},
     traffic::{Routes, Sources},
 };
@@ -218,6 +219,8 @@ pub(super) struct Demands {
     pub reinitialise: bool,
     /// Whether the use of links is kept.
     pub links: bool,
+    /// Cycles of a window, if windows are kept.
+    pub windows: Option<u64>,
     /// Whether ready and sendable outputs are kept for probes.
     pub watched: bool,
 }
@@ -314,6 +317,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub routes: Option<Arc<Routes>>,
     /// Use of links, if it is kept.
     pub links: Option<LinkCounts<V>>,
+    /// What happened in windows, if that is kept.
+    pub windows: Option<Box<Windows>>,
     pub outcome: Outcome,
 }
 
@@ -370,6 +375,9 @@ impl<V: Vector, R: Record> State<V, R> {
             on_links: 0,
             feeds: Feeds::new(layout.nodes, &sources, demands.exact_feed),
             routes: sources.routes(),
+            windows: demands
+                .windows
+                .map(|cycles| Box::new(Windows::new(sources.workload(), layout.nodes, cycles))),
             sources,
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
             outcome: Outcome::default(),
@@ -386,6 +394,16 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         state
+    }
+
+    /// The totals that windows are made of.
+    pub fn counted(&self) -> Counted {
+        let Outcome { packets_injected, flits_delivered, packets_delivered, .. } = self.outcome;
+        Counted {
+            injected_packets: packets_injected,
+            ejected_flits: flits_delivered,
+            delivered_packets: packets_delivered,
+        }
     }
 
     /// The record of an output channel.

@@ -13,7 +13,7 @@ use crate::{
         planes::vector::{Task, Vector},
     },
     fabric::{LinkId, NodeId},
-    probe::LinkOccupation,
+    probe::{LinkOccupation, Windows},
     save::{Archive, SaveError},
     traffic::WorkloadError,
 };
@@ -44,6 +44,8 @@ pub(super) trait Step: Send + Sync {
     fn links(&self) -> Option<LinkOccupation>;
     /// Flits in a queue behind a link.
     fn flits(&self, layout: &Layout, node: usize, queue: usize) -> u32;
+    /// What happened in windows, if that is kept; all that ended before a cycle are closed.
+    fn windows(&mut self, cycle: u64) -> Option<&mut Windows>;
     /// The state as fields, to be saved or restored.
     fn fields(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError>;
     /// The same once more.
@@ -69,6 +71,9 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
     #[inline(always)]
     fn run(self) -> bool {
         let Self(state, layout, cycle) = self;
+        if state.windows.as_ref().is_some_and(|windows| windows.end() <= cycle) {
+            state.close_windows(cycle);
+        }
         let mut changes = state.top_up_all(layout, cycle);
         state.request_all(layout);
         changes |= state.grant_all(layout);
@@ -83,7 +88,7 @@ impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
     #[inline(always)]
     fn run(self) {
         let Self(state, layout, cycle) = self;
-        state.depart_all(layout);
+        state.depart_all(layout, cycle);
         state.arrive_all(layout, cycle);
     }
 }
@@ -142,6 +147,13 @@ impl<V: Vector, R: Record> Step for State<V, R> {
 
     fn links(&self) -> Option<LinkOccupation> {
         self.links.as_ref().map(|links| links.table())
+    }
+
+    fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
+        let counted = self.counted();
+        let windows = self.windows.as_mut()?;
+        windows.close(cycle, counted);
+        Some(windows)
     }
 
     fn flits(&self, layout: &Layout, node: usize, queue: usize) -> u32 {

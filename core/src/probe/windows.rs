@@ -1,0 +1,294 @@
+use super::Histogram;
+use crate::{
+    fabric::NodeId,
+    save::{Archive, SaveError},
+    traffic::{PacketSource, Workload},
+};
+
+/// What happened in some cycles in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Flits of the packets that their sources generated (started), sent or not; a packet of a list that
+    /// starts before its predecessor comes with it. Of message graphs none are counted: their packets
+    /// have no start before they are sent.
+    pub generated_flits: u64,
+    /// Packets whose header left the processor queue of its router.
+    pub injected_packets: u64,
+    /// Flits ejected.
+    pub ejected_flits: u64,
+    /// Packets whose tail was ejected.
+    pub delivered_packets: u64,
+    /// Sum of their ages: from generation to the tail's ejection, plus 2, in cycles.
+    pub age_sum: u64,
+    /// Sum of their network ages: from the cycle in which the header leaves the processor queue.
+    pub network_age_sum: u64,
+    /// Largest age.
+    pub age_max: u64,
+    /// Largest network age.
+    pub network_age_max: u64,
+    /// At the end: packets whose header has left the processor queue and whose tail is not ejected.
+    pub in_flight: u64,
+}
+
+/// Totals of a run that windows are differences of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Packets whose header left the processor queue.
+    pub injected_packets: u64,
+    /// Flits ejected.
+    pub ejected_flits: u64,
+    /// Packets whose tail was ejected.
+    pub delivered_packets: u64,
+}
+
+/// A delivered packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The cycle in which its tail is ejected.
+    pub cycle: u64,
+    /// Its source.
+    pub source: NodeId,
+    /// The cycle in which it was generated.
+    pub start: u64,
+    /// The cycle in which its header left the processor queue.
+    pub injected: u64,
+}
+
+/// A run in windows of equal length, and, over a stretch of cycles, how old packets grow and whose
+/// packets arrive. Works at heads and tails only.
+///
+/// Packets that wait in unbounded source queues are counted by a second copy of every node's generator,
+/// so that memory does not grow with them.
+///
+/// ```
+/// use flitloom_core::{probe::{Counted, Delivery, Windows}, traffic::{Packet, PacketList, Workload}};
+/// let packet = Packet { destination: 1, length: 8, start: 3, slice: 0 };
+/// let workload = Workload::Packets(PacketList::from_nodes([vec![packet], vec![]])?);
+/// let mut windows = Windows::new(&workload, 2, 10);
+/// windows.deliver(Delivery { cycle: 12, source: 0, start: 3, injected: 4 });
+/// windows.close(20, Counted { injected_packets: 1, ejected_flits: 8, delivered_packets: 1 });
+/// let window = windows.closed()[0];
+/// assert_eq!((window.generated_flits, window.age_sum, window.network_age_max), (8, 11, 10));
+/// # Ok::<(), flitloom_core::traffic::WorkloadError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Windows {
+    workload: Workload,
+    /// Flits of every packet, if all have the same.
+    length: Option<u32>,
+    cycles: u64,
+    /// The first cycle behind the present window.
+    end: u64,
+    closed: Vec<Window>,
+    present: Window,
+    before: Counted,
+    /// Per node: packets generated before the present window, and the start of the next one.
+    generated: Vec<u64>,
+    next_start: Vec<u64>,
+    /// The stretch that is measured.
+    from: u64,
+    to: u64,
+    generated_in_stretch: u64,
+    delivered_by_source: Vec<u64>,
+    ages: Histogram,
+    network_ages: Histogram,
+    delivered_of_stretch: u64,
+}
+
+impl Windows {
+    /// Windows of so many cycles, at least one; everything is measured until another stretch is set.
+    pub fn new(workload: &Workload, nodes: usize, cycles: u64) -> Self {
+        let first = |node| workload.next_start(node, 0, 0).unwrap_or(u64::MAX);
+        Self {
+            length: workload.uniform_length(),
+            cycles: cycles.max(1),
+            end: cycles.max(1),
+            closed: Vec::new(),
+            present: Window::default(),
+            before: Counted::default(),
+            generated: vec![0; nodes],
+            next_start: (0..nodes as NodeId).map(first).collect(),
+            from: 0,
+            to: u64::MAX,
+            generated_in_stretch: 0,
+            delivered_by_source: vec![0; nodes],
+            ages: Histogram::default(),
+            network_ages: Histogram::default(),
+            delivered_of_stretch: 0,
+            workload: workload.clone(),
+        }
+    }
+
+    /// Measures a stretch of cycles, in place of what was measured before. It begins with the present
+    /// window or later: packets that were generated in earlier ones are not counted again.
+    pub fn measure(&mut self, from: u64, to: u64) {
+        self.from = from;
+        self.to = to;
+        self.generated_in_stretch = 0;
+        self.delivered_of_stretch = 0;
+        self.delivered_by_source.fill(0);
+        self.ages = Histogram::default();
+        self.network_ages = Histogram::default();
+    }
+
+    /// The first cycle behind the present window.
+    #[inline(always)]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// A packet is delivered in the present window.
+    #[inline(always)]
+    pub fn deliver(&mut self, Delivery { cycle, source, start, injected }: Delivery) {
+        let (age, network_age) = (cycle + 2 - start, cycle + 2 - injected);
+        self.present.age_sum += age;
+        self.present.network_age_sum += network_age;
+        self.present.age_max = self.present.age_max.max(age);
+        self.present.network_age_max = self.present.network_age_max.max(network_age);
+        let stretch = self.from..self.to;
+        if stretch.contains(&cycle) {
+            self.delivered_by_source[source as usize] += 1;
+            self.network_ages.add(network_age);
+        }
+        if stretch.contains(&start) {
+            self.delivered_of_stretch += 1;
+            self.ages.add(age);
+        }
+    }
+
+    /// Closes all windows that end at a cycle or before it, given the totals of what happened before
+    /// that cycle; in the windows behind the first nothing did.
+    #[inline(never)]
+    pub fn close(&mut self, cycle: u64, counted: Counted) {
+        while self.end <= cycle {
+            let (end, before) = (self.end, self.before);
+            self.present.generated_flits = self.generate(end);
+            self.present.injected_packets = counted.injected_packets.saturating_sub(before.injected_packets);
+            self.present.ejected_flits = counted.ejected_flits.saturating_sub(before.ejected_flits);
+            self.present.delivered_packets =
+                counted.delivered_packets.saturating_sub(before.delivered_packets);
+            self.present.in_flight = counted.injected_packets - counted.delivered_packets;
+            self.before = counted;
+            self.closed.push(std::mem::take(&mut self.present));
+            self.end = end.saturating_add(self.cycles);
+        }
+    }
+
+    /// Flits generated from where the generators stand to a cycle.
+    fn generate(&mut self, end: u64) -> u64 {
+        let mut flits = 0;
+        for (node, (generated, next)) in self.generated.iter_mut().zip(&mut self.next_start).enumerate() {
+            while *next < end {
+                let node = node as NodeId;
+                let packet = || self.workload.packet_at(node, *generated, *next).map(|packet| packet.length);
+                flits += u64::from(self.length.or_else(packet).unwrap_or(0));
+                self.generated_in_stretch += u64::from((self.from..self.to).contains(next));
+                *generated += 1;
+                let from = *next + 1;
+                *next = self.workload.next_start(node, *generated, from).unwrap_or(u64::MAX);
+            }
+        }
+        flits
+    }
+
+    /// Cycles of a window.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// All windows that have ended.
+    pub fn closed(&self) -> &[Window] {
+        &self.closed
+    }
+
+    /// The stretch that is measured: its first cycle, and the first one behind it.
+    pub fn stretch(&self) -> (u64, u64) {
+        (self.from, self.to)
+    }
+
+    /// Per node: packets from it that were delivered within the stretch.
+    pub fn delivered_by_source(&self) -> &[u64] {
+        &self.delivered_by_source
+    }
+
+    /// Ages of the packets generated in the stretch, as far as they are delivered.
+    pub fn ages(&self) -> &Histogram {
+        &self.ages
+    }
+
+    /// Network ages of the packets delivered within the stretch: they say something of saturated networks,
+    /// too, which deliver packets of earlier times.
+    pub fn network_ages(&self) -> &Histogram {
+        &self.network_ages
+    }
+
+    /// Packets generated in the stretch, in closed windows, and how many of all its packets are
+    /// delivered.
+    pub fn of_stretch(&self) -> (u64, u64) {
+        (self.generated_in_stretch, self.delivered_of_stretch)
+    }
+
+    /// What was seen as fields.
+    ///
+    /// # Errors
+    /// What is restored does not fit.
+    pub fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self {
+            workload: _,
+            length: _,
+            cycles,
+            end,
+            closed,
+            present,
+            before,
+            generated,
+            next_start,
+            from,
+            to,
+            generated_in_stretch,
+            delivered_by_source,
+            ages,
+            network_ages,
+            delivered_of_stretch,
+        } = self;
+        let given = *cycles;
+        archive.number("cycles of a window", cycles)?;
+        if *cycles != given {
+            return Err(SaveError::Value { field: "cycles of a window", value: *cycles });
+        }
+        archive.number("end of the window", end)?;
+        archive_windows(closed, archive)?;
+        if *end != (closed.len() as u64 + 1).saturating_mul(*cycles) {
+            return Err(SaveError::Value { field: "end of the window", value: *end });
+        }
+        let mut one = vec![*present];
+        archive_windows(&mut one, archive)?;
+        *present = one.first().copied().unwrap_or_default();
+        let Counted { injected_packets, ejected_flits, delivered_packets } = before;
+        archive.number("injected before", injected_packets)?;
+        archive.number("ejected before", ejected_flits)?;
+        archive.number("delivered before", delivered_packets)?;
+        archive.slice("packets generated", generated)?;
+        archive.slice("starts of generators", next_start)?;
+        archive.number("first cycle measured", from)?;
+        archive.number("cycle behind those measured", to)?;
+        archive.number("generated in the stretch", generated_in_stretch)?;
+        archive.number("delivered of the stretch", delivered_of_stretch)?;
+        archive.slice("delivered by source", delivered_by_source)?;
+        ages.fields("ages", archive)?;
+        network_ages.fields("network ages", archive)
+    }
+}
+
+fn archive_windows(windows: &mut Vec<Window>, archive: &mut Archive) -> Result<(), SaveError> {
+    let empty = Window::default();
+    archive.column("flits generated", windows, &empty, |window| &mut window.generated_flits)?;
+    archive.column("packets injected", windows, &empty, |window| &mut window.injected_packets)?;
+    archive.column("flits ejected", windows, &empty, |window| &mut window.ejected_flits)?;
+    archive.column("packets delivered", windows, &empty, |window| &mut window.delivered_packets)?;
+    archive.column("sums of ages", windows, &empty, |window| &mut window.age_sum)?;
+    archive.column("sums of network ages", windows, &empty, |window| &mut window.network_age_sum)?;
+    archive.column("largest ages", windows, &empty, |window| &mut window.age_max)?;
+    archive.column("largest network ages", windows, &empty, |window| &mut window.network_age_max)?;
+    archive.column("packets in flight", windows, &empty, |window| &mut window.in_flight)
+}

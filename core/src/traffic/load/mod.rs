@@ -1,0 +1,268 @@
+//! Open-loop loads: every node generates packets at random, whatever the network does.
+
+mod process;
+mod profile;
+#[cfg(test)]
+mod tests;
+mod waits;
+
+pub use process::{Process, UnknownProcess};
+pub use profile::Profile;
+
+use super::{Destinations, Packet, Purpose, RouteBook, WorkloadError, draws};
+use crate::fabric::NodeId;
+use std::sync::Arc;
+use waits::{TABLE, Waits};
+
+/// Pieces of a long wait that have numbers of their own.
+const PIECES: u64 = 64;
+
+/// An open-loop load: every node generates packets at random, whatever the network does, until
+/// `cycles`; packets that find the router busy wait in an unbounded source queue.
+///
+/// Its [`Process`] says when a node may start a packet, its [`Profile`] how often it does. Waiting times
+/// are drawn from integer thresholds and are functions of the seed, the node and the packet's number or
+/// the cycle in which the wait begins, so the same seed gives the same packets on any machine and
+/// waiting packets need no memory.
+///
+/// ```
+/// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern}};
+/// let shape = Shape::torus(&[8, 8])?;
+/// let random = Pattern::Random.destinations(&shape, 1)?;
+/// let load = OpenLoad::new(random, 0.4, 8, 1000, 1)?;
+/// let first = load.packet(0, 0, 0).unwrap();
+/// assert_eq!(first.length, 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenLoad {
+    destinations: Arc<Destinations>,
+    length: u32,
+    cycles: u64,
+    seed: u64,
+    process: Process,
+    profile: Profile,
+    /// Waits of a node at the largest rate.
+    waits: Waits,
+    impulse: Option<Impulse>,
+    book: Option<Arc<dyn RouteBook>>,
+}
+
+/// Packets that every node generates in one cycle.
+#[derive(Clone, Debug)]
+struct Impulse {
+    at: u64,
+    packets: u64,
+    destinations: Arc<Destinations>,
+    /// Per node: packets of the background before it.
+    before: Arc<[u64]>,
+}
+
+impl OpenLoad {
+    /// A load of `rate` flits per node and cycle in packets of `length` flits, generated in cycles
+    /// `0..cycles`: in every cycle a node generates a packet with probability `rate / length`.
+    ///
+    /// # Errors
+    /// The rate is not between 0 and 1 flit per node and cycle, or the length is out of range.
+    pub fn new(
+        destinations: Destinations,
+        rate: f64,
+        length: u32,
+        cycles: u64,
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
+        let profile = Profile::constant(rate)?;
+        Self::shaped(destinations, Process::Bernoulli, profile, length, cycles, seed)
+    }
+
+    /// A load of any process whose rate changes over time.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern, Process, Profile}};
+    /// let shape = Shape::torus(&[8, 8])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let ramp = Profile::new(&[(0, 0.0), (1000, 0.5)])?;
+    /// let load = OpenLoad::shaped(random, Process::Gap, ramp, 8, 1000, 1)?;
+    /// assert!(load.start(0, 0, 0) > Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The process cannot reach the largest rate, or the length or the end is out of range.
+    pub fn shaped(
+        destinations: Destinations,
+        process: Process,
+        profile: Profile,
+        length: u32,
+        cycles: u64,
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
+        if length == 0 || length > super::PacketList::MAX_LENGTH {
+            return Err(WorkloadError::Payload(length));
+        }
+        if cycles > super::PacketList::MAX_START {
+            return Err(WorkloadError::Start(cycles));
+        }
+        let waits = Waits::new(process.probability(profile.most(), length)?);
+        let destinations = Arc::new(destinations);
+        Ok(Self { destinations, length, cycles, seed, process, profile, waits, impulse: None, book: None })
+    }
+
+    /// The same with an impulse: at the beginning of cycle `at` each of `nodes` nodes generates `packets`
+    /// packets at once, and starts no packet of the background for as many cycles as they have flits
+    /// (scaling-effects-2007, 4.5).
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern}};
+    /// let shape = Shape::torus(&[8, 8])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let transpose = Pattern::Transpose.destinations(&shape, 1)?;
+    /// let load = OpenLoad::new(random, 0.01, 8, 1000, 1)?.with_impulse(transpose, 20, 2, 64);
+    /// let starts: Vec<_> = (0..3).map_while(|number| load.start(1, number, 0)).collect();
+    /// assert!(starts.windows(2).any(|pair| pair == [20, 20]), "{starts:?}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_impulse(self, destinations: Destinations, at: u64, packets: u64, nodes: usize) -> Self {
+        let before = |node| {
+            let (mut count, mut from) = (0, 0);
+            while let Some(start) = self.background(node, count, from).filter(|&start| start < at) {
+                count += 1;
+                from = start + 1;
+            }
+            count
+        };
+        let before = (0..nodes as NodeId).map(before).collect();
+        let destinations = Arc::new(destinations);
+        Self { impulse: Some(Impulse { at, packets, destinations, before }), ..self }
+    }
+
+    /// Sends every packet over the route that a book has for it.
+    pub fn with_book(self, book: Arc<dyn RouteBook>) -> Self {
+        Self { book: Some(book), ..self }
+    }
+
+    /// Where the packets' routes are looked up, if they do not go by the network's routing function.
+    pub fn book(&self) -> Option<&Arc<dyn RouteBook>> {
+        self.book.as_ref()
+    }
+
+    /// Cycles in which packets are generated.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Flits per packet.
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Where the packets go: those of the background, then those of the impulse if there is one.
+    pub fn destinations(&self) -> impl Iterator<Item = &Destinations> {
+        let impulse = self.impulse.as_ref().map(|impulse| &*impulse.destinations);
+        [Some(&*self.destinations), impulse].into_iter().flatten()
+    }
+
+    /// Packet number `index` of a node, generated at the earliest in cycle `from` (the cycle after
+    /// its predecessor's); `None` when the load has ended by then.
+    pub fn packet(&self, node: NodeId, index: u64, from: u64) -> Option<Packet> {
+        Some(self.packet_at(node, index, self.start(node, index, from)?))
+    }
+
+    /// Packet `index` of a node, which is generated in cycle `start`.
+    #[inline(always)]
+    pub fn packet_at(&self, node: NodeId, index: u64, start: u64) -> Packet {
+        let destinations = match &self.impulse {
+            Some(impulse) if impulse.has(node, index) => &impulse.destinations,
+            _ => &self.destinations,
+        };
+        Packet { destination: destinations.of(node, index), length: self.length, start, slice: 0 }
+    }
+
+    /// Generation cycle of packet `index`, as in [`packet`](Self::packet).
+    #[inline(always)]
+    pub fn start(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        match &self.impulse {
+            Some(impulse) if impulse.has(node, index) => Some(impulse.at),
+            Some(impulse) if index >= impulse.before[node as usize] => {
+                let rest = impulse.at + impulse.packets * u64::from(self.length);
+                let first = index == impulse.before[node as usize] + impulse.packets;
+                self.idle(node, index, if first { rest } else { from + self.pause(index) })
+            }
+            _ => self.background(node, index, from),
+        }
+    }
+
+    fn background(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        self.idle(node, index, from + self.pause(index))
+    }
+
+    /// Cycles behind the one after a start in which no other packet starts.
+    #[inline(always)]
+    fn pause(&self, index: u64) -> u64 {
+        if index > 0 { self.process.pause(self.length) } else { 0 }
+    }
+
+    /// The next start of a node that is idle from a cycle on.
+    #[inline(always)]
+    fn idle(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        if self.profile.is_constant() { self.steady(node, index, from) } else { self.varying(node, from) }
+    }
+
+    /// At a constant rate.
+    #[inline(always)]
+    fn steady(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        let numbered = draws(self.seed, node, Purpose::Gap);
+        let mut start = from;
+        // Each piece of a long wait takes its own number.
+        for piece in 0..PIECES {
+            if start >= self.cycles {
+                return None;
+            }
+            let wait = self.waits.wait(numbered(index * PIECES + piece));
+            start += wait as u64;
+            if wait < TABLE {
+                return (start < self.cycles).then_some(start);
+            }
+        }
+        self.candidate(node, start)
+    }
+
+    /// The next start at the largest rate, drawn by the cycle in which the wait begins.
+    #[inline(always)]
+    fn candidate(&self, node: NodeId, from: u64) -> Option<u64> {
+        let timed = draws(self.seed, node, Purpose::Wait);
+        let mut start = from;
+        while start < self.cycles {
+            let wait = self.waits.wait(timed(start));
+            start += wait as u64;
+            if wait < TABLE {
+                return (start < self.cycles).then_some(start);
+            }
+        }
+        None
+    }
+
+    /// At a rate that changes: starts at the largest rate are candidates, each of which is taken with
+    /// the share that the rate of its cycle stands for (thinning; Lewis and Shedler 1979).
+    fn varying(&self, node: NodeId, from: u64) -> Option<u64> {
+        let take = draws(self.seed, node, Purpose::Thinning);
+        let mut from = from;
+        loop {
+            from = self.profile.next_above_zero(from)?;
+            let start = self.candidate(node, from)?;
+            if self.process.takes(take(start), self.profile.share(start), self.profile.most()) {
+                return Some(start);
+            }
+            from = start + 1;
+        }
+    }
+}
+
+impl Impulse {
+    /// Whether a packet of a node belongs to it.
+    #[inline(always)]
+    fn has(&self, node: NodeId, index: u64) -> bool {
+        index.wrapping_sub(self.before[node as usize]) < self.packets
+    }
+}

@@ -1,0 +1,126 @@
+//! Windows against the records of single packets and flits, which count the same things another way.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use common::{Case, CaseSpace, cases};
+use flitloom_core::{
+    engine::{Options, Setup, Simulation, general},
+    fabric::NodeId,
+    probe::{Flit, Histogram, PacketRecords, Probe, Window},
+    traffic::{PacketSource, Workload},
+};
+use proptest::prelude::*;
+
+/// Cycles in which flits are ejected.
+#[derive(Default)]
+struct Ejections(Vec<u64>);
+
+impl Probe for Ejections {
+    fn flit_ejected(&mut self, cycle: u64, _node: NodeId, _flit: Flit) {
+        self.0.push(cycle);
+    }
+}
+
+fn rules(case: &Case) -> Options<'static> {
+    Options {
+        reinitialise_slices: case.slices.reinitialise,
+        interlock_slices: case.slices.interlock,
+        ..Options::default()
+    }
+}
+
+/// Start and length of all packets, node by node; a packet of a list comes with its predecessors.
+fn generated(workload: &Workload, nodes: usize) -> Vec<(u64, u32)> {
+    let of = |node: NodeId| {
+        let (mut packets, mut from, mut latest) = (Vec::new(), 0, 0);
+        while let Some(start) = workload.next_start(node, packets.len() as u64, from) {
+            let packet = workload.packet_at(node, packets.len() as u64, start).unwrap();
+            latest = start.max(latest);
+            packets.push((latest, packet.length));
+            from = start + 1;
+        }
+        packets
+    };
+    (0..nodes as NodeId).flat_map(of).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn windows_are_sums_over_packets(
+        case in prop_oneof![CaseSpace::default().packet_lists(), CaseSpace::default().loads()],
+        cycles in 1_u64..40,
+        stretch in (0_u64..60, 0_u64..60),
+        stop in 1_u64..80,
+    ) {
+        let (network, workload) = (case.network(), case.workload());
+        let nodes = case.shape.nodes();
+        let mut probe = (PacketRecords::default(), Ejections::default());
+        if general::simulate(&network, &workload, &rules(&case), &mut probe).is_err() {
+            return Ok(());
+        }
+        let (records, Ejections(ejections)) = (probe.0.into_sorted(), probe.1);
+        let (first, end) = (stretch.0, stretch.0 + stretch.1);
+        let setup = Setup { windows: Some(cycles), options: rules(&case), ..Setup::default() };
+        let mut held = Simulation::new(&network, &workload, &setup).unwrap();
+        held.windows().unwrap().measure(first, end);
+        held.run(&Options { stop_at: Some(stop), ..rules(&case) }).unwrap();
+        // Taken up from what was saved.
+        let bytes = held.save();
+        let mut held = Simulation::new(&network, &workload, &setup).unwrap();
+        held.restore(bytes).unwrap();
+        held.run(&rules(&case)).unwrap();
+        let windows = held.windows().unwrap();
+
+        let count = windows.closed().len() as u64;
+        let last = ejections.iter().copied().max().unwrap_or(0);
+        prop_assert!(ejections.is_empty() || count * cycles > last, "{count} windows do not reach {last}");
+        let all = generated(&workload, nodes);
+        for (number, window) in windows.closed().iter().enumerate() {
+            let span = number as u64 * cycles..(number as u64 + 1) * cycles;
+            let delivered: Vec<_> = records.iter().filter(|record| span.contains(&record.tail_arrival)).collect();
+            let ages = || delivered.iter().map(|record| record.tail_arrival + 2 - record.generated);
+            let network_ages = || delivered.iter().map(|record| record.tail_arrival + 2 - record.injected);
+            let inside = |record: &&flitloom_core::probe::PacketRecord| {
+                record.injected < span.end && record.tail_arrival >= span.end
+            };
+            let flits = all.iter().filter(|(start, _)| span.contains(start)).map(|&(_, length)| u64::from(length));
+            let expected = Window {
+                generated_flits: flits.sum(),
+                injected_packets: records.iter().filter(|record| span.contains(&record.injected)).count() as u64,
+                ejected_flits: ejections.iter().filter(|cycle| span.contains(cycle)).count() as u64,
+                delivered_packets: delivered.len() as u64,
+                age_sum: ages().sum(),
+                network_age_sum: network_ages().sum(),
+                age_max: ages().max().unwrap_or(0),
+                network_age_max: network_ages().max().unwrap_or(0),
+                in_flight: records.iter().filter(inside).count() as u64,
+            };
+            prop_assert_eq!(*window, expected, "window {}", number);
+        }
+
+        let stretch = first..end;
+        let mut by_source = vec![0; nodes];
+        let (mut ages, mut network_ages) = (Histogram::default(), Histogram::default());
+        let mut measured = 0;
+        for record in &records {
+            if stretch.contains(&record.tail_arrival) {
+                by_source[record.source as usize] += 1;
+                network_ages.add(record.tail_arrival + 2 - record.injected);
+            }
+            if stretch.contains(&record.generated) {
+                measured += 1;
+                ages.add(record.tail_arrival + 2 - record.generated);
+            }
+        }
+        prop_assert_eq!(windows.delivered_by_source(), by_source);
+        let classes = |ages: &Histogram| ages.classes().collect::<Vec<_>>();
+        prop_assert_eq!(classes(windows.ages()), classes(&ages));
+        prop_assert_eq!(classes(windows.network_ages()), classes(&network_ages));
+        prop_assert_eq!(windows.of_stretch(), (measured, measured));
+    }
+}

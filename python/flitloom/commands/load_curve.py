@@ -1,0 +1,193 @@
+"""``flitloom load curve`` and ``flitloom load steady``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flitloom.commands import load_options as shared
+from flitloom.commands import options, screen
+
+
+def curve(
+    spec: shared.Spec = None,
+    torus: shared.Torus = None,
+    mesh: shared.Mesh = None,
+    pattern: shared.Pattern = None,
+    rates: shared.Rates = "0.02:0.4:0.02",
+    length: shared.Length = None,
+    process: shared.Process = None,
+    preset: options.Preset = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    flow_control: options.FlowControl = None,
+    hotspot_fraction: options.HotspotFraction = None,
+    hotspot_target: options.HotspotTarget = None,
+    settings: shared.Settings = None,
+    seed: options.Seed = None,
+    window: shared.Window = 100,
+    warm_up: shared.WarmUp = None,
+    measure: shared.Measure = 10_000,
+    limit: shared.Limit = 400_000,
+    workers: options.Workers = None,
+    json: options.Json = False,
+    out: shared.Rows = None,
+    plot: shared.Plot = None,
+) -> None:
+    """Measure the load-latency curve: steady states at rising loads, on all cores.
+
+    Per load: warm-up as long as the network needs, a measured stretch, and the wait for its packets; accepted
+    load, latency from generation (with a 95 % confidence interval) and percentiles, network latency from
+    injection, and how evenly sources are served. Beyond saturation there is no latency: it is said instead.
+
+    \b
+    For example:
+      flitloom load curve --torus 8x8 --pattern rand --rates 0.1:0.5:0.1
+      flitloom load curve --torus 8x8,16x16 --pattern rand,bcmp --rates 0.05:0.3:0.05 --plot curve.png
+    """
+    from flitloom.load import curve_rows, run_curve
+    from flitloom.outputs import write_csv
+
+    cases = shared.cases(locals())
+    shared.check_outputs(out, plot)
+    loads = shared.read_rates(rates, "--rates")
+    with screen.progress("points") as show:
+        points, interrupted = run_curve(
+            cases,
+            loads,
+            window=window,
+            warm_up=warm_up,
+            measure=measure,
+            limit=limit,
+            workers=workers,
+            progress=show,
+        )
+    rows = curve_rows(points)
+    if out is not None and rows:
+        if out.suffix == ".nc":
+            shared.write_series(out, points)
+        else:
+            write_csv(list(rows[0]), (row.values() for row in rows), out)
+    if plot is not None and rows:
+        from flitloom.plots.load import plot_load_curves
+
+        plot_load_curves(_by_case(rows, len(cases[0].labels)), plot)
+    if json:
+        screen.print_json(rows)
+    elif rows:
+        _print_curve(rows, len(cases[0].labels))
+    shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+
+
+def steady(
+    spec: shared.Spec = None,
+    torus: shared.Torus = None,
+    mesh: shared.Mesh = None,
+    pattern: shared.Pattern = None,
+    rate: shared.Rate = "0.1",
+    length: shared.Length = None,
+    process: shared.Process = None,
+    hotspot_fraction: options.HotspotFraction = None,
+    hotspot_target: options.HotspotTarget = None,
+    preset: options.Preset = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    flow_control: options.FlowControl = None,
+    settings: shared.Settings = None,
+    seed: options.Seed = None,
+    window: shared.Window = 100,
+    warm_up: shared.WarmUp = None,
+    measure: shared.Measure = 10_000,
+    limit: shared.Limit = 400_000,
+    workers: options.Workers = None,
+    json: options.Json = False,
+    out: shared.Series = None,
+    plot: shared.Plot = None,
+) -> None:
+    """Measure one steady state, window by window: accepted load, latency, packets in flight, fairness.
+
+    \b
+    For example:
+      flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3
+      flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3,0.6 --plot steady.png --json
+    """
+    from flitloom.load import curve_rows, run_curve
+
+    cases = shared.cases(locals())
+    shared.check_outputs(out, plot, (".nc",))
+    loads = shared.read_rates(rate, "--rate")
+    with screen.progress("loads") as show:
+        points, interrupted = run_curve(
+            cases,
+            loads,
+            window=window,
+            warm_up=warm_up,
+            measure=measure,
+            limit=limit,
+            workers=workers,
+            progress=show,
+        )
+    rows = curve_rows(points)
+    if out is not None and rows:
+        shared.write_series(out, points)
+    if plot is not None and rows:
+        from flitloom.plots.load import plot_series
+
+        named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}
+        plot_series(named, plot)
+    if json:
+        shared.print_one_or_all(rows)
+    else:
+        for row in rows:
+            screen.print_fields({name: _told(name, value) for name, value in row.items()})
+            screen.echo()
+    shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+
+
+def _told(name: str, value: Any) -> object:
+    if name == "saturated":
+        return "yes: latencies grow for good" if value else "no"
+    return value
+
+
+def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str, Any]]]:
+    """The points by curve; what all curves have in common is not in their names."""
+    names = list(rows[0])[:labels]
+    differing = [name for name in names if len({row[name] for row in rows}) > 1]
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        curves.setdefault(" ".join(str(row[name]) for name in differing or names[:1]), []).append(row)
+    return curves
+
+
+def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
+    from flitloom.load import saturation
+
+    names = list(rows[0])[:labels]
+    columns = [
+        *names,
+        "rate",
+        "accepted",
+        "latency",
+        "+-",
+        "median",
+        "p95",
+        "p99",
+        "max",
+        "network",
+        "starved",
+    ]
+    keys = ("median", "p95", "p99", "max", "network_latency", "starved")
+    table = [
+        [
+            *(row[name] for name in names),
+            row["rate"],
+            row["accepted"],
+            "saturated" if row["saturated"] else f"{row['latency']:.1f}",
+            "" if row["confidence"] is None else f"{row['confidence']:.1f}",
+            *(row[key] for key in keys),
+        ]
+        for row in rows
+    ]
+    screen.print_table(columns, table)
+    for name, points in _by_case(rows, labels).items():
+        screen.echo(f"{name}: {saturation(points)['text']}")

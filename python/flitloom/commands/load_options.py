@@ -1,0 +1,150 @@
+"""Options that the verbs of ``flitloom load`` share, and the cases they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from flitloom.load import Case, Response, Steady
+
+Spec = Annotated[
+    Path | None, typer.Argument(help="An experiment in TOML that options overrule; its rate is not used.")
+]
+Torus = Annotated[
+    str | None, typer.Option(help="Sizes of a torus, or of several: 8x8,16x16.", metavar="SIZES")
+]
+Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, or of several.", metavar="SIZES")]
+Pattern = Annotated[
+    str | None,
+    typer.Option(
+        help="bcmp, brev, brot, shfl, torn, trns, next, rand, rpar, hots, or several.", metavar="NAMES"
+    ),
+]
+Length = Annotated[int | None, typer.Option(help="Flits per packet. [default: 8]")]
+Process = Annotated[
+    str | None,
+    typer.Option(help="When nodes start packets: bernoulli or gap. [default: bernoulli]", metavar="NAME"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
+]
+Window = Annotated[int, typer.Option(min=1, help="Cycles of a window.")]
+WarmUp = Annotated[
+    int | None, typer.Option(min=0, help="Cycles before the measured stretch. [default: as long as needed]")
+]
+Measure = Annotated[int, typer.Option(min=1, help="Cycles measured.")]
+Limit = Annotated[int, typer.Option(min=1, help="Most cycles of a warm-up, and of the wait for packets.")]
+Rows = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write rows (.csv) or all windows (.nc) to this file.")
+]
+Plot = Annotated[Path | None, typer.Option(help="Draw to this file (.png, .pdf, .svg).")]
+
+Rates = Annotated[str, typer.Option(help="Offered loads in flits/node/cycle: a list, or first:last:step.")]
+Rate = Annotated[str, typer.Option(help="Offered load in flits/node/cycle, or several: 0.1,0.2.")]
+Series = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write what happened in all windows to this file (.nc).")
+]
+
+#: Options that may name several values, all combinations of which are compared.
+LISTS = ("torus", "mesh", "pattern")
+#: Fields of a spec's traffic that the verbs themselves set.
+RUN = ("kind", "rate", "profile", "cycles", "impulse", "payload", "packets")
+
+
+def check_outputs(out: Path | None, plot: Path | None, endings: tuple[str, ...] = (".csv", ".nc")) -> None:
+    """Refuse files that cannot be written, before any work is done for them."""
+    from flitloom.extras import check_picture
+    from flitloom.outputs import check_output
+
+    if out is not None:
+        check_output(out, endings, "--out")
+    if plot is not None:
+        check_picture(plot, "--plot")
+
+
+def cases(given: dict[str, Any]) -> list[Case]:
+    """What the options compare, given by their names: all combinations of their lists."""
+    from flitloom.load import make_cases
+    from flitloom.spec.experiment import change, read_fields
+
+    spec = given["spec"]
+    fields: dict[str, Any] = {} if spec is None else read_fields(spec)
+    traffic = fields.setdefault("traffic", {})
+    if not isinstance(traffic, dict):
+        raise SpecError("traffic: is no table of fields")
+    for name in RUN:
+        traffic.pop(name, None)
+    traffic.update(_some(given, "length", "process", "hotspot_fraction", "hotspot_target"))
+    router = _some(given, "preset", "channels", "buffer", "flow_control")
+    options.merge(fields, {"router": router} if router else {})
+    options.merge(fields, _some(given, "seed"))
+    for setting in given["settings"] or []:
+        change(fields, setting)
+    if given["torus"] is not None and given["mesh"] is not None:
+        raise SpecError("topology: give either --torus or --mesh")
+    values = {name: _entries(given[name]) for name in LISTS if given.get(name) is not None}
+    return make_cases(fields, values, Path() if spec is None else spec.parent)
+
+
+def _some(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    return options.given(**{name: given.get(name) for name in names})
+
+
+def _entries(text: str) -> list[str]:
+    """The entries of a list: those of ``none,spth:margin=8,length=4`` are two."""
+    entries: list[str] = []
+    for part in text.split(","):
+        # A further parameter of the entry before it.
+        if entries and "=" in part and ":" not in part:
+            entries[-1] += f",{part}"
+        else:
+            entries.append(part.strip())
+    return entries
+
+
+def read_rates(text: str, place: str) -> list[float]:
+    """Offered loads from a list or a range."""
+    from flitloom.sweep import read_values
+
+    rates = []
+    for value in read_values(text, place):
+        if isinstance(value, bool | str) or not 0 < value <= 1:
+            raise SpecError(f"{place}: {value} is no load; it must be above 0 and at most 1 flits/node/cycle")
+        rates.append(float(value))
+    return rates
+
+
+def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> None:
+    """Write what happened in all windows, a group per case and load."""
+    from flitloom.outputs import write_netcdf
+
+    groups: dict[str, Any] = {}
+    for case, found in made:
+        plain = {key: value for key, value in found.row.items() if isinstance(value, int | float | str)}
+        about = {key: int(value) if isinstance(value, bool) else value for key, value in plain.items()}
+        parts = [
+            *case.labels.values(),
+            *(f"{found.row[key]:g}" for key in ("rate", "packets") if key in plain),
+        ]
+        groups["/" + "_".join(parts).replace("/", "-")] = found.series.assign_attrs({**case.labels, **about})
+    write_netcdf(out, groups)
+
+
+def print_one_or_all(rows: list[dict[str, Any]]) -> None:
+    """JSON: an object if there is one row, else a list."""
+    screen.print_json(rows[0] if len(rows) == 1 else rows)
+
+
+def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
+    """Say after Ctrl-C what is finished, and end with its exit code."""
+    if interrupted:
+        screen.say(f"interrupted: {finished} of {count} simulations are finished")
+        raise typer.Exit(130)

@@ -1,0 +1,252 @@
+"""``flitloom load ramp``, ``step``, ``impulse`` and ``burst``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flitloom.commands import load_options as shared
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from flitloom.load import Case, Response
+
+
+def ramp(
+    spec: shared.Spec = None,
+    torus: shared.Torus = None,
+    mesh: shared.Mesh = None,
+    pattern: shared.Pattern = None,
+    rates: Annotated[
+        str, typer.Option(help="First and last load in flits/node/cycle.", metavar="FIRST:LAST")
+    ] = "0:0.275",
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles in which the load rises.")] = 2_750_000,
+    warm_up: Annotated[int, typer.Option(min=0, help="Cycles at the first load before it rises.")] = 0,
+    hold: Annotated[int, typer.Option(min=0, help="Cycles at the last load.")] = 0,
+    length: shared.Length = None,
+    process: shared.Process = None,
+    hotspot_fraction: options.HotspotFraction = None,
+    hotspot_target: options.HotspotTarget = None,
+    preset: options.Preset = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    flow_control: options.FlowControl = None,
+    settings: shared.Settings = None,
+    seed: options.Seed = None,
+    window: shared.Window = 100,
+    averaging: Annotated[int, typer.Option(min=1, help="Windows per average.")] = 200,
+    fitted: Annotated[int, typer.Option("--windows", min=2, help="Windows per fit of the slope rule.")] = 401,
+    workers: options.Workers = None,
+    json: options.Json = False,
+    out: shared.Series = None,
+    plot: shared.Plot = None,
+) -> None:
+    """Let the load rise slowly, and find where the network no longer follows: its critical load.
+
+    The default is the ramp of state-propagation-throttling-2015; shorter ones are known less well.
+
+    \b
+    For example:
+      flitloom load ramp --torus 8x8 --pattern bcmp --rates 0:0.8 --cycles 100000 --plot ramp.png
+      flitloom load ramp --torus 8x8 --pattern rand,bcmp --rates 0.2:0.6 --cycles 50000 --warm-up 5000
+    """
+    from flitloom.load import ramp_profile
+
+    cases = shared.cases(locals())
+    first, last = _ends(rates)
+    profile, length_of_run = ramp_profile(first, last, cycles, warm_up, hold)
+    tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
+    settings_of_run = {"window": window, "averaging": averaging, "fitted": fitted}
+    made = _run("ramp", tasks, settings_of_run, workers, json, out, plot)
+    _print(made, json, ("critical_load", "outcome", "accepted_at_end"))
+
+
+def step(
+    spec: shared.Spec = None,
+    torus: shared.Torus = None,
+    mesh: shared.Mesh = None,
+    pattern: shared.Pattern = None,
+    rate: shared.Rate = "0.5",
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 10_000,
+    length: shared.Length = None,
+    process: shared.Process = None,
+    hotspot_fraction: options.HotspotFraction = None,
+    hotspot_target: options.HotspotTarget = None,
+    preset: options.Preset = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    flow_control: options.FlowControl = None,
+    settings: shared.Settings = None,
+    seed: options.Seed = None,
+    window: shared.Window = 10,
+    workers: options.Workers = None,
+    json: options.Json = False,
+    out: shared.Series = None,
+    plot: shared.Plot = None,
+) -> None:
+    """Put a constant load on an empty network: overshoot, and the time until it has settled.
+
+    \b
+    For example:
+      flitloom load step --torus 16x16,32x32 --pattern rand --rate 0.5 --cycles 6000 --plot step.png
+    """
+    cases = shared.cases(locals())
+    rates = shared.read_rates(rate, "--rate")
+    tasks = [(case, {"rate": value, "cycles": cycles}) for case in cases for value in rates]
+    made = _run("step", tasks, {"window": window}, workers, json, out, plot)
+    _print(made, json, ("rate", "settling_time", "outcome", "peak", "final"))
+
+
+def impulse(
+    spec: shared.Spec = None,
+    torus: shared.Torus = None,
+    mesh: shared.Mesh = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="Pattern of the background, or several. [default: rand]")
+    ] = "rand",
+    rate: shared.Rate = "0.1",
+    impulse_pattern: Annotated[
+        str, typer.Option("--impulse", help="Pattern of the impulse.", metavar="NAME")
+    ] = "rand",
+    packets: Annotated[str, typer.Option(help="Packets per node, or several: 1,2,5.")] = "5",
+    at: Annotated[int, typer.Option(min=0, help="Cycle of the impulse.")] = 10_000,
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 30_000,
+    length: shared.Length = None,
+    process: Annotated[str | None, typer.Option(help="bernoulli or gap.", metavar="NAME")] = "gap",
+    hotspot_fraction: options.HotspotFraction = None,
+    preset: options.Preset = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    flow_control: options.FlowControl = None,
+    settings: shared.Settings = None,
+    seed: options.Seed = None,
+    window: shared.Window = 10,
+    workers: options.Workers = None,
+    json: options.Json = False,
+    out: shared.Series = None,
+    plot: shared.Plot = None,
+) -> None:
+    """Disturb a steady load: every node sends some packets at once, and the network recovers or does not.
+
+    \b
+    For example:
+      flitloom load impulse --torus 8x8 --rate 0.2 --impulse trns --packets 2,10 --at 4000 --cycles 10000
+    """
+    background = {**locals(), "hotspot_fraction": None}
+    cases = shared.cases(background)
+    rates = shared.read_rates(rate, "--rate")
+    counts = options.whole_numbers(packets, "--packets")
+    share = {} if hotspot_fraction is None else {"hotspot_fraction": hotspot_fraction}
+    impulses = [{"pattern": impulse_pattern, "at": at, "packets": count, **share} for count in counts]
+    tasks = [
+        (case, {"rate": value, "cycles": cycles, "impulse": added})
+        for case in cases
+        for value in rates
+        for added in impulses
+    ]
+    made = _run("impulse", tasks, {"window": window}, workers, json, out, plot)
+    _print(made, json, ("rate", "packets", "duration", "outcome", "before", "peak", "delivered_share"))
+
+
+def burst(
+    spec: shared.Spec = None,
+    torus: shared.Torus = None,
+    mesh: shared.Mesh = None,
+    pattern: shared.Pattern = None,
+    packets: Annotated[int, typer.Option(min=1, help="Packets per node.")] = 10,
+    length: Annotated[int, typer.Option(min=1, help="Flits per packet.")] = 8,
+    hotspot_fraction: options.HotspotFraction = None,
+    hotspot_target: options.HotspotTarget = None,
+    preset: options.Preset = None,
+    channels: options.Channels = None,
+    buffer: options.Buffer = None,
+    flow_control: options.FlowControl = None,
+    settings: shared.Settings = None,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
+    json: options.Json = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None,
+) -> None:
+    """Send packets of all nodes at once into an empty network: how long it takes, and how old they grow.
+
+    \b
+    For example:
+      flitloom load burst --torus 8x8 --pattern bcmp,shfl --packets 10
+    """
+    from flitloom.load import run_bursts
+    from flitloom.outputs import write_csv
+
+    given = {**locals(), "length": None}
+    cases = shared.cases(given)
+    shared.check_outputs(out, None, (".csv",))
+    with screen.progress("bursts") as show:
+        rows, interrupted = run_bursts(cases, packets, length=length, workers=workers, progress=show)
+    if out is not None and rows:
+        write_csv(list(rows[0]), (row.values() for row in rows), out)
+    if json:
+        shared.print_one_or_all(rows)
+    elif rows:
+        screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
+    shared.end_interrupted(interrupted, len(rows), len(cases))
+
+
+def _ends(text: str) -> tuple[float, float]:
+    """First and last rate of a ramp."""
+    try:
+        first, last = map(float, text.split(":"))
+    except ValueError:
+        raise SpecError(f"--rates {text[:40]}: write the first and the last load, like 0:0.275") from None
+    return first, last
+
+
+def _run(
+    kind: str,
+    tasks: list[tuple[Case, dict[str, Any]]],
+    settings: dict[str, Any],
+    workers: int | None,
+    json: bool,
+    out: Path | None,
+    plot: Path | None,
+) -> list[tuple[Case, Response]]:
+    """Run responses, and write what is asked for."""
+    from flitloom.load import run_responses
+
+    shared.check_outputs(out, plot, (".nc",))
+    with screen.progress(f"{kind}s") as show:
+        made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
+    if out is not None and made:
+        shared.write_series(out, made)
+    if plot is not None and made:
+        from flitloom.plots import load
+
+        load.plot_responses(kind, _named(made), plot)
+    if interrupted:
+        _print(made, json, ())
+        shared.end_interrupted(interrupted, len(made), len(tasks))
+    return made
+
+
+def _named(made: list[tuple[Case, Response]]) -> dict[str, Response]:
+    """Responses by what tells them from the others."""
+    rows = [{**case.labels, **found.row} for case, found in made]
+    labels = [*made[0][0].labels, "rate", "packets"]
+    differing = [name for name in labels if len({row.get(name) for row in rows}) > 1] or labels[:1]
+    names = (" ".join(str(row[name]) for name in differing if name in row) for row in rows)
+    return dict(zip(names, (found for _, found in made), strict=True))
+
+
+def _print(made: list[tuple[Case, Response]], json: bool, columns: tuple[str, ...]) -> None:
+    rows = [{**case.labels, **found.row} for case, found in made]
+    if json:
+        shared.print_one_or_all(rows)
+        return
+    if not rows:
+        return
+    names = [*made[0][0].labels, *columns]
+    screen.print_table(names, [[row[name] for name in names] for row in rows])
+    for row in rows:
+        if row["advice"]:
+            screen.echo(f"{', '.join(str(row[name]) for name in made[0][0].labels)}: {row['advice']}")

@@ -1,0 +1,40 @@
+"""Where a network saturates, and how it behaves before and beyond: loads and what comes of them.
+
+Examples
+--------
+>>> import flitloom as fl
+>>> from flitloom.load import run_steady
+>>> point = run_steady(fl.Network(fl.Torus(8, 8)), fl.Load("rand", rate=0.1, cycles=10**9), measure=2000)
+>>> point.saturated, abs(point.row["accepted"] - 0.1) < 0.01
+(False, True)
+"""
+
+from flitloom.load.burst import run_bursts
+from flitloom.load.cases import Case, make_cases
+from flitloom.load.curve import curve_rows, run_curve, saturation
+from flitloom.load.responses import (
+    Response,
+    ramp_profile,
+    run_impulse,
+    run_ramp,
+    run_responses,
+    run_step,
+)
+from flitloom.load.steady import Steady, run_steady
+
+__all__ = [
+    "Case",
+    "Response",
+    "Steady",
+    "curve_rows",
+    "make_cases",
+    "ramp_profile",
+    "run_bursts",
+    "run_curve",
+    "run_impulse",
+    "run_ramp",
+    "run_responses",
+    "run_steady",
+    "run_step",
+    "saturation",
+]

@@ -1,0 +1,67 @@
+"""Bursts: how long a collective of several packets per node takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flitloom.load.cases import Case
+from flitloom.load.running import run_all
+from flitloom.simulation import run_experiment
+from flitloom.spec.experiment import build_experiment
+
+
+def run_bursts(
+    cases: Sequence[Case],
+    packets: int,
+    *,
+    length: int = 8,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[dict[str, Any]], bool]:
+    """Bursts of all cases: every node sends packets that are all there in cycle 0.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        What is compared.
+    packets : int
+        Packets per node.
+    length : int
+        Flits per packet.
+    workers : int, optional
+        Processes; by default one per core.
+    progress : callable, optional
+        Told how many of how many are finished.
+
+    Returns
+    -------
+    list of dict, bool
+        What tells a case from others, its ``duration`` (cycles), ``age_sum`` (sum of the ages of all packets,
+        in cycles, each with the 2 of `Result.duration`) and ``lower_bound``; and whether Ctrl-C ended the
+        rest.
+
+    Examples
+    --------
+    >>> from flitloom.load import make_cases, run_bursts
+    >>> rows, interrupted = run_bursts(make_cases({}, {"torus": ["8x8"], "pattern": ["trns"]}), 4, workers=1)
+    >>> rows[0]["duration"] >= rows[0]["lower_bound"]
+    True
+    """
+    traffic = {"kind": "collective", "payload": length - 1, "packets": packets}
+    specs = [case.experiment(**traffic).model_dump(mode="json", exclude_none=True) for case in cases]
+    made, interrupted = run_all(_burst, [(fields,) for fields in specs], workers=workers, progress=progress)
+    rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
+    return rows, interrupted
+
+
+def _burst(fields: dict[str, Any]) -> dict[str, Any]:
+    """One burst, in a worker process."""
+    result = run_experiment(build_experiment(fields), links=False)
+    return {
+        "duration": result.duration,
+        "age_sum": result.age_sum,
+        "mean_age": result.age_sum / result.packets_delivered,
+        "lower_bound": result.lower_bound,
+        "packets_delivered": result.packets_delivered,
+    }

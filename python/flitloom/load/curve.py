@@ -1,0 +1,120 @@
+"""The load-latency curve: steady states at rising loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from flitloom._core import LIMITS
+from flitloom.errors import SpecError
+from flitloom.load.cases import Case
+from flitloom.load.running import run_all
+from flitloom.load.steady import Steady, run_steady
+from flitloom.network import Network
+from flitloom.spec import Load
+from flitloom.spec.experiment import Experiment, build_experiment
+
+
+def run_curve(
+    cases: Sequence[Case],
+    rates: Sequence[float],
+    *,
+    window: int = 100,
+    warm_up: int | None = None,
+    measure: int = 10_000,
+    limit: int = 400_000,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[tuple[Case, Steady]], bool]:
+    """Steady states of every case at every rate, on all cores.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        What is compared.
+    rates : sequence of float
+        Offered loads in flits per node and cycle.
+    window, warm_up, measure, limit
+        As in `run_steady`.
+    workers : int, optional
+        Processes; by default one per core.
+    progress : callable, optional
+        Told how many of how many points are finished.
+
+    Returns
+    -------
+    list of (Case, Steady), bool
+        Finished points in the order of cases and rates, and whether Ctrl-C ended the rest.
+
+    Examples
+    --------
+    >>> from flitloom.load import curve_rows, make_cases, run_curve, saturation
+    >>> cases = make_cases({}, {"torus": ["8x8"], "pattern": ["bcmp"]})
+    >>> points, interrupted = run_curve(cases, [0.1, 0.9], measure=2000, workers=1)
+    >>> [row["saturated"] for row in curve_rows(points)]
+    [False, True]
+    >>> saturation(curve_rows(points))["text"]
+    'saturates between 0.1 and 0.9 flits/node/cycle'
+    """
+    # Every spec is checked before anything is simulated.
+    specs = [
+        (case, case.experiment(kind="load", rate=rate, cycles=LIMITS["start"]))
+        for case in cases
+        for rate in rates
+    ]
+    for case, experiment in specs:
+        if not isinstance(experiment.traffic, Load):
+            raise SpecError(f"traffic: {case.name} is no load")
+    settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit}
+    # The highest loads take longest: they begin.
+    order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
+    tasks = [(specs[place][1].model_dump(mode="json", exclude_none=True), settings) for place in order]
+    made, interrupted = run_all(_point, tasks, workers=workers, progress=progress)
+    found = {place: point for place, point in zip(order, made, strict=True) if point is not None}
+    return [(specs[place][0], found[place]) for place in sorted(found)], interrupted
+
+
+def _rate(experiment: Experiment) -> float:
+    assert isinstance(experiment.traffic, Load)
+    return experiment.traffic.rate or 0.0
+
+
+def _point(fields: dict[str, Any], settings: dict[str, Any]) -> Steady:
+    """One point, in a worker process."""
+    experiment = build_experiment(fields)
+    assert isinstance(experiment.traffic, Load)
+    network = Network(experiment.topology, experiment.router)
+    return run_steady(network, experiment.traffic, seed=experiment.seed, **settings)
+
+
+def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:
+    """One row per point: what tells its case from others, and `Steady.row`."""
+    return [{**case.labels, **point.row} for case, point in points]
+
+
+def saturation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where a curve saturates, as an outcome: between which loads, or that it does not or does already.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        The points of one curve.
+
+    Returns
+    -------
+    dict
+        ``outcome`` ("between", "not reached", "below"), ``below`` and ``above`` (flits/node/cycle), the
+        largest ``accepted`` load, and a ``text`` that says so.
+    """
+    ordered = sorted(rows, key=lambda row: row["rate"])
+    saturated = [row["rate"] for row in ordered if row["saturated"]]
+    first = saturated[0] if saturated else None
+    last = max((row["rate"] for row in ordered if first is None or row["rate"] < first), default=None)
+    if first is None:
+        outcome, text = "not reached", f"does not saturate up to {last:g} flits/node/cycle; try higher rates"
+    elif last is None:
+        outcome, text = "below", f"saturates at {first:g} flits/node/cycle already; try lower rates"
+    else:
+        outcome, text = "between", f"saturates between {last:g} and {first:g} flits/node/cycle"
+    accepted = max((row["accepted"] for row in ordered), default=None)
+    return {"outcome": outcome, "below": last, "above": first, "accepted": accepted, "text": text}

@@ -1,0 +1,238 @@
+"""Responses: what a network does when its load rises, begins or is disturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flitloom.analysis import (
+    critical_load,
+    impulse_duration,
+    settling_time,
+    slope_critical_load,
+    throughput,
+)
+from flitloom.analysis.slope import FITTED
+from flitloom.errors import SpecError
+from flitloom.load.cases import Case
+from flitloom.load.running import run_all
+from flitloom.network import Network
+from flitloom.simulation import Simulation
+from flitloom.spec import Load
+from flitloom.spec.experiment import Experiment, build_experiment
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from flitloom.analysis import Measurement
+
+#: Windows per average of ramps (state-propagation-throttling-2015, 5.2), and averages of a short ramp.
+AVERAGING = 200
+PARTS = 20
+
+Points = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came of a load over time.
+
+    Attributes
+    ----------
+    row : dict
+        Numbers and named outcomes.
+    series : xarray.Dataset
+        What happened in windows.
+    """
+
+    row: dict[str, Any]
+    series: xr.Dataset
+
+
+def ramp_profile(
+    first: float, last: float, cycles: int, warm_up: int = 0, hold: int = 0
+) -> tuple[Points, int]:
+    """Rates of a ramp by their points, and the cycles it takes.
+
+    The rate is `first` for `warm_up` cycles, rises to `last` in `cycles`, and stays there for `hold` cycles
+    (scaling-effects-2007, Eqs. 3 and 4; state-propagation-throttling-2015, 5.2).
+
+    Examples
+    --------
+    >>> from flitloom.load import ramp_profile
+    >>> ramp_profile(0.2, 0.3, 1000, warm_up=100, hold=50)
+    (((0, 0.2), (100, 0.2), (1100, 0.3)), 1150)
+    """
+    if not 0 <= first < last <= 1:
+        raise SpecError(f"ramp: rates {first:g} to {last:g}; they must rise, from 0 or above to at most 1")
+    before: Points = ((0, first),) if warm_up else ()
+    return (*before, (warm_up, first), (warm_up + cycles, last)), warm_up + cycles + hold
+
+
+def run_ramp(
+    experiment: Experiment,
+    *,
+    window: int = 100,
+    averaging: int = AVERAGING,
+    fitted: int = FITTED,
+    progress: Callable[[int, int], None] | None = None,
+) -> Response:
+    """Let a load rise slowly, and find where the network no longer follows.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With a load that has a rising profile.
+    window : int
+        Cycles of a window.
+    averaging : int
+        Windows per average of the level rule; at most a twentieth of the run.
+    fitted : int
+        Windows per fit of the slope rule.
+    progress : callable, optional
+        Told how many of how many cycles are done.
+
+    Returns
+    -------
+    Response
+        ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), that of the
+        slope rule where noise allows it, and the accepted load at the end.
+
+    Examples
+    --------
+    >>> from flitloom.load import make_cases, ramp_profile, run_ramp
+    >>> [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["bcmp"]})
+    >>> profile, cycles = ramp_profile(0.2, 0.6, 40_000)
+    >>> ramp = run_ramp(case.experiment(kind="load", profile=profile, cycles=cycles))
+    >>> 0.3 < ramp.row["critical_load"] < 0.6
+    True
+    """
+    series = _observe(experiment, window, progress)
+    averaging = max(1, min(averaging, series.sizes["window"] // PARTS))
+    level = critical_load(series, averaging)
+    row: dict[str, Any] = {
+        "critical_load": level.value,
+        "outcome": level.outcome,
+        "advice": level.advice or None,
+    }
+    fitted = min(fitted, series.sizes["window"] // 4)
+    row["slope_rule"] = slope_critical_load(series, fitted).as_dict() if fitted > 1 else None
+    row |= {
+        "averaging": averaging,
+        "fitted": fitted,
+        "accepted_at_end": float(throughput(series, averaging)[-1]),
+    }
+    return Response({**row, **_about(series)}, series)
+
+
+def run_step(
+    experiment: Experiment, *, window: int = 10, progress: Callable[[int, int], None] | None = None
+) -> Response:
+    """Put a constant load on an empty network, and find when it has settled (scaling-effects-2007, 4.4).
+
+    Returns
+    -------
+    Response
+        ``settling_time`` in cycles (``None`` with another ``outcome``), ``peak`` and ``final`` accepted load
+        in flits per node and cycle.
+
+    Examples
+    --------
+    >>> from flitloom.load import make_cases, run_step
+    >>> [case] = make_cases({}, {"torus": ["16x16"], "pattern": ["rand"]})
+    >>> step = run_step(case.experiment(kind="load", rate=0.5, cycles=6000), window=50)
+    >>> step.row["outcome"], step.row["peak"] > step.row["final"]
+    ('measured', True)
+    """
+    series = _observe(experiment, window, progress)
+    settled = settling_time(series)
+    received = throughput(series, 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1)
+    final = received[-(len(received) // 3) :]
+    row = {"settling_time": settled.value, "outcome": settled.outcome, "advice": settled.advice or None}
+    row |= {"rate": _load(experiment).mean_rate, "peak": float(received.max()), "final": float(final.mean())}
+    return Response({**row, **_about(series)}, series)
+
+
+def run_impulse(
+    experiment: Experiment, *, window: int = 10, progress: Callable[[int, int], None] | None = None
+) -> Response:
+    """Disturb a steady load by an impulse, and find when it is forgotten (scaling-effects-2007, 4.5).
+
+    Returns
+    -------
+    Response
+        ``duration`` in cycles (``None`` with another ``outcome``: "not visible", "not recovered",
+        "collapsed"), the largest age before and at its ``peak``, and the ``delivered_share`` at the end.
+
+    Examples
+    --------
+    >>> from flitloom.load import make_cases, run_impulse
+    >>> [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["rand"]})
+    >>> impulse = {"pattern": "trns", "at": 4000, "packets": 8}
+    >>> response = run_impulse(case.experiment(kind="load", rate=0.1, cycles=10_000, impulse=impulse))
+    >>> response.row["outcome"], 100 < response.row["duration"] < 2000
+    ('measured', True)
+    """
+    load = _load(experiment)
+    if load.impulse is None:
+        raise SpecError("traffic.impulse: is missing")
+    series = _observe(experiment, window, progress)
+    recovery = impulse_duration(series, load.impulse.at)
+    found: Measurement = recovery.duration
+    row = {"duration": found.value, "outcome": found.outcome, "advice": found.advice or None}
+    row |= {name: value for name, value in recovery.as_dict().items() if name != "duration"}
+    row |= {"rate": load.rate, "packets": load.impulse.packets}
+    return Response({**row, **_about(series)}, series)
+
+
+def _load(experiment: Experiment) -> Load:
+    if not isinstance(experiment.traffic, Load):
+        raise SpecError("traffic.kind: a load is needed")
+    return experiment.traffic
+
+
+def _observe(experiment: Experiment, window: int, progress: Callable[[int, int], None] | None) -> xr.Dataset:
+    """Run a load as long as it generates packets; what happened in windows."""
+    load = _load(experiment)
+    network = Network(experiment.topology, experiment.router)
+    simulation = Simulation(network, load, seed=experiment.seed, windows=window, links=False)
+    simulation.run(until=load.cycles, progress=progress)
+    return simulation.windows()
+
+
+def _about(series: xr.Dataset) -> dict[str, Any]:
+    window = series.attrs["window_cycles"]
+    return {"window_cycles": window, "cycles": series.sizes["window"] * window}
+
+
+#: Responses by the name of their verb.
+RUNS: dict[str, Callable[..., Response]] = {"ramp": run_ramp, "step": run_step, "impulse": run_impulse}
+
+
+def run_responses(
+    kind: str,
+    tasks: Sequence[tuple[Case, dict[str, Any]]],
+    settings: dict[str, Any],
+    *,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[tuple[Case, Response]], bool]:
+    """Responses of several cases on all cores, each with the fields of its load.
+
+    Returns
+    -------
+    list of (Case, Response), bool
+        What is finished, in order, and whether Ctrl-C ended the rest.
+    """
+    specs = [case.experiment(kind="load", **traffic) for case, traffic in tasks]
+    dumped = [spec.model_dump(mode="json", exclude_none=True) for spec in specs]
+    calls = [(kind, fields, settings) for fields in dumped]
+    made, interrupted = run_all(_respond, calls, workers=workers, progress=progress)
+    finished = [(case, found) for (case, _), found in zip(tasks, made, strict=True) if found is not None]
+    return finished, interrupted
+
+
+def _respond(kind: str, fields: dict[str, Any], settings: dict[str, Any]) -> Response:
+    """One response, in a worker process."""
+    return RUNS[kind](build_experiment(fields), **settings)

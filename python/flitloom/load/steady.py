@@ -1,0 +1,200 @@
+"""The steady state of a network at a constant load: warm-up, a measured stretch, drain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flitloom.analysis import batch_means, fairness, percentile
+from flitloom.analysis import warm_up as find_warm_up
+from flitloom.analysis.critical_load import LEVEL
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.simulation import Simulation
+from flitloom.spec import Load
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: What is told of a distribution of ages.
+STATISTICS = ("mean", "median", "p95", "p99", "max")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Steady:
+    """What came of a constant load.
+
+    Attributes
+    ----------
+    row : dict
+        ``rate`` (offered), ``generated`` and ``accepted`` in flits per node and cycle; ``saturated``;
+        ``latency`` (mean age from generation), its half ``confidence`` interval (95 %, batch means), median,
+        ``p95``, ``p99`` and ``max`` in cycles, ``None`` where saturated; ``network_latency`` and its
+        quantiles, from injection; fairness (packets delivered by source); ``warm_up``, ``measured`` and
+        ``cycles``.
+    series : xarray.Dataset
+        What happened in windows, the warm-up included.
+    """
+
+    row: dict[str, Any]
+    series: xr.Dataset
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the network receives less than is generated."""
+        return bool(self.row["saturated"])
+
+
+def run_steady(
+    network: Network,
+    load: Load,
+    *,
+    seed: int = 1,
+    window: int = 100,
+    warm_up: int | None = None,
+    measure: int = 10_000,
+    limit: int = 400_000,
+    progress: Progress | None = None,
+) -> Steady:
+    """Run a constant load until the network is warm, measure, and wait for the measured packets.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    load : Load
+        A load of constant rate.
+    seed : int
+        Seed of everything random.
+    window : int
+        Cycles of a window.
+    warm_up : int, optional
+        Cycles before the measured stretch; found by MSER without it: the run is doubled until
+        the transient lies in its first half.
+    measure : int
+        Cycles measured, rounded up to windows.
+    limit : int
+        Most cycles of a warm-up, and of the wait for measured packets, in cycles.
+    progress : callable, optional
+        Told how many of how many cycles are done.
+
+    Raises
+    ------
+    SpecError
+        The load is not constant, or a number is out of range.
+    """
+    if load.rate is None or load.impulse is not None:
+        raise SpecError("traffic.rate: a steady state needs a load of constant rate")
+    for name, value in (("window", window), ("measure", measure), ("limit", limit)):
+        if value < 1:
+            raise SpecError(f"{name}: {value} is out of range; it must be at least 1 cycle")
+    simulation = Simulation(network, load, seed=seed, windows=window, links=False)
+    begin, settled = _warm_up(simulation, window, warm_up, limit, progress)
+    end = begin + -(-measure // window) * window
+    simulation.measure(begin, end)
+    simulation.run(until=end, progress=progress)
+    series = simulation.windows()
+    measured = series.sel(window=slice(begin, end - 1))
+    keeps_up = settled and _keeps_up(measured)
+    last = end
+    # Packets of a network that is not saturated arrive soon.
+    while keeps_up and last < end + limit:
+        last += max(window, (last - end) // window * window)
+        simulation.run(until=last, progress=progress)
+        series = simulation.windows()
+        if series.attrs["measured_delivered"] == series.attrs["measured_packets"]:
+            break
+    else:
+        keeps_up = False
+    return Steady(_row(series, load, begin, end, not keeps_up), series)
+
+
+def _keeps_up(series: xr.Dataset) -> bool:
+    """Whether the network receives what is generated, but for the level of the level rule."""
+    return bool(series.ejected_flits.sum() >= LEVEL * series.generated_flits.sum())
+
+
+def _warm_up(
+    simulation: Simulation, window: int, given: int | None, limit: int, progress: Progress | None
+) -> tuple[int, bool]:
+    """Run through the warm-up; the cycle in which it ends, and whether the network had settled then."""
+    if given is not None:
+        begin = -(-given // window) * window
+        simulation.run(until=begin, progress=progress)
+        return begin, True
+    horizon = max(50, -(-8 * sum(simulation.network.topology.sizes) // window)) * window
+    while True:
+        simulation.run(until=horizon, progress=progress)
+        series = simulation.windows()
+        half = series.sizes["window"] // 2
+        columns = [series.in_flight, series.ejected_flits]
+        # Beyond saturation ages grow for good, and whatever is in the network settles.
+        if _keeps_up(series.isel(window=slice(half, None))):
+            columns.append(series.age_sum / series.delivered_packets.clip(1))
+        if all(find_warm_up(column.values).measured for column in columns):
+            return horizon, True
+        if 2 * horizon > limit:
+            return horizon, False
+        horizon *= 2
+
+
+def _row(series: xr.Dataset, load: Load, begin: int, end: int, saturated: bool) -> dict[str, Any]:
+    """What is told of a steady state."""
+    measured = series.sel(window=slice(begin, end - 1))
+    node_cycles = (end - begin) * series.attrs["nodes"]
+    generated = int(measured.generated_flits.sum()) / node_cycles
+    accepted = int(measured.ejected_flits.sum()) / node_cycles
+    row: dict[str, Any] = {
+        "rate": load.rate,
+        "generated": generated,
+        "accepted": accepted,
+        "saturated": saturated,
+    }
+    age: dict[str, float | None] = dict.fromkeys(STATISTICS) if saturated else ages(series, "age")
+    network_age = ages(series, "network_age")
+    row |= {"latency": age["mean"], "confidence": None, "correlation": None}
+    with suppress(SpecError):
+        # Without packets in some batch there is no interval.
+        found = batch_means(measured.age_sum.values, measured.delivered_packets.values)
+        if not saturated:
+            row |= {"confidence": found.half_width, "correlation": found.correlation}
+    row |= {name: age[name] for name in STATISTICS[1:]}
+    row["network_latency"] = network_age["mean"]
+    row |= {f"network_{name}": network_age[name] for name in STATISTICS[1:]}
+    row["in_flight"] = float(measured.in_flight.mean())
+    by_source = series.delivered_by_source.values
+    served = fairness(by_source)
+    row |= {
+        "source_min": served.minimum,
+        "source_p10": served.tenth_percentile,
+        "source_median": served.median,
+        "source_max": served.maximum,
+        "starved": served.starved,
+        "worst_node": int(by_source.argmin()),
+        "best_node": int(by_source.argmax()),
+    }
+    row |= {
+        "warm_up": begin,
+        "measured": end - begin,
+        "cycles": series.sizes["window"] * series.attrs["window_cycles"],
+    }
+    return row
+
+
+def ages(series: xr.Dataset, name: str) -> dict[str, float | None]:
+    """Mean, median, 95th and 99th percentile and maximum of a histogram of ages, in cycles."""
+    histogram = series[f"{name}_histogram"]
+    counts = histogram.values[:-1]
+    if not counts.sum():
+        return dict.fromkeys(STATISTICS)
+    # Ages of a class count as its middle; classes are one cycle wide up to 2047.
+    edges = series[name].values
+    mean = float((counts * (edges[:-1] + edges[1:] - 1) / 2).sum() / counts.sum())
+    shares = (0.5, 0.95, 0.99, 1.0)
+    return dict(
+        zip(STATISTICS, [mean, *(percentile(histogram, share).value for share in shares)], strict=True)
+    )

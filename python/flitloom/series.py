@@ -1,0 +1,93 @@
+"""What happened in a network over time, in windows of equal length, as a labelled dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.spec import Collective, Load, Packets, TrafficMatrix
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from flitloom.network import Network
+
+#: Variables over windows: their units and what they are.
+VARIABLES = {
+    "offered_flits": ("flits", "flits that the load's rate stands for"),
+    "generated_flits": ("flits", "flits of the packets generated, sent or not"),
+    "injected_packets": ("packets", "packets whose header left the processor queue"),
+    "ejected_flits": ("flits", "flits ejected"),
+    "delivered_packets": ("packets", "packets whose tail was ejected"),
+    "age_sum": ("cycles", "sum of ages, from generation to the tail's ejection, plus 2"),
+    "network_age_sum": ("cycles", "sum of network ages, from the header's injection, plus 2"),
+    "age_max": ("cycles", "largest age"),
+    "network_age_max": ("cycles", "largest network age"),
+    "in_flight": ("packets", "packets in the network at the window's end"),
+}
+
+
+def make_series(
+    network: Network,
+    traffic: Collective | Load | Packets | TrafficMatrix,
+    raw: dict[str, Any],
+    window_cycles: int,
+) -> xr.Dataset:
+    """The dataset of what the core counted; see `Simulation.windows`."""
+    import xarray as xr
+
+    counted = raw["generated_flits"]
+    window = np.arange(len(counted)) * window_cycles
+    if isinstance(traffic, Load):
+        offered = offered_flits(traffic, network.nodes, window_cycles, len(counted))
+    else:
+        offered = counted.astype(float)
+    columns = {"offered_flits": offered, **{name: raw[name] for name in list(VARIABLES)[1:]}}
+    variables: dict[str, Any] = {
+        name: ("window", columns[name], {"units": unit, "long_name": text})
+        for name, (unit, text) in VARIABLES.items()
+    }
+    variables["delivered_by_source"] = ("node", raw["delivered_by_source"], {"units": "packets"})
+    coordinates: dict[str, Any] = {
+        "window": ("window", window, {"units": "cycles", "long_name": "first cycle of the window"}),
+        "node": np.arange(network.nodes),
+    }
+    for name in ("age", "network_age"):
+        least, count = raw[f"{name}_histogram"]
+        variables[f"{name}_histogram"] = (name, count, {"units": "packets"})
+        coordinates[name] = (name, least, {"units": "cycles", "long_name": "least age of the class"})
+    begin, end = raw["stretch"]
+    generated, delivered = raw["of_stretch"]
+    attributes = {
+        "window_cycles": window_cycles,
+        "nodes": network.nodes,
+        "packet_length": packet_length(traffic),
+        "measured_from": begin,
+        # An end that was not set is none.
+        "measured_to": end if end < 2**63 else -1,
+        "measured_packets": generated,
+        "measured_delivered": delivered,
+    }
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def packet_length(traffic: Collective | Load | Packets | TrafficMatrix) -> int:
+    """Flits of every packet; 0 if they differ."""
+    match traffic:
+        case Collective():
+            return traffic.slice_length
+        case Packets():
+            lengths = {row[2] for row in traffic.table}
+            return lengths.pop() if len(lengths) == 1 else 0
+        case _:
+            return traffic.length
+
+
+def offered_flits(load: Load, nodes: int, window_cycles: int, windows: int) -> NDArray[np.float64]:
+    """Flits per window that a load's rate stands for."""
+    flits = load.offered(np.arange(windows + 1) * window_cycles) * nodes
+    if load.impulse is not None and load.impulse.at < windows * window_cycles:
+        flits[load.impulse.at // window_cycles] += load.impulse.packets * load.length * nodes
+    return flits

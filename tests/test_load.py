@@ -1,0 +1,221 @@
+"""Loads and what comes of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.load import (
+    make_cases,
+    ramp_profile,
+    run_curve,
+    run_impulse,
+    run_ramp,
+    run_steady,
+    saturation,
+)
+from flitloom.load.steady import ages as statistics_of
+
+
+def test_windows_hold_every_packet_once():
+    net = fl.Network(fl.Torus(8, 8))
+    load = fl.Load("rand", rate=0.3, length=5, cycles=1000)
+    sim = fl.Simulation(net, load, windows=64)
+    sim.run()
+    series = sim.windows()
+    packets = fl.simulate(net, load, packets=True).packets
+    assert int(series.delivered_packets.sum()) == packets.sizes["packet"]
+    ages = packets.tail_arrival + 2 - packets.generated
+    assert int(series.age_sum.sum()) == int(ages.sum())
+    assert int(series.age_max.max()) == int(ages.max())
+    assert statistics_of(series, "age")["median"] == float(np.median(ages))
+    network_ages = packets.tail_arrival + 2 - packets.injected
+    assert statistics_of(series, "network_age")["mean"] == pytest.approx(float(network_ages.mean()))
+    assert series.delivered_by_source.values.tolist() == np.bincount(packets.source, minlength=64).tolist()
+    assert int(series.generated_flits.sum()) == 5 * packets.sizes["packet"]
+    assert float(series.offered_flits.sum()) == pytest.approx(0.3 * 64 * 1000)
+
+
+def test_windows_are_saved_and_measured_anew(tmp_path):
+    net = fl.Network(fl.Torus(4, 4))
+    load = fl.Load("rand", rate=0.2, cycles=2000)
+    whole = fl.Simulation(net, load, windows=50)
+    whole.run(until=500)
+    whole.save(tmp_path / "half.flit")
+    half = fl.Simulation.load(tmp_path / "half.flit")
+    for sim in (whole, half):
+        sim.measure(600, 1000)
+        sim.run(until=1500)
+    assert half.windows().identical(whole.windows())
+    assert half.windows().attrs["measured_packets"] == int(half.windows().age_histogram.sum()) > 0
+    with pytest.raises(fl.SpecError, match="measure: 10 is out of range"):
+        whole.measure(10)
+
+
+def test_a_profile_is_followed():
+    net = fl.Network(fl.Torus(16, 16))
+    ramp = fl.Load(
+        "next", profile=[(0, 0.0), (4000, 0.2), (6000, 0.2), (6000, 0.1)], cycles=8000, process="gap"
+    )
+    sim = fl.Simulation(net, ramp, windows=1000)
+    sim.run(until=8000)
+    series = sim.windows()
+    offered = series.offered_flits / 256 / 1000
+    assert offered.values.tolist() == pytest.approx(
+        [0.025, 0.075, 0.125, 0.175, 0.2, 0.2, 0.1, 0.1], abs=1e-4
+    )
+    assert (abs(series.generated_flits / series.offered_flits - 1) < 0.08).all()
+    assert ramp.mean_rate == pytest.approx(0.125, abs=1e-4)
+
+
+def test_an_impulse_is_generated_in_its_window():
+    net = fl.Network(fl.Torus(4, 4))
+    load = fl.Load("rand", rate=0.05, cycles=3000, impulse=fl.Impulse("trns", at=1000, packets=4))
+    sim = fl.Simulation(net, load, windows=100)
+    sim.run()
+    generated = sim.windows().generated_flits.values
+    assert generated[10] >= 16 * 4 * 8
+    assert generated[9] < 200 > generated[12]
+    assert float(sim.windows().offered_flits[10]) == pytest.approx(16 * 4 * 8 + 0.05 * 16 * 100)
+
+
+def test_classes_and_weights_say_where_packets_go():
+    net = fl.Network(fl.Torus(4, 4))
+    to_zero = [[1 if column == 0 else 0 for column in range(16)] for _ in range(16)]
+    only = fl.simulate(net, fl.Load(weights=to_zero, rate=0.02, cycles=2000), packets=True)
+    assert set(only.packets.destination.values) == {0}
+    classes = [fl.TrafficClass(destinations=[0] * 16, weight=1), fl.TrafficClass("trns", weight=3)]
+    mixed = fl.simulate(net, fl.Load(classes=classes, rate=0.02, cycles=9000), packets=True).packets
+    others = mixed.where(mixed.source % 5 != 0, drop=True)
+    share = float((others.destination == 0).mean())
+    assert share == pytest.approx(0.25, abs=0.04)
+
+
+def test_a_steady_state_accepts_what_is_offered_with_one_cycle_per_hop():
+    net = fl.Network(fl.Torus(8, 8))
+    low = run_steady(net, fl.Load("next", rate=0.01, cycles=10**9), measure=40_000)
+    # Every packet makes one hop: h + L + 1, if it meets nobody.
+    assert low.row["median"] == low.row["network_max"] == 1 + 8 + 1
+    assert low.row["accepted"] == pytest.approx(low.row["generated"], rel=0.005)
+    high = run_steady(net, fl.Load("torn", rate=0.9, cycles=10**9), measure=2000)
+    assert high.saturated
+    assert high.row["latency"] is None
+    assert high.row["network_latency"] > 0
+
+
+def test_curves_run_on_all_cores_and_name_their_saturation():
+    cases = make_cases({}, {"torus": ["4x4", "8x8"], "pattern": ["bcmp"]})
+    points, interrupted = run_curve(cases, [0.1, 0.9], measure=1000, workers=2)
+    assert not interrupted
+    assert [(case.labels["torus"], point.row["rate"]) for case, point in points] == [
+        ("4x4", 0.1),
+        ("4x4", 0.9),
+        ("8x8", 0.1),
+        ("8x8", 0.9),
+    ]
+    assert saturation([points[2][1].row])["outcome"] == "not reached"
+    assert saturation([points[3][1].row])["outcome"] == "below"
+
+
+def test_a_ramp_finds_the_load_that_the_fullest_link_carries():
+    # Packets of bcmp on a ring of 8: at most four nodes share a link, which carries 1 flit per cycle at best.
+    [case] = make_cases({"router": {"buffer": 16}}, {"torus": ["8x8"], "pattern": ["next"]})
+    profile, cycles = ramp_profile(0.5, 1.0, 40_000)
+    free = run_ramp(case.experiment(kind="load", profile=profile, cycles=cycles))
+    assert free.row["outcome"] == "not reached"
+    assert free.row["advice"]
+    [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["torn"]})
+    profile, cycles = ramp_profile(0.0, 0.6, 60_000, warm_up=100, hold=1000)
+    full = run_ramp(case.experiment(kind="load", profile=profile, cycles=cycles))
+    assert full.row["cycles"] == 61_100
+    assert full.row["outcome"] == "measured"
+    # Every link of x is shared by four sources of each row: a quarter, and less for bubbles between packets.
+    assert 0.2 < full.row["critical_load"] < 0.27
+
+
+def test_an_impulse_is_forgotten_or_not_seen():
+    [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["rand"]})
+    fields = {"kind": "load", "rate": 0.1, "cycles": 8000, "process": "gap"}
+    strong = run_impulse(case.experiment(**fields, impulse={"pattern": "trns", "at": 4000, "packets": 10}))
+    assert strong.row["outcome"] == "measured"
+    assert strong.row["peak"] > 2 * strong.row["before"]
+    weak = run_impulse(case.experiment(**fields, impulse={"pattern": "next", "at": 4000, "packets": 1}))
+    assert (weak.row["outcome"], weak.row["duration"]) == ("not visible", None)
+
+
+def test_a_burst_is_a_collective(capsys):
+    assert run(["load", "burst", "--torus", "8x8", "--pattern", "shfl", "--packets", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    result = fl.simulate(
+        fl.Network(fl.Torus(8, 8)), fl.Collective("shfl", payload=7, packets=3), packets=True
+    )
+    assert found["duration"] == result.duration
+    assert found["age_sum"] == int((result.packets.tail_arrival + 2 - result.packets.generated).sum())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "duration", "age_sum"), [("bcmp", 499, 655952), ("brot", 833, 766915), ("torn", 643, 844800)]
+)
+def test_bursts_of_the_2015_router(pattern, duration, age_sum, capsys):
+    # Computed by an independent program, 16x16, ten packets per node.
+    burst = ["load", "burst", "--preset", "t15", "--torus", "16x16", "--pattern", pattern, "--packets", "10"]
+    assert run([*burst, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["duration"], found["age_sum"]) == (duration, age_sum)
+
+
+def test_responses_of_several_cases_are_told_and_drawn(tmp_path, capsys):
+    picture = tmp_path / "step.png"
+    step = [
+        "--torus",
+        "16x16",
+        "--pattern",
+        "rand",
+        "--rate",
+        "0.3,0.5",
+        "--cycles",
+        "4000",
+        "--window",
+        "50",
+    ]
+    assert run(["load", "step", *step, "--plot", str(picture)]) == 0
+    assert capsys.readouterr().out.count("measured") == 2
+    net = ["--torus", "4x4,8x8", "--pattern", "rand", "--workers", "2"]
+    assert picture.stat().st_size > 1000
+    ramp = ["--rates", "0.1:0.9", "--cycles", "20000", "--json", "--out", str(tmp_path / "ramp.nc")]
+    assert run(["load", "ramp", *net, *ramp, "--plot", str(tmp_path / "ramp.png")]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["torus"] for row in rows] == ["4x4", "8x8"]
+    assert rows[0]["critical_load"] > rows[1]["critical_load"] > 0.2
+    impulse = ["--rate", "0.1", "--packets", "5", "--at", "3000", "--cycles", "6000", "--impulse", "hots"]
+    one = ["load", "impulse", "--torus", "8x8", *impulse, "--hotspot-fraction", "1", "--json"]
+    assert run(one) == 0
+    assert json.loads(capsys.readouterr().out)["delivered_share"] > 0.5
+
+
+def test_the_command_prints_a_list_and_writes_files(tmp_path, capsys):
+    options = [
+        "--torus",
+        "4x4",
+        "--pattern",
+        "rand",
+        "--rates",
+        "0.1,0.95",
+        "--measure",
+        "500",
+        "--workers",
+        "1",
+    ]
+    out, plot = tmp_path / "curve.nc", tmp_path / "curve.png"
+    assert run(["load", "curve", *options, "--json", "--out", str(out), "--plot", str(plot)]) == 0
+    low, high = json.loads(capsys.readouterr().out)
+    assert (low["rate"], low["saturated"], high["saturated"], high["latency"]) == (0.1, False, True, None)
+    assert 10 < low["latency"] < 20
+    assert out.stat().st_size > 1000 < plot.stat().st_size
+    assert run(["load", "curve", *options, "--out", str(tmp_path / "curve.csv")]) == 0
+    assert "saturates between 0.1 and 0.95" in capsys.readouterr().out
+    assert (tmp_path / "curve.csv").read_text().startswith("torus,pattern,rate,generated,accepted,saturated")
+    assert run(["load", "curve", "--torus", "4x4", "--pattern", "rand", "--rates", "0.1,7"]) == 2
+    assert "--rates: 7 is no load" in capsys.readouterr().err
