@@ -43,7 +43,9 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
         }
         SimulationError::Interrupted(_) => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
         SimulationError::PacketTooLong { .. } => spec_error(py, "router.buffer", text),
-        SimulationError::Router(_) => spec_error(py, "router", text),
+        SimulationError::Router(_) | SimulationError::RoutesGiven(_) | SimulationError::Failures(_) => {
+            spec_error(py, "router.routing", text)
+        }
         SimulationError::Nodes { .. } | SimulationError::Workload(_) => spec_error(py, "traffic", text),
         _ => exception(py, "FlitloomError", (text,)),
     }

@@ -21,13 +21,15 @@ pub fn film<'py>(
     workload: &Workload,
     stop_at: Option<u64>,
     cycle_limit: Option<u64>,
+    seed: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let shape = network.inner.fabric().shape();
     let mut film = Film::new(shape.nodes() * shape.directions());
     let outcome = interruptible(
         py,
         |interrupt| {
-            let options = Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Default::default() };
+            let options =
+                Options { stop_at, cycle_limit, interrupt: Some(interrupt), seed, ..Default::default() };
             general::simulate(&network.inner, &workload.inner, &options, &mut film)
         },
         |_| Ok(()),

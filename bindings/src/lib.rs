@@ -35,7 +35,7 @@ mod _core {
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{delays, plan_dependencies, separate_channels, spread_plan},
         message_graph::goal_workload,
-        network::Network,
+        network::{Network, routing_functions},
         operation::{operation_phases, phase_bound, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{

@@ -3,9 +3,16 @@ use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
     router::{Arbitration, FlowControl, RouterConfig},
-    routing::Datelines,
+    routing::{Datelines, RoutingFunction},
 };
 use pyo3::prelude::*;
+
+/// The routing functions of routers: short name, name written out, what they do.
+#[pyfunction]
+pub fn routing_functions() -> Vec<(&'static str, &'static str, &'static str)> {
+    let all = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
+    all.map(|function| (function.name(), function.long_name(), function.summary())).collect()
+}
 
 /// A fabric with its routers.
 #[pyclass(frozen, module = "flitloom._core")]
@@ -31,6 +38,7 @@ impl Network {
         grant_needs_room: bool,
         schemes: Vec<String>,
         port_lists: Vec<u8>,
+        routing: &str,
     ) -> PyResult<Self> {
         let topology = |error| spec_error(py, "topology", error);
         let mut fabric = Fabric::new(Shape::new(&sizes, &wraps).map_err(topology)?);
@@ -53,7 +61,9 @@ impl Network {
         };
         let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
         let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
-        let usual = RouterConfig::for_shape(fabric.shape());
+        let routing: RoutingFunction =
+            routing.parse().map_err(|error| spec_error(py, "router.routing", error))?;
+        let usual = RouterConfig::for_routing(fabric.shape(), routing);
         let router = RouterConfig {
             channels: channels.unwrap_or(usual.channels),
             buffer,
@@ -62,6 +72,7 @@ impl Network {
             datelines,
             grant_needs_room,
             arbitration: Arbitration { schemes, port_lists },
+            routing,
         };
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;
         Ok(Self { inner })

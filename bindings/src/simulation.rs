@@ -48,7 +48,7 @@ impl Simulation {
     /// A run at its beginning; `stop_at` is where it will be looked at, `latencies` whether its sum of
     /// latencies is wanted in any other cycle before the end.
     #[new]
-    #[pyo3(signature = (network, workload, stop_at, links, packets, link_time, latencies, windows=None))]
+    #[pyo3(signature = (network, workload, stop_at, links, packets, link_time, latencies, windows=None, seed=1))]
     #[expect(clippy::too_many_arguments, reason = "what to record")]
     fn new(
         py: Python<'_>,
@@ -60,10 +60,11 @@ impl Simulation {
         link_time: bool,
         latencies: bool,
         windows: Option<u64>,
+        seed: u64,
     ) -> PyResult<Self> {
         let shape = network.inner.fabric().shape();
         let count = shape.nodes() * shape.directions();
-        let options = Options { stop_at, ..Options::default() };
+        let options = Options { stop_at, seed, ..Options::default() };
         let held = interruptible(
             py,
             |_| {
@@ -235,14 +236,16 @@ impl Simulation {
 
 /// Simulates a workload to its end and returns its totals.
 #[pyfunction]
-#[pyo3(signature = (network, workload, cycle_limit=None))]
+#[pyo3(signature = (network, workload, cycle_limit=None, seed=1))]
 pub fn simulate<'py>(
     py: Python<'py>,
     network: &Network,
     workload: &Workload,
     cycle_limit: Option<u64>,
+    seed: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut simulation = Simulation::new(py, network, workload, None, false, false, false, false, None)?;
+    let mut simulation =
+        Simulation::new(py, network, workload, None, false, false, false, false, None, seed)?;
     simulation.run(py, None, cycle_limit, None)?;
     simulation.totals(py, None, false)
 }

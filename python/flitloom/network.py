@@ -16,6 +16,8 @@ class Network:
         What exists: a `Torus`, a `Mesh` or any `Topology`.
     router : Router, optional
         The router at every node; by default the papers' (cup-stacking-2022, Section 5.1).
+    routing : str, optional
+        Another routing function than the router says; see `Router`.
 
     Raises
     ------
@@ -32,13 +34,18 @@ class Network:
     (1, 1)
     """
 
-    def __init__(self, topology: Topology, router: Router | None = None) -> None:
+    def __init__(
+        self, topology: Topology, router: Router | None = None, *, routing: str | None = None
+    ) -> None:
         if not isinstance(topology, Topology):
             raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
         if router is not None and not isinstance(router, Router):
             raise SpecError(f"router: {router!r} is no router; give fl.Router(...)")
         self.topology = topology
-        self.router = router = router or Router()
+        router = router or Router()
+        if routing is not None:
+            router = Router(**{**router.model_dump(), "routing": routing})
+        self.router = router
         self._core = _core.Network(
             sizes=topology.sizes,
             wraps=topology.wraps,
@@ -52,6 +59,7 @@ class Network:
             grant_needs_room=router.grant_needs_room,
             schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
             port_lists=bytes(router.queue_order),
+            routing=router.routing,
         )
 
     @property

@@ -51,7 +51,9 @@ class Simulation:
     links, packets, link_time : bool
         What to record, as in `simulate`.
     tables : Tables, optional
-        Routes of all packets; dimension order without.
+        Routes of all packets; those of the network's routing without.
+    routing : str, optional
+        Another routing function than the network's; see `Router`.
     latencies : bool
         Whether mean latencies are to be known in every cycle; otherwise they are when everything is
         delivered and at `stop_at`, which is up to twice as fast.
@@ -96,7 +98,10 @@ class Simulation:
         latencies: bool = True,
         windows: int | None = None,
         tables: Tables | None = None,
+        routing: str | None = None,
     ) -> None:
+        if routing is not None:
+            network = Network(network.topology, network.router, routing=routing)
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
             # Plans are of a room above this one.
             from flitloom.scheduling.plan import Plan
@@ -140,7 +145,7 @@ class Simulation:
             "windows": windows,
         }
         self._core = _core.Simulation(
-            network._core, workload, stop_at, links, packets, link_time, latencies, windows
+            network._core, workload, stop_at, links, packets, link_time, latencies, windows, seed
         )
 
     @property
@@ -430,6 +435,7 @@ def simulate(
     packets: bool = False,
     link_time: bool = False,
     tables: Tables | None = None,
+    routing: str | None = None,
 ) -> Result:
     """Simulate traffic, cycle by cycle, until everything is delivered.
 
@@ -450,8 +456,10 @@ def simulate(
         in every cycle. A record that is off costs nothing.
     tables : Tables, optional
         Routes of all packets, made by `route` or read by `read_tables` for this network, healthy or
-        failed; dimension order without. Tables with turns need ``flow_control="bubble"`` and buffers of
-        two packets.
+        failed; those of the network's routing without. Tables with turns need
+        ``flow_control="bubble"`` and buffers of two packets.
+    routing : str, optional
+        Another routing function than the network's; see `Router`.
 
     Returns
     -------
@@ -494,6 +502,7 @@ def simulate(
         link_time=link_time,
         latencies=False,
         tables=tables,
+        routing=routing,
     )
     simulation.run(until=stop_at)
     return simulation.result()

@@ -1,7 +1,7 @@
 use super::Network;
 use crate::{
     fabric::{LinkId, NodeId},
-    routing::dimension_order,
+    routing::{RoutingFunction, dimension_order},
     traffic::{Packet, PacketList},
 };
 use std::collections::HashMap;
@@ -42,7 +42,8 @@ pub struct LowerBound {
 /// For a resource that carries one flit per cycle (a link, an injection or an ejection port) and any
 /// set of packets that must use it: the first of their flits comes at the earliest after the
 /// shortest way before it, all their flits take a cycle each, and from the last one it is still the
-/// shortest way behind. The bound is the largest such sum over all resources and over the sets
+/// shortest way behind. With another routing function ways are at least the distances, and links are left
+/// out. The bound is the largest such sum over all resources and over the sets
 /// "everything that arrives at or after a given time". Where packets cross more than 2^26 links in
 /// all, links are left out.
 ///
@@ -74,6 +75,8 @@ pub fn lower_bound(network: &Network, packets: &PacketList) -> LowerBound {
         Some(routes) => routes.directions(index).count() as u64,
     };
     let with_links = packets.iter().enumerate().map(hops).sum::<u64>() <= MAX_VISITS;
+    // Any other function has no ways that are known in advance; none is shorter than the distance.
+    let ways_known = network.router().routing == RoutingFunction::DimensionOrder;
     let mut links: HashMap<LinkId, Vec<Visit>> = HashMap::new();
     let mut injections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
     let mut ejections: Vec<Vec<Visit>> = vec![Vec::new(); packets.nodes()];
@@ -89,6 +92,7 @@ pub fn lower_bound(network: &Network, packets: &PacketList) -> LowerBound {
         };
         match packets.routes() {
             _ if !with_links => {}
+            None if !ways_known => {}
             None => dimension_order::path(fabric, source, destination)
                 .enumerate()
                 .for_each(|(before, link)| pass(before, link)),

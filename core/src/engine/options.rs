@@ -16,6 +16,8 @@ pub struct Options<'a> {
     /// Slice interlocking: a node sends its packet number k (from 0) only after it has received k
     /// packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2, T10).
     pub interlock_slices: bool,
+    /// Seed of what routing functions leave to chance.
+    pub seed: u64,
 }
 
 impl Options<'_> {

@@ -1,6 +1,7 @@
 use crate::{
     fabric::{Direction, NodeId},
     router::{FlowControl, RouterError},
+    routing::RoutingFunction,
     traffic::WorkloadError,
 };
 use thiserror::Error;
@@ -130,6 +131,16 @@ pub enum SimulationError {
         /// Its destination.
         destination: NodeId,
     },
+    /// Packets bring their routes, and the routers have a routing function of their own.
+    #[error(
+        "router.routing is {0}, but the packets bring their routes (tables, plans); only dimension order (do) leaves the way to them"
+    )]
+    RoutesGiven(RoutingFunction),
+    /// A routing function on a network with failed parts.
+    #[error(
+        "router.routing is {0}, which knows no failed parts; dimension order (do) runs where no packet needs one, and routing tables go around them (flitloom route)"
+    )]
+    Failures(RoutingFunction),
     /// No flit can ever move again.
     #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}; more virtual channels (router.channels) or bubble flow control break such cycles", .0.cycle, .0.stuck_flits, .0.text)]
     Deadlock(Box<DeadlockReport>),

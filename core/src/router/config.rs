@@ -1,7 +1,7 @@
 use super::{Arbitration, ArbitrationError};
 use crate::{
     fabric::Shape,
-    routing::{ChannelRule, Datelines},
+    routing::{ChannelRule, Datelines, Freedom, Place, RoutingFunction},
 };
 use thiserror::Error;
 
@@ -46,6 +46,8 @@ pub struct RouterConfig {
     pub grant_needs_room: bool,
     /// Order among channels and input ports.
     pub arbitration: Arbitration,
+    /// Which way packets go that bring no route.
+    pub routing: RoutingFunction,
 }
 
 impl Default for RouterConfig {
@@ -58,6 +60,7 @@ impl Default for RouterConfig {
             datelines: Datelines::BOTH,
             grant_needs_room: false,
             arbitration: Arbitration::default(),
+            routing: RoutingFunction::default(),
         }
     }
 }
@@ -72,6 +75,30 @@ impl RouterConfig {
     /// The papers' router with as many channels as the shape needs (at least three).
     pub fn for_shape(shape: &Shape) -> Self {
         Self { channels: Self::channels_needed(shape).max(3), ..Self::default() }
+    }
+
+    /// The papers' router with a routing function, with as many channels as that needs (at least three)
+    /// and the flow control it asks for.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, router::{FlowControl, RouterConfig}, routing::RoutingFunction};
+    /// let router = RouterConfig::for_routing(&Shape::torus(&[8, 8])?, RoutingFunction::O1Turn);
+    /// assert_eq!((router.channels, router.flow_control), (6, FlowControl::Wormhole));
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn for_routing(shape: &Shape, routing: RoutingFunction) -> Self {
+        let usual = Self { routing, ..Self::for_shape(shape) };
+        let claims = routing.claims(usual.place(shape), false);
+        let flow_control = match claims.freedom {
+            Some(Freedom::Escape(_)) => FlowControl::CutThrough,
+            _ => usual.flow_control,
+        };
+        Self { channels: usual.channels.max(claims.channels), flow_control, ..usual }
+    }
+
+    /// Where its routing function is used.
+    pub fn place<'a>(&self, shape: &'a Shape) -> Place<'a> {
+        Place { shape, rule: self.channel_rule() }
     }
 
     /// Which channel a packet uses after a hop. With bubbles there are no datelines.
@@ -94,7 +121,30 @@ impl RouterConfig {
         if self.latency == 0 || self.latency > MAX_LATENCY {
             return Err(RouterError::Latency(self.latency));
         }
+        self.check_routing(shape)?;
         Ok(self.arbitration.check(shape, self.channels)?)
+    }
+
+    /// Dimension order may run in circles that are then found; any other function keeps out of them.
+    fn check_routing(&self, shape: &Shape) -> Result<(), RouterError> {
+        let routing = self.routing;
+        if routing == RoutingFunction::DimensionOrder {
+            return Ok(());
+        }
+        if !routing.is_of_routers() {
+            return Err(RouterError::GivenRoutes);
+        }
+        let claims = routing.claims(self.place(shape), self.flow_control == FlowControl::Bubble);
+        match claims.freedom {
+            _ if claims.channels > self.channels => {
+                Err(RouterError::RoutingChannels { routing, needed: claims.channels, given: self.channels })
+            }
+            Some(Freedom::Escape(_)) if self.flow_control == FlowControl::Wormhole => {
+                Err(RouterError::Wormhole(routing))
+            }
+            None => Err(RouterError::NoDatelines(routing)),
+            Some(_) => Ok(()),
+        }
     }
 }
 
@@ -110,6 +160,32 @@ pub enum RouterError {
     /// Latency out of range.
     #[error("router.latency is {0} cycles; it must be 1 to {MAX_LATENCY}")]
     Latency(u16),
+    /// More channels needed by the routing function.
+    #[error(
+        "router.channels is {given}; routing {routing} needs {needed} on this shape{}",
+        if *.needed > MAX_CHANNELS { ", more than a router can have" } else { "" }
+    )]
+    RoutingChannels {
+        /// The function.
+        routing: RoutingFunction,
+        /// Channels it needs.
+        needed: u8,
+        /// Channels of the router.
+        given: u8,
+    },
+    /// Escape channels with wormhole flow control.
+    #[error(
+        "router.flow_control is wormhole; routing {0} needs cut-through: packets that wait in adaptive channels must fit in one queue, or they could wait for each other in a circle"
+    )]
+    Wormhole(RoutingFunction),
+    /// Rings that nothing opens.
+    #[error(
+        "router.routing is {0}, whose channels rely on datelines, and none counts here; with wormhole or cut-through flow control they do"
+    )]
+    NoDatelines(RoutingFunction),
+    /// Routes that nobody gives.
+    #[error("router.routing is given; routes come with the packets (tables, plans), not with the router")]
+    GivenRoutes,
     /// Arbitration settings do not fit.
     #[error("router.arbitration: {0}")]
     Arbitration(#[from] ArbitrationError),

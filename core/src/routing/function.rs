@@ -1,164 +1,33 @@
 //! Which way a packet may go, asked at every router: the closed list of routing functions.
 
-use super::{ChannelRule, Datelines, adaptive, dimension_order, o1turn, valiant};
-use crate::fabric::{Direction, NodeId, Shape};
+#[cfg(test)]
+use super::reverse_order::ReverseOrder;
+use super::{
+    At, Header, Output, Place, Seen, cross_line::CrossLine, dimension_order::DimensionOrder, given::Given,
+    minimal_adaptive::MinimalAdaptive, o1turn::O1Turn, simple_adaptive::SimpleAdaptive, ugal::Ugal,
+    valiant::Valiant,
+};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
-/// A routing function.
-///
-/// What packets carry ([`Header`]) never changes on their way; everything else a function goes by is
-/// where the packet is and how it came there ([`At`]).
-///
-/// ```
-/// use flitloom_core::fabric::Shape;
-/// use flitloom_core::routing::{At, ChannelRule, Datelines, Header, Place, RoutingFunction};
-/// let place = Place { shape: &Shape::torus(&[8, 8])?, rule: ChannelRule::new(3, Datelines::BOTH) };
-/// let header = Header::new(0, 18, 8);
-/// let ways = |function: RoutingFunction| -> Vec<String> {
-///     let options = function.options(place, At::source(0), &header);
-///     options.iter().map(|output| output.to_string()).collect()
-/// };
-/// assert_eq!(ways(RoutingFunction::DimensionOrder), ["+x vc0"]);
-/// assert_eq!(ways("sa".parse()?), ["+x vc2", "+y vc2", "+x vc0"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum RoutingFunction {
-    /// `do`: one dimension after the other ([`dimension_order`]).
-    #[default]
-    DimensionOrder,
-    /// `given`: every packet brings its route.
-    Given,
-    /// `sa`: an adaptive channel in the direction with more space, else an escape channel in dimension
-    /// order (simple adaptive; scaling-effects-2007).
-    SimpleAdaptive,
-    /// `cl`: as `sa`, in the direction with fewer busy buffers on the whole line ahead (cross line;
-    /// scaling-effects-2007).
-    CrossLine,
-    /// `o1turn`: every packet draws whether it takes the dimensions in ascending or descending order
-    /// (Seo et al. 2005).
-    O1Turn,
-    /// `valiant`: in dimension order to a node drawn for the packet, and on from there (Valiant and
-    /// Brebner 1981).
-    Valiant,
-}
+/// A routing function, each in a file of its own.
+pub(super) trait Function {
+    /// Its short name.
+    const NAME: &'static str;
+    /// Its name written out.
+    const LONG_NAME: &'static str;
+    /// What it does, in a line.
+    const SUMMARY: &'static str;
 
-/// No such routing function.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("unknown routing function {0:?}; the functions are {names}", names = RoutingFunction::NAMES.join(", "))]
-pub struct UnknownFunction(String);
+    /// What it claims where it is used; `bubble` says whether the bubble rule is in force.
+    fn claims(place: Place, bubble: bool) -> Claims;
 
-/// Where a function is used.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// The sizes of the network.
-    pub shape: &'a Shape,
-    /// Its channels and datelines.
-    pub rule: ChannelRule,
-}
+    /// Calls `may` with every output a header may ask for in some state of the network, in the order of
+    /// preference, the processor's alone when it has arrived.
+    fn options(place: Place, at: At, header: &Header, may: impl FnMut(Output));
 
-/// Where a packet's header is, and how it came there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct At {
-    /// The router.
-    pub node: NodeId,
-    /// Direction of the last hop; `None` in the processor queue.
-    pub along: Option<Direction>,
-    /// Virtual channel of the queue.
-    pub channel: u8,
-}
-
-impl At {
-    /// In the processor queue of a node.
-    pub const fn source(node: NodeId) -> Self {
-        Self { node, along: None, channel: 0 }
-    }
-}
-
-/// What a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Where it was injected.
-    pub source: NodeId,
-    /// Where it goes.
-    pub destination: NodeId,
-    /// Its flits, the header included.
-    pub length: u32,
-    /// A number drawn for it, for functions that leave something to chance.
-    pub drawn: u64,
-    /// With a given route: the next step, `None` at its end.
-    pub step: Option<Direction>,
-    /// With a given route: the channel from which it enters its first link.
-    pub first_channel: u8,
-}
-
-impl Header {
-    /// A header without a given route and with nothing drawn.
-    pub const fn new(source: NodeId, destination: NodeId, length: u32) -> Self {
-        Self { source, destination, length, drawn: 0, step: None, first_channel: 0 }
-    }
-}
-
-/// An output a header may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Output {
-    /// Direction of the link; `None` for the processor.
-    pub direction: Option<Direction>,
-    /// Virtual channel.
-    pub channel: u8,
-}
-
-impl fmt::Display for Output {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.direction {
-            Some(direction) => write!(out, "{direction} vc{}", self.channel),
-            None => write!(out, "P vc{}", self.channel),
-        }
-    }
-}
-
-/// A few outputs, in the order of preference.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    outputs: [Output; Self::MOST],
-    count: u8,
-}
-
-impl Options {
-    /// Largest number of options.
-    pub const MOST: usize = 8;
-
-    pub(super) const fn none() -> Self {
-        Self { outputs: [Output { direction: None, channel: 0 }; Self::MOST], count: 0 }
-    }
-
-    pub(super) fn one(direction: Option<Direction>, channel: u8) -> Self {
-        let mut options = Self::none();
-        options.push(direction, channel);
-        options
-    }
-
-    pub(super) fn push(&mut self, direction: Option<Direction>, channel: u8) {
-        self.outputs[usize::from(self.count)] = Output { direction, channel };
-        self.count += 1;
-    }
-
-    /// The options.
-    pub fn iter(&self) -> impl Iterator<Item = Output> + '_ {
-        self.outputs[..usize::from(self.count)].iter().copied()
-    }
-}
-
-/// What a router knows at the start of a cycle.
-pub trait Seen {
-    /// Whether an output channel has an owner.
-    fn owned(&self, direction: Direction, channel: u8) -> bool;
-    /// Free space of the queue behind an output channel in flits.
-    fn free(&self, direction: Direction, channel: u8) -> u32;
-    /// Busy buffers among the first `hops` ahead, as the router's register of this direction and
-    /// channel shows them.
-    fn busy_ahead(&self, direction: Direction, channel: u8, hops: u32) -> u32;
+    /// The output a header asks for in this cycle; `None` for nothing this time.
+    fn choice(place: Place, at: At, header: &Header, seen: &impl Seen) -> Option<Output>;
 }
 
 /// What keeps a function free of deadlock.
@@ -168,10 +37,10 @@ pub enum Freedom {
     Acyclic,
     /// The bubble rule lets every ring drain.
     Bubble,
-    /// A header that gets no adaptive channel may always ask for an escape channel, and those are never
-    /// waited for in a circle (Duato 1993); a waiting packet must fit in one queue, so it needs
-    /// cut-through.
-    Escape,
+    /// A header that gets no adaptive channel may always ask for one of the first so many channels, and
+    /// those are never waited for in a circle (Duato 1993). A waiting packet must fit in one queue, so
+    /// it needs cut-through.
+    Escape(u8),
 }
 
 /// What a function claims of itself on a shape; the tests of the list check it.
@@ -181,103 +50,129 @@ pub struct Claims {
     pub minimal: bool,
     /// The way depends on the packet alone, not on the traffic.
     pub oblivious: bool,
+    /// It goes by the number drawn for the packet.
+    pub draws: bool,
+    /// It goes by what routers ahead tell of this channel, hop by hop.
+    pub watches: Option<u8>,
     /// Virtual channels it needs.
     pub channels: u8,
     /// What keeps it free of deadlock with that many channels, if it says so.
     pub freedom: Option<Freedom>,
 }
 
-impl RoutingFunction {
-    /// All functions.
-    pub const ALL: [Self; 6] = [
-        Self::DimensionOrder,
-        Self::Given,
-        Self::SimpleAdaptive,
-        Self::CrossLine,
-        Self::O1Turn,
-        Self::Valiant,
-    ];
+/// No such routing function.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("unknown routing function {0:?}; the functions are {names}", names = RoutingFunction::NAMES.join(", "))]
+pub struct UnknownFunction(String);
 
-    /// Names in the order of [`ALL`](Self::ALL).
-    pub const NAMES: [&'static str; 6] = ["do", "given", "sa", "cl", "o1turn", "valiant"];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// What it claims where it is used; `bubble` says whether the bubble rule is in force.
-    pub fn claims(self, place: Place, bubble: bool) -> Claims {
-        let wrapping = (0..place.shape.dimensions()).filter(|&dimension| place.shape.wraps(dimension));
-        // Every ring is left at most one channel higher, however many of its datelines count.
-        let dateline_channels = 1 + wrapping.count() as u8;
-        let no_lines = place.rule.datelines() == Datelines::NONE && dateline_channels > 1;
-        let acyclic = if no_lines { None } else { Some(Freedom::Acyclic) };
-        match self {
-            Self::DimensionOrder if bubble => {
-                Claims { minimal: true, oblivious: true, channels: 1, freedom: Some(Freedom::Bubble) }
-            }
-            Self::DimensionOrder => {
-                Claims { minimal: true, oblivious: true, channels: dateline_channels, freedom: acyclic }
-            }
-            Self::Given => Claims { minimal: false, oblivious: true, channels: 1, freedom: None },
-            Self::SimpleAdaptive | Self::CrossLine => Claims {
-                minimal: true,
-                oblivious: false,
-                channels: adaptive::CHANNELS,
-                freedom: if bubble { None } else { Some(Freedom::Escape) },
-            },
-            Self::O1Turn | Self::Valiant => Claims {
-                minimal: self == Self::O1Turn,
-                oblivious: true,
-                channels: 2 * dateline_channels,
-                freedom: if bubble { None } else { acyclic },
-            },
+macro_rules! functions {
+    ($($(#[cfg($condition:meta)])? $name:ident: $doc:literal,)+) => {
+        /// A routing function.
+        ///
+        /// What packets carry ([`Header`]) never changes on their way; everything else a function goes
+        /// by is where the packet is and how it came there ([`At`]), and what its router sees ([`Seen`]).
+        ///
+        /// ```
+        /// use flitloom_core::fabric::Shape;
+        /// use flitloom_core::routing::{At, ChannelRule, Datelines, Header, Place, RoutingFunction};
+        /// let place = Place { shape: &Shape::torus(&[8, 8])?, rule: ChannelRule::new(3, Datelines::BOTH) };
+        /// let header = Header::new(0, 18, 8);
+        /// let ways = |function: RoutingFunction| -> Vec<String> {
+        ///     let options = function.options(place, At::source(0), &header);
+        ///     options.iter().map(|output| output.to_string()).collect()
+        /// };
+        /// assert_eq!(ways(RoutingFunction::DimensionOrder), ["+x vc0"]);
+        /// assert_eq!(ways("sa".parse()?), ["+x vc2", "+y vc2", "+x vc0"]);
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum RoutingFunction {
+            $(#[doc = $doc] $(#[cfg($condition)])? $name,)+
         }
+
+        impl RoutingFunction {
+            /// All functions.
+            pub const ALL: &'static [Self] = &[$($(#[cfg($condition)])? Self::$name,)+];
+
+            /// Names in the order of [`ALL`](Self::ALL).
+            pub const NAMES: &'static [&'static str] = &[$($(#[cfg($condition)])? $name::NAME,)+];
+
+            /// Its short name.
+            pub const fn name(self) -> &'static str {
+                match self { $($(#[cfg($condition)])? Self::$name => $name::NAME,)+ }
+            }
+
+            /// Its name written out.
+            pub const fn long_name(self) -> &'static str {
+                match self { $($(#[cfg($condition)])? Self::$name => $name::LONG_NAME,)+ }
+            }
+
+            /// What it does, in a line.
+            pub const fn summary(self) -> &'static str {
+                match self { $($(#[cfg($condition)])? Self::$name => $name::SUMMARY,)+ }
+            }
+
+            /// What it claims where it is used; `bubble` says whether the bubble rule is in force.
+            pub fn claims(self, place: Place, bubble: bool) -> Claims {
+                match self { $($(#[cfg($condition)])? Self::$name => $name::claims(place, bubble),)+ }
+            }
+
+            /// Every output a header may ask for in some state of the network, in the order of
+            /// preference; the processor's alone when it has arrived.
+            pub fn options(self, place: Place, at: At, header: &Header) -> Vec<Output> {
+                let mut outputs = Vec::new();
+                let may = |output| outputs.push(output);
+                match self { $($(#[cfg($condition)])? Self::$name => $name::options(place, at, header, may),)+ }
+                outputs
+            }
+
+            /// The output a header asks for in this cycle, given what its router sees; `None` for
+            /// nothing this time.
+            #[inline(always)]
+            pub fn choice(self, place: Place, at: At, header: &Header, seen: &impl Seen) -> Option<Output> {
+                match self { $($(#[cfg($condition)])? Self::$name => $name::choice(place, at, header, seen),)+ }
+            }
+        }
+    };
+}
+
+functions! {
+    DimensionOrder: "`do`: one dimension after the other ([`dimension_order`](super::dimension_order)).",
+    Given: "`given`: every packet brings its route.",
+    SimpleAdaptive: "`sa`: an adaptive channel in the direction with more space, else an escape channel \
+                     in dimension order (simple adaptive; scaling-effects-2007).",
+    CrossLine: "`cl`: as `sa`, in the direction with fewer full buffers on the whole line ahead (cross \
+                line; scaling-effects-2007).",
+    O1Turn: "`o1turn`: every packet draws whether it takes the dimensions in ascending or descending \
+             order (Seo et al. 2005).",
+    Valiant: "`valiant`: in dimension order to a node drawn for the packet, and on from there (Valiant \
+              and Brebner 1981).",
+    MinimalAdaptive: "`ma`: any number of adaptive channels, the one with the most space in any direction \
+                      that leads nearer (Duato 1993).",
+    #[cfg(test)]
+    ReverseOrder: "`reverse`: dimension order from the last dimension to the first.",
+    Ugal: "`ugal`: at its source a packet chooses the short way or one by a node drawn for it, by what \
+           waits ahead times the hops (Singh 2005).",
+}
+
+#[expect(clippy::derivable_impls, reason = "a macro writes the variants")]
+impl Default for RoutingFunction {
+    fn default() -> Self {
+        Self::DimensionOrder
+    }
+}
+
+impl RoutingFunction {
+    /// Whether a router can be given it by name: all but [`Given`](Self::Given), which comes with the
+    /// packets.
+    pub fn is_of_routers(self) -> bool {
+        self != Self::Given
     }
 
     /// Whether it is free of deadlock where it is used, so that no run has to look for one.
     pub fn is_deadlock_free(self, place: Place, bubble: bool) -> bool {
         let claims = self.claims(place, bubble);
         claims.freedom.is_some() && place.rule.channels() >= claims.channels
-    }
-
-    /// Every output a header may ask for in some state of the network, the processor's alone when it
-    /// has arrived.
-    pub fn options(self, place: Place, at: At, header: &Header) -> Options {
-        match self {
-            Self::DimensionOrder => {
-                let direction = dimension_order::next(place.shape, at.node, header.destination);
-                place.follow(at, at.channel, direction)
-            }
-            Self::Given => {
-                let channel = if at.along.is_none() { header.first_channel } else { at.channel };
-                place.follow(at, channel, header.step)
-            }
-            Self::SimpleAdaptive | Self::CrossLine => adaptive::options(place, at, header),
-            Self::O1Turn => o1turn::options(place, at, header),
-            Self::Valiant => valiant::options(place, at, header),
-        }
-    }
-
-    /// The output a header asks for in this cycle, given what its router sees; `None` for nothing this
-    /// time.
-    pub fn choice(self, place: Place, at: At, header: &Header, seen: &impl Seen) -> Option<Output> {
-        match self {
-            Self::SimpleAdaptive => adaptive::choice(place, at, header, seen, |_, _| 0),
-            Self::CrossLine => adaptive::choice(place, at, header, seen, |direction, hops| {
-                seen.busy_ahead(direction, adaptive::ADAPTIVE, hops)
-            }),
-            _ => self.options(place, at, header).iter().next(),
-        }
-    }
-}
-
-impl Place<'_> {
-    /// The one output of a packet in `channel` that goes on in a direction, or has arrived.
-    pub(super) fn follow(self, at: At, channel: u8, direction: Option<Direction>) -> Options {
-        let after = |direction| self.rule.after(self.shape, channel, at.node, at.along, direction);
-        Options::one(direction, direction.map_or(channel, after))
     }
 }
 
@@ -291,7 +186,7 @@ impl FromStr for RoutingFunction {
     type Err = UnknownFunction;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|function| function.name() == text);
-        found.ok_or_else(|| UnknownFunction(text.to_owned()))
+        let named = |function: &&Self| text == function.name() || text == function.long_name();
+        Self::ALL.iter().find(named).copied().ok_or_else(|| UnknownFunction(text.to_owned()))
     }
 }

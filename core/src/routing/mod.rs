@@ -1,27 +1,34 @@
 //! Which way: the routing functions, the rules of a router as data, the dependency graph and its
 //! deadlock certificate.
 
-mod adaptive;
+mod asking;
 mod channels;
 mod components;
+mod cross_line;
 mod dependencies;
 pub mod dimension_order;
+mod escape;
 mod function;
+mod given;
 mod legal;
+mod minimal_adaptive;
 mod o1turn;
+#[cfg(test)]
+mod reverse_order;
 mod route;
 mod routing_graph;
 mod rules;
+mod simple_adaptive;
 mod turns;
+mod ugal;
 mod valiant;
 mod walk;
 
+pub use asking::{At, Header, Output, Place, Seen};
 pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
 pub(crate) use components::components;
 pub use dependencies::{Channel, DependencyGraph, Verdict};
-pub use function::{
-    At, Claims, Freedom, Header, Options, Output, Place, RoutingFunction, Seen, UnknownFunction,
-};
+pub use function::{Claims, Freedom, RoutingFunction, UnknownFunction};
 pub use legal::{Candidate, candidate_routes, legal_routes, route_links};
 pub use route::{HeaderLayout, Hops, Route};
 pub use routing_graph::{RoutingEdge, RoutingGraph};

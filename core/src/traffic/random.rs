@@ -31,6 +31,8 @@ pub enum Purpose {
     MutationRate = 11,
     /// By how much a node is late.
     Delay = 12,
+    /// What a packet's way leaves to chance.
+    Route = 13,
     /// Time to the next packet of a load, by the cycle in which the wait begins.
     Wait = 20,
     /// Whether a packet of a load whose rate changes is generated.

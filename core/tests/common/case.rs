@@ -140,6 +140,7 @@ impl Case {
             datelines: if self.router.wrap_lines_only { Datelines::WRAP_ONLY } else { Datelines::BOTH },
             grant_needs_room: self.router.grant_needs_room,
             arbitration: Arbitration { schemes, port_lists },
+            ..RouterConfig::default()
         }
     }
 

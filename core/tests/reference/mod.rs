@@ -40,7 +40,10 @@ mod simulator;
 
 pub use simulator::{simulate, simulate_held, simulate_with_routes};
 
-use flitloom_core::fabric::{LinkId, NodeId};
+use flitloom_core::{
+    fabric::{LinkId, NodeId},
+    routing::RoutingFunction,
+};
 
 /// Which rules are followed. The default is right; every other setting is deliberately wrong, to
 /// see that a comparison notices.
@@ -68,6 +71,8 @@ pub struct Rules {
     pub p_queue_per_direction: bool,
     /// Which way packets go.
     pub routing: Routing,
+    /// Seed of what packets draw for their ways.
+    pub seed: u64,
     /// Who must wait before injecting.
     pub throttle: Throttle,
     /// A router with output registers; see [`Rules::REGISTER_QUEUE`].
@@ -112,6 +117,25 @@ pub enum Routing {
     DimensionOrder,
     SimpleAdaptive,
     CrossLine,
+    O1Turn,
+    Valiant,
+    MinimalAdaptive,
+    Ugal,
+}
+
+impl Routing {
+    /// The slow twin of a routing function.
+    pub fn of(function: RoutingFunction) -> Self {
+        match function {
+            RoutingFunction::DimensionOrder | RoutingFunction::Given => Self::DimensionOrder,
+            RoutingFunction::SimpleAdaptive => Self::SimpleAdaptive,
+            RoutingFunction::CrossLine => Self::CrossLine,
+            RoutingFunction::O1Turn => Self::O1Turn,
+            RoutingFunction::Valiant => Self::Valiant,
+            RoutingFunction::MinimalAdaptive => Self::MinimalAdaptive,
+            RoutingFunction::Ugal => Self::Ugal,
+        }
+    }
 }
 
 /// Registers that show busy queues ahead.
@@ -212,6 +236,7 @@ impl Default for Rules {
             grant_needs_room: false,
             p_queue_per_direction: false,
             routing: Routing::DimensionOrder,
+            seed: 0,
             throttle: Throttle::None,
             output_registers: false,
         }

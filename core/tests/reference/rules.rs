@@ -27,7 +27,8 @@ pub fn coordinates(shape: &Shape, node: NodeId) -> Vec<u32> {
     coordinates
 }
 
-fn node_at(shape: &Shape, coordinates: &[u32]) -> NodeId {
+/// The node at coordinates.
+pub fn node_at(shape: &Shape, coordinates: &[u32]) -> NodeId {
     let mut node = 0;
     for (&coordinate, &size) in coordinates.iter().zip(shape.sizes()).rev() {
         node = node * size + coordinate;

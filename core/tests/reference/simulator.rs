@@ -2,6 +2,7 @@
 
 mod congestion;
 mod registers;
+mod routing;
 mod selection;
 
 use super::rules::{self, Port};
@@ -11,7 +12,7 @@ use super::{
 use flitloom_core::engine::{Network, fingerprint};
 use flitloom_core::fabric::{NodeId, Shape};
 use flitloom_core::router::{FlowControl, RouterConfig};
-use flitloom_core::traffic::Packet;
+use flitloom_core::traffic::{Packet, Purpose, draw};
 use std::{collections::VecDeque, rc::Rc};
 
 /// One flit, with all that is known about its packet.
@@ -29,6 +30,12 @@ struct Flit {
     crossed: Vec<bool>,
     /// When it came to the front of its P queue.
     at_front: Option<u64>,
+    /// What was drawn for its packet's way.
+    drawn: u64,
+    /// Datelines crossed (since it was at the node in between, if it goes by one).
+    lines: usize,
+    /// It has been at the node in between, or does not go by one.
+    straight: bool,
 }
 
 impl Flit {
@@ -200,6 +207,9 @@ impl<'a> Simulator<'a> {
                     route: route.clone(),
                     crossed: vec![false; shape.dimensions()],
                     at_front: None,
+                    drawn: draw(rules.seed, source, Purpose::Route, number),
+                    lines: 0,
+                    straight: false,
                 }));
             }
             waiting
@@ -437,6 +447,7 @@ impl<'a> Simulator<'a> {
             if self.wraps_around(node, to.0) {
                 flit.crossed[to.0 / 2] = true;
             }
+            self.note_way(&mut flit, node, to);
             let neighbour = self.neighbour(node, to.0).unwrap();
             let downstream = &mut self.routers[neighbour as usize].queues[rules::facing(to.0)][to.1];
             downstream.in_flight.push_back((self.cycle + u64::from(self.config.latency), flit));

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flitloom import settings
+from flitloom import _core, settings
 from flitloom.errors import SpecError
 
 
@@ -34,6 +34,13 @@ Buffer = Annotated[int | None, typer.Option(help="Depth of every input queue, in
 Latency = Annotated[int | None, typer.Option(help="Cycles from router to router. [default: 1]")]
 FlowControl = Annotated[
     str | None, typer.Option(help="wormhole, cut-through or bubble. [default: wormhole]", metavar="NAME")
+]
+Routing = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Which way: {', '.join(name for name, _, _ in _core.routing_functions())}. [default: do]",
+        metavar="NAME",
+    ),
 ]
 Destinations = Annotated[
     Path | None, typer.Option(help="CSV file with a destination per node, instead of a pattern.")

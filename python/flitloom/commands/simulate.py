@@ -69,6 +69,7 @@ def command(
         str | None,
         typer.Option(help="Channel selection, C00 to C09 or packet. [default: C00]", metavar="SCHEME"),
     ] = None,
+    routing: options.Routing = None,
     seed: options.Seed = None,
     stop_at: Annotated[
         int | None, typer.Option(help="Look at the totals at the start of this cycle.")
@@ -135,6 +136,7 @@ def command(
       flitloom simulate --torus 16x16 --pattern shfl --payload 14 --slices 2 --interval 76
       flitloom simulate experiment.toml --set router.buffer=8 --out result.nc --html page.html
       flitloom simulate --torus 32x32 --pattern bcmp --packets 10 --space-time chart.png
+      flitloom simulate --torus 16x16 --pattern torn --routing valiant
       flitloom simulate --torus 8x4 --flow-control bubble --buffer 16 --pattern torn --tables tables.json
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
@@ -195,6 +197,7 @@ def command(
         latency=latency,
         flow_control=flow_control,
         arbitration=arbitration,
+        routing=routing,
     )
     topology = options.topology_fields(torus, mesh, wrap, fail)
     changes = {"topology": topology, "router": router, "traffic": traffic}

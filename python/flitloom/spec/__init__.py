@@ -1,7 +1,7 @@
 """Specs: what a user may describe, checked once, at the door."""
 
 from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
-from flitloom.spec.router import SCHEMES, Router
+from flitloom.spec.router import ROUTINGS, SCHEMES, Router
 from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
 from flitloom.spec.traffic import (
     OTHER_NAMES,
@@ -23,6 +23,7 @@ __all__ = [
     "PATTERNS",
     "PERMUTATIONS",
     "PROCESSES",
+    "ROUTINGS",
     "SCHEMES",
     "Collective",
     "Experiment",

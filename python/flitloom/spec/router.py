@@ -7,13 +7,23 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from flitloom._core import LIMITS
+from flitloom._core import LIMITS, routing_functions
 from flitloom.spec.base import Problems, SpecModel, boolean, each, name_of, one_of, whole, whole_number
 
 #: The ten channel-selection schemes of cup-stacking-extended-2023, Table 1.
 SCHEMES = tuple(f"C{number:02}" for number in range(10))
 _scheme = name_of(*SCHEMES, "packet")
 _schemes = each(_scheme, LIMITS["nodes"] * (2 * LIMITS["dimensions"] + 1))
+
+#: What routing functions do, by their short names.
+ROUTINGS = {short: summary for short, _, summary in routing_functions()}
+_ROUTING_NAMES = {name: short for short, long, _ in routing_functions() for name in (short, long)}
+_routing = name_of(*_ROUTING_NAMES)
+
+
+def parse_routing(value: Any, info: ValidationInfo) -> str:
+    """Accept the short or the long name of a routing function, return the short one."""
+    return _ROUTING_NAMES[_routing(value, info)]
 
 
 def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
@@ -52,8 +62,8 @@ class Router(SpecModel):
     Parameters
     ----------
     channels : int, optional
-        Virtual channels per link, 1 to 8. By default one per wrapping dimension and one more, which
-        keeps dimension-order routing free of deadlock, and at least three.
+        Virtual channels per link, 1 to 8. By default as many as keep the routing free of deadlock (one per
+        wrapping dimension and one more for dimension order), and at least three.
     buffer : int
         Depth of every input queue in flits, 1 to 1024.
     latency : int
@@ -76,6 +86,23 @@ class Router(SpecModel):
         Input ports in the order queue selection evaluates them at first, for every output channel:
         entries ``((node * ports + port) * channels + channel) * ports`` and following. By default
         +last, ..., +x, -last, ..., -x, P everywhere (N, E, S, W, P in two dimensions).
+    routing : str
+        Which way packets go that bring no route, by its short or long name:
+
+        - ``do`` (dimension-order): one dimension after the other, the first one first.
+        - ``o1turn``: every packet draws whether it takes the dimensions in ascending or descending order
+          (Seo et al. 2005).
+        - ``valiant``: in dimension order to a node drawn for the packet, and on from there (Valiant and
+          Brebner 1981).
+        - ``sa`` (simple-adaptive): the adaptive channel with more space in a direction that leads nearer,
+          else an escape channel in dimension order (scaling-effects-2007).
+        - ``cl`` (cross-line): as ``sa``, in the direction with fewer full buffers on the line ahead
+          (scaling-effects-2007).
+        - ``ma`` (minimal-adaptive): as ``sa``, with all channels but the two escapes adaptive (Duato 1993).
+        - ``ugal`` (globally-adaptive): at its source a packet takes the short way or Valiant's, where fewer
+          flits wait times the hops (Singh 2005).
+
+        sa, cl and ma need cut-through.
     preset : {"t15", "s07"}, optional
         Start from the router of a paper, state-propagation-throttling-2015 or scaling-effects-2007;
         fields that are given overrule its own.
@@ -83,6 +110,8 @@ class Router(SpecModel):
     Examples
     --------
     >>> import flitloom as fl
+    >>> fl.Router(routing="simple-adaptive", flow_control="cut-through", buffer=16).routing
+    'sa'
     >>> fl.Router(buffer=8, arbitration="C05").buffer
     8
     >>> router = fl.Router(preset="t15", buffer=24)
@@ -102,6 +131,7 @@ class Router(SpecModel):
     queue_order: Annotated[
         tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))
     ] = ()
+    routing: Annotated[str, BeforeValidator(parse_routing)] = "do"
 
     @model_validator(mode="before")
     @classmethod
@@ -114,6 +144,9 @@ class Router(SpecModel):
             except PydanticCustomError as error:
                 problems.add("preset", error)
             problems.end()
-            fields = PRESETS[data["preset"]]
+            fields = dict(PRESETS[data["preset"]])
+            if data.get("routing") is not None:
+                # As many as the function needs: three for those of the papers.
+                del fields["channels"]
             data = {**fields, **{name: value for name, value in data.items() if name != "preset"}}
         return data

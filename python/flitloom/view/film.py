@@ -195,7 +195,7 @@ def film(
     longest = CELLS // width
     asked = min(stop_at or longest + 1, cycle_limit or longest + 1)
     raw = _core.film(
-        network._core, make_workload(network, traffic, seed), stop_at, min(asked, longest + 1)
+        network._core, make_workload(network, traffic, seed), stop_at, min(asked, longest + 1), seed
     )  # fmt: skip
     if raw.get("limit", 0) > longest:
         raise SpecError(

@@ -46,8 +46,12 @@ fn number(layout: &Layout, node: usize, queue: usize) -> usize {
 impl Snapshot {
     pub fn new<V: Vector, R: Record>(layout: &Layout, state: &State<V, R>) -> Self {
         let mut queues = vec![Waiting::default(); layout.nodes * layout.queues];
-        let asking: HashSet<(Place, usize)> =
-            state.asking.items().iter().map(|&place| (place, state.choice(layout, place))).collect();
+        let asking: HashSet<(Place, usize)> = state
+            .asking
+            .items()
+            .iter()
+            .filter_map(|&place| Some((place, state.choice(layout, place)?)))
+            .collect();
         for node in 0..layout.nodes {
             let of_node = |queue| number(layout, node, queue);
             for queue in 0..layout.queues {

@@ -27,7 +27,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let (node, output) = (place.node(), place.index());
             let bit = if plain {
                 self.first_in_line(layout, place)
-            } else if self.parks && !layout.has_lists() {
+            } else if self.by_room && !layout.has_lists() {
                 self.first_with_room(layout, place)
             } else {
                 self.first_allowed(layout, place)

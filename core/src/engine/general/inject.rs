@@ -288,6 +288,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 start: packet.start,
                 injected: 0,
                 source,
+                destination: packet.destination,
                 slice: packet.slice,
                 length: packet.length,
                 route,

@@ -5,7 +5,7 @@ use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
     router::{Arbitration, ChannelScheme, FlowControl, default_port_list},
-    routing::{ChannelRule, dimension_order},
+    routing::{self, At, ChannelRule, dimension_order},
     traffic::Routes,
 };
 
@@ -314,6 +314,21 @@ impl Layout {
         let port = 2 * dimension + (way >> SIGNS >> dimension & 1);
         let rises = self.rises[node] >> port & 1 == 1;
         port as usize * self.channels + usize::from(self.rule.next(channel, rises))
+    }
+
+    /// Where routing functions are used.
+    #[inline(always)]
+    pub fn place(&self) -> routing::Place<'_> {
+        routing::Place { shape: &self.shape, rule: self.rule }
+    }
+
+    /// Where a header at the front of a queue is.
+    #[inline(always)]
+    pub fn at(&self, node: usize, queue: usize) -> At {
+        let port = usize::from(self.port_of_queue[queue]);
+        // Flits come in through the port that faces where they came from.
+        let along = (port < self.directions).then(|| Direction::from_index(port ^ 1));
+        At { node: node as NodeId, along, channel: self.channel_of_queue[queue] }
     }
 
     /// The output channel for the next step of a given route.

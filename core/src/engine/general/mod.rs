@@ -24,6 +24,7 @@
 //!
 //! Vectors are chosen at run time; the outcome does not depend on them.
 
+mod ahead;
 mod arrive;
 mod choice;
 mod deadlock;
@@ -38,6 +39,7 @@ mod observe;
 mod packets;
 mod pairs;
 mod reach;
+mod reconsider;
 mod record;
 mod request;
 mod run;
@@ -56,7 +58,7 @@ use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
-    routing::{Place, RoutingFunction},
+    routing::RoutingFunction,
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
@@ -200,10 +202,12 @@ impl General {
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
         let sources = Sources::new(workload, self.layout.nodes);
-        let given = sources.routes().is_some();
-        let function = if given { RoutingFunction::Given } else { RoutingFunction::DimensionOrder };
-        let place =
-            Place { shape: self.network.fabric().shape(), rule: self.network.router().channel_rule() };
+        let function = match (self.network.router().routing, sources.routes()) {
+            (RoutingFunction::DimensionOrder, Some(_)) => RoutingFunction::Given,
+            (function, _) => function,
+        };
+        let place = self.network.router().place(self.network.fabric().shape());
+        let claims = function.claims(place, self.layout.bubble);
         let may_deadlock = !function.is_deadlock_free(place, self.layout.bubble);
         let demands = Demands {
             uniform: workload.uniform_length().map(|_| longest),
@@ -214,6 +218,11 @@ impl General {
             links: kept.links,
             windows: kept.windows,
             watched: P::BLOCKED || P::ARBITRATION,
+            function,
+            reconsiders: !claims.oblivious,
+            draws: claims.draws,
+            seed: options.seed,
+            watches: claims.watches,
         };
         let step = self.step(sources, demands);
         let (network, layout) = (self.network.clone(), self.layout.clone());

@@ -19,6 +19,7 @@ pub(super) struct Packet {
     /// The cycle in which its header left the processor queue, where windows are kept.
     pub injected: u64,
     pub source: u32,
+    pub destination: u32,
     pub slice: u32,
     pub length: u32,
     /// Where the rest of its given route begins; [`NONE`](super::layout::NONE) for dimension order.

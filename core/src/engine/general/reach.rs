@@ -3,7 +3,7 @@
 use crate::{
     engine::{Network, SimulationError},
     fabric::{Direction, Fabric, NodeId},
-    routing::dimension_order,
+    routing::{RoutingFunction, dimension_order},
     traffic::{Guide, PacketSource, Way, Workload},
 };
 use std::collections::BTreeSet;
@@ -17,6 +17,15 @@ const LOOKED_AT: usize = 1 << 22;
 pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), SimulationError> {
     let fabric = network.fabric();
     let by_function_alone = workload.routes().is_none() && workload.book().is_none();
+    let routing = network.router().routing;
+    if routing != RoutingFunction::DimensionOrder {
+        if !by_function_alone {
+            return Err(SimulationError::RoutesGiven(routing));
+        }
+        if !fabric.is_healthy() {
+            return Err(SimulationError::Failures(routing));
+        }
+    }
     if by_function_alone && fabric.is_healthy() {
         return Ok(());
     }

@@ -31,6 +31,9 @@ pub(super) trait Record: Plain + Send + Sync + 'static {
     /// With one more request.
     #[must_use]
     fn ask(self, bit: u32) -> Self;
+    /// Without the request of a bit.
+    #[must_use]
+    fn withdraw(self, bit: u32) -> Self;
     /// Granted to the queue of a bit.
     #[must_use]
     fn grant(self, bit: u32, owner: u32, rotation: u32) -> Self;
@@ -154,6 +157,11 @@ macro_rules! record {
             }
 
             #[inline(always)]
+            fn withdraw(self, bit: u32) -> Self {
+                self & !(1 << bit)
+            }
+
+            #[inline(always)]
             fn grant(self, bit: u32, owner: u32, rotation: u32) -> Self {
                 self & ((1 << $requests) - 1) & !(1 << bit)
                     | (owner as $word) << $requests
@@ -186,6 +194,7 @@ mod tests {
         assert!(asked.is_requested() && !asked.is_idle() && asked.requests(7) && !asked.requests(3));
         assert_eq!([0, 3, 8, last].map(|from| asked.first_request(from)), [2, 7, last, last]);
         assert_eq!(R::EMPTY.ask(2).first_request(5), 2);
+        assert_eq!(asked.withdraw(2).first_request(0), 7);
         let granted = asked.grant(7, 8, 3);
         assert_eq!((granted.owner(), granted.rotation(), granted.requests(7)), (8, 3, false));
         assert_eq!(granted.first_request(3), last);

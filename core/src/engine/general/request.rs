@@ -2,16 +2,23 @@
 
 use super::{
     layout::{Layout, NONE, Place},
+    reconsider::Router,
     record::Record,
     state::State,
 };
-use crate::{engine::planes::vector::Vector, traffic::Routes};
+use crate::{
+    engine::planes::vector::Vector,
+    routing::{Header, RoutingFunction},
+    traffic::{Purpose, Routes, draw},
+};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every queue with a new header at its front requests an output channel.
     #[inline(always)]
     pub fn request_all(&mut self, layout: &Layout) {
-        if self.routes.is_none() && !layout.has_lists() {
+        if self.demands.reconsiders {
+            self.reconsider_all(layout);
+        } else if self.demands.function == RoutingFunction::DimensionOrder && !layout.has_lists() {
             self.request_each::<true>(layout);
         } else {
             self.request_each::<false>(layout);
@@ -28,7 +35,8 @@ impl<V: Vector, R: Record> State<V, R> {
             let output = if PLAIN {
                 layout.next(node, layout.channel_of_queue[queue], self.packets.way(slot))
             } else {
-                let output = self.choice(layout, place);
+                // A function that does not go by the traffic always answers.
+                let Some(output) = self.choice(layout, place) else { continue };
                 let packet = self.packets.packet_mut(slot);
                 packet.route += u32::from(packet.route != NONE);
                 output
@@ -41,21 +49,42 @@ impl<V: Vector, R: Record> State<V, R> {
         self.asking.clear();
     }
 
-    /// The output channel for the new header at the front of a queue.
+    /// The output channel that the header at the front of a queue chooses, if any.
     #[inline(always)]
-    pub fn choice(&self, layout: &Layout, place: Place) -> usize {
+    pub fn choice(&self, layout: &Layout, place: Place) -> Option<usize> {
         let (node, queue) = (place.node(), place.index());
         let slot = self.fifos[node * layout.queues + queue].front;
         let channel = layout.channel_of_queue[queue];
         let packet = self.packets.packet(slot);
-        match &self.routes {
-            Some(routes) if packet.route != NONE => {
+        match (self.demands.function, &self.routes) {
+            (RoutingFunction::Given, Some(routes)) if packet.route != NONE => {
                 let channel = if queue == layout.processor() { packet.first_channel } else { channel };
                 // Nothing follows the end, whatever a restored state says.
                 let step = routes.steps().get(packet.route as usize).copied().unwrap_or(Routes::END);
-                layout.follow(node, channel, step)
+                Some(layout.follow(node, channel, step))
             }
-            _ => layout.next(node, channel, self.packets.way(slot)),
+            (RoutingFunction::Given | RoutingFunction::DimensionOrder, _) => {
+                Some(layout.next(node, channel, self.packets.way(slot)))
+            }
+            (function, _) => self.choice_of(function, layout, place),
         }
+    }
+
+    #[inline(always)]
+    fn choice_of(&self, function: RoutingFunction, layout: &Layout, place: Place) -> Option<usize> {
+        let (node, queue) = (place.node(), place.index());
+        let packet = self.packets.packet(self.fifos[node * layout.queues + queue].front);
+        let header = Header {
+            drawn: if self.demands.draws {
+                draw(self.demands.seed, packet.source, Purpose::Route, packet.number)
+            } else {
+                0
+            },
+            ..Header::new(packet.source, packet.destination, packet.length)
+        };
+        let seen = Router { state: self, layout, node };
+        let output = function.choice(layout.place(), layout.at(node, queue), &header, &seen)?;
+        let first = output.direction.map_or(layout.link_outputs, |port| port.index() * layout.channels);
+        Some(first + usize::from(output.channel))
     }
 }

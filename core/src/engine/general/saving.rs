@@ -32,6 +32,9 @@ impl<V: Vector, R: Record> State<V, R> {
         self.sources.fields(&mut self.routes, archive)?;
         self.archive_feeds(layout, archive)?;
         self.archive_wheel(archive)?;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.archive(words, archive)?;
+        }
         if let Some(links) = &mut self.links {
             links.archive(words, archive)?;
         }
@@ -230,6 +233,7 @@ impl Packets {
             }
             for ((header, packet), destination) in headers.iter_mut().zip(packets).zip(destinations) {
                 header.way = layout.way(packet.source as usize, destination as usize);
+                packet.destination = destination;
             }
         }
         Ok(())

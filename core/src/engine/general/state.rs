@@ -1,6 +1,7 @@
 //! Everything that changes while a network runs.
 
 use super::{
+    ahead::Ahead,
     inject::Feeds,
     layout::{Layout, Place},
     link_counts::LinkCounts,
@@ -15,6 +16,7 @@ use crate::{
         planes::vector::{Available, Vector, words_mut},
     },
     probe::{Counted, Windows},
+    routing::RoutingFunction,
     save::{Archive, SaveError},
     traffic::{Routes, Sources},
 };
@@ -223,6 +225,15 @@ pub(super) struct Demands {
     pub windows: Option<u64>,
     /// Whether ready and sendable outputs are kept for probes.
     pub watched: bool,
+    /// Which way packets go.
+    pub function: RoutingFunction,
+    /// Whether that depends on the traffic, so that headers without an output choose in every cycle.
+    pub reconsiders: bool,
+    /// Whether it goes by numbers drawn for packets, and their seed.
+    pub draws: bool,
+    pub seed: u64,
+    /// The channel of which routers are told what is full ahead, if they are.
+    pub watches: Option<u8>,
 }
 
 /// Flits on links of a latency above one.
@@ -277,6 +288,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub full: Planes,
     /// Most flits of a queue that takes another one, or, where a grant needs room, another packet.
     pub most: u32,
+    /// Whether a full queue is one without room for a packet, so that a look at one bit grants.
+    pub by_room: bool,
     /// Whether a requested output channel that is not granted is parked until there is room behind it,
     /// rather than looked at in every cycle.
     pub parks: bool,
@@ -298,6 +311,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub packets: Packets,
     /// Queues with a new header at the front.
     pub asking: List,
+    /// Per entry of it, where headers choose in every cycle: the output channel chosen in this one.
+    pub chosen: Vec<u8>,
     /// Output channels without owner that are requested.
     pub wanted: List,
     /// Output channels granted in this cycle, for probes.
@@ -319,6 +334,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub links: Option<LinkCounts<V>>,
     /// What happened in windows, if that is kept.
     pub windows: Option<Box<Windows>>,
+    /// What routers know of full buffers ahead, if they are told.
+    pub ahead: Option<Ahead>,
     pub outcome: Outcome,
 }
 
@@ -332,7 +349,9 @@ impl<V: Vector, R: Record> State<V, R> {
         let room = demands.uniform.filter(|_| layout.grant_needs_room).unwrap_or(1);
         let some = |wanted: bool, count: usize| if wanted { count } else { 0 };
         let slow = layout.latency > 1;
-        let parks = layout.grant_needs_room && demands.uniform.is_some() && !layout.bubble;
+        let by_room = layout.grant_needs_room && demands.uniform.is_some() && !layout.bubble;
+        // Requests of a single cycle are not kept.
+        let parks = by_room && !demands.reconsiders;
         let mut state = Self {
             proof,
             demands,
@@ -356,6 +375,7 @@ impl<V: Vector, R: Record> State<V, R> {
             full: Planes::new(link_queues, layout.words),
             full_any: Default::default(),
             most: layout.buffer.saturating_sub(room),
+            by_room,
             parks,
             parked: planes(some(parks, layout.link_outputs)),
             levels: Planes::new(some(layout.headers_wait, link_queues * count_bits), layout.words),
@@ -366,6 +386,7 @@ impl<V: Vector, R: Record> State<V, R> {
             fifos: vec![Fifo::default(); layout.nodes * layout.queues],
             packets: Packets::new(),
             asking: List::default(),
+            chosen: Vec::new(),
             wanted: List::default(),
             granted: Vec::new(),
             crossings: Crossings::default(),
@@ -380,6 +401,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 .map(|cycles| Box::new(Windows::new(sources.workload(), layout.nodes, cycles))),
             sources,
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
+            ahead: demands.watches.map(|channel| Ahead::new(layout, channel)),
             outcome: Outcome::default(),
         };
         for block in 0..blocks {

@@ -75,10 +75,15 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
             state.close_windows(cycle);
         }
         let mut changes = state.top_up_all(layout, cycle);
+        state.look_ahead(layout);
         state.request_all(layout);
         changes |= state.grant_all(layout);
         changes |= state.decide_all(layout);
-        changes || state.on_links > 0
+        changes |= state.on_links > 0 || state.ahead.as_ref().is_some_and(|ahead| !ahead.is_clear());
+        if !changes && state.demands.reconsiders {
+            state.withdraw(layout);
+        }
+        changes
     }
 }
 
@@ -88,6 +93,9 @@ impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
     #[inline(always)]
     fn run(self) {
         let Self(state, layout, cycle) = self;
+        if state.demands.reconsiders {
+            state.withdraw(layout);
+        }
         state.depart_all(layout, cycle);
         state.arrive_all(layout, cycle);
     }

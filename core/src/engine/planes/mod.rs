@@ -29,7 +29,7 @@ use crate::{
     fabric::{Direction, NodeId},
     probe::NoProbe,
     router::{ChannelScheme, FlowControl, RouterConfig},
-    routing::Datelines,
+    routing::{Datelines, RoutingFunction},
     traffic::{PacketSource, Workload},
 };
 use machine::{AnyMachine, Machine, Plan};
@@ -139,6 +139,9 @@ pub enum Unsupported {
     /// A message graph.
     #[error("planes cover packet lists and loads, not message graphs")]
     Graph,
+    /// Another way than dimension order.
+    #[error("planes cover dimension-order routing only, not {0}")]
+    Routing(&'static str),
     /// Packets with routes of their own.
     #[error("planes cover dimension-order routes only")]
     Routes,
@@ -162,6 +165,9 @@ pub enum Unsupported {
 /// What is not covered.
 pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupported> {
     let (shape, router) = (network.fabric().shape(), network.router());
+    if router.routing != RoutingFunction::DimensionOrder {
+        return Err(Unsupported::Routing(router.routing.name()));
+    }
     if shape.dimensions() > 2 {
         return Err(Unsupported::Dimensions(shape.dimensions()));
     }

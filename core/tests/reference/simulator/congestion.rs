@@ -254,7 +254,7 @@ impl Simulator<'_> {
     }
 
     /// The directions a packet still has to go, in order, with the hops in each.
-    fn hops_left(&self, node: NodeId, destination: NodeId) -> Vec<(Port, usize)> {
+    pub(super) fn hops_left(&self, node: NodeId, destination: NodeId) -> Vec<(Port, usize)> {
         let mut way: Vec<(Port, usize)> = Vec::new();
         let mut here = node;
         while here != destination {
@@ -295,10 +295,17 @@ impl Simulator<'_> {
             return Some((self.p, if queue.0 == self.p { 0 } else { queue.1 }));
         }
         let outputs = &self.routers[node as usize].outputs;
-        let free = |direction: Port| self.config.buffer as usize - self.occupied(node, direction, 2);
-        let mut best: Option<(Port, (usize, usize))> = None;
-        for &(direction, hops) in &way {
-            if outputs[direction][2].owner.is_some() || free(direction) < flit.length as usize {
+        let free =
+            |output: (Port, usize)| self.config.buffer as usize - self.occupied(node, output.0, output.1);
+        // All channels from 2 on are adaptive with ma, only that one with the others.
+        let last = if self.rules.routing == Routing::MinimalAdaptive { self.channels } else { 3 };
+        let adaptive = way
+            .iter()
+            .flat_map(|&(direction, hops)| (2..last).map(move |channel| ((direction, channel), hops)));
+        let mut best: Option<((Port, usize), (usize, usize))> = None;
+        for (output, hops) in adaptive {
+            let direction = output.0;
+            if outputs[direction][output.1].owner.is_some() || free(output) < flit.length as usize {
                 continue;
             }
             let busy = match self.rules.routing {
@@ -308,13 +315,13 @@ impl Simulator<'_> {
                 }
                 _ => 0,
             };
-            let cost = (busy, usize::MAX - free(direction));
+            let cost = (busy, usize::MAX - free(output));
             if best.is_none_or(|(_, least)| cost < least) {
-                best = Some((direction, cost));
+                best = Some((output, cost));
             }
         }
-        if let Some((direction, _)) = best {
-            return Some((direction, 2));
+        if let Some((output, _)) = best {
+            return Some(output);
         }
         let direction = way[0].0;
         let crosses = self.wraps_around(node, direction);

@@ -44,9 +44,15 @@ impl Simulator<'_> {
             if !front.is_header() || queue.owns_an_output {
                 return None;
             }
+            let queue = (port, channel);
             match self.rules.routing {
-                Routing::DimensionOrder => Some(self.needs(node, (port, channel), front)),
-                _ => self.adaptive(node, (port, channel), front),
+                Routing::DimensionOrder => Some(self.needs(node, queue, front)),
+                Routing::SimpleAdaptive | Routing::CrossLine | Routing::MinimalAdaptive => {
+                    self.adaptive(node, queue, front)
+                }
+                Routing::O1Turn => Some(self.o1turn(node, queue, front)),
+                Routing::Valiant => Some(self.valiant(node, queue, front, false)),
+                Routing::Ugal => Some(self.ugal(node, queue, front)),
             }
         };
         let queues = &self.routers[node as usize].queues;

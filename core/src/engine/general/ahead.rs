@@ -1,0 +1,133 @@
+//! What routers know of the lines ahead: registers of full buffers (scaling-effects-2007, cross line;
+//! state-propagation-throttling-2015, Section 4), as planes that move a hop against the traffic in
+//! every cycle.
+
+use super::{
+    layout::Layout,
+    links::Planes,
+    record::Record,
+    state::{Blocks, State},
+};
+use crate::{
+    engine::planes::vector::Vector,
+    fabric::Direction,
+    save::{Archive, SaveError},
+};
+
+/// A register of bits per node and direction: bit k of cycle t says whether the buffer k + 1 hops ahead
+/// was full at the start of cycle t - k.
+#[derive(Clone, Debug)]
+pub(super) struct Ahead {
+    /// The channel whose buffers are looked at.
+    channel: usize,
+    /// Hops a register shows.
+    length: usize,
+    /// Per direction: the queue behind the channel is full, at the node that has the queue.
+    full: Planes,
+    /// Per direction and bit.
+    bits: Planes,
+    /// Per direction: bits from here on are clear at all nodes.
+    clear_from: Vec<usize>,
+}
+
+impl Ahead {
+    pub fn new(layout: &Layout, channel: u8) -> Self {
+        let length = layout.shape.sizes().iter().max().map_or(1, |&size| size as usize / 2);
+        Self {
+            channel: channel.into(),
+            length,
+            full: Planes::new(layout.directions, layout.words),
+            bits: Planes::new(layout.directions * length, layout.words),
+            clear_from: vec![0; layout.directions],
+        }
+    }
+
+    /// Whether nothing is known of full buffers anywhere.
+    pub fn is_clear(&self) -> bool {
+        self.clear_from.iter().all(|&from| from == 0)
+    }
+
+    /// Full buffers among the first `hops` ahead of a node.
+    #[inline(always)]
+    pub fn count(&self, node: usize, direction: Direction, hops: u32) -> u32 {
+        let first = direction.index() * self.length;
+        let last = first + self.clear_from[direction.index()].min(hops as usize);
+        let bits = (first..last).map(|plane| (self.bits.plane(plane)[node / 64] >> (node % 64) & 1) as u32);
+        bits.sum()
+    }
+
+    /// The registers as a field.
+    pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
+        let mut all = Vec::with_capacity(self.clear_from.len() * self.length * words);
+        for plane in 0..self.clear_from.len() * self.length {
+            all.extend_from_slice(&self.bits.plane(plane)[..words]);
+        }
+        archive.slice("full buffers ahead", &mut all)?;
+        if archive.is_reading() {
+            self.clear_from.fill(0);
+            for (plane, saved) in all.chunks(words).enumerate() {
+                self.bits.plane_mut(plane)[..words].copy_from_slice(saved);
+                if saved.iter().any(|&word| word != 0) {
+                    self.clear_from[plane / self.length] = plane % self.length + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One cycle further, given flits in and on their way to queues, bit by bit.
+    #[inline(always)]
+    fn step<V: Vector>(&mut self, layout: &Layout, held: &Blocks<V>, blocks: usize, count_bits: usize) {
+        for direction in 0..layout.directions {
+            let queue = usize::from(layout.queue_behind[direction * layout.channels + self.channel]);
+            let mut any = false;
+            for block in 0..blocks {
+                let counts = &held.block(block)[queue * count_bits..(queue + 1) * count_bits];
+                // No count exceeds the buffer, so one with all of its bits is the buffer.
+                let mut full = V::ones();
+                for (bit, &count) in counts.iter().enumerate() {
+                    full = if layout.buffer >> bit & 1 == 1 { full & count } else { full };
+                }
+                any |= full.any();
+                full.store(&mut self.full.plane_mut(direction)[block * V::WORDS..]);
+            }
+            let (links, first) = (&layout.links[direction], direction * self.length);
+            let set = self.clear_from[direction];
+            let mut clear_from = 0;
+            for bit in (1..self.length.min(set + 1)).rev() {
+                let mut some = false;
+                for block in 0..blocks {
+                    let word = block * V::WORDS;
+                    let moved: V = links.seen(self.bits.with_margins(first + bit - 1), word);
+                    some |= moved.any();
+                    moved.store(&mut self.bits.plane_mut(first + bit)[word..]);
+                }
+                if some && clear_from == 0 {
+                    clear_from = bit + 1;
+                }
+            }
+            if any || set > 0 {
+                for block in 0..blocks {
+                    let word = block * V::WORDS;
+                    let own: V = links.seen(self.full.with_margins(direction), word);
+                    own.store(&mut self.bits.plane_mut(first)[word..]);
+                    if own.any() && clear_from == 0 {
+                        clear_from = 1;
+                    }
+                }
+            }
+            self.clear_from[direction] = clear_from;
+        }
+    }
+}
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// The registers of full buffers ahead follow the state at the start of a cycle.
+    #[inline(always)]
+    pub fn look_ahead(&mut self, layout: &Layout) {
+        if let Some(ahead) = &mut self.ahead {
+            let held = if layout.latency > 1 { &self.held } else { &self.counts };
+            ahead.step(layout, held, self.blocks, self.count_bits);
+        }
+    }
+}

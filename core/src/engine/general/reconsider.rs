@@ -1,0 +1,98 @@
+//! Which way, where it depends on the traffic: a header without an output chooses anew in every cycle,
+//! so a request is one of a single cycle.
+
+use super::{
+    layout::{Layout, Place},
+    record::Record,
+    state::State,
+};
+use crate::{engine::planes::vector::Vector, fabric::Direction, routing};
+
+/// No choice.
+const NONE: u8 = u8::MAX;
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Every header at the front of a queue without an output chooses one, from the state at the start
+    /// of the cycle, and requests it if nobody owns it.
+    #[inline(never)]
+    pub fn reconsider_all(&mut self, layout: &Layout) {
+        let count = self.asking.items().len();
+        self.chosen.resize(count, NONE);
+        self.wanted.reserve(count);
+        for index in 0..count {
+            let place = self.asking.items()[index];
+            let (node, queue) = (place.node(), place.index());
+            let free = |&output: &usize| self.output(layout, Place::new(node, output)).owner() == 0;
+            let Some(output) = self.choice(layout, place).filter(free) else {
+                self.chosen[index] = NONE;
+                continue;
+            };
+            self.chosen[index] = output as u8;
+            let bit = layout.bit_of_queue(node, output, queue);
+            let record = &mut self.outputs[node * layout.outputs + output];
+            self.wanted.put(Place::new(node, output), record.is_idle());
+            *record = record.ask(bit);
+        }
+    }
+
+    /// Requests of this cycle that were not granted are taken back.
+    #[inline(never)]
+    pub fn withdraw(&mut self, layout: &Layout) {
+        let mut kept = 0;
+        for index in 0..self.asking.items().len() {
+            let place = self.asking.items()[index];
+            let (node, queue) = (place.node(), place.index());
+            let output = self.chosen.get(index).copied().unwrap_or(NONE);
+            let mut granted = false;
+            if output != NONE {
+                let bit = layout.bit_of_queue(node, output.into(), queue);
+                let record = &mut self.outputs[node * layout.outputs + usize::from(output)];
+                granted = record.owner() as usize == queue + 1;
+                *record = record.withdraw(bit);
+            }
+            self.asking.keep(kept, place);
+            kept += usize::from(!granted);
+        }
+        self.asking.truncate(kept);
+        self.wanted.clear();
+        self.chosen.clear();
+    }
+}
+
+/// What a router sees at the start of a cycle.
+pub(super) struct Router<'s, V: Vector, R: Record> {
+    pub state: &'s State<V, R>,
+    pub layout: &'s Layout,
+    pub node: usize,
+}
+
+impl<V: Vector, R: Record> Router<'_, V, R> {
+    fn output(&self, direction: Direction, channel: u8) -> usize {
+        direction.index() * self.layout.channels + usize::from(channel)
+    }
+}
+
+impl<V: Vector, R: Record> routing::Seen for Router<'_, V, R> {
+    #[inline(always)]
+    fn owned(&self, direction: Direction, channel: u8) -> bool {
+        let place = Place::new(self.node, self.output(direction, channel));
+        self.state.output(self.layout, place).owner() != 0
+    }
+
+    #[inline(always)]
+    fn held(&self, direction: Direction, channel: u8) -> u32 {
+        let next = self.layout.links[direction.index()].neighbour(self.node);
+        let queue = self.layout.queue_behind[self.output(direction, channel)];
+        self.state.count(self.layout, next, queue.into(), true)
+    }
+
+    #[inline(always)]
+    fn free(&self, direction: Direction, channel: u8) -> u32 {
+        self.layout.buffer - self.held(direction, channel)
+    }
+
+    #[inline(always)]
+    fn full_ahead(&self, direction: Direction, _channel: u8, hops: u32) -> u32 {
+        self.state.ahead.as_ref().map_or(0, |ahead| ahead.count(self.node, direction, hops))
+    }
+}

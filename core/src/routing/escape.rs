@@ -1,0 +1,90 @@
+//! Minimal adaptive routing over escape channels (Duato 1993; scaling-effects-2007, Section 2): an
+//! adaptive channel in any direction that leads nearer, or an escape channel in dimension order.
+//!
+//! In an escape channel a packet goes in channel 0 of a dimension up to the wrap line and in channel 1
+//! over it and after, whatever channels it was in before. How a way goes within one dimension is fixed
+//! at the source, and each hop shortens it, so the source's coordinate tells whether the wrap line lies
+//! behind.
+
+use super::{
+    At, Header, Line, Output, Place, Seen,
+    function::{Claims, Freedom},
+};
+use crate::fabric::{Direction, Sign};
+use std::{cmp::Reverse, ops::Range};
+
+/// Escape channels; the adaptive ones follow.
+pub const CHANNELS: u8 = 2;
+
+/// What all of these claim.
+pub fn claims(bubble: bool) -> Claims {
+    Claims {
+        minimal: true,
+        oblivious: false,
+        draws: false,
+        watches: None,
+        channels: CHANNELS + 1,
+        freedom: (!bubble).then_some(Freedom::Escape(CHANNELS)),
+    }
+}
+
+/// The escape channel of a hop.
+fn escape(place: Place, at: At, header: &Header, direction: Direction) -> u8 {
+    let dimension = direction.dimension();
+    if !place.shape.wraps(dimension) {
+        return 0;
+    }
+    let [from, here] = [header.source, at.node].map(|node| place.shape.coordinate(node, dimension));
+    let behind = if direction.sign() == Sign::Plus { here < from } else { here > from };
+    let crosses = Line::crossed(place.shape, at.node, direction) == Some(Line::Wrap);
+    u8::from(behind || crosses)
+}
+
+/// The adaptive channels of every productive direction, then the escape.
+pub fn options(place: Place, at: At, header: &Header, adaptive: Range<u8>, mut may: impl FnMut(Output)) {
+    let mut first = None;
+    for (direction, _) in place.productive(at.node, header.destination) {
+        first = first.or(Some(direction));
+        for channel in adaptive.clone() {
+            may(Output { direction: Some(direction), channel });
+        }
+    }
+    let channel = first.map_or(at.channel, |direction| escape(place, at, header, direction));
+    may(Output { direction: first, channel });
+}
+
+/// Of the adaptive channels that have no owner and room for the packet, the one with the least
+/// `cost(direction, hops)`, then the most free space, then the first; else the escape if it has no owner.
+#[inline(always)]
+pub fn choice(
+    place: Place,
+    at: At,
+    header: &Header,
+    seen: &impl Seen,
+    adaptive: Range<u8>,
+    cost: impl Fn(Direction, u32) -> u32,
+) -> Option<Output> {
+    let mut first = None;
+    let mut best: Option<((u32, Reverse<u32>), Output)> = None;
+    for (direction, hops) in place.productive(at.node, header.destination) {
+        first = first.or(Some(direction));
+        for channel in adaptive.clone() {
+            if seen.owned(direction, channel) {
+                continue;
+            }
+            let free = seen.free(direction, channel);
+            if free < header.length {
+                continue;
+            }
+            let rank = (cost(direction, hops), Reverse(free));
+            if best.is_none_or(|(least, _)| rank < least) {
+                best = Some((rank, Output { direction: Some(direction), channel }));
+            }
+        }
+    }
+    let Some(direction) = first else { return Some(Output { direction: None, channel: at.channel }) };
+    best.map(|(_, output)| output).or_else(|| {
+        let channel = escape(place, at, header, direction);
+        (!seen.owned(direction, channel)).then_some(Output { direction: Some(direction), channel })
+    })
+}
