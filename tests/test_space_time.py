@@ -62,7 +62,7 @@ def test_the_picture_has_the_colours_of_the_busy_channels(tmp_path):
     busy = record_space_time(fl.Simulation(fl.Network(fl.Torus(8, 8)), fl.Collective("bcmp", payload=14)))
     used = [any(busy[name].sel(channel=number).any() for name in busy) for number in range(2)]
     assert used == [True, True]
-    assert {(255, 0, 0), (0, 128, 0), (255, 255, 255)} <= colours
+    assert {(0, 114, 178), (230, 159, 0), (255, 255, 255)} <= colours
 
 
 @pytest.mark.parametrize(

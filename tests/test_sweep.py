@@ -11,7 +11,7 @@ import pytest
 import flitloom as fl
 from flitloom.campaign import Store
 from flitloom.commands import run
-from flitloom.plots.curves import COLOURS, group
+from flitloom.plots.curves import group
 from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
 
 LOAD = {
@@ -140,42 +140,6 @@ def test_axes_are_taken_and_returned():
     assert plot_curves(rows, "x", "y", ["k"], ax=ax) is ax
     (line,) = ax.lines
     assert line.get_xydata().tolist() == [[1, 3], [2, 5]]
-
-
-def lab(colour, matrix):
-    """CIE L*a*b* of a colour as somebody sees it whose cones mix linear light by `matrix`."""
-    light = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    light = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in light]
-    light = [min(max(sum(m * v for m, v in zip(row, light, strict=True)), 0), 1) for row in matrix]
-    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    x, y, z = (sum(m * v for m, v in zip(row, light, strict=True)) for row in to_xyz)
-    f = lambda t: t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116  # noqa: E731
-    x, y, z = f(x / 0.9505), f(y), f(z / 1.089)
-    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-# Machado, Oliveira and Fernandes 2009, full severity.
-VISIONS = {
-    "usual": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-    "protanopia": [
-        [0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998],
-    ],
-    "deuteranopia": [
-        [0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881],
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("vision", VISIONS)
-def test_colours_of_a_legend_can_be_told_apart(vision):
-    seen = [lab(colour, VISIONS[vision]) for colour in COLOURS]
-    distances = [
-        sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
-        for number, one in enumerate(seen)
-        for other in seen[:number]
-    ]
-    # 2.3 is the least difference that is noticed at all.
-    assert min(distances) > 10
 
 
 def test_ranks_of_mpi_run_a_sweep(tmp_path):

@@ -15,6 +15,7 @@ from flitloom.spec import DIMENSION_NAMES, Experiment, Load
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
 
     from flitloom.network import Network
     from flitloom.routing import Tables
@@ -279,11 +280,11 @@ class Result:
                 groups[f"/{name}"] = record.to_dataset() if isinstance(record, xr.DataArray) else record
         write_netcdf(path, groups)
 
-    def plot_link_time(self, path: str | Path) -> None:
+    def plot_link_time(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw what every link did in every cycle, as in cup-stacking-2022, Fig. 2."""
         from flitloom.plots.link_time import plot_link_time
 
-        plot_link_time(self, path)
+        return plot_link_time(self, path, ax=ax)
 
     def _record(self, name: str) -> Any:
         """A record; one that was not taken is taken now, in a second run that is the same to the bit."""

@@ -75,3 +75,18 @@ def make_workload(
                     f"traffic.matrix: {len(traffic.matrix)} rows; one per node ({network.nodes}) is needed"
                 )
             return _core.Workload.packets(core, traffic.packet_table())
+
+
+def describe(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> str:
+    """Pattern, shape and payload of what is simulated."""
+    match traffic:
+        case Collective():
+            slices = f" in {traffic.slices} slices" if traffic.slices > 1 else ""
+            words = f"{traffic.payload} payload flits{slices}"
+        case Load():
+            words = f"{traffic.mean_rate:g} flits per node and cycle in packets of {traffic.length}"
+        case Packets():
+            return f"{len(traffic.table)} packets on {network.topology}"
+        case _:
+            return f"traffic matrix on {network.topology}"
+    return f"{traffic.pattern or 'given destinations'} on {network.topology}, {words}"

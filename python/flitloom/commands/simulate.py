@@ -314,6 +314,7 @@ def draw_space_time(
     """Run a simulation through a span of cycles and draw its space-time chart."""
     from flitloom.plots.space_time import plot_space_time
     from flitloom.space_time import record_space_time
+    from flitloom.workload import describe
 
     first, end = span
     stop_at = simulation.spec.stop_at
@@ -326,7 +327,7 @@ def draw_space_time(
     if simulation.finished or simulation.now < first:
         raise SpecError(f"--space-time-cycles: the run ends with cycle {simulation.now}; give earlier ones")
     busy = record_space_time(simulation, None if end is None else end - simulation.now)
-    plot_space_time(busy, file, f"{simulation.network.topology}")
+    plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
 
 
 def write_html(experiment: Experiment, html: Path) -> None:

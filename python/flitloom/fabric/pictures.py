@@ -8,13 +8,14 @@ import numpy as np
 
 from flitloom.fabric.recognition import Recognition
 from flitloom.plots.canvas import figure
+from flitloom.plots.style import BOUND, COLOURS
 
 #: Where each dimension shifts a switch on the page.
 _SHIFTS = ((1.0, 0.0), (0.0, 1.0), (0.31, 0.23), (0.11, -0.07), (0.04, 0.05), (0.02, -0.015))
 
 
 def draw_fabric(found: Recognition, file: str | Path) -> None:
-    """Draw switches and cables; cables over the edges are dotted, what is missing or plugged wrong is red.
+    """Draw switches and cables; cables over the edges are dotted, what is missing or wrong is reddish.
 
     A graph is drawn on a circle.
     """
@@ -36,7 +37,7 @@ def draw_fabric(found: Recognition, file: str | Path) -> None:
                 abs(p - q) > 1
                 for p, q in zip(found.coordinates[cable.a], found.coordinates[cable.b], strict=True)
             )
-            color, style = ("tab:red", "-") if index in misfits else ("0.75", ":") if over else ("0.4", "-")
+            color, style = (BOUND, "-") if index in misfits else ("0.75", ":") if over else ("0.4", "-")
             axes.plot(
                 ends[:, 0],
                 ends[:, 1],
@@ -46,9 +47,9 @@ def draw_fabric(found: Recognition, file: str | Path) -> None:
                 zorder=1,
             )
         for a, b in found.missing_cables:
-            axes.plot(points[[a, b], 0], points[[a, b], 1], "--", color="tab:red", linewidth=1, zorder=2)
-        axes.scatter(points[:, 0], points[:, 1], s=max(4, 3000 / count), color="tab:blue", zorder=3)
-        axes.scatter(gone[:, 0], gone[:, 1], s=40, marker="x", color="tab:red", zorder=3)
+            axes.plot(points[[a, b], 0], points[[a, b], 1], "--", color=BOUND, linewidth=1, zorder=2)
+        axes.scatter(points[:, 0], points[:, 1], s=max(4, 3000 / count), color=COLOURS[0], zorder=3)
+        axes.scatter(gone[:, 0], gone[:, 1], s=40, marker="x", color=BOUND, zorder=3)
         axes.set_title(found.describe(), wrap=True)
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="datalim")

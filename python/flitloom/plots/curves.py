@@ -11,11 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from flitloom.errors import SpecError
-from flitloom.plots.canvas import figure
+from flitloom.plots.canvas import panel
+from flitloom.plots.style import colour, marker
 
-#: Colours that people with colour-blindness can tell apart (Okabe and Ito 2008), and markers besides.
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#000000")
-MARKERS = "os^Dv<>P"
 #: Units of columns.
 UNITS = {
     "duration": "cycles",
@@ -70,15 +68,11 @@ def plot_curves(
     Raises
     ------
     SpecError
-        A column is missing or holds no numbers.
+        A column is missing or holds no numbers, or both axes and a file are given.
     """
     curves = group(rows, x, y, by)
-    if ax is None:
-        if path is None:
-            raise SpecError("plot: give the axes to draw in, or the file to write")
-        with figure(path, 7, 4.5) as drawing:
-            return _draw(curves, x, y, by, title, drawing.subplots())
-    return _draw(curves, x, y, by, title, ax)
+    with panel(path, ax, 7, 4.5) as axes:
+        return _draw(curves, x, y, by, title, axes)
 
 
 def group(
@@ -120,20 +114,19 @@ def _draw(
     for number, (names, points) in enumerate(curves.items()):
         places = sorted(points)
         means = [sum(points[place]) / len(points[place]) for place in places]
-        colour = COLOURS[number % len(COLOURS)]
         label = ", ".join(f"{name} {value}" for name, value in zip(by, names, strict=True))
-        ax.plot(places, means, color=colour, marker=MARKERS[number % len(MARKERS)], markersize=4, label=label)
+        ax.plot(places, means, color=colour(number), marker=marker(number), markersize=4, label=label)
         if any(len(points[place]) > 1 for place in places):
             low, high = ([edge(points[place]) for place in places] for edge in (min, max))
-            ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+            ax.fill_between(places, low, high, color=colour(number), alpha=0.2, linewidth=0)
     ax.set_xlabel(_with_unit(x))
     ax.set_ylabel(_with_unit(y))
     ax.set_ylim(bottom=0)
-    ax.grid(alpha=0.3)
+    ax.grid()
     if title:
         ax.set_title(title)
     if by:
-        ax.legend(frameon=False)
+        ax.legend()
     return ax
 
 

@@ -1,4 +1,4 @@
-"""Link-time charts: what every link did in every cycle, in the papers' colours."""
+"""Link-time charts: what every link did in every cycle."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
-from flitloom.plots.canvas import figure
+from flitloom.plots import style
+from flitloom.plots.canvas import figure, panel
+from flitloom.plots.style import COLOURS, colour
 from flitloom.result import BLOCKED
+from flitloom.workload import describe
 
 if TYPE_CHECKING:
     from flitloom.result import Result
 
-#: First to fourth slice as in cup-stacking-2022, Fig. 2; further slices go round the whole list.
-SLICE_COLOURS = ("red", "green", "blue", "cyan", "magenta", "orange", "purple", "olive")
-BLOCKED_COLOUR = "gray"
 
-
-def plot_link_time(result: Result, path: str | Path) -> None:
-    """Draw one chart; see `compare_link_time`."""
-    compare_link_time([("", result)], path)
+def plot_link_time(result: Result, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw one chart, to a file or into axes, and return its axes; see `compare_link_time`."""
+    with panel(path, ax, 8.5, 7) as axes:
+        _draw(axes, result, len(result.link_time), 1.0)
+        axes.set_title(_title("", result))
+        axes.set_ylabel("time (cycles)")
+        handles = _legend(_slices(result))
+        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(handles))
+    return axes
 
 
 def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path, *, share: float = 1.0) -> None:
@@ -49,13 +54,22 @@ def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path, *
         panels = drawing.subplots(1, len(results), sharey=True, squeeze=False)[0]
         for axes, (title, result) in zip(panels, results, strict=True):
             _draw(axes, result, end, share)
-            text = f"{result.network.topology}: {result.duration} cycles"
-            axes.set_title(f"{title}\n{text}" if title else text)
+            axes.set_title(_title(title, result))
         panels[0].set_ylabel("time (cycles)")
-        shown = range(min(slices, len(SLICE_COLOURS)))
-        legend = [Patch(color=_colour(number), label=f"slice {number + 1}") for number in shown]
-        legend.append(Patch(color=BLOCKED_COLOUR, label="blocked"))
-        drawing.legend(handles=legend, loc="outside lower center", ncols=len(legend), frameon=False)
+        legend = _legend(slices)
+        drawing.legend(handles=legend, loc="outside lower center", ncols=len(legend))
+
+
+def _title(words: str, result: Result) -> str:
+    """What was simulated, and how long it took."""
+    text = f"{describe(result.network, result.spec.traffic)}: {result.duration} cycles"
+    return f"{words}\n{text}" if words else text
+
+
+def _legend(slices: int) -> list[Patch]:
+    shown = range(min(slices, len(COLOURS)))
+    patches = [Patch(color=colour(number), label=f"slice {number + 1}") for number in shown]
+    return [*patches, Patch(color=style.BLOCKED, label="blocked")]
 
 
 def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
@@ -67,8 +81,8 @@ def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
     cells = cells[:, : round(cells.shape[1] * share)]
     palette = np.full((256, 3), 255, dtype=np.uint8)
     for number in range(254):
-        palette[1 + number] = np.rint(255 * np.array(to_rgb(_colour(number))))
-    palette[BLOCKED] = np.rint(255 * np.array(to_rgb(BLOCKED_COLOUR)))
+        palette[1 + number] = np.rint(255 * np.array(to_rgb(colour(number))))
+    palette[BLOCKED] = np.rint(255 * np.array(to_rgb(style.BLOCKED)))
     extent = (0.0, float(cells.shape[1]), 0.0, float(len(cells)))
     axes.imshow(palette[cells], origin="lower", aspect="auto", interpolation="nearest", extent=extent)
     axes.set_ylim(0, end)
@@ -79,7 +93,3 @@ def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
 def _slices(result: Result) -> int:
     cells = result.link_time.to_numpy()
     return int(np.max(cells, where=cells != BLOCKED, initial=0))
-
-
-def _colour(number: int) -> str:
-    return SLICE_COLOURS[number % len(SLICE_COLOURS)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom.analysis import mean_age, throughput
 from flitloom.plots.canvas import figure
-from flitloom.plots.curves import COLOURS, MARKERS
+from flitloom.plots.style import COLOURS, FAINT, MARKERS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,7 +57,7 @@ def plot_load_curves(
             top = max([top, *ages])
             accepted.plot([row["rate"] for row in ordered], [row["accepted"] for row in ordered], **style)
             most = max([most, *(row["rate"] for row in ordered)])
-        accepted.plot([0, most], [0, most], color="#888888", linewidth=0.8, linestyle="--")
+        accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         latency.set_ylim(0, top * 1.1 or 1)
         latency.set_xlim(0, most * 1.05)
         latency.set_ylabel("mean latency from generation (cycles)")
@@ -65,9 +65,9 @@ def plot_load_curves(
         accepted.set_ylim(bottom=0)
         for axes in (latency, accepted):
             axes.set_xlabel("offered load (flits/node/cycle)")
-            axes.grid(alpha=0.3)
+            axes.grid()
         if len(curves) > 1 or "" not in curves:
-            accepted.legend(frameon=False, fontsize="small")
+            accepted.legend()
         if title:
             drawing.suptitle(title)
 
@@ -84,9 +84,9 @@ def plot_series(series: Mapping[str, xr.Dataset], path: str | Path, averaging: i
         for axes, text in zip(panels, TEXTS, strict=True):
             axes.set_ylabel(text)
             axes.set_ylim(bottom=0)
-            axes.grid(alpha=0.3)
+            axes.grid()
         panels[-1].set_xlabel("cycle")
-        panels[0].legend(frameon=False, fontsize="small")
+        panels[0].legend()
 
 
 #: What `plot_series` draws.
@@ -121,12 +121,12 @@ def plot_responses(kind: str, responses: Mapping[str, Response], path: str | Pat
                 accepted.axvline(found.row["critical_load"], color=colour, linewidth=0.8, linestyle=":")
             most = max(most, float(received.offered.max()))
         top = accepted.get_ylim()[1]
-        accepted.plot([0, most], [0, most], color="#888888", linewidth=0.8, linestyle="--")
+        accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         accepted.set_ylim(0, top)
         accepted.set_ylabel("accepted load (flits/node/cycle)")
         latency.set_ylabel("mean network age (cycles)")
         latency.set_ylim(bottom=0)
         for axes in (accepted, latency):
             axes.set_xlabel("offered load (flits/node/cycle)")
-            axes.grid(alpha=0.3)
-        accepted.legend(frameon=False, fontsize="small")
+            axes.grid()
+        accepted.legend()

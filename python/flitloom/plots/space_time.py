@@ -1,4 +1,4 @@
-"""Space-time charts: busy buffers along lines of routers, in the papers' colours."""
+"""Space-time charts: busy buffers along lines of routers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 
 from flitloom.plots.canvas import figure
+from flitloom.plots.style import colour
 
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Channels 0, 1 and 2 as in state-propagation-throttling-2015, Fig. 6; further ones go on.
-CHANNEL_COLOURS = ("red", "green", "blue", "orange", "purple", "teal", "magenta", "olive")
 #: The directions of travel of two dimensions by the names of the winds; +y is north, as the port on that
 #: side.
 WINDS = {"+y": "N", "+x": "E", "-y": "S", "-x": "W"}
@@ -57,21 +56,16 @@ def compare_space_time(charts: Sequence[tuple[str, xr.Dataset]], path: str | Pat
             if title:
                 axes.set_title(title)
         panels[0].set_ylabel("time (cycles, downwards)")
-        legend = [
-            Patch(color=CHANNEL_COLOURS[number % len(CHANNEL_COLOURS)], label=f"channel {number}")
-            for number in range(channels)
-        ]
+        legend = [Patch(color=colour(number), label=f"channel {number}") for number in range(channels)]
         margin = charts[0][1].attrs["margin"]
         state = "full" if margin == 0 else f"at most {margin} flits free"
-        drawing.legend(
-            handles=legend, title=f"buffer {state}", loc="outside lower center", ncols=channels, frameon=False
-        )
+        drawing.legend(handles=legend, title=f"buffer {state}", loc="outside lower center", ncols=channels)
 
 
 def _coloured(busy: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Dots by cycle and place: as many per router as there are channels, shared by its busy ones."""
     cycles, routers, channels = busy.shape
-    colours = [to_rgb(CHANNEL_COLOURS[number % len(CHANNEL_COLOURS)]) for number in range(channels)]
+    colours = [to_rgb(colour(number)) for number in range(channels)]
     palette = np.rint(255 * np.array([*colours, (1, 1, 1)])).astype(np.uint8)
     count = busy.sum(axis=2)
     # Busy channels first, in their order.

@@ -8,6 +8,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from flitloom.plots.canvas import figure
+from flitloom.plots.style import FAINT
 from flitloom.stacking import Stacking
 
 
@@ -46,12 +47,14 @@ def _draw(axes: Axes, title: str, curves: Sequence[tuple[str, Stacking]]) -> Non
         axes.plot(intervals[durations.index(least)], least, "o", color=line.get_color(), markersize=4)
     wholes = {stacking.whole for _, stacking in curves}
     if len(wholes) == 1:
-        axes.axhline(whole := wholes.pop(), color="black", linewidth=1, label=f"whole packet: {whole}")
+        axes.axhline(
+            whole := wholes.pop(), color=FAINT, linestyle="--", linewidth=1, label=f"whole packet: {whole}"
+        )
     axes.set_title(title)
     axes.set_xlabel("interval between slices (cycles)")
     axes.set_ylabel("duration (cycles)")
-    axes.grid(alpha=0.3)
+    axes.grid()
     if len(same) > 5:
-        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     else:
-        axes.legend(fontsize="small")
+        axes.legend()

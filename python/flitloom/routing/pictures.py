@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,69 +11,87 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from flitloom.plots.canvas import figure
+from flitloom.plots.style import BOUND, FAINT, LOADS
 from flitloom.routing.tables import Tables
 
-#: Where the links of dimensions beyond the second point to.
-SLANTS = ((0.3, 0.3), (-0.3, 0.3), (0.16, 0.38), (-0.16, 0.38))
+#: Where links point to: those of dimensions beyond the second are stubs.
+STEPS = ((1.0, 0.0), (0.0, 1.0), (0.3, 0.3), (-0.3, 0.3), (0.16, 0.38), (-0.16, 0.38))
 
 
 def draw_comparison(tables: Sequence[Tables], file: str | Path) -> None:
     """Draw tables of one system side by side: load of every link, histogram, sorted loads and bound."""
     top = max(table.max_load for table in tables)
-    with figure(file, 3.6 * max(len(tables), 2), 9) as drawing:
-        axes = drawing.subplots(3, len(tables), squeeze=False)
+    clip = _end_of_colours(tables)
+    low = min(min(table.min_load for table in tables), clip - 1)
+    across, high = (size - 0.6 for size in _extent(tables[0].topology.sizes))
+    width = min(max(0.3 * across, 3.8), 9.0 if len(tables) == 1 else 6.0)
+    height = min(max(width * high / across, 1.6), 12.0)
+    bound = max(tables, key=lambda table: table.bound).bound
+    with figure(file, max(width * len(tables), 6), height + 5.6) as drawing:
+        axes = drawing.subplots(3, len(tables), squeeze=False, height_ratios=(height, 2.4, 2.4))
         for column, table in enumerate(tables):
-            lines = draw_loads(table, axes[0][column], top)
-            axes[0][column].set_title(
-                f"{table.method}: loads {table.min_load} to {table.max_load}", fontsize=9
-            )
-            values, counts = zip(*table.histogram().items(), strict=True)
-            axes[1][column].bar(values, counts, width=max(0.8, top / 60))
-            axes[1][column].set(xlim=(-1, top + 1), xlabel="load (routes)", ylabel="links")
+            lines = draw_loads(table, axes[0][column], (low, clip))
+            axes[0][column].set_title(f"{table.method}: loads {table.min_load} to {table.max_load}")
+            loads, links = np.array(list(table.histogram().items())).T
+            step = -(-(top + 1) // 60)
+            counts = np.bincount(loads // step, weights=links)
+            edges = step * np.arange(len(counts) + 1) - 0.5
+            axes[1][column].stairs(counts, edges, fill=True)
+            axes[1][column].set(xlim=(-0.5, top + step), xlabel="load (routes)", ylabel="links")
             curve = np.sort([link[4] for link in table.links()])[::-1]
             axes[2][column].step(range(1, len(curve) + 1), curve, where="mid", label="load")
-            axes[2][column].axhline(table.perfect_load, color="0.6", linestyle=":", label="mean")
-            axes[2][column].axhline(
-                max(tables, key=lambda table: table.bound).bound,
-                color="tab:red",
-                linestyle="--",
-                label="lower bound",
-            )
+            axes[2][column].axhline(table.perfect_load, color=FAINT, linestyle=":", label="mean")
+            axes[2][column].axhline(bound, color=BOUND, linestyle="--", label="lower bound")
             axes[2][column].set(
                 ylim=(0, 1.05 * top), xlabel="links, most loaded first", ylabel="load (routes)"
             )
-            axes[2][column].legend(fontsize=7)
-        drawing.colorbar(lines, ax=list(axes[0]), label="load (routes)", shrink=0.8)
+            axes[2][column].legend()
+        above = clip < top
+        label = f"load (routes); {clip} and more alike" if above else "load (routes)"
+        drawing.colorbar(lines, ax=list(axes[0]), label=label, extend="max" if above else "neither")
         drawing.suptitle(f"{tables[0].topology}", fontsize=10)
 
 
-def draw_loads(tables: Tables, axes: Axes, top: int) -> LineCollection:
+def _end_of_colours(tables: Sequence[Tables]) -> int:
+    """The load from which on all have one colour: few full links must not make all others alike."""
+    loads = np.concatenate([[link[4] for link in table.links()] for table in tables])
+    most = math.ceil(np.percentile(loads, 98))
+    return int(loads.max()) if loads.max() <= 1.25 * most else most
+
+
+def _extent(sizes: Sequence[int]) -> tuple[float, float]:
+    """Width and height of a drawing, in hops."""
+    columns, rows = _square(math.prod(sizes[2:]))
+    return columns * (sizes[0] + 0.6), rows * ((sizes[1] if len(sizes) > 1 else 1) + 0.6)
+
+
+def _square(planes: int) -> tuple[int, int]:
+    """Columns and rows for planes beside and above each other."""
+    columns = math.ceil(math.sqrt(planes))
+    return columns, -(-planes // columns)
+
+
+def draw_loads(tables: Tables, axes: Axes, span: tuple[int, int]) -> LineCollection:
     """Draw every link as a line with its load as colour; wrap-around links are half drawn at each rim.
 
-    Two of the dimensions span the drawing; each further pair of dimensions puts planes beside and
-    above each other. Links between planes are slanted stubs at the node they leave.
+    Two dimensions span a plane; the planes of further dimensions lie beside and above each other. Links
+    between planes are slanted stubs at the node they leave. Colours go from one load to another, `span`.
     """
     sizes = (*tables.topology.sizes, 1) if len(tables.topology.sizes) == 1 else tables.topology.sizes
-    strides = [[1.0, 0.0], [0.0, 1.0]]
-    extent = [float(sizes[0]) + 0.6, float(sizes[1]) + 0.6]
-    for dimension in range(2, len(sizes)):
-        axis = dimension % 2
-        strides.append([extent[0] if axis == 0 else 0.0, extent[1] if axis == 1 else 0.0])
-        extent[axis] *= sizes[dimension]
+    columns, _ = _square(math.prod(sizes[2:]))
 
     def place(node: int) -> np.ndarray:
-        position = np.zeros(2)
-        for size, stride in zip(sizes, strides, strict=True):
-            node, coordinate = divmod(node, size)
-            position += coordinate * np.array(stride)
-        return position
+        plane, within = divmod(node, sizes[0] * sizes[1])
+        y, x = divmod(within, sizes[0])
+        row, column = divmod(plane, columns)
+        return np.array([x + column * (sizes[0] + 0.6), y + row * (sizes[1] + 0.6)])
 
     segments, loads = [], []
     for link, source, target, _, load in tables.links():
         dimension, minus = divmod(link % (2 * len(tables.topology.sizes)), 2)
         start, end = place(source), place(target)
         sign = -1 if minus else 1
-        step = np.array(strides[dimension] if dimension < 2 else SLANTS[dimension - 2]) * sign
+        step = sign * np.array(STEPS[dimension])
         if dimension >= 2:
             end = start + step
         elif not np.allclose(end - start, step):
@@ -81,8 +100,8 @@ def draw_loads(tables: Tables, axes: Axes, top: int) -> LineCollection:
         aside = (0.06 if dimension < 2 else 0.0) * np.array([-step[1], step[0]])
         segments.append([start + aside, end + aside])
         loads.append(load)
-    lines = LineCollection(segments, array=np.array(loads), cmap="viridis", linewidths=1.8)
-    lines.set_clim(0, top)
+    lines = LineCollection(segments, array=np.array(loads), cmap=LOADS, linewidths=1.8)
+    lines.set_clim(*span)
     axes.add_collection(lines)
     points = np.array([place(node) for node in range(tables.topology.nodes)])
     axes.scatter(points[:, 0], points[:, 1], s=6, color="0.3", zorder=3)

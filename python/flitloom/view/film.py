@@ -13,7 +13,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.view.pack import Packer
-from flitloom.workload import make_workload
+from flitloom.workload import describe, make_workload
 
 if TYPE_CHECKING:
     from flitloom.result import Result
@@ -219,21 +219,6 @@ def film_of(result: Result, title: str | None = None) -> Film:
     )
     made.require(result.fingerprint, "result")
     return made
-
-
-def describe(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> str:
-    """Pattern, shape and payload of what is simulated."""
-    match traffic:
-        case Collective():
-            slices = f" in {traffic.slices} slices" if traffic.slices > 1 else ""
-            words = f"{traffic.payload} payload flits{slices}"
-        case Load():
-            words = f"{traffic.mean_rate:g} flits per node and cycle in packets of {traffic.length}"
-        case Packets():
-            return f"{len(traffic.table)} packets on {network.topology}"
-        case _:
-            return f"traffic matrix on {network.topology}"
-    return f"{traffic.pattern or 'given destinations'} on {network.topology}, {words}"
 
 
 def fabric_head(network: Network) -> dict[str, Any]:
