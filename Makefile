@@ -75,6 +75,7 @@ docs: build
 
 fuzz: build
 	$(BIN)/python tests/fuzz.py --cases 100000 --save
+	$(BIN)/python tests/fuzz_formats.py --cases 30000 --save
 
 test: lint test-rust test-python
 

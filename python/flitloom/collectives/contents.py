@@ -25,6 +25,8 @@ class Hop:
     end: int
     content: Content
     adds: bool
+    #: The step of the plan that the file was written from; -1 if it does not say.
+    given: int = -1
 
 
 @dataclass

@@ -33,9 +33,8 @@ def plan_of_moves(
     """
     from flitloom.collectives.search import collective
 
-    known = collective(
-        ground.topology, operation, chunks=chunks, twist=ground.twist, width=ground.width, root=root
-    )
+    width = ground.width if max(ground.width) > 1 else None
+    known = collective(ground.topology, operation, chunks=chunks, twist=ground.twist, width=width, root=root)
     update = {
         "directions": [], "adds": [], "sends": [], "paths": [],
         "sums": sorted(sums), "moves": sorted(moves),

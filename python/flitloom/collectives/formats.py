@@ -9,12 +9,14 @@ from flitloom import limits
 from flitloom.collectives.foreign import plan_of_sends
 from flitloom.collectives.foreign import report as report_of_sends
 from flitloom.collectives.ground import Ground
+from flitloom.collectives.mscclpp import Replay, read_mscclpp
 from flitloom.collectives.plan import CollectivePlan, read_collective
+from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import SpecError, show_file
 
 
 def format_of(file: str | Path) -> str | None:
-    """The format of a file: ``plan``, ``msccl``, ``forestcoll``, ``teccl``, ``chakra``; None for others.
+    """The format of a file: plan, msccl, mscclpp, forestcoll, teccl, chakra; None if it is none of these.
 
     Every XML file counts as one of its two formats, so that what is wrong with it is told by its reader.
     """
@@ -31,6 +33,8 @@ def format_of(file: str | Path) -> str | None:
         return "forestcoll" if b"<Algo" in start else "msccl"
     if b'"flitloom collective' in start:
         return "plan"
+    if b'"collective"' in start and b'"gpus"' in start:
+        return "mscclpp"
     return "teccl" if b'"1-Epoch_Duration"' in start else None
 
 
@@ -62,6 +66,8 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     kind = format_of(file)
     if kind == "msccl":
         return check_msccl(file, ground)
+    if kind == "mscclpp":
+        return report(_replay(file, ground), ground)
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind not in readers:
         raise SpecError(f"{show_file(file)}: is no plan in a format that is known")
@@ -93,6 +99,12 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
         return chakra_plan(file)
     if kind == "msccl":
         return msccl_plan(file, _needed(ground))
+    if kind == "mscclpp":
+        try:
+            return replayed_plan(_replay(file, _needed(ground)), _needed(ground))
+        except SpecError as error:
+            place = show_file(file)
+            raise SpecError(str(error) if str(error).startswith(place) else f"{place}: {error}") from None
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind in readers:
         place = show_file(file)
@@ -101,6 +113,15 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
         except SpecError as error:
             raise SpecError(str(error) if str(error).startswith(place) else f"{place}: {error}") from None
     return read_collective(file)
+
+
+def _replay(file: str | Path, ground: Ground | None) -> Replay:
+    """A replay of an execution plan of MSCCL++."""
+    plan = read_mscclpp(file)
+    gpus = plan.buffers.gpus
+    if ground is not None and ground.nodes != gpus:
+        raise SpecError(f"{show_file(file)}: {gpus} gpus, the network has {ground.nodes} nodes")
+    return Replay(plan, None if ground is None else ground.links)
 
 
 def _needed(ground: Ground | None) -> Ground:

@@ -213,6 +213,24 @@ class CollectivePlan(BaseModel):
 
         return msccl_text(self)
 
+    def to_mscclpp(self) -> str:
+        """The plan as an execution plan of MSCCL++ (JSON), for the operations of `to_msccl`.
+
+        Raises
+        ------
+        SpecError
+            MSCCL++ has no such operation.
+
+        Examples
+        --------
+        >>> import flitloom as fl, json
+        >>> json.loads(fl.collective(fl.Torus(4, 4), "all-reduce").to_mscclpp())["collective"]
+        'allreduce'
+        """
+        from flitloom.collectives.mscclpp import mscclpp_text
+
+        return mscclpp_text(self)
+
     def to_goal(self, chunk_bytes: int = 1024) -> str:
         """The plan as a GOAL text, rank r on node r; `chunk_bytes` is the size of a chunk in bytes.
 

@@ -17,16 +17,16 @@ def command(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A plan of a collective operation (.json), MSCCL XML or trees of ForestColl (.xml), a "
-            "schedule of TE-CCL (.json), GOAL as text (.goal) or binary (.bin), or a Chakra trace "
-            "(NAME.0.et)."
+            help="A plan of a collective operation (.json), MSCCL XML or trees of ForestColl (.xml), an "
+            "execution plan of MSCCL++ or schedule of TE-CCL (.json), GOAL as text (.goal) or binary (.bin), "
+            "or a Chakra trace (NAME.0.et)."
         ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .json, MSCCL XML (.xml), GOAL (.goal, .bin) or a Chakra trace (NAME.et "
-            "makes NAME.0.et, NAME.1.et, ...)."
+            help="What to write: .json, MSCCL XML (.xml), an execution plan of MSCCL++ (.mscclpp.json), GOAL "
+            "(.goal, .bin) or a Chakra trace (NAME.et makes NAME.0.et, NAME.1.et, ...)."
         ),
     ],
     torus: options.Torus = None,
@@ -46,6 +46,7 @@ def command(
     For example:
       flitloom convert plan.json plan.xml
       flitloom convert plan.json plan.goal --chunk-bytes 65536
+      flitloom convert plan.json plan.mscclpp.json
       flitloom convert plan.json plan.et
       flitloom convert foreign.xml plan.json --torus 4x4
       flitloom convert trace.goal trace.bin
@@ -70,7 +71,7 @@ def command(
         raise SpecError(f"TARGET: {target.name}: a message graph becomes .goal, .bin or .et")
     fields = options.topology_fields(torus, mesh, None, fail)
     plan = read_plan_of(source, Ground(Topology(**fields)) if "sizes" in fields else None)
-    if target.suffix == ".json":
+    if target.suffix == ".json" and not target.name.endswith(".mscclpp.json"):
         plan.save(target)
     elif target.suffix == ".et":
         write_files(chakra_files(plan, chunk_bytes, as_collective), target)
@@ -80,6 +81,8 @@ def command(
         from flitloom.traces import goal_binary
 
         write_bytes(target, goal_binary(plan_operations(plan, chunk_bytes)[0]))
+    elif target.name.endswith(".mscclpp.json"):
+        write_text(target, plan.to_mscclpp())
     else:
         write_text(target, plan.to_msccl() if target.suffix == ".xml" else plan.to_goal(chunk_bytes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from contextlib import suppress
@@ -33,6 +34,7 @@ TYPES = {
     "re": (False, False, True, True),
     "nop": (False, False, False, False),
 }
+_TIMES = re.compile(r" steps of plan:( \d{1,9}){1,1000000} ", re.ASCII)
 #: Most GPUs, and most chunks of all buffers of all GPUs together.
 MOST_GPUS = 4096
 MOST_CHUNKS = 1 << 22
@@ -61,6 +63,8 @@ class Block:
     channel: int
     steps: list[Step] = field(default_factory=list)
     done: int = 0
+    #: Steps of the plan that it was written from, if a comment tells them.
+    times: list[int] = field(default_factory=list)
 
     def at(self, place: int) -> str:
         """The name of one of its steps."""
@@ -133,7 +137,8 @@ def parse_xml(text: str) -> ElementTree.Element:
     if not text.strip():
         raise SpecError("is no XML: the file is empty")
     try:
-        return ElementTree.fromstring(text)
+        builder = ElementTree.TreeBuilder(insert_comments=True)
+        return ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
     except ElementTree.ParseError as error:
         raise SpecError(f"is no XML: {error}{_reached(text)}") from None
     except ValueError:
@@ -224,6 +229,10 @@ def _block(part: ElementTree.Element, gpu: int, gpus: int, sizes: dict[str, int]
     for peer in (block.send, block.receive):
         if peer >= gpus or peer == gpu:
             raise SpecError(f"{where}: its peer {peer} is itself or no gpu")
+    for child in part:
+        text = child.text or ""
+        if not isinstance(child.tag, str) and _TIMES.fullmatch(text):
+            block.times = [int(word) for word in text.split()[3:]]
     for place, element in enumerate(part.iter("step")):
         here = f"{where}, step {place}"
         if whole(element, "s", here) != place:

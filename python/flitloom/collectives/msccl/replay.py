@@ -144,7 +144,11 @@ class Replay(Contents):
         if sends:
             lanes[lane] = now + step.count
             whole = [(0, 0) if one is None else one for one in content]
-            sent = [Hop(now + place, block.gpu, block.send, one, False) for place, one in enumerate(whole)]
+            given = block.times[block.done] if block.done < len(block.times) else -1
+            sent = [
+                Hop(now + place, block.gpu, block.send, one, False, given if given < 0 else given + place)
+                for place, one in enumerate(whole)
+            ]
             leaving.append((now + step.count, whole, sent))
             self.steps = max(self.steps, now + step.count)
             self.hops += sent

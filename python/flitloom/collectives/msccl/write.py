@@ -52,6 +52,7 @@ class _Writer:
         self.plan, self.name = plan, name
         self.nodes, self.chunks = plan.ground.nodes, plan.chunks
         self.rows: dict[tuple[int, str, int, int], list[list[Any]]] = {}
+        self.times: dict[tuple[int, str, int, int], list[int]] = defaultdict(list)
         self.last: dict[tuple[int, tuple[int, ...]], list[Any]] = {}
         self.scratch: list[dict[tuple[int, ...], int]] = [{} for _ in range(self.nodes)]
         rows = [(row, True) for row in plan.sums] + [(row, False) for row in plan.moves]
@@ -76,6 +77,7 @@ class _Writer:
             place = self._place(start, block)
             pairs.append((start, end, lane, block, adds))
             self._add(start, "send", end, lane, "s", place, place, self.last.get((start, block)))
+            self.times[start, "send", end, lane].append(row[0])
         for start, end, lane, block, adds in pairs:
             before = self._place(end, block) if adds else ("i", 0)
             after = self.last.get((end, block))
@@ -147,6 +149,8 @@ class _Writer:
                 _, side, peer, lane = key
                 send, receive = (peer, -1) if side == "send" else (-1, peer)
                 lines.append(f'  <tb id="{numbers[key]}" send="{send}" recv="{receive}" chan="{lane}">')
+                if side == "send":
+                    lines.append(f"   <!-- steps of plan: {' '.join(map(str, self.times[key]))} -->")
                 for place, (kind, source, target, after, has, _, _) in enumerate(self.rows[key]):
                     depends = (-1, -1) if after is None else (numbers[after[5]], after[6])
                     lines.append(

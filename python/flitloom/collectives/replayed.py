@@ -1,0 +1,108 @@
+"""What a replay of somebody else's algorithm found: as a report, and as a plan."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+from flitloom.collectives.contents import Buffers, Hop
+from flitloom.collectives.foreign import plan_of_moves
+from flitloom.collectives.ground import Ground
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.errors import SpecError
+
+
+class Replayed(Protocol):
+    """A replay that has ended."""
+
+    buffers: Buffers
+    problems: list[str]
+    hops: list[Hop]
+    steps: int
+
+    @property
+    def chunks(self) -> int:
+        """Chunks per node, or per pair, as plans count them."""
+
+    def inputs(self, gpu: int) -> int:
+        """Input chunks of a GPU."""
+
+    def root(self) -> int | None:
+        """The GPU whose input is in all outputs at the end."""
+
+
+def report(replay: Replayed, ground: Ground | None) -> dict[str, Any]:
+    """What a replay found, beside the bound of the network."""
+    algorithm = replay.buffers
+    found: dict[str, Any] = {
+        "valid": not replay.problems,
+        "steps": replay.steps,
+        "problems": replay.problems,
+        "operation": algorithm.collective,
+        "gpus": algorithm.gpus,
+        "chunks": replay.chunks,
+    }
+    bound = None if ground is None else _bound(replay, ground)
+    if bound is not None:
+        found["bound"] = bound
+        found["optimal"] = found["valid"] and replay.steps == bound
+    return found
+
+
+def _bound(replay: Replayed, ground: Ground) -> int | None:
+    """The bound of what an algorithm does, on a network."""
+    from flitloom.collectives.search import collective
+
+    algorithm, total, root = replay.buffers, replay.inputs(0), None
+    if total == 0:
+        return None
+    if algorithm.collective == "all-reduce" and total % algorithm.gpus:
+        # Every sum needs a transfer per other node to be complete, and one per other node afterwards.
+        return -(-2 * total * (algorithm.gpus - 1) // max(sum(ground.links.values()), 1))
+    if algorithm.collective == "broadcast":
+        root = replay.root()
+        if root is None:
+            return None
+    plan = collective(
+        ground.topology,
+        algorithm.collective,
+        chunks=replay.chunks,
+        root=root,
+        twist=ground.twist,
+        width=ground.width,
+    )
+    return plan.bound
+
+
+def replayed_plan(replay: Replayed, ground: Ground) -> CollectivePlan:
+    """What was replayed, as a plan."""
+    if replay.problems:
+        raise SpecError(replay.problems[0])
+    algorithm = replay.buffers
+    name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
+    if name in ("reduce-scatter", "all-reduce", "all-to-all") and total % algorithm.gpus:
+        raise SpecError(f"{name} of {total} chunks is no plan; chunks are dealt to {algorithm.gpus} nodes")
+    root = replay.root() if name == "broadcast" else None
+    if replay.hops and all(hop.given >= 0 for hop in replay.hops):
+        # Steps that a plan was written with hold if they are possible.
+        with suppress(SpecError):
+            steps = max(hop.given for hop in replay.hops) + 1
+            given = [replace(hop, step=hop.given) for hop in replay.hops]
+            return plan_of_moves(ground, name, chunks, *_rows(given, name, chunks), steps=steps, root=root)
+    rows = _rows(replay.hops, name, chunks)
+    return plan_of_moves(ground, name, chunks, *rows, steps=replay.steps, root=root)
+
+
+def _rows(hops: list[Hop], name: str, chunks: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Copies and sums as the rows of plans."""
+    rows: dict[bool, list[list[int]]] = {False: [], True: []}
+    for hop in hops:
+        chunk, gpus = hop.content
+        source = gpus.bit_length() - 1
+        block = [source, chunk]
+        if name not in ("all-gather", "broadcast"):
+            owner, part = divmod(chunk, chunks)
+            block = [*([source] if name == "all-to-all" else []), owner, part]
+        rows[hop.adds].append([hop.step, hop.start, hop.end, *block])
+    return rows[False], rows[True]

@@ -1,0 +1,19 @@
+"""Some cases of the fuzzers of others' plans and traces, and what they ever found."""
+
+import pytest
+
+from fuzz_formats import READERS, fuzz
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_cases_of_a_reader(reader):
+    assert fuzz.fuzz(reader, 0, 40) == {}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for reader in READERS for file in sorted((fuzz.CORPUS / reader).glob("found-*"))],
+    ids=lambda file: f"{file.parent.name}/{file.name}",
+)
+def test_what_was_found(file):
+    assert fuzz.complaint(file.parent.name, file) == ""
