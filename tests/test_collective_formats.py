@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advise import advise
 from flitloom.collectives.algorithms import algorithms, ring_rounds
+from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl import check_msccl
 from flitloom.commands import run
@@ -147,6 +149,7 @@ def test_algorithms_have_the_published_rounds_and_bytes() -> None:
     assert known["Swing, latency"] == (6, 2.5)
     assert known["recursive doubling"] == (6, 5.0)
     assert known["halving/doubling"] == (12, 1.219)
+    assert known["multi-ring"] == (126, 0.492)
     assert ring_rounds(8, 2) == (1.0, 7.5)
     for sizes in [(8, 8), (4, 4, 4), (3, 5), (2, 4), (8, 4)]:
         nodes = 1
@@ -155,6 +158,35 @@ def test_algorithms_have_the_published_rounds_and_bytes() -> None:
         links = sum(1 if size == 2 else 2 for size in sizes)
         least = 2 * (nodes - 1) / nodes / links
         assert all(one.factor >= least - 1e-9 for one in algorithms(sizes)), sizes
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (8, 8), (5, 7), (4, 4, 4), (3, 4, 5), (3, 3, 3, 3), (8, 8, 16)])
+def test_rings_use_every_link_once(sizes: tuple[int, ...]) -> None:
+    ground = Ground(fl.Torus(*sizes))
+    cycles = hamiltonian_cycles(sizes)
+    assert len(cycles) == len(sizes)
+    used = Counter()
+    for cycle in cycles:
+        assert sorted(cycle) == list(range(ground.nodes))
+        used.update(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        used.update(zip((*cycle[1:], cycle[0]), cycle, strict=True))
+    assert used == ground.links
+    found = next(one for one in algorithms(sizes) if one.name == "multi-ring")
+    # The bandwidth bound, in as many rounds as a ring has.
+    least = (ground.nodes - 1) / ground.nodes / len(sizes)
+    assert found.rounds == 2 * (ground.nodes - 1)
+    assert found.factor == pytest.approx(least)
+
+
+def test_bine_trees_are_trees() -> None:
+    for sizes in [(8,), (8, 8), (4, 4, 4), (2, 8)]:
+        found = next(one for one in algorithms(sizes) if one.name == "Bine, tree")
+        doublings = sum(size.bit_length() - 1 for size in sizes)
+        # Up and down, and no link carries less than the whole vector.
+        assert found.rounds == 2 * doublings
+        assert min(found.loads) >= 0.5
+    # On a ring of 8, partners at 1, 1 and 3 hops: nobody's message meets another's.
+    assert next(one for one in algorithms((8,)) if one.name == "Bine, tree").loads == (1.0,) * 6
 
 
 def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +203,7 @@ def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None
     facts = json.loads(capsys.readouterr().out)
     assert [row["bytes"] for row in facts["sizes"]] == [1024, 2048, 4096]
     assert run(["collective", "advise", "--torus", "4x4x8", "--twist", "--size", "1KiB:1KiB"]) == 0
-    assert "all-to-all" in capsys.readouterr().out
+    assert "an all-to-all is 1.73 times as fast as on the plain" in capsys.readouterr().out
     for wrong in (["--size", "4KiB:1KiB"], ["--size", "x"], ["--alpha", "1"], ["--bandwidth", "50GB"]):
         assert run(["collective", "advise", "--torus", "4x4", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -184,6 +184,23 @@ def compare(topology: Topology, twist: bool = False) -> list[dict[str, object]]:
     return rows
 
 
+def in_words(row: dict[str, object]) -> str:
+    """What a row of `compare` means.
+
+    >>> in_words({"operation": "all-gather", "steps": 21, "without": 16})
+    'an all-gather takes 31 % longer than on the plain, whole torus'
+    >>> in_words({"operation": "all-to-all", "steps": 74, "without": 128})
+    'an all-to-all is 1.73 times as fast as on the plain, whole torus'
+    """
+    steps, without = int(str(row["steps"])), int(str(row["without"]))
+    where = "on the plain, whole torus"
+    if steps == without:
+        return f"an {row['operation']} takes as long as {where}"
+    if steps < without:
+        return f"an {row['operation']} is {without / steps:.2f} times as fast as {where}"
+    return f"an {row['operation']} takes {100 * (steps / without - 1):.0f} % longer than {where}"
+
+
 def plain_is_enough(topology: Topology) -> bool:
     """Whether plans are orbits, which are quick on any size."""
     return not topology.failed_nodes and not topology.failed_links

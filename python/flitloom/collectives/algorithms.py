@@ -6,15 +6,20 @@ vector that the fullest link carries.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from math import log2, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.collectives.cycles import hamiltonian_cycles
+
+#: Largest torus on which Hamiltonian cycles are found and walked.
+WALKED = 1024
 #: Rows of (part of the vector, dimension, hops per node along it, share of the vector that is sent).
 Message = tuple[int, NDArray[np.int64], float]
 
@@ -122,6 +127,25 @@ def ring(sizes: Sequence[int]) -> Algorithm | None:
     return Algorithm("ring", (share,) * (2 * (nodes - 1)), "Patarasuk and Yuan 2009")
 
 
+def multi_ring(sizes: Sequence[int]) -> Algorithm | None:
+    """A Hamiltonian cycle per dimension that shares no link with the others, each used both ways.
+
+    Such cycles exist wherever sizes are at least 3; they are found and walked on small tori.
+    """
+    if len(sizes) < 2 or min(sizes) < 3:
+        return None
+    nodes = prod(sizes)
+    most = 1
+    if nodes <= WALKED:
+        cycles = hamiltonian_cycles(tuple(sizes))
+        if cycles is None:
+            return None
+        links = Counter(frozenset(ends) for cycle in cycles for ends in pairwise((*cycle, cycle[0])))
+        most = max(links.values())
+    share = most / (nodes * 2 * len(sizes))
+    return Algorithm("multi-ring", (share,) * (2 * (nodes - 1)), "Bae and Bose 2003")
+
+
 def bucket(sizes: Sequence[int]) -> Algorithm:
     """A ring per dimension, all dimensions and both senses at once (Jain and Sabharwal 2010)."""
     count, nodes = len(sizes), prod(sizes)
@@ -214,6 +238,27 @@ def binomial_tree(sizes: Sequence[int]) -> Algorithm | None:
         tuple(fullest(sizes, row) for row in [*rounds, *reversed(down)]),
         "Thakur, Rabenseifner and Gropp 2005",
     )
+
+
+def bine_tree(sizes: Sequence[int]) -> Algorithm | None:
+    """The whole vector up a tree to node 0 and down; partners lie 1, 1, 3, 5, 11, ... hops to and fro."""
+    counts = _powers(sizes)
+    if counts is None:
+        return None
+    known = np.zeros(tuple(sizes), dtype=bool)
+    known[(0,) * len(sizes)] = True
+    up: list[list[Message]] = []
+    for dim, step in reversed(_by_distance(counts, 0)):
+        _, hops, _ = _swing(sizes, dim, step, False, 1.0)
+        places = list(np.indices(tuple(sizes)))
+        places[dim] = (places[dim] + hops) % sizes[dim]
+        # Those whose partner has the vector get it now; towards the root they send their sum to it.
+        fresh = ~known & known[tuple(places)]
+        up.append([(dim, np.where(fresh, hops, 0), 1.0)])
+        known |= fresh
+    assert known.all()
+    up.reverse()
+    return _replayed("Bine, tree", sizes, [*up, *reversed(up)], "De Sensi et al. 2025")
 
 
 def log3(sizes: Sequence[int]) -> Algorithm | None:
@@ -309,12 +354,14 @@ def _family_member(sizes: tuple[int, ...], pick: tuple[int, ...]) -> tuple[float
 #: Every algorithm by a function that says ``None`` where it does not apply.
 LISTED: tuple[Callable[[Sequence[int]], Algorithm | None], ...] = (
     ring,
+    multi_ring,
     bucket,
     recursive_doubling,
     halving_doubling,
     lambda sizes: swing(sizes, False),
     lambda sizes: swing(sizes, True),
     binomial_tree,
+    bine_tree,
     log3,
     spheres,
 )

@@ -171,6 +171,7 @@ def advise(
     from flitloom.collectives.advise import (
         advise,
         compare,
+        in_words,
         powers,
         read_bandwidth,
         read_seconds,
@@ -242,6 +243,9 @@ def advise(
             ["operation", "steps", "bound", "without", "ratio"],
             [[row[name] for name in ("operation", "steps", "bound", "without", "ratio")] for row in compared],
         )
+        screen.echo()
+        for change in compared:
+            screen.echo(in_words(change))
 
 
 def _gap(steps: int, bound: int) -> str:

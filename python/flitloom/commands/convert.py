@@ -38,7 +38,7 @@ def command(
         typer.Option("--as-collective", help="Chakra: one node for the operation instead of its messages."),
     ] = False,
 ) -> None:
-    """Write a plan of a collective operation, or a trace, in a format that other programs read.
+    """Write a plan of a collective operation, or a trace of messages, in a format that other programs read.
 
     Files of others do not say what links there are: --torus or --mesh does.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from flitloom.collectives.advise import Advice
+from flitloom.collectives.advise import Advice, show_size
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, marker
@@ -63,26 +63,37 @@ def draw_advice(
     Axes
         What was drawn in.
     """
-    best = {name for _, name in advice.crossovers()}
-    with panel(file, ax, 8, 5) as axes:
+    crossovers = advice.crossovers()
+    winners = sorted({name for _, name in crossovers})
+    with panel(file, ax, 9, 5) as axes:
+        losers = 0
         for number, one in enumerate(advice.algorithms):
+            wins = one.name in winners
+            if not wins and one.name.startswith("family"):
+                continue
             ratios = [row[number] / bound for row, bound in zip(advice.seconds, advice.bounds, strict=True)]
-            wins = one.name in best
             axes.loglog(
                 advice.sizes,
                 ratios,
-                # More curves than colours: markers tell those of one colour apart.
-                marker=marker(number),
+                marker=None if wins else marker(losers),
                 markersize=4,
-                markevery=(number % 3, 3),
-                label=one.name if wins or not one.name.startswith("family") else None,
-                linewidth=2 if wins else 0.8,
+                markevery=(losers % 3, 3),
+                label=one.name,
+                color=f"C{winners.index(one.name)}" if wins else "grey",
+                linewidth=2.2 if wins else 0.8,
                 linestyle="-" if wins else "--",
             )
-        axes.set_title(title)
-        axes.set_xlabel("bytes")
+            losers += not wins
+        for size, _ in crossovers[1:]:
+            axes.axvline(size, color="black", linewidth=0.6, alpha=0.4)
+        ticks = [2.0**power for power in range(0, 60, 5) if advice.sizes[0] <= 2.0**power <= advice.sizes[-1]]
+        axes.set_xticks(ticks, [show_size(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.set_title(f"{title}: the coloured ones win between the vertical lines")
+        axes.set_xlabel("vector of every node")
         axes.set_ylabel("time / lower bound")
         axes.set_ylim(0.9, 30)
+        axes.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
         axes.grid()
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return axes
