@@ -53,6 +53,8 @@ PARSED = {
     "flitloom demo": "draws for half a minute",
     "flitloom papers run": "takes seconds to hours; tests/test_papers.py runs them reduced",
     "flitloom view --live": "needs make wasm; tests/test_live_page.py runs it",
+    "flitloom load curve --preset": "measures for a minute; tests/test_load.py runs smaller ones",
+    "flitloom load ramp --preset": "takes half a minute; tests/test_load.py runs a part",
     "flitloom campaign run": "searches for half a minute; tests/test_genetic.py runs a smaller campaign",
 }
 #: Commands whose options are named without the network they need.

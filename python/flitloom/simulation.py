@@ -527,6 +527,7 @@ def begin_experiment(
     links: bool = True,
     packets: bool = False,
     link_time: bool = False,
+    windows: int | None = None,
     tables: Tables | None = None,
 ) -> Simulation:
     """The simulation that an experiment describes, at its beginning."""
@@ -540,6 +541,7 @@ def begin_experiment(
         packets=packets,
         link_time=link_time,
         latencies=False,
+        windows=windows,
         tables=tables,
     )
 

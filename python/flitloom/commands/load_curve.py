@@ -16,6 +16,7 @@ def curve(
     rates: shared.Rates = "0.02:0.4:0.02",
     length: shared.Length = None,
     process: shared.Process = None,
+    routing: shared.Routing = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
@@ -70,7 +71,7 @@ def curve(
     if plot is not None and rows:
         from flitloom.plots.load import plot_load_curves
 
-        plot_load_curves(_by_case(rows, len(cases[0].labels)), plot)
+        plot_load_curves(_by_case(rows, len(cases[0].labels)), plot, _common(rows, len(cases[0].labels)))
     if json:
         screen.print_json(rows)
     elif rows:
@@ -88,6 +89,7 @@ def steady(
     process: shared.Process = None,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
+    routing: shared.Routing = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
@@ -159,6 +161,14 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
     return curves
 
 
+def _common(rows: list[dict[str, Any]], labels: int) -> str:
+    """What all curves have in common."""
+    names = list(rows[0])[:labels]
+    return "Load and latency: " + ", ".join(
+        str(rows[0][name]) for name in names if len({row[name] for row in rows}) == 1
+    )
+
+
 def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
     from flitloom.load import saturation
 
@@ -190,4 +200,6 @@ def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
     ]
     screen.print_table(columns, table)
     for name, points in _by_case(rows, labels).items():
-        screen.echo(f"{name}: {saturation(points)['text']}")
+        best = points[0]["ideal"]
+        beside = "" if best is None else f"; links in dimension order carry {best:.4g} at best"
+        screen.echo(f"{name or 'it'} {saturation(points)['text']}{beside}")

@@ -27,10 +27,14 @@ Pattern = Annotated[
         help="bcmp, brev, brot, shfl, torn, trns, next, rand, rpar, hots, or several.", metavar="NAMES"
     ),
 ]
+Routing = Annotated[str | None, typer.Option(help="Which way: do, sa, cl, ..., or several.", metavar="NAMES")]
 Length = Annotated[int | None, typer.Option(help="Flits per packet. [default: 8]")]
 Process = Annotated[
     str | None,
-    typer.Option(help="When nodes start packets: bernoulli or gap. [default: bernoulli]", metavar="NAME"),
+    typer.Option(
+        help="When nodes start packets: bernoulli or gap. [default: bernoulli; gap with --preset s07]",
+        metavar="NAME",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -54,7 +58,7 @@ Series = Annotated[
 ]
 
 #: Options that may name several values, all combinations of which are compared.
-LISTS = ("torus", "mesh", "pattern")
+LISTS = ("torus", "mesh", "pattern", "routing")
 #: Fields of a spec's traffic that the verbs themselves set.
 RUN = ("kind", "rate", "profile", "cycles", "impulse", "payload", "packets")
 
@@ -83,6 +87,9 @@ def cases(given: dict[str, Any]) -> list[Case]:
     for name in RUN:
         traffic.pop(name, None)
     traffic.update(_some(given, "length", "process", "hotspot_fraction", "hotspot_target"))
+    if given.get("preset") == "s07":
+        # As that paper generates its packets (Eq. 1).
+        traffic.setdefault("process", "gap")
     router = _some(given, "preset", "channels", "buffer", "flow_control")
     options.merge(fields, {"router": router} if router else {})
     options.merge(fields, _some(given, "seed"))

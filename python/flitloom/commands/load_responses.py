@@ -30,6 +30,7 @@ def ramp(
     process: shared.Process = None,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
+    routing: shared.Routing = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
@@ -61,7 +62,7 @@ def ramp(
     tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
     settings_of_run = {"window": window, "averaging": averaging, "fitted": fitted}
     made = _run("ramp", tasks, settings_of_run, workers, json, out, plot)
-    _print(made, json, ("critical_load", "outcome", "accepted_at_end"))
+    _print(made, json, ("critical_load", "outcome", "ideal", "accepted_at_end"))
 
 
 def step(
@@ -75,6 +76,7 @@ def step(
     process: shared.Process = None,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
+    routing: shared.Routing = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
@@ -117,6 +119,7 @@ def impulse(
     length: shared.Length = None,
     process: Annotated[str | None, typer.Option(help="bernoulli or gap.", metavar="NAME")] = "gap",
     hotspot_fraction: options.HotspotFraction = None,
+    routing: shared.Routing = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
@@ -160,6 +163,7 @@ def burst(
     length: Annotated[int, typer.Option(min=1, help="Flits per packet.")] = 8,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
+    routing: shared.Routing = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,

@@ -4,7 +4,8 @@ Examples
 --------
 >>> import flitloom as fl
 >>> from flitloom.load import run_steady
->>> point = run_steady(fl.Network(fl.Torus(8, 8)), fl.Load("rand", rate=0.1, cycles=10**9), measure=2000)
+>>> load = fl.Load("rand", rate=0.1, cycles=10_000)
+>>> point = run_steady(fl.Experiment(topology=fl.Torus(8, 8), traffic=load), measure=2000)
 >>> point.saturated, abs(point.row["accepted"] - 0.1) < 0.01
 (False, True)
 """

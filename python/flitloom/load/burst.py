@@ -7,7 +7,7 @@ from typing import Any
 
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
-from flitloom.simulation import run_experiment
+from flitloom.simulation import begin_experiment
 from flitloom.spec.experiment import build_experiment
 
 
@@ -55,9 +55,11 @@ def run_bursts(
     return rows, interrupted
 
 
-def _burst(fields: dict[str, Any]) -> dict[str, Any]:
-    """One burst, in a worker process."""
-    result = run_experiment(build_experiment(fields), links=False)
+def _burst(fields: dict[str, Any], progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+    """One burst, in a worker process or here."""
+    simulation = begin_experiment(build_experiment(fields), links=False)
+    simulation.run(progress=progress)
+    result = simulation.result()
     return {
         "duration": result.duration,
         "age_sum": result.age_sum,

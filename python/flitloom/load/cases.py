@@ -13,7 +13,12 @@ from flitloom.errors import SpecError
 from flitloom.spec.experiment import Experiment, build_experiment, change
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
-FIELDS = {"torus": "topology.sizes", "mesh": "topology.sizes", "pattern": "traffic.pattern"}
+FIELDS = {
+    "torus": "topology.sizes",
+    "mesh": "topology.sizes",
+    "pattern": "traffic.pattern",
+    "routing": "router.routing",
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def make_cases(
     fields : mapping
         Fields that all cases have.
     values : mapping of str to sequence of str
-        Values by the name of what they are of: torus, mesh, pattern.
+        Values by the name of what they are of: torus, mesh, pattern, routing.
     folder : path
         Folder of files that the fields name.
 

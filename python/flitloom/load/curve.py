@@ -9,8 +9,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
-from flitloom.load.steady import Steady, run_steady
-from flitloom.network import Network
+from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
@@ -79,12 +78,9 @@ def _rate(experiment: Experiment) -> float:
     return experiment.traffic.rate or 0.0
 
 
-def _point(fields: dict[str, Any], settings: dict[str, Any]) -> Steady:
-    """One point, in a worker process."""
-    experiment = build_experiment(fields)
-    assert isinstance(experiment.traffic, Load)
-    network = Network(experiment.topology, experiment.router)
-    return run_steady(network, experiment.traffic, seed=experiment.seed, **settings)
+def _point(fields: dict[str, Any], settings: dict[str, Any], progress: Progress | None = None) -> Steady:
+    """One point, in a worker process or here."""
+    return run_steady(build_experiment(fields), **settings, progress=progress)
 
 
 def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:

@@ -15,10 +15,10 @@ from flitloom.analysis import (
 )
 from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError
+from flitloom.load.bounds import ideal_loads
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
-from flitloom.network import Network
-from flitloom.simulation import Simulation
+from flitloom.simulation import begin_experiment
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
@@ -116,6 +116,7 @@ def run_ramp(
         "outcome": level.outcome,
         "advice": level.advice or None,
     }
+    row |= ideal_loads(experiment)
     fitted = min(fitted, series.sizes["window"] // 4)
     row["slope_rule"] = slope_critical_load(series, fitted).as_dict() if fitted > 1 else None
     row |= {
@@ -195,8 +196,7 @@ def _load(experiment: Experiment) -> Load:
 def _observe(experiment: Experiment, window: int, progress: Callable[[int, int], None] | None) -> xr.Dataset:
     """Run a load as long as it generates packets; what happened in windows."""
     load = _load(experiment)
-    network = Network(experiment.topology, experiment.router)
-    simulation = Simulation(network, load, seed=experiment.seed, windows=window, links=False)
+    simulation = begin_experiment(experiment, links=False, windows=window)
     simulation.run(until=load.cycles, progress=progress)
     return simulation.windows()
 
@@ -233,6 +233,11 @@ def run_responses(
     return finished, interrupted
 
 
-def _respond(kind: str, fields: dict[str, Any], settings: dict[str, Any]) -> Response:
-    """One response, in a worker process."""
-    return RUNS[kind](build_experiment(fields), **settings)
+def _respond(
+    kind: str,
+    fields: dict[str, Any],
+    settings: dict[str, Any],
+    progress: Callable[[int, int], None] | None = None,
+) -> Response:
+    """One response, in a worker process or here."""
+    return RUNS[kind](build_experiment(fields), **settings, progress=progress)

@@ -24,11 +24,12 @@ def run_all(
     Parameters
     ----------
     work : callable
-        A function that a worker process can import.
+        A function that a worker process can import. A single task runs in this process and is given
+        `progress`, to tell of what it does.
     tasks : sequence of tuple
         Its arguments, a tuple per call.
     workers : int, optional
-        Processes; by default one per core. A single task runs in this process.
+        Processes; by default one per core.
     progress : callable, optional
         Told how many of how many are finished.
 
@@ -38,6 +39,12 @@ def run_all(
     >>> run_all(abs, [(-1,), (2,)], workers=2)
     ([1, 2], False)
     """
+    if len(tasks) == 1:
+        with interrupts.keeping():
+            try:
+                return [work(*tasks[0], progress=progress)], False
+            except KeyboardInterrupt:
+                return [None], True
     made: list[Made | None] = [None] * len(tasks)
     done = 0
     interrupted = False

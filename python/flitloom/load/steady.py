@@ -7,13 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flitloom._core import LIMITS
 from flitloom.analysis import batch_means, fairness, percentile
 from flitloom.analysis import warm_up as find_warm_up
 from flitloom.analysis.critical_load import LEVEL
 from flitloom.errors import SpecError
-from flitloom.network import Network
-from flitloom.simulation import Simulation
-from flitloom.spec import Load
+from flitloom.load.bounds import ideal_loads
+from flitloom.simulation import Simulation, begin_experiment
+from flitloom.spec import Experiment, Load
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,10 +51,8 @@ class Steady:
 
 
 def run_steady(
-    network: Network,
-    load: Load,
+    experiment: Experiment,
     *,
-    seed: int = 1,
     window: int = 100,
     warm_up: int | None = None,
     measure: int = 10_000,
@@ -64,12 +63,8 @@ def run_steady(
 
     Parameters
     ----------
-    network : Network
-        The network.
-    load : Load
-        A load of constant rate.
-    seed : int
-        Seed of everything random.
+    experiment : Experiment
+        With a load of constant rate; it goes on as long as is needed.
     window : int
         Cycles of a window.
     warm_up : int, optional
@@ -87,12 +82,15 @@ def run_steady(
     SpecError
         The load is not constant, or a number is out of range.
     """
-    if load.rate is None or load.impulse is not None:
+    load = experiment.traffic
+    if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
         raise SpecError("traffic.rate: a steady state needs a load of constant rate")
     for name, value in (("window", window), ("measure", measure), ("limit", limit)):
         if value < 1:
             raise SpecError(f"{name}: {value} is out of range; it must be at least 1 cycle")
-    simulation = Simulation(network, load, seed=seed, windows=window, links=False)
+    load = load.model_copy(update={"cycles": LIMITS["start"]})
+    endless = experiment.model_copy(update={"traffic": load})
+    simulation = begin_experiment(endless, links=False, windows=window)
     begin, settled = _warm_up(simulation, window, warm_up, limit, progress)
     end = begin + -(-measure // window) * window
     simulation.measure(begin, end)
@@ -110,7 +108,8 @@ def run_steady(
             break
     else:
         keeps_up = False
-    return Steady(_row(series, load, begin, end, not keeps_up), series)
+    row = _row(series, load, begin, end, not keeps_up)
+    return Steady({**row, **ideal_loads(experiment)}, series)
 
 
 def _keeps_up(series: xr.Dataset) -> bool:
