@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,8 @@ from rich.table import Table
 from flitloom.commands import screen
 from flitloom.commands.options import Threads
 from flitloom.outputs import make_folder
-from flitloom.papers import Context, Report, find, identifiers, options, reproduce
+from flitloom.papers import Context, Report, find, identifiers, of_paper, options, reproduce
+from flitloom.papers.page import write_page
 
 app = typer.Typer(
     help="Reproduce published tables and figures, ours beside theirs.\n\n"
@@ -40,7 +41,10 @@ def list_(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
 
 @app.command("run")
 def run(
-    identifier: Annotated[str, typer.Argument(help="Which one, as 'flitloom papers list' names it.")],
+    identifier: Annotated[
+        str,
+        typer.Argument(help="Which one, as 'flitloom papers list' names it; without /..., a whole paper."),
+    ],
     json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for pictures and data [figures: .].")] = None,
     threads: Threads = None,
@@ -55,17 +59,25 @@ def run(
         bool | None, typer.Option("--quick/--full", help="A smaller budget, or the paper's.")
     ] = None,
 ) -> None:
-    """Compute a published table or figure anew.
+    """Compute a published table or figure anew, or a whole paper, with a page that shows all of it.
 
-    Example: flitloom papers run cup-stacking-2022/table-2 --json
+    \b
+    For example:
+      flitloom papers run cup-stacking-2022/table-2 --json
+      flitloom papers run state-propagation-throttling-2015 --quick --out folder
     """
-    find(identifier, column or ())
+    wanted = of_paper(identifier) or [identifier]
+    whole = wanted != [identifier]
+    for one in wanted:
+        find(one, column or ())
     asked = {"quick": quick is True, "full": quick is False, "searches": searches is not None}
-    for option in [name for name in asked if asked[name] and name not in options(identifier)]:
-        screen.say(f"--{option} changes nothing in {identifier}")
-    folder = out or (Path() if "/figure" in identifier else None)
-    if out is not None:
-        make_folder(out)
+    for option in [name for name in asked if asked[name]]:
+        if not any(option in options(one) for one in wanted):
+            screen.say(f"--{option} changes nothing in {identifier}")
+    folder = out or (Path(identifier) if whole else Path() if "/figure" in identifier else None)
+    if out is not None or whole:
+        assert folder is not None
+        make_folder(folder)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -77,13 +89,26 @@ def run(
             bar.update(tasks[text], completed=done, total=total)  # type: ignore[arg-type]
 
         context = Context(folder, threads, seed, quick, progress, searches, tuple(column or ()))
-        report = reproduce(identifier, context)
-    if json_:
-        screen.echo(json.dumps([cell.as_dict() for cell in report.cells], indent=2))
-    else:
-        show(report, "a quick run: " if quick and "quick" in options(identifier) else "")
-    for file in report.files:
+        reports = []
+        for number, one in enumerate(wanted):
+            if whole:
+                progress(identifier, number, len(wanted))
+            reports.append(reproduce(one, context))
+    if json_ and whole:
+        screen.echo(json.dumps({one.identifier: _cells(one) for one in reports}, indent=2))
+    elif json_:
+        screen.echo(json.dumps(_cells(reports[0]), indent=2))
+    for report in () if json_ else reports:
+        show(report, "a quick run: " if quick and "quick" in options(report.identifier) else "")
+    for file in (file for report in reports for file in report.files):
         screen.say(f"wrote {file}")
+    if whole:
+        assert folder is not None
+        screen.say(f"wrote {write_page(reports, folder / 'index.html', identifier)}")
+
+
+def _cells(report: Report) -> list[dict[str, Any]]:
+    return [cell.as_dict() for cell in report.cells]
 
 
 def show(report: Report, before: str = "") -> None:
@@ -102,12 +127,7 @@ def show(report: Report, before: str = "") -> None:
         texts = []
         for column in columns:
             cell = by_place.get((row, column))
-            if cell is None:
-                texts.append("")
-            elif cell.status in ("not reproduced", "not reached", "beaten", "does not hold"):
-                texts.append(f"{text(cell.ours)} ({text(cell.paper)})")
-            else:
-                texts.append(text(cell.ours))
+            texts.append("" if cell is None else cell.text)
         table.add_row(row, *texts)
     screen.echo(f"{report.identifier}: {report.title}")
     # Data is never folded to the width of a terminal.
@@ -120,10 +140,3 @@ def show(report: Report, before: str = "") -> None:
     for remark in report.remarks:
         screen.echo(f"Note: {remark}")
     screen.echo(f"Source: {report.source}")
-
-
-def text(value: object) -> str:
-    """A value as a person reads it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -20,7 +20,17 @@ from types import ModuleType
 from flitloom.errors import SpecError, nearest, show
 from flitloom.papers.report import SOURCES, Cell, Context, Report
 
-__all__ = ["SOURCES", "Cell", "Context", "Report", "find", "identifiers", "options", "reproduce"]
+__all__ = [
+    "SOURCES",
+    "Cell",
+    "Context",
+    "Report",
+    "find",
+    "identifiers",
+    "of_paper",
+    "options",
+    "reproduce",
+]
 
 #: Modules of this package that reproduce something, in the order they are listed to the user.
 MODULES = [
@@ -42,12 +52,35 @@ MODULES = [
     "angara_routing_2021_figure_5",
     "angara_routing_2021_figure_6",
     "angara_routing_2021_table_3",
+    "state_propagation_throttling_2015_figure_5",
+    "state_propagation_throttling_2015_figure_6",
+    "scaling_effects_2007_equation_2",
+    "scaling_effects_2007_figure_2",
+    "scaling_effects_2007_figure_3",
+    "scaling_effects_2007_figure_4",
+    "scaling_effects_2007_figure_5",
+    "scaling_effects_2007_figure_6",
+    "scaling_effects_2007_figure_7",
+    "scaling_effects_2007_figure_8",
+    "scaling_effects_2007_figure_9",
+    "scaling_effects_2007_figure_10",
+    "scaling_effects_2007_figure_11",
+    "scaling_effects_2007_figure_12",
 ]
 
 
 def identifiers() -> list[str]:
     """Identifiers of all tables and figures, as ``paper/table``."""
     return [_identifier(module) for module in MODULES]
+
+
+def of_paper(paper: str) -> list[str]:
+    """Identifiers of all tables and figures of a paper; none if there is no such paper.
+
+    >>> of_paper("cup-stacking-2022")[0]
+    'cup-stacking-2022/table-2'
+    """
+    return [identifier for identifier in identifiers() if identifier.split("/")[0] == paper]
 
 
 def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
@@ -98,5 +131,5 @@ def reproduce(identifier: str, context: Context | None = None) -> Report:
 def _identifier(module: str) -> str:
     """``cup_stacking_2022_table_2`` -> ``cup-stacking-2022/table-2``."""
     words = module.split("_")
-    kind = max(index for index, word in enumerate(words) if word in {"table", "figure"})
+    kind = max(index for index, word in enumerate(words) if word in {"table", "figure", "equation"})
     return "-".join(words[:kind]) + "/" + "-".join(words[kind:])

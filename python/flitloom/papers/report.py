@@ -25,6 +25,14 @@ SOURCES = {
         "A. Mukosey, A. Semenov, A. Tretiakov: Optimized Graph Based Routing Algorithm for the Angara "
         "Interconnect. 2021."
     ),
+    "state-propagation-throttling-2015": (
+        "T. Yokota, K. Ootsu, T. Ohkawa: Relaxing Heavy Congestion by State Propagation. Journal of "
+        "Information Processing 23(5), 2015."
+    ),
+    "scaling-effects-2007": (
+        "T. Yokota, K. Ootsu, T. Baba: Preliminary Discussions on Scaling Effects of Interconnection "
+        "Networks (in Japanese). IPSJ SIG Technical Reports, 2007."
+    ),
 }
 
 Value = int | float | bool | str | None
@@ -44,6 +52,9 @@ class Cell:
         What flitloom computes.
     at_most : bool
         Whether the published value is the best of a search, to be reached or beaten.
+    tolerance : float
+        How far ours may be off and still reproduce the published value: the rounding of what is printed, or
+        the spread of what is random.
     """
 
     row: str
@@ -51,6 +62,7 @@ class Cell:
     paper: Value
     ours: Value
     at_most: bool = False
+    tolerance: float = 0
 
     @property
     def status(self) -> str:
@@ -67,7 +79,19 @@ class Cell:
             if self.ours == self.paper:
                 return "reached"
             return "beaten" if self.ours < self.paper else "not reached"
+        if isinstance(self.paper, int | float) and isinstance(self.ours, int | float):
+            return "reproduced" if abs(self.paper - self.ours) <= self.tolerance else "not reproduced"
         return "reproduced" if self.paper == self.ours else "not reproduced"
+
+    @property
+    def text(self) -> str:
+        """Ours as a person reads it, and in parentheses the published value where it differs.
+
+        >>> Cell("a", "x", 1301, 1298).text, Cell("a", "grows", True, True).text
+        ('1298 (1301)', 'yes')
+        """
+        differs = self.status in ("not reproduced", "not reached", "beaten", "does not hold")
+        return f"{_text(self.ours)} ({_text(self.paper)})" if differs else _text(self.ours)
 
     def as_dict(self) -> dict[str, Any]:
         """The cell by name."""
@@ -78,6 +102,12 @@ class Cell:
             "ours": self.ours,
             "status": self.status,
         }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -112,16 +112,7 @@ class Topology(SpecModel):
         return text + (f" with {failed} failed parts" if failed else "")
 
 
-class _BySizes(Topology):
-    """A topology that is made, and shown, with its sizes one by one."""
-
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """The sizes, and what differs from the defaults."""
-        yield from ((None, size) for size in self.sizes)
-        yield from ((name, value) for name, value in super().__repr_args__() if name not in ("kind", "sizes"))
-
-
-class Torus(_BySizes):
+class Torus(Topology):
     """A torus: every dimension wraps around, unless `wrap` says otherwise.
 
     Parameters
@@ -151,7 +142,7 @@ class Torus(_BySizes):
         _init(self, "torus", sizes, wrap, failed_nodes, failed_links)
 
 
-class Mesh(_BySizes):
+class Mesh(Topology):
     """A mesh: no dimension wraps around, unless `wrap` says otherwise.
 
     Parameters are those of `Torus`.

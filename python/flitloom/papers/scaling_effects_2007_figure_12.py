@@ -1,0 +1,107 @@
+"""Fig. 12 of scaling-effects-2007: durations of impulses over the size of the torus."""
+
+from __future__ import annotations
+
+from flitloom.papers.congestion import on_all_cores
+from flitloom.papers.report import Cell, Context, Report
+from flitloom.papers.scaling_effects import (
+    COLOURS,
+    IMPULSES,
+    READING,
+    ROUTINGS,
+    critical_loads,
+    exponent,
+    recover,
+)
+
+IDENTIFIER = "scaling-effects-2007/figure-12"
+TITLE = "Durations of impulses over the size of the torus, at 0.8 of the critical load"
+OPTIONS = ("quick", "full")
+
+QUICK, FULL = (8, 16, 32), (8, 16, 32, 64, 128)
+#: Packets of an impulse, per node.
+PACKETS = {"random": (5, 20), "transpose": (5, 20), "hotspot": (1,)}
+
+
+def reproduce(context: Context) -> Report:
+    """Run the impulses anew."""
+    sizes = FULL if context.quick is False else QUICK
+    critical = critical_loads(context, sizes)
+    keys, tasks = [], []
+    for size in reversed(sizes):
+        for routing in ROUTINGS:
+            for kind in IMPULSES:
+                for packets in PACKETS[kind]:
+                    background = round(0.8 * critical[size, routing], 5)
+                    keys.append((kind, packets, routing, size))
+                    tasks.append((size, routing, kind, packets, background, context.seed, 3))
+    found = dict(zip(keys, on_all_cores(context, "impulses", recover, tasks), strict=True))
+    cells, powers = [], {}
+    for kind in IMPULSES:
+        for packets in PACKETS[kind]:
+            for routing in ROUTINGS:
+                row = f"{kind} np={packets} {routing}"
+                known = []
+                for size in sizes:
+                    duration = found[kind, packets, routing, size].duration
+                    value = None if duration.value is None else int(duration.value)
+                    cells.append(Cell(row, f"N={size}", None, duration.outcome if value is None else value))
+                    if value:
+                        known.append((size, float(value)))
+                if len(known) > 1:
+                    powers[kind, packets, routing] = exponent([s for s, _ in known], [v for _, v in known])
+                    cells.append(Cell(row, "power of N", None, round(powers[kind, packets, routing], 2)))
+    by_kind = {kind: [power for (name, _, _), power in powers.items() if name == kind] for kind in IMPULSES}
+    means = [sum(values) / len(values) for values in by_kind.values() if values]
+    cells += [
+        Cell("all", "durations grow with N", True, bool(powers) and min(powers.values()) > 0),
+        Cell(
+            "all", "the rate depends on the pattern", True, len(means) > 1 and max(means) - min(means) > 0.2
+        ),
+        Cell(
+            "all",
+            "some impulses are not recovered from",
+            None,
+            any(recovery.duration.outcome in ("collapsed", "not recovered") for recovery in found.values()),
+        ),
+    ]
+    report = Report(
+        IDENTIFIER,
+        TITLE,
+        cells,
+        [
+            READING,
+            "Durations in cycles; outcomes that are no number: not visible, not recovered within "
+            "three times what the "
+            "impulse's flits need, collapsed. The hotspot takes all packets of its impulse, one flit "
+            "per cycle.",
+        ],
+    )
+    if picture := context.file(IDENTIFIER, ".png"):
+        from flitloom.plots.canvas import figure
+
+        with figure(picture, 8, 5) as drawing:
+            axes = drawing.subplots()
+            for kind, marker in zip(IMPULSES, "os^", strict=True):
+                packets = PACKETS[kind][0]
+                for routing in ROUTINGS:
+                    points = [
+                        (size, found[kind, packets, routing, size].duration.value)
+                        for size in sizes
+                        if found[kind, packets, routing, size].duration.value
+                    ]
+                    if points:
+                        label = f"{kind} np={packets} {routing}"
+                        axes.plot(
+                            *zip(*points, strict=True),
+                            marker=marker,
+                            color=COLOURS[routing],
+                            lw=0.8,
+                            label=label,
+                        )
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            axes.set(xlabel="N", ylabel="duration (cycles)", xticks=sizes, xticklabels=sizes)
+            axes.legend(frameon=False, fontsize="small")
+        report.files.append(picture)
+    return report

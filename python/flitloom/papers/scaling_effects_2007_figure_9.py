@@ -1,0 +1,64 @@
+"""Fig. 9 of scaling-effects-2007: step responses of cl in a small and a larger torus."""
+
+from __future__ import annotations
+
+from flitloom import analysis
+from flitloom.papers.report import Cell, Context, Report
+from flitloom.papers.scaling_effects import READING, critical_loads, steps, unsteadiness
+from flitloom.plots.style import COLOURS
+
+IDENTIFIER = "scaling-effects-2007/figure-9"
+TITLE = "Step responses of cl just above the critical load, small and larger"
+OPTIONS = ("quick", "full")
+
+#: Loads in units of the critical one.
+LOADS = (0.8, 1.05, 1.1, 1.2)
+
+
+def reproduce(context: Context) -> Report:
+    """Run the steps anew."""
+    full = context.quick is False
+    sizes = (32, 128) if full else (16, 32)
+    critical = critical_loads(context, sizes, ("cl",))
+    loads = {(size, part): round(part * critical[size, "cl"], 5) for size in sizes for part in LOADS}
+    found = steps(context, [(size, "cl", load) for (size, _), load in loads.items()])
+    cells = []
+    received = {}
+    for (size, part), load in loads.items():
+        counted = found[size, "cl", load]
+        last = counted.isel(window=slice(2 * counted.sizes["window"] // 3, None))
+        received[size, part] = float(last.ejected_flits.sum() / last.generated_flits.sum())
+        row = f"N={size} {part} r_c"
+        cells += [
+            Cell(row, "load", None, load),
+            Cell(row, "received / generated in the last third", None, round(received[size, part], 3)),
+            Cell(row, "unsteadiness", None, round(unsteadiness(counted, size), 4)),
+        ]
+    small, large = (min(received[size, part] for part in LOADS[1:]) for size in sizes)
+    cells.append(Cell("above r_c", "breaks down deeper at the larger size", True, large < small))
+    report = Report(
+        IDENTIFIER,
+        TITLE,
+        cells,
+        [
+            READING,
+            "Unsteadiness is the standard deviation over the mean of the throughput in the second "
+            "half, averaged over N "
+            "windows of 10 cycles. The paper sees cl become unstable just above the critical load, "
+            "differently by size.",
+            *([] if full else ["Quick: N = 16 and 32 in place of the paper's 32 and 128."]),
+        ],
+    )
+    if picture := context.file(IDENTIFIER, ".png"):
+        from flitloom.plots.canvas import figure
+
+        with figure(picture, 12, 4.5) as drawing:
+            for axes, size in zip(drawing.subplots(1, 2), sizes, strict=True):
+                for part, colour in zip(LOADS, COLOURS, strict=False):
+                    curve = analysis.throughput(found[size, "cl", loads[size, part]], 2 * (size // 16) + 1)
+                    axes.plot(curve.window, curve, color=colour, lw=0.8, label=f"{part} r_c")
+                axes.set(title=f"cl, N={size}", xlabel="cycles", ylabel="throughput (flits/node/cycle)")
+                axes.set_ylim(bottom=0)
+                axes.legend(frameon=False)
+        report.files.append(picture)
+    return report

@@ -1,0 +1,80 @@
+"""The two papers on congestion: ours is pinned, and what is seen is measured."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from flitloom import papers
+from flitloom.commands import run
+from flitloom.papers import Cell, Context, Report, state_propagation
+from flitloom.papers.page import write_page
+from flitloom.papers.scaling_effects import exponent
+
+
+def cells(report: Report) -> dict[tuple[str, str], object]:
+    return {(cell.row, cell.column): cell.ours for cell in report.cells}
+
+
+def test_equation_2_is_what_counting_all_pairs_gives() -> None:
+    report = papers.reproduce("scaling-effects-2007/equation-2")
+    assert report.verdict == "13 of 13 published values reproduced."
+
+
+def test_a_jam_grows_against_the_packets_one_hop_per_packet_time(tmp_path) -> None:
+    report = papers.reproduce("state-propagation-throttling-2015/figure-5", Context(tmp_path))
+    found = cells(report)
+    assert found["grows against the packets", "+x"] is True
+    assert report.files[0].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_drift_finds_the_pace_of_made_up_jams(sign: str) -> None:
+    """Buffers that fill one after the other, upstream, five cycles apart; and noise that does not move."""
+    random = np.random.default_rng(4)
+    full = random.random((4000, 32, 3)) < 0.002
+    for start in range(0, 3800, 40):
+        head = int(random.integers(32))
+        for hop in range(12):
+            at = (head - hop) % 32 if sign == "+" else (head + hop) % 32
+            full[start + 5 * hop : start + 5 * hop + 4, at, 0] = True
+    busy = xr.Dataset({f"{sign}x": (("cycle", "x", "channel"), full)})
+    assert state_propagation.drift(busy) == 5
+    assert state_propagation.drift(xr.Dataset({"+x": busy[f"{sign}x"][:2]})) is None
+
+
+def test_exponents() -> None:
+    assert exponent([8, 16, 32], [3 * 8**1.5, 3 * 16**1.5, 3 * 32**1.5]) == pytest.approx(1.5)
+
+
+def test_a_tolerance_is_how_far_ours_may_be_off() -> None:
+    near, far = (Cell("a", "x", 0.11095, ours, tolerance=0.002) for ours in (0.1127, 0.114))
+    assert (near.status, far.status) == ("reproduced", "not reproduced")
+    # A name of an outcome is no number.
+    assert Cell("a", "x", 0.11095, "not reached", tolerance=1).status == "not reproduced"
+
+
+def test_pages_hold_all_and_load_nothing(tmp_path) -> None:
+    picture = tmp_path / "one.png"
+    picture.write_bytes(b"\x89PNG made up")
+    data = tmp_path / "one.csv"
+    data.write_text("a\n")
+    made = [Cell("<a>", "x", 3, 4), Cell("<a>", "grows", True, True)]
+    report = Report("cup-stacking-2022/table-2", "A & B", made, ["A remark."], [picture, data])
+    page = write_page([report], tmp_path / "index.html", "cup-stacking-2022").read_text()
+    for part in ("4 (3)", "&lt;a&gt;", "A &amp; B", 'href="one.csv"'):
+        assert part in page
+    assert "data:image/png;base64," in page
+    assert "http" not in page.split("<body>")[1].replace("https://doi", "")
+
+
+def test_a_whole_paper_goes_into_one_folder(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(papers, "MODULES", ["scaling_effects_2007_equation_2"])
+    folder = tmp_path / "paper"
+    assert run(["papers", "run", "scaling-effects-2007", "--out", str(folder)]) == 0
+    assert "13 of 13" in capsys.readouterr().out
+    assert "13 of 13" in (folder / "index.html").read_text()
+    assert run(["papers", "run", "scaling-effects-2007", "--out", str(folder), "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["scaling-effects-2007/equation-2"]
+    assert run(["papers", "run", "scaling-effects-2008"]) == 2
