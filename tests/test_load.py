@@ -17,6 +17,7 @@ from flitloom.load import (
     saturation,
 )
 from flitloom.load.steady import ages as statistics_of
+from flitloom.simulation import begin_experiment
 
 
 def test_windows_hold_every_packet_once():
@@ -220,6 +221,22 @@ def test_responses_of_several_cases_are_told_and_drawn(tmp_path, capsys):
     one = ["load", "impulse", "--torus", "8x8", *impulse, "--hotspot-fraction", "1", "--json"]
     assert run(one) == 0
     assert json.loads(capsys.readouterr().out)["delivered_share"] > 0.5
+
+
+def test_a_ramp_goes_on_from_its_checkpoint(tmp_path, capsys):
+    file = tmp_path / "ramp.flit"
+    [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["rand"]})
+    profile, cycles = ramp_profile(0.2, 0.7, 20_000)
+    spec = case.experiment(kind="load", profile=profile, cycles=cycles)
+
+    sim = begin_experiment(spec, links=False, windows=100)
+    sim.run(until=7000)
+    sim.save(file)
+    ramp = ["load", "ramp", "--torus", "8x8", "--pattern", "rand", "--rates", "0.2:0.7", "--cycles", "20000"]
+    assert run([*ramp, "--checkpoint", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {**case.labels, **run_ramp(spec).row}
+    assert run([*ramp, "--checkpoint", str(file), "--seed", "2"]) == 2
+    assert "is of another run" in capsys.readouterr().err
 
 
 def test_the_command_prints_a_list_and_writes_files(tmp_path, capsys):

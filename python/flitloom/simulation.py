@@ -362,6 +362,10 @@ class Simulation:
             require_whole("measure", end, first, last, "cycles")
         self._core.measure(first, 2**64 - 1 if end is None else end)
 
+    def same_records(self, other: Simulation) -> bool:
+        """Whether it records what another one does."""
+        return self._records == other._records
+
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
         import xarray as xr

@@ -57,6 +57,11 @@ Series = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write what happened in all windows to this file (.nc).")
 ]
 
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(help="Save the run to this file every minute and at Ctrl-C; go on from it if it is there."),
+]
+
 #: Options that may name several values, all combinations of which are compared.
 LISTS = ("torus", "mesh", "pattern", "routing")
 #: Fields of a spec's traffic that the verbs themselves set.

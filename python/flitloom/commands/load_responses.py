@@ -41,6 +41,7 @@ def ramp(
     averaging: Annotated[int, typer.Option(min=1, help="Windows per average.")] = 200,
     fitted: Annotated[int, typer.Option("--windows", min=2, help="Windows per fit of the slope rule.")] = 401,
     workers: options.Workers = None,
+    checkpoint: shared.Checkpoint = None,
     json: options.Json = False,
     out: shared.Series = None,
     plot: shared.Plot = None,
@@ -60,7 +61,7 @@ def ramp(
     first, last = _ends(rates)
     profile, length_of_run = ramp_profile(first, last, cycles, warm_up, hold)
     tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
-    settings_of_run = {"window": window, "averaging": averaging, "fitted": fitted}
+    settings_of_run = {"window": window, "averaging": averaging, "fitted": fitted, "checkpoint": checkpoint}
     made = _run("ramp", tasks, settings_of_run, workers, json, out, plot)
     _print(made, json, ("critical_load", "outcome", "ideal", "accepted_at_end"))
 
@@ -85,6 +86,7 @@ def step(
     seed: options.Seed = None,
     window: shared.Window = 10,
     workers: options.Workers = None,
+    checkpoint: shared.Checkpoint = None,
     json: options.Json = False,
     out: shared.Series = None,
     plot: shared.Plot = None,
@@ -98,7 +100,7 @@ def step(
     cases = shared.cases(locals())
     rates = shared.read_rates(rate, "--rate")
     tasks = [(case, {"rate": value, "cycles": cycles}) for case in cases for value in rates]
-    made = _run("step", tasks, {"window": window}, workers, json, out, plot)
+    made = _run("step", tasks, {"window": window, "checkpoint": checkpoint}, workers, json, out, plot)
     _print(made, json, ("rate", "settling_time", "outcome", "peak", "final"))
 
 
@@ -128,6 +130,7 @@ def impulse(
     seed: options.Seed = None,
     window: shared.Window = 10,
     workers: options.Workers = None,
+    checkpoint: shared.Checkpoint = None,
     json: options.Json = False,
     out: shared.Series = None,
     plot: shared.Plot = None,
@@ -150,7 +153,7 @@ def impulse(
         for value in rates
         for added in impulses
     ]
-    made = _run("impulse", tasks, {"window": window}, workers, json, out, plot)
+    made = _run("impulse", tasks, {"window": window, "checkpoint": checkpoint}, workers, json, out, plot)
     _print(made, json, ("rate", "packets", "duration", "outcome", "before", "peak", "delivered_share"))
 
 
@@ -219,6 +222,8 @@ def _run(
     from flitloom.load import run_responses
 
     shared.check_outputs(out, plot, (".nc",))
+    if settings["checkpoint"] is not None and len(tasks) > 1:
+        raise SpecError(f"--checkpoint: of one run at a time; there are {len(tasks)}")
     with screen.progress(f"{kind}s") as show:
         made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
     if out is not None and made:

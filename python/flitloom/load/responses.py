@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flitloom.analysis import (
@@ -14,11 +15,11 @@ from flitloom.analysis import (
     throughput,
 )
 from flitloom.analysis.slope import FITTED
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
-from flitloom.simulation import begin_experiment
+from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
@@ -76,6 +77,7 @@ def run_ramp(
     window: int = 100,
     averaging: int = AVERAGING,
     fitted: int = FITTED,
+    checkpoint: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Let a load rise slowly, and find where the network no longer follows.
@@ -90,6 +92,9 @@ def run_ramp(
         Windows per average of the level rule; at most a twentieth of the run.
     fitted : int
         Windows per fit of the slope rule.
+    checkpoint : path, optional
+        Where to save the run every minute and when it is interrupted; if the file is there, the run goes on
+        from it.
     progress : callable, optional
         Told how many of how many cycles are done.
 
@@ -108,7 +113,7 @@ def run_ramp(
     >>> 0.3 < ramp.row["critical_load"] < 0.6
     True
     """
-    series = _observe(experiment, window, progress)
+    series = _observe(experiment, window, progress, checkpoint)
     averaging = max(1, min(averaging, series.sizes["window"] // PARTS))
     level = critical_load(series, averaging)
     row: dict[str, Any] = {
@@ -128,7 +133,11 @@ def run_ramp(
 
 
 def run_step(
-    experiment: Experiment, *, window: int = 10, progress: Callable[[int, int], None] | None = None
+    experiment: Experiment,
+    *,
+    window: int = 10,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Put a constant load on an empty network, and find when it has settled (scaling-effects-2007, 4.4).
 
@@ -146,7 +155,7 @@ def run_step(
     >>> step.row["outcome"], step.row["peak"] > step.row["final"]
     ('measured', True)
     """
-    series = _observe(experiment, window, progress)
+    series = _observe(experiment, window, progress, checkpoint)
     settled = settling_time(series)
     received = throughput(series, 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1)
     final = received[-(len(received) // 3) :]
@@ -156,7 +165,11 @@ def run_step(
 
 
 def run_impulse(
-    experiment: Experiment, *, window: int = 10, progress: Callable[[int, int], None] | None = None
+    experiment: Experiment,
+    *,
+    window: int = 10,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Disturb a steady load by an impulse, and find when it is forgotten (scaling-effects-2007, 4.5).
 
@@ -178,7 +191,7 @@ def run_impulse(
     load = _load(experiment)
     if load.impulse is None:
         raise SpecError("traffic.impulse: is missing")
-    series = _observe(experiment, window, progress)
+    series = _observe(experiment, window, progress, checkpoint)
     recovery = impulse_duration(series, load.impulse.at)
     found: Measurement = recovery.duration
     row = {"duration": found.value, "outcome": found.outcome, "advice": found.advice or None}
@@ -193,11 +206,24 @@ def _load(experiment: Experiment) -> Load:
     return experiment.traffic
 
 
-def _observe(experiment: Experiment, window: int, progress: Callable[[int, int], None] | None) -> xr.Dataset:
+def _observe(
+    experiment: Experiment,
+    window: int,
+    progress: Callable[[int, int], None] | None,
+    checkpoint: str | Path | None,
+) -> xr.Dataset:
     """Run a load as long as it generates packets; what happened in windows."""
     load = _load(experiment)
-    simulation = begin_experiment(experiment, links=False, windows=window)
-    simulation.run(until=load.cycles, progress=progress)
+    if checkpoint is not None and Path(checkpoint).exists():
+        simulation = Simulation.load(checkpoint)
+        begun = begin_experiment(experiment, links=False, windows=window)
+        if simulation.spec != begun.spec or not simulation.same_records(begun):
+            raise SpecError(
+                f"{show_file(checkpoint)}: is of another run; take another file, or delete this one"
+            )
+    else:
+        simulation = begin_experiment(experiment, links=False, windows=window)
+    simulation.run(until=load.cycles, checkpoint=checkpoint, progress=progress)
     return simulation.windows()
 
 
