@@ -133,6 +133,15 @@ def test_critical_load_of_the_2015_router():
     assert ramp.row["slope_rule"]["outcome"] == "too noisy"
 
 
+def test_a_hotspot_is_one_of_several_patterns(capsys):
+    hot = ["--pattern", "rand,hots", "--hotspot-fraction", "0.2", "--rates", "0.05", "--measure", "500"]
+    assert run(["load", "curve", "--torus", "4x4", *hot, "--json"]) == 0
+    rand, hots = json.loads(capsys.readouterr().out)
+    assert rand["receive_bound"] == 1
+    # Fifteen others send it a fifth, and a fifteenth of the rest.
+    assert hots["receive_bound"] == pytest.approx(1 / (15 * 0.2 + 14 * 0.8 / 15 + 0.8 / 15))
+
+
 def test_curves_run_on_all_cores_and_name_their_saturation():
     cases = make_cases({}, {"torus": ["4x4", "8x8"], "pattern": ["bcmp"]})
     points, interrupted = run_curve(cases, [0.1, 0.9], measure=1000, workers=2)

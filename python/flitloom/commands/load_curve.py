@@ -193,7 +193,7 @@ def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
             row["rate"],
             row["accepted"],
             "saturated" if row["saturated"] else f"{row['latency']:.1f}",
-            "" if row["confidence"] is None else f"{row['confidence']:.1f}",
+            _interval(row),
             *(row[key] for key in keys),
         ]
         for row in rows
@@ -202,4 +202,23 @@ def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
     for name, points in _by_case(rows, labels).items():
         best = points[0]["ideal"]
         beside = "" if best is None else f"; links in dimension order carry {best:.4g} at best"
+        receive = points[0]["receive_bound"]
+        if receive is not None and receive < 1:
+            beside += f", the most wanted node receives {receive:.4g}"
         screen.echo(f"{name or 'it'} {saturation(points)['text']}{beside}")
+    if any(_depends(row) for row in rows):
+        screen.echo(
+            "?: batches depend on each other, so the interval is too narrow; measure longer (--measure)"
+        )
+
+
+#: Correlation of neighbouring batches above which an interval is too narrow.
+DEPENDENT = 0.4
+
+
+def _depends(row: dict[str, Any]) -> bool:
+    return row["correlation"] is not None and row["correlation"] > DEPENDENT
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "" if row["confidence"] is None else f"{row['confidence']:.1f}{'?' * _depends(row)}"

@@ -93,5 +93,9 @@ def make_cases(
             if name in ("torus", "mesh"):
                 own.setdefault("topology", {})["kind"] = name
             change(own, f'{FIELDS[name]}="{value}"')
+        if "hots" in values.get("pattern", ()) and labels["pattern"] != "hots":
+            # Its fields belong to no other pattern of the list.
+            for name in ("hotspot_fraction", "hotspot_target"):
+                own["traffic"].pop(name, None)
         cases.append(Case(labels, own, folder))
     return cases
