@@ -211,6 +211,28 @@ def test_plans_come_back_as_they_were(
     assert run(["check", other, "--torus", "3x5"]) == 2
 
 
+@pytest.mark.parametrize("ending", ["mscclpp.json", "xml"])
+def test_twisted_and_parallel_links(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, other, again = (str(tmp_path / name) for name in ("plan.json", f"plan.{ending}", "again.json"))
+    twisted = ["--torus", "2x2x4", "--twist"]
+    assert run(["collective", "all-to-all", *twisted, "-o", first]) == 0
+    assert run(["convert", first, other]) == 0
+    assert run(["convert", other, again, *twisted]) == 0
+    mine, theirs = fl.read_collective(first).expanded(), fl.read_collective(again)
+    assert (theirs.twist, theirs.moves) == (True, sorted(mine.moves))
+    capsys.readouterr()
+    assert run(["check", other, *twisted, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bound"] == mine.bound
+    assert run(["check", other, "--torus", "2x2x4"]) == 1
+    capsys.readouterr()
+    # Two links between neighbours are two channels.
+    wide = fl.collective(fl.Torus(3, 3), "all-gather", width=[2, 1])
+    text = wide.to_mscclpp() if ending == "mscclpp.json" else wide.to_msccl()
+    Path(other).write_text(text, encoding="utf-8")
+    report = check_foreign(other, Ground(fl.Torus(3, 3), width=[2, 1]))
+    assert (report["problems"], report["steps"]) == ([], wide.steps)
+
+
 def test_steps_that_a_file_claims_are_not_believed(tmp_path: Path) -> None:
     data = json.loads(fl.collective(fl.Torus(4), "all-gather").to_mscclpp())
     for one in data["gpus"]:

@@ -33,6 +33,9 @@ def command(
     ] = None,
     torus: Annotated[str | None, typer.Option(help="Sizes of the torus, for files that do not say.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of the mesh, for files that do not say.")] = None,
+    twist: Annotated[
+        bool, typer.Option("--twist", help="The torus is twisted, for plans of collective operations.")
+    ] = False,
     fail: Annotated[
         list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")
     ] = None,
@@ -83,8 +86,10 @@ def command(
         check_collective_file(tables, topology_fields(torus, mesh, None, fail), as_json)
         return
     if kind is not None or tables.suffix == ".xml":
-        check_foreign_file(tables, topology_fields(torus, mesh, None, fail), as_json)
+        check_foreign_file(tables, topology_fields(torus, mesh, None, fail), twist, as_json)
         return
+    if twist:
+        raise SpecError("--twist: belongs to plans of collective operations in the formats of others")
     if is_plan(tables):
         if rules is not None:
             raise SpecError("--rules belongs to routing tables; a plan brings its virtual channels")

@@ -288,13 +288,14 @@ def check_network(plan: CollectivePlan, topology: dict[str, Any]) -> None:
             raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
 
 
-def check_foreign_file(file: Path, topology: dict[str, Any], as_json: bool) -> None:
+def check_foreign_file(file: Path, topology: dict[str, Any], twist: bool, as_json: bool) -> None:
     """Check a plan in somebody else's format, with a network also its links; exit code 1 if it is wrong."""
     from flitloom.collectives.formats import check_foreign
     from flitloom.collectives.ground import Ground
     from flitloom.spec import Topology
 
-    print_report(check_foreign(file, Ground(Topology(**topology)) if topology else None), as_json)
+    ground = Ground(Topology(**topology), twist) if topology else None
+    print_report(check_foreign(file, ground), as_json)
 
 
 def print_report(report: dict[str, Any], as_json: bool) -> None:

@@ -32,6 +32,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     fail: options.Fail = None,
+    twist: Annotated[bool, typer.Option("--twist", help="The torus is twisted.")] = False,
     chunk_bytes: Annotated[int, typer.Option(help="GOAL, Chakra: bytes of a chunk.")] = 1024,
     as_collective: Annotated[
         bool,
@@ -70,7 +71,7 @@ def command(
     if source.suffix in (".goal", ".bin"):
         raise SpecError(f"TARGET: {target.name}: a message graph becomes .goal, .bin or .et")
     fields = options.topology_fields(torus, mesh, None, fail)
-    plan = read_plan_of(source, Ground(Topology(**fields)) if "sizes" in fields else None)
+    plan = read_plan_of(source, Ground(Topology(**fields), twist) if "sizes" in fields else None)
     if target.suffix == ".json" and not target.name.endswith(".mscclpp.json"):
         plan.save(target)
     elif target.suffix == ".et":

@@ -38,6 +38,8 @@ _TIMES = re.compile(r" steps of plan:( \d{1,9}){1,1000000} ", re.ASCII)
 #: Most GPUs, and most chunks of all buffers of all GPUs together.
 MOST_GPUS = 4096
 MOST_CHUNKS = 1 << 22
+#: Most chunks that all steps together move.
+MOST_MOVED = 1 << 22
 
 
 @dataclass
@@ -211,6 +213,9 @@ def _algorithm(root: ElementTree.Element) -> Algorithm:
         raise SpecError(f"algo: {len(chunks)} of {gpus} gpus are described; gpu {missing} is missing")
     if sum(sum(sizes.values()) for sizes in chunks.values()) > MOST_CHUNKS:
         raise SpecError(f"algo: more than {MOST_CHUNKS} chunks in all buffers")
+    moved = sum(step.count for block in blocks for step in block.steps)
+    if moved > MOST_MOVED:
+        raise SpecError(f"algo: {moved} chunks are moved in all; at most {MOST_MOVED} are followed")
     _check_dependencies(blocks, flaws)
     inplace = whole(root, "inplace", "algo", 0) == 1 and whole(root, "outofplace", "algo", 0) == 0
     return Algorithm(root.get("name", ""), COLLECTIVES[name], gpus, inplace, chunks, blocks, flaws)

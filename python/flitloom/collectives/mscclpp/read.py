@@ -38,6 +38,8 @@ SIGNALS = ("signal", "rlxsignal", "pws", "pwsf")
 PACKETS = ("ppkt", "rppkt", "cpkt", "respkt", "recspkt", "recpkt")
 MOST_GPUS = 4096
 MOST_CHUNKS = 1 << 22
+#: Most chunks that all operations together read and write.
+MOST_MOVED = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ class _Reader:
             raise SpecError(f"plan: gpus: {len(gpus)}; 1 to {MOST_GPUS} are read")
         self.count = len(gpus)
         self.flaws: list[str] = []
+        self.moved = 0
         self.sizes: dict[int, dict[str, int]] = {}
         for rank, gpu in enumerate(gpus):
             if _count(gpu, "id", f"gpus[{rank}]") != rank:
@@ -200,7 +203,7 @@ class _Reader:
         seen: dict[tuple[str, int], int] = defaultdict(int)
         for number, one in enumerate(_get(gpu, "channels", list, where, [])):
             kind = one.get("channel_type", one.get("type")) if isinstance(one, dict) else None
-            if kind not in channels:
+            if not isinstance(kind, str) or kind not in channels:
                 raise SpecError(
                     f"{where}: channels[{number}]: {show(kind)}; memory and port channels are read"
                 )
@@ -304,6 +307,9 @@ class _Reader:
             owner, buffer = remote[number]
         if not isinstance(buffer, str) or buffer not in ("i", "o", "s"):
             raise SpecError(f"{where}: type: {show(buffer)}; it is i, o or s")
+        self.moved += size
+        if self.moved > MOST_MOVED:
+            raise SpecError(f"{where}: more than {MOST_MOVED} chunks are moved in all")
         if not size or index + size > self.sizes[owner][buffer]:
             last = f" to {index + size - 1}" if size > 1 else ""
             has = self.sizes[owner][buffer]
