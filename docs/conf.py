@@ -40,3 +40,4 @@ html_copy_source = False
 def setup(app):
     """Make the reference and the pictures before pages are read."""
     app.connect("builder-inited", site_parts.make)
+    app.connect("source-read", site_parts.list_new_pages)

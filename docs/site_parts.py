@@ -48,6 +48,18 @@ def _write(name: str, text: str) -> None:
         file.write_text(text, encoding="utf-8")
 
 
+def list_new_pages(_app: Any, name: str, source: list[str]) -> None:
+    """Let pages that no list of the index names yet stand at the end of the how-to pages."""
+    if name != "index":
+        return
+    pages = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "index")
+    lists = re.findall(r"^```{toctree}\n(.*?)^```", source[0], re.MULTILINE | re.DOTALL)
+    named = {line for block in lists for line in block.splitlines()}
+    how_to = next(block for block in lists if ":caption: How to" in block)
+    more = "".join(f"{page}\n" for page in pages if page not in named)
+    source[0] = source[0].replace(how_to, how_to + more)
+
+
 def commands_page() -> str:
     """Every verb with its arguments and options, as its own help says them."""
     before = "Made from the code. Before a verb stand `-q` and `-v` ([settings](../settings.md))."

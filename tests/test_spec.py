@@ -38,7 +38,7 @@ BAD_FIELDS = [
         "router.flow_control: 'worm' is unknown; did you mean wormhole? It must be one of wormhole, cut-",
     ),
     ("router.arbitration=C10", "router.arbitration: 'C10' is unknown; it must be one of C00, C01"),
-    ("router.preset=t16", "router.preset: 't16' is unknown; it must be one of t15, s07"),
+    ("router.preset=t16", "router.preset: 't16' is unknown; did you mean t15?"),
     ("router.datelines=none", "router.datelines: 'none' is unknown; it must be one of both, wrap"),
     ("router.grant_needs_room=1", "router.grant_needs_room: 1 is neither true nor false"),
     ("router.arbitration=['C00', 'C01']", "router.arbitration: 2 channel-selection schemes given"),

@@ -406,6 +406,14 @@ def test_plans_become_traces_and_come_back(tmp_path: Path, capsys: pytest.Captur
         assert run(["simulate", file, "--mesh", "3x3", "--json"]) == 0
         cycles.add(json.loads(capsys.readouterr().out)["cycles"])
     assert len(cycles) == 1
+    # Half as many flits of twice the bytes; what has no flits and no computing takes no such options.
+    assert run(["simulate", goal, "--mesh", "3x3", "--flit-bytes", "32", "--calc-cycles", "7", "--json"]) == 0
+    halved = json.loads(capsys.readouterr().out)
+    assert halved["flits_delivered"] == halved["packets_delivered"] * (256 // 32 + 1)
+    assert run(["simulate", plan, "--flit-bytes", "32"]) == 2
+    assert run(["check", et, "--json"]) == 0
+    assert run(["check", graph]) == 2
+    capsys.readouterr()
     assert run(["convert", plan, coll, "--as-collective"]) == 0
     assert sum(one.kind == "send" for rank in read_chakra(coll) for one in rank) == 8
     for wrong in (

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.spec import Router, Topology
+
+
+def require_network(network: object) -> None:
+    """Refuse what is no network, with how to make one.
+
+    Raises
+    ------
+    SpecError
+        It is something else.
+    """
+    if isinstance(network, Topology):
+        raise SpecError(f"network: {network} has no routers yet; give fl.Network({network!r})")
+    if not isinstance(network, Network):
+        raise SpecError(f"network: {show(network)} is no network; give fl.Network(fl.Torus(...))")
 
 
 class Network:

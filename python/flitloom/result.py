@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flitloom import provenance
+from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
+from flitloom.workload import describe
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from flitloom.network import Network
     from flitloom.routing import Tables
+    from flitloom.view import Film
 
 #: Codes of the link-time record besides 1 + slice.
 IDLE, BLOCKED = 0, 255
@@ -294,6 +297,22 @@ class Result:
             again = run_experiment(self.spec, tables=self.tables, **{"links": False, name: True})
             self._raw[name] = again._raw[name]
         return self._raw[name]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return fields_html(describe(self.network, self.spec.traffic), self.summary())
+
+    def film(self) -> Film:
+        """All that moved, as a page that plays; a notebook shows it at once, `write_page` writes it.
+
+        Raises
+        ------
+        SpecError
+            It is too long to play.
+        """
+        from flitloom.view import film_of
+
+        return film_of(self)
 
     def __repr__(self) -> str:
         bound = "" if self.lower_bound is None else f", lower bound {self.lower_bound}"

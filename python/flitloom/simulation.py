@@ -14,7 +14,7 @@ from flitloom import _core, interrupts
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
-from flitloom.network import Network
+from flitloom.network import Network, require_network
 from flitloom.outputs import check_output
 from flitloom.result import Result
 from flitloom.series import make_series
@@ -100,6 +100,7 @@ class Simulation:
         tables: Tables | None = None,
         routing: str | None = None,
     ) -> None:
+        require_network(network)
         if routing is not None:
             network = Network(network.topology, network.router, routing=routing)
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
@@ -578,6 +579,7 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
     >>> fl.lower_bound(fl.Network(fl.Torus(16, 16)), fl.Collective("torn"))
     67
     """
+    require_network(network)
     bound = _core.lower_bound(network._core, make_workload(network, traffic, seed))
     if bound is None:
         raise SpecError(

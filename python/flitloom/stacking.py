@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom import _core, provenance
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.network import Network, require_network
 from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import show
-from flitloom.workload import make_destinations
+from flitloom.workload import describe, make_destinations
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,6 +44,12 @@ class Stacking:
     intervals: tuple[int, ...]
     durations: tuple[int, ...]
     whole: int
+
+    def __repr__(self) -> str:
+        return (
+            f"Stacking({describe(self.network, self.best)}, best interval {self.interval}: "
+            f"{self.duration} cycles, whole packet {self.whole})"
+        )
 
     @property
     def duration(self) -> int:
@@ -137,6 +143,7 @@ def stack(
     >>> stacking.duration                    # cup-stacking-extended-2023, Table 2
     131
     """
+    require_network(network)
     if not isinstance(collective, Collective):
         raise SpecError(f"traffic: {show(collective)} is no collective; give fl.Collective(...)")
     if arbitration is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
+from flitloom.collectives.check import check_collective
 from flitloom.collectives.foreign import plan_of_sends
 from flitloom.collectives.foreign import report as report_of_sends
 from flitloom.collectives.ground import Ground
@@ -33,7 +34,8 @@ def format_of(file: str | Path) -> str | None:
         return "forestcoll" if b"<Algo" in start else "msccl"
     if b'"flitloom collective' in start:
         return "plan"
-    if b'"collective"' in start and b'"gpus"' in start:
+    # Older execution plans call it so.
+    if b'"gpus"' in start and (b'"collective"' in start or b'"colletive"' in start):
         return "mscclpp"
     return "teccl" if b'"1-Epoch_Duration"' in start else None
 
@@ -44,9 +46,10 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     Parameters
     ----------
     file : path
-        MSCCL XML, trees of ForestColl (.xml) or a schedule of TE-CCL (.json).
+        MSCCL XML, trees of ForestColl (.xml), an execution plan of MSCCL++ or a schedule of TE-CCL (.json),
+        or a Chakra trace that was written from a plan (.et).
     ground : Ground, optional
-        The network; MSCCL files can be replayed without.
+        The network; files of MSCCL and MSCCL++ can be replayed without.
 
     Returns
     -------
@@ -59,6 +62,7 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     SpecError
         The file cannot be read.
     """
+    from flitloom.collectives.chakra import chakra_plan
     from flitloom.collectives.forestcoll import read_forestcoll
     from flitloom.collectives.msccl import check_msccl
     from flitloom.collectives.teccl import read_teccl
@@ -68,6 +72,8 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         return check_msccl(file, ground)
     if kind == "mscclpp":
         return report(_replay(file, ground), ground)
+    if kind == "chakra":
+        return check_collective(chakra_plan(file))
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind not in readers:
         raise SpecError(f"{show_file(file)}: is no plan in a format that is known")
@@ -80,7 +86,8 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     Parameters
     ----------
     file : path
-        A plan (.json), MSCCL XML, trees of ForestColl (.xml) or a schedule of TE-CCL (.json).
+        A plan (.json), MSCCL XML, trees of ForestColl (.xml), an execution plan of MSCCL++ or a schedule of
+        TE-CCL (.json), or a Chakra trace that was written from a plan (.et).
     ground : Ground, optional
         The network, which formats of others do not name.
 

@@ -71,7 +71,7 @@ def curve(
     if plot is not None and rows:
         from flitloom.plots.load import plot_load_curves
 
-        plot_load_curves(_by_case(rows, len(cases[0].labels)), plot, _common(rows, len(cases[0].labels)))
+        plot_load_curves(_by_case(rows, len(cases[0].labels)), plot, shared.common("Load and latency", cases))
     if json:
         screen.print_json(rows)
     elif rows:
@@ -135,7 +135,7 @@ def steady(
         from flitloom.plots.load import plot_series
 
         named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}
-        plot_series(named, plot)
+        plot_series(named, plot, title=shared.common("Steady state", cases))
     if json:
         shared.print_one_or_all(rows)
     else:
@@ -159,14 +159,6 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
     for row in rows:
         curves.setdefault(" ".join(str(row[name]) for name in differing or names[:1]), []).append(row)
     return curves
-
-
-def _common(rows: list[dict[str, Any]], labels: int) -> str:
-    """What all curves have in common."""
-    names = list(rows[0])[:labels]
-    return "Load and latency: " + ", ".join(
-        str(rows[0][name]) for name in names if len({row[name] for row in rows}) == 1
-    )
 
 
 def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:

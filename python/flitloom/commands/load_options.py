@@ -160,3 +160,10 @@ def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
     if interrupted:
         screen.say(f"interrupted: {finished} of {count} simulations are finished")
         raise typer.Exit(130)
+
+
+def common(kind: str, cases: Sequence[Case]) -> str:
+    """A title: what all cases have in common."""
+    first = cases[0].labels
+    shared = [value for name, value in first.items() if len({case.labels[name] for case in cases}) == 1]
+    return f"{kind}: {', '.join(shared)}" if shared else kind

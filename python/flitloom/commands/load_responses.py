@@ -63,7 +63,7 @@ def ramp(
     tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
     settings_of_run = {"window": window, "averaging": averaging, "fitted": fitted, "checkpoint": checkpoint}
     made = _run("ramp", tasks, settings_of_run, workers, json, out, plot)
-    _print(made, json, ("critical_load", "outcome", "ideal", "accepted_at_end"))
+    _print(made, json, ("critical_load", "resolution", "outcome", "ideal", "accepted_at_end"))
 
 
 def step(
@@ -95,7 +95,7 @@ def step(
 
     \b
     For example:
-      flitloom load step --torus 16x16,32x32 --pattern rand --rate 0.5 --cycles 6000 --plot step.png
+      flitloom load step --torus 16x16,32x32 --pattern rand --rate 0.5 --cycles 6000 --window 50
     """
     cases = shared.cases(locals())
     rates = shared.read_rates(rate, "--rate")
@@ -231,7 +231,8 @@ def _run(
     if plot is not None and made:
         from flitloom.plots import load
 
-        load.plot_responses(kind, _named(made), plot)
+        title = shared.common(kind.capitalize(), [case for case, _ in made])
+        load.plot_responses(kind, _named(made), plot, title)
     if interrupted:
         _print(made, json, ())
         shared.end_interrupted(interrupted, len(made), len(tasks))

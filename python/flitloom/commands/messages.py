@@ -7,9 +7,15 @@ from typing import Any
 
 
 def simulate_goal(
-    file: Path, fields: dict[str, Any], cycle_limit: int | None, tables: Path | None, as_json: bool
+    file: Path,
+    fields: dict[str, Any],
+    cycle_limit: int | None,
+    tables: Path | None,
+    flit_bytes: int,
+    calc_cycles: int,
+    as_json: bool,
 ) -> None:
-    """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits of 16 bytes."""
+    """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits."""
     from flitloom.commands import screen
     from flitloom.errors import SpecError
     from flitloom.messages import MessageGraph, simulate_messages
@@ -22,7 +28,14 @@ def simulate_goal(
     graph = MessageGraph.read(file)
     network = Network(Topology(**fields["topology"]), Router(**fields.get("router", {})))
     routes = None if tables is None else read_tables(tables, network.topology)
-    result = simulate_messages(network, graph, tables=routes, cycle_limit=cycle_limit)
+    result = simulate_messages(
+        network,
+        graph,
+        tables=routes,
+        flit_bytes=flit_bytes,
+        calc_cycles=calc_cycles,
+        cycle_limit=cycle_limit,
+    )
     totals = {name: value for name, value in result.items() if isinstance(value, int | float)}
     facts: dict[str, object] = {"ranks": graph.ranks, **totals}
     if as_json:

@@ -107,6 +107,13 @@ def command(
         int | None,
         typer.Option(help="Plan of a collective operation: ports of a node. [default: one per link]"),
     ] = None,
+    flit_bytes: Annotated[
+        int | None, typer.Option(help="Message graph: bytes of a flit. [default: 16]")
+    ] = None,
+    calc_cycles: Annotated[
+        int | None,
+        typer.Option(help="Message graph: cycles of a unit of computing, Chakra's microsecond. [default: 1]"),
+    ] = None,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
     checkpoint: Annotated[
@@ -214,8 +221,11 @@ def command(
             raise SpecError(
                 "a message graph brings its own traffic and has no records; give the network only"
             )
-        simulate_goal(goal, fields, cycle_limit, tables, json)
+        size, cycle = 16 if flit_bytes is None else flit_bytes, 1 if calc_cycles is None else calc_cycles
+        simulate_goal(goal, fields, cycle_limit, tables, size, cycle, json)
         return
+    if flit_bytes is not None or calc_cycles is not None:
+        raise SpecError("--flit-bytes, --calc-cycles: belong to a message graph")
     if chunks is not None:
         from flitloom.commands.messages import simulate_collective_file
 

@@ -101,8 +101,9 @@ def run_ramp(
     Returns
     -------
     Response
-        ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), that of the
-        slope rule where noise allows it, and the accepted load at the end.
+        ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), the
+        ``resolution`` with which it is known (the load that one average reaches over), that of the slope rule
+        where noise allows it, and the accepted load at the end.
 
     Examples
     --------
@@ -124,6 +125,9 @@ def run_ramp(
     row |= ideal_loads(experiment)
     fitted = min(fitted, series.sizes["window"] // 4)
     row["slope_rule"] = slope_critical_load(series, fitted).as_dict() if fitted > 1 else None
+    offered = throughput(series, averaging).offered
+    # The load rises by so much within one average.
+    row["resolution"] = float((offered[-1] - offered[0]) / max(1, len(offered) - 1) * averaging)
     row |= {
         "averaging": averaging,
         "fitted": fitted,

@@ -41,6 +41,7 @@ def reproduce(context: Context) -> Report:
     )
     if picture := context.file(IDENTIFIER, ".png"):
         from flitloom.plots.canvas import figure
+        from flitloom.plots.style import COLOURS
 
         with figure(picture, 8, 4.5) as drawing:
             axes = drawing.subplots()
@@ -49,14 +50,14 @@ def reproduce(context: Context) -> Report:
             axes.plot(
                 counted.window[10 : 10 + len(average)],
                 average,
-                color="#0072b2",
+                color=COLOURS[0],
                 label="average of 20 windows",
             )
             axes.axhline(
-                recovery.before + recovery.spread, color="#009e73", ls="--", label="mean + deviation before"
+                recovery.before + recovery.spread, color=COLOURS[2], ls="--", label="mean + deviation before"
             )
             if value is not None:
-                axes.axvspan(start, start + value, color="#d55e00", alpha=0.15, label=f"{value:.0f} cycles")
+                axes.axvspan(start, start + value, color=COLOURS[3], alpha=0.15, label=f"{value:.0f} cycles")
             axes.set(xlabel="cycles", ylabel="age (cycles)")
             axes.set_ylim(bottom=0)
             axes.legend(frameon=False)

@@ -56,12 +56,13 @@ def reproduce(context: Context) -> Report:
     )
     if picture := context.file(IDENTIFIER, ".png"):
         from flitloom.plots.canvas import figure
+        from flitloom.plots.style import COLOURS
 
         curve = analysis.throughput(counted, WINDOWS)
         with figure(picture, 7, 4.5) as drawing:
             axes = drawing.subplots()
             axes.plot(
-                curve.offered, curve, color="#0072b2", lw=1, label=f"received, average of {WINDOWS} windows"
+                curve.offered, curve, color=COLOURS[0], lw=1, label=f"received, average of {WINDOWS} windows"
             )
             axes.plot([0, top], [0, top], color="0.6", lw=0.8, label="generated")
             axes.plot([0, top], [0, SHARE * top], ":", color="0.6", lw=0.8, label=f"{SHARE:.0%} of it")
@@ -70,7 +71,7 @@ def reproduce(context: Context) -> Report:
                 (longer, "--", f"slope rule, {enough} windows"),
             ):
                 if found.value is not None:
-                    axes.axvline(found.value, color="#d55e00", ls=style, lw=1, label=label)
+                    axes.axvline(found.value, color=COLOURS[3], ls=style, lw=1, label=label)
             axes.set(xlabel="load (flits/node/cycle)", ylabel="throughput (flits/node/cycle)")
             axes.legend(frameon=False)
         report.files.append(picture)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flitloom.analysis import mean_age, throughput
+from flitloom.analysis import mean_age, moving_average, throughput
+from flitloom.analysis.series import per_node_and_cycle
 from flitloom.plots.canvas import figure
 from flitloom.plots.style import COLOURS, FAINT, MARKERS
 
@@ -72,7 +73,9 @@ def plot_load_curves(
             drawing.suptitle(title)
 
 
-def plot_series(series: Mapping[str, xr.Dataset], path: str | Path, averaging: int = 10) -> None:
+def plot_series(
+    series: Mapping[str, xr.Dataset], path: str | Path, averaging: int = 10, title: str = ""
+) -> None:
     """Draw what happened over time: accepted load, mean age and packets in flight, a curve per name."""
     with figure(path, 8, 8) as drawing:
         panels = drawing.subplots(3, 1, sharex=True)
@@ -87,6 +90,8 @@ def plot_series(series: Mapping[str, xr.Dataset], path: str | Path, averaging: i
             axes.grid()
         panels[-1].set_xlabel("cycle")
         panels[0].legend()
+        if title:
+            drawing.suptitle(title)
 
 
 #: What `plot_series` draws.
@@ -103,23 +108,25 @@ def _over_time(series: xr.Dataset, averaging: int) -> list[tuple[Any, Any]]:
     ]
 
 
-def plot_responses(kind: str, responses: Mapping[str, Response], path: str | Path) -> None:
+def plot_responses(kind: str, responses: Mapping[str, Response], path: str | Path, title: str = "") -> None:
     """Draw ramps over the offered load, steps and impulses over time, a curve per name."""
     if kind != "ramp":
-        plot_series({name: found.series for name, found in responses.items()}, path, averaging=5)
+        plot_series({name: found.series for name, found in responses.items()}, path, 5, title)
         return
     with figure(path, 10, 4.2) as drawing:
         accepted, latency = drawing.subplots(1, 2)
         most = 0.0
         for number, (name, found) in enumerate(responses.items()):
             colour = COLOURS[number % len(COLOURS)]
-            received = throughput(found.series, found.row["averaging"])
-            ages = mean_age(found.series, found.row["averaging"])
-            accepted.plot(received.offered, received, color=colour, linewidth=1.2, label=name)
-            latency.plot(ages.offered, ages, color=colour, linewidth=1.2, label=name)
+            width = found.row["averaging"]
+            received, ages = throughput(found.series, width), mean_age(found.series, width)
+            # Over the mean load of the same windows, not that of the last one.
+            load = moving_average(per_node_and_cycle(found.series, "offered_flits"), width)
+            accepted.plot(load, received, color=colour, linewidth=1.2, label=name)
+            latency.plot(load[-len(ages) :], ages, color=colour, linewidth=1.2, label=name)
             if found.row["critical_load"] is not None:
                 accepted.axvline(found.row["critical_load"], color=colour, linewidth=0.8, linestyle=":")
-            most = max(most, float(received.offered.max()))
+            most = max(most, float(load.max()))
         top = accepted.get_ylim()[1]
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         accepted.set_ylim(0, top)
@@ -130,3 +137,5 @@ def plot_responses(kind: str, responses: Mapping[str, Response], path: str | Pat
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
         accepted.legend()
+        if title:
+            drawing.suptitle(title)

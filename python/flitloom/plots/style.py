@@ -8,7 +8,7 @@ from cycler import cycler
 
 #: Colours of one legend, in this order (Okabe and Ito 2008); further ones go round.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#000000")
-MARKERS = "os^Dv<>P"
+MARKERS = "os^Dv<>PX*hpd"
 #: Flits that wait for a busy buffer, in charts whose slices have the colours above.
 BLOCKED = "#4d4d4d"
 #: Lower bounds, and what is wrong.

@@ -16,6 +16,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.extras import need
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
+from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
@@ -441,6 +442,19 @@ class Tables:
         return same and all(np.array_equal(a, b) for a, b in zip(self.listed(), other.listed(), strict=True))
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "method": self.method,
+            "largest load": self.max_load,
+            "least load": self.min_load,
+            "mean load": self.perfect_load,
+            "longest route": self.max_distance,
+            "lower bound": self.bound,
+            "optimal": self.optimal,
+        }
+        return fields_html(f"routing tables of a {self.topology}", fields)
 
     def __repr__(self) -> str:
         proven = "optimal" if self.optimal else f"bound {self.bound}"

@@ -19,6 +19,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show, show_file
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
 from flitloom.network import Network
+from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.reading import opened, placed, read_json_list
 from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
@@ -207,6 +208,20 @@ class Plan(Closed):
             return measure(self) <= self.bound
         except SpecError:
             return False
+
+    def __repr__(self) -> str:
+        return f"Plan({self.traffic}, {self.method}: {self.duration} cycles, {len(self.packets)} packets)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "duration": f"{self.duration} cycles",
+            "lower bound": f"{self.bound} cycles",
+            "optimal": self.optimal,
+            "method": self.method,
+            "packets": len(self.packets),
+        }
+        return fields_html(f"{self.traffic} on {self.network().topology}", fields)
 
     def directions(self) -> list[bytes]:
         """The direction indices of every packet's route."""

@@ -13,7 +13,7 @@ from flitloom.errors import SpecError, unknown
 from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
 from flitloom.limits import LISTED_PACKETS
-from flitloom.network import Network
+from flitloom.network import Network, require_network
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
 from flitloom.scheduling.plan import Plan, PlannedPacket
@@ -110,6 +110,7 @@ def schedule(
     >>> fl.schedule(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"), method="greedy").optimal
     False
     """
+    require_network(network)
     if method not in METHODS:
         raise SpecError(f"method: {unknown(method, METHODS)}")
     if not 0 <= guard <= 1024:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, get_args, get_origin
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
@@ -55,14 +57,23 @@ class _SpecMeta(ModelMetaclass):
     #: Field that may be given without its name, if any.
     positional: str
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args and cls.positional and cls.positional not in kwargs:
-            first, *rest = args
-            args, kwargs = tuple(rest), {cls.positional: first, **kwargs}
-        try:
-            return super().__call__(*args, **kwargs)
-        except pydantic.ValidationError as error:
-            raise SpecError(explain(error, cls.place)) from None
+    # Type checkers look at the constructors of the parts instead.
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if args and cls.positional and cls.positional not in kwargs:
+                first, *rest = args
+                args, kwargs = tuple(rest), {cls.positional: first, **kwargs}
+            if args and cls.__init__ is BaseModel.__init__:
+                others = [name for name in cls.model_fields if name not in (cls.positional, "kind")]
+                raise SpecError(
+                    f"{cls.place or cls.__name__}: {show(args[0])} is given without a name; "
+                    f"write NAME={show(args[0])}, with a name of {', '.join(others)}"
+                )
+            try:
+                return super().__call__(*args, **kwargs)
+            except pydantic.ValidationError as error:
+                raise SpecError(explain(error, cls.place)) from None
 
 
 class Closed(BaseModel):
@@ -91,6 +102,45 @@ class SpecModel(Closed, metaclass=_SpecMeta):
 
     place: ClassVar[str] = ""
     positional: ClassVar[str] = ""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Let the signature say what a person gives: plain types, and what may come without a name first."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.__init__ is not BaseModel.__init__:  # type: ignore[comparison-overlap]
+            return
+        parameters = [
+            inspect.Parameter(
+                field.alias or name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if name == cls.positional
+                else inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty
+                if field.is_required()
+                else field.get_default(call_default_factory=True),
+                annotation=_plain(field.annotation),
+            )
+            for name, field in cls.model_fields.items()
+            if name != "kind"
+        ]
+        parameters.sort(key=lambda parameter: parameter.kind)
+        cls.__signature__ = inspect.Signature(parameters)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """What differs from the defaults, so that representations stay short."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if field.is_required() or value != field.get_default(call_default_factory=True):
+                yield name, value
+
+
+def _plain(annotation: Any) -> Any:
+    """A type without what checks it."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return Union[tuple(_plain(part) for part in get_args(annotation))]  # noqa: UP007
+    return annotation
 
 
 def whole(low: int, high: int, unit: str = "") -> BeforeValidator:

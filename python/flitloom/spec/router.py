@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -10,6 +11,8 @@ from pydantic_core import PydanticCustomError
 from flitloom._core import LIMITS, routing_functions
 from flitloom.spec.base import Problems, SpecModel, boolean, each, name_of, one_of, whole, whole_number
 
+#: Names for editors to offer.
+SchemeName = Literal["C00", "C01", "C02", "C03", "C04", "C05", "C06", "C07", "C08", "C09", "packet"]
 #: The ten channel-selection schemes of cup-stacking-extended-2023, Table 1.
 SCHEMES = tuple(f"C{number:02}" for number in range(10))
 _scheme = name_of(*SCHEMES, "packet")
@@ -132,6 +135,19 @@ class Router(SpecModel):
         tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))
     ] = ()
     routing: Annotated[str, BeforeValidator(parse_routing)] = "do"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            channels: int | None = None,
+            buffer: int = 4,
+            latency: int = 1,
+            flow_control: Literal["wormhole", "cut-through", "bubble"] | str = "wormhole",
+            arbitration: SchemeName | str | Sequence[str] = "C00",
+            **fields: Any,
+        ) -> None: ...
 
     @model_validator(mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -112,7 +112,16 @@ class Topology(SpecModel):
         return text + (f" with {failed} failed parts" if failed else "")
 
 
-class Torus(Topology):
+class _BySizes(Topology):
+    """A topology that is made, and shown, with its sizes one by one."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The sizes, and what differs from the defaults."""
+        yield from ((None, size) for size in self.sizes)
+        yield from ((name, value) for name, value in super().__repr_args__() if name not in ("kind", "sizes"))
+
+
+class Torus(_BySizes):
     """A torus: every dimension wraps around, unless `wrap` says otherwise.
 
     Parameters
@@ -142,7 +151,7 @@ class Torus(Topology):
         _init(self, "torus", sizes, wrap, failed_nodes, failed_links)
 
 
-class Mesh(Topology):
+class Mesh(_BySizes):
     """A mesh: no dimension wraps around, unless `wrap` says otherwise.
 
     Parameters are those of `Torus`.

@@ -28,6 +28,8 @@ from flitloom.spec.topology import Node, node_number
 
 #: Short names of the patterns.
 PATTERNS = tuple(pattern_names())
+#: The same, for editors to offer.
+PatternName = Literal["bcmp", "brev", "brot", "shfl", "torn", "trns", "next", "rand", "rpar", "hots"]
 #: Names that other tools use, with ours; docs/glossary.md says where they mean something else there.
 OTHER_NAMES = {
     "bit-complement": "bcmp", "bitcomp": "bcmp", "complement": "bcmp",
@@ -122,7 +124,7 @@ class Collective(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
 
     @property
     def slice_length(self) -> int:
@@ -156,7 +158,7 @@ class Impulse(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
 
 
 class TrafficClass(Patterned):
@@ -183,7 +185,7 @@ class TrafficClass(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
 
 
 #: Names of the processes by which nodes start packets.
@@ -255,7 +257,7 @@ class Load(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: str | None = None, **fields: Any) -> None: ...
+        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
 
     @model_validator(mode="after")
     def _one_rate(self) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from flitloom import _core, provenance
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.notebook import frame_html
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.view.pack import Packer
 from flitloom.workload import describe, make_workload
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Links times cycles of a film; more would neither fit into a page nor play.
 CELLS = 1 << 26
+#: Height of a page in a notebook, in pixels.
+FRAME_HEIGHT = 900
 
 
 @dataclass
@@ -54,6 +57,12 @@ class Film:
     def deadlocked(self) -> bool:
         """Whether it ends in a deadlock."""
         return "deadlock" in self.raw
+
+    def _repr_html_(self) -> str:
+        """The page, in a frame of a notebook."""
+        from flitloom.view.page import page_text
+
+        return frame_html(page_text([self]), FRAME_HEIGHT)
 
     def require(self, fingerprint: str, place: object) -> None:
         """Refuse a film that does not show what another simulation of the same spec did."""

@@ -159,6 +159,10 @@ def _counts(table: Any, name: str, where: str) -> list[int]:
 
 class _Reader:
     def __init__(self, data: dict[str, Any]) -> None:
+        if "colletive" in data:
+            raise SpecError(
+                "plan: is of an older form, whose channels are called sm and proxy; it is not read"
+            )
         name = _get(data, "collective", str, "plan")
         if name not in COLLECTIVES:
             raise SpecError(f"plan: collective: {show(name)} is unknown; it is {', '.join(COLLECTIVES)}")

@@ -1,0 +1,116 @@
+"""What Python users meet: signatures, representations, notebooks, messages for what was meant otherwise."""
+
+import html
+import inspect
+import re
+from html.parser import HTMLParser
+from typing import get_args
+
+import pytest
+
+import flitloom as fl
+from flitloom.spec import PATTERNS, SCHEMES
+from flitloom.spec.router import SchemeName
+from flitloom.spec.traffic import PatternName
+
+
+@pytest.fixture(scope="module")
+def network():
+    return fl.Network(fl.Torus(4, 4))
+
+
+TORUS, SHUFFLE = fl.Torus(4, 4), fl.Collective("shfl", payload=14, slices=2)
+
+
+@pytest.mark.parametrize(
+    ("misuse", "message"),
+    [
+        (
+            lambda: fl.simulate(TORUS, SHUFFLE),
+            r"4x4 torus has no routers yet; give fl.Network\(Torus\(4, 4\)\)",
+        ),
+        (lambda: fl.Simulation(TORUS, SHUFFLE), "has no routers yet"),
+        (lambda: fl.schedule(TORUS, SHUFFLE), "has no routers yet"),
+        (lambda: fl.stack(TORUS, SHUFFLE), "has no routers yet"),
+        (lambda: fl.lower_bound(TORUS, SHUFFLE), "has no routers yet"),
+        (lambda: fl.simulate("4x4", SHUFFLE), "'4x4' is no network; give fl.Network"),
+        (lambda: fl.Network("4x4"), "give fl.Torus"),
+        (lambda: fl.Collective("shfl", 14), "14 is given without a name; write NAME=14, .*payload"),
+        (lambda: fl.Router(3), "3 is given without a name; write NAME=3, .*channels"),
+    ],
+)
+def test_what_was_meant_otherwise_is_told(misuse, message):
+    with pytest.raises(fl.SpecError, match=message):
+        misuse()
+
+
+def test_representations_are_short_and_make_the_same_again(network):
+    for part in (
+        fl.Torus(4, 4),
+        fl.Mesh(4, 2, failed_nodes=[3]),
+        fl.Torus(8, 8, wrap=[True, False]),
+        SHUFFLE,
+        fl.Load("rand", rate=0.1, length=8, cycles=100),
+        fl.Router(buffer=8, arbitration="C04"),
+        fl.Router(),
+    ):
+        again = eval(repr(part), vars(fl) | {"fl": fl, **{name: getattr(fl, name) for name in fl.__all__}})
+        assert again == part
+        assert len(repr(part)) < 80, part
+    for made in (
+        fl.simulate(network, SHUFFLE),
+        fl.schedule(network, SHUFFLE),
+        fl.stack(network, SHUFFLE),
+        fl.route(TORUS),
+    ):
+        assert len(repr(made)) < 130, made
+
+
+def test_signatures_can_be_read():
+    text = str(inspect.signature(fl.Collective))
+    assert text.startswith("(pattern: Optional[str] = None, *, ")
+    assert "payload: int = 7" in text
+    for part in (fl.Collective, fl.Load, fl.Router, fl.Packets, fl.TrafficMatrix):
+        assert not re.search("Validator|function|0x|Annotated", str(inspect.signature(part)))
+
+
+def test_editors_offer_all_names_there_are():
+    assert get_args(PatternName) == PATTERNS
+    assert get_args(SchemeName) == (*SCHEMES, "packet")
+
+
+class Cells(HTMLParser):
+    """Names and values of a table, and the page of a frame."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.texts, self.page = [], None
+        self.feed(text)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "iframe":
+            assert dict(attrs)["sandbox"] == "allow-scripts"
+            self.page = dict(attrs)["srcdoc"]
+
+
+def test_notebooks_show_tables_of_what_came_out(network):
+    result, plan, tables = fl.simulate(network, SHUFFLE), fl.schedule(network, SHUFFLE), fl.route(TORUS)
+    texts = Cells(result._repr_html_()).texts
+    assert texts[0] == "shfl on 4x4 torus, 14 payload flits in 2 slices"
+    assert texts[texts.index("duration") + 1] == str(result.duration)
+    texts = Cells(plan._repr_html_()).texts
+    assert texts[texts.index("duration") + 1] == f"{plan.duration} cycles"
+    texts = Cells(tables._repr_html_()).texts
+    assert texts[texts.index("largest load") + 1] == str(tables.max_load)
+
+
+def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):
+    from flitloom.view import write_page
+
+    film = fl.simulate(network, SHUFFLE).film()
+    page = Cells(film._repr_html_()).page
+    write_page([film], tmp_path / "page.html")
+    assert html.unescape(page) == html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
