@@ -185,3 +185,20 @@ def test_in_a_library_nothing_is_armed():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert not interrupts.pressed()
     assert callable(_core.first_to_tell)
+
+
+def test_ctrl_c_is_answered_before_anything_is_imported():
+    script = """
+import os, signal, sys, types
+before = set(sys.modules) - {"signal", "enum"}
+import flitloom.__main__
+print(sorted({"enum", "typing", "re", "flitloom.commands"} & (set(sys.modules) - before - {"enum", "re"})))
+# What the entry imports next is interrupted.
+late = types.ModuleType("flitloom.commands")
+late.main = lambda: os.kill(os.getpid(), signal.SIGINT)
+sys.modules["flitloom.commands"] = flitloom.commands = late
+sys.stdout.flush()
+flitloom.__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "[]\n", "interrupted\n")

@@ -14,13 +14,34 @@ use pyo3::{prelude::*, types::PyDict};
 use rayon::prelude::*;
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-/// Runs work that cannot be ended beside a Python that answers signals: a handler may end the process,
-/// and an exception it raises is raised when the work is done.
-fn attended<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    interruptible(py, |_| work(), |_| Ok(()))
+/// Runs work that is told whether to go on, and tells `progress` the fraction done.
+fn told<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(f64) -> bool) -> T + Send,
+) -> PyResult<T> {
+    let done = AtomicU64::new(0);
+    interruptible(
+        py,
+        |interrupt| {
+            work(&mut |fraction| {
+                done.store(fraction.to_bits(), Ordering::Relaxed);
+                !interrupt.load(Ordering::Relaxed)
+            })
+        },
+        |py| match progress {
+            Some(progress) => progress.call1(py, (f64::from_bits(done.load(Ordering::Relaxed)),)).map(drop),
+            None => Ok(()),
+        },
+    )
+}
+
+/// As [`told`], for work that asks in several places whether to go on.
+fn attended<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+    interruptible(py, work, |_| Ok(()))
 }
 
 fn table_error(py: Python<'_>, error: TableError) -> PyErr {
@@ -135,8 +156,10 @@ pub struct RoutingSystem {
 
 #[pymethods]
 impl RoutingSystem {
-    /// `turns` is a policy, or "on-demand".
+    /// `turns` is a policy, or "on-demand"; `progress` is told the fraction done.
     #[new]
+    #[pyo3(signature = (sizes, wraps, failed_nodes, failed_links, rules, turns, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn new(
         py: Python<'_>,
         sizes: Vec<u32>,
@@ -145,6 +168,7 @@ impl RoutingSystem {
         failed_links: Vec<(u32, u32)>,
         rules: &RoutingRules,
         turns: &str,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let fabric = build_fabric(py, &sizes, &wraps, &failed_nodes, &failed_links)?;
         let rules = rules.inner.clone();
@@ -153,7 +177,7 @@ impl RoutingSystem {
                 format!("they are for {} dimensions, the shape has {}", rules.order().len() / 2, sizes.len());
             return Err(spec_error(py, "rules", text));
         }
-        let made = attended(py, || Self::made(&fabric, &rules, turns))?;
+        let made = told(py, progress.as_ref(), |keep_going| Self::made(&fabric, &rules, turns, keep_going))?;
         made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
             let names: Vec<_> = TurnPolicy::NAMES.iter().map(|(name, _)| *name).collect();
             spec_error(
@@ -198,7 +222,10 @@ impl RoutingSystem {
     fn unserved(&self, py: Python<'_>) -> PyResult<Vec<(NodeId, NodeId)>> {
         match &self.unserved {
             Some(unserved) => Ok(unserved.clone()),
-            None => attended(py, || tables::Choices::new(&self.inner).unserved().to_vec()),
+            None => {
+                let found = told(py, None, |keep_going| tables::Choices::found(&self.inner, keep_going))?;
+                Ok(found.map_err(|error| table_error(py, error))?.unserved().to_vec())
+            }
         }
     }
 
@@ -228,10 +255,9 @@ impl RoutingSystem {
 
     /// Numbers of pairs with exactly one and with several shortest legal routes.
     fn route_counts(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
-        attended(py, || {
-            let choices = tables::Choices::new(&self.inner);
-            (choices.single(), choices.multiple())
-        })
+        let found = told(py, None, |keep_going| tables::Choices::found(&self.inner, keep_going))?;
+        let choices = found.map_err(|error| table_error(py, error))?;
+        Ok((choices.single(), choices.multiple()))
     }
 
     /// Bits of the hop counts in a packed header, per dimension.
@@ -246,10 +272,11 @@ impl RoutingSystem {
         traffic: Option<PyReadonlyArray2<'py, u64>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
-        let program = attended(py, || {
-            let choices = tables::Choices::new(&self.inner);
-            tables::Program::new(&self.inner, &choices, traffic.as_deref())
-        })?;
+        let program = told(py, None, |keep_going| {
+            let choices = tables::Choices::found(&self.inner, keep_going)?;
+            Ok(tables::Program::new(&self.inner, &choices, traffic.as_deref()))
+        })?
+        .map_err(|error| table_error(py, error))?;
         let arrays = PyDict::new(py);
         for (name, values) in
             [("sizes", program.sizes), ("fixed", program.fixed), ("weights", program.weights)]
@@ -276,7 +303,7 @@ impl RoutingSystem {
     ) -> PyResult<Vec<(NodeId, NodeId)>> {
         let method = method_of(py, method)?;
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
-        attended(py, || tables::left_out(&self.inner, method, traffic.as_deref()))?
+        told(py, None, |keep_going| tables::left_out(&self.inner, method, traffic.as_deref(), keep_going))?
             .map_err(|error| table_error(py, error))
     }
 
@@ -292,12 +319,11 @@ impl RoutingSystem {
         let method = method_of(py, method)?;
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
-        let left_out = |changed: &Rules| match Self::made(fabric, changed, turns)? {
-            Some(system) => tables::left_out(&system.inner, method, traffic.as_deref()),
-            None => Ok(Vec::new()),
-        };
-        let found = attended(py, || {
-            let unserved = tables::left_out(&self.inner, method, traffic.as_deref())?;
+        let found = attended(py, |interrupt| {
+            let left_out = |changed: &Rules| {
+                Self::left_out_of(fabric, changed, (turns, method, traffic.as_deref()), interrupt)
+            };
+            let unserved = left_out(rules)?;
             tables::mirrored(fabric, rules, &unserved, &left_out)
         })?;
         Ok(found.map_err(|error| table_error(py, error))?.map(|inner| RoutingRules { inner }))
@@ -314,12 +340,13 @@ impl RoutingSystem {
         let method = method_of(py, method)?;
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
-        let left_out = |changed: &Fabric| match Self::made(changed, rules, turns)? {
-            Some(system) => tables::left_out(&system.inner, method, traffic.as_deref()),
-            None => Ok(Vec::new()),
-        };
-        let advice = attended(py, || tables::advise(fabric, rules, &left_out))?
-            .map_err(|error| table_error(py, error))?;
+        let advice = attended(py, |interrupt| {
+            let left_out = |changed: &Fabric| {
+                Self::left_out_of(changed, rules, (turns, method, traffic.as_deref()), interrupt)
+            };
+            tables::advise(fabric, rules, &left_out)
+        })?
+        .map_err(|error| table_error(py, error))?;
         let Some(advice) = advice else { return Ok(None) };
         let entry = PyDict::new(py);
         entry.set_item("first", advice.first)?;
@@ -340,20 +367,21 @@ impl RoutingSystem {
 
     /// The bound on the largest load of any tables, proven anew from the loads of some: numerator,
     /// denominator and proof; `None` if a pair has no legal route.
+    #[pyo3(signature = (loads, progress=None))]
     fn bound(
         &self,
         py: Python<'_>,
         loads: PyReadonlyArray1<'_, u64>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Option<(u128, u128, &str)>> {
         let loads = loads.as_slice()?.to_vec();
-        Ok(py
-            .detach(|| tables::prove_bound(&self.inner, loads))
-            .ok()
-            .map(|bound| (bound.numerator, bound.denominator, bound.proof)))
+        let found = told(py, progress.as_ref(), |keep_going| tables::prove_bound(&self.inner, loads, keep_going))?;
+        Ok(found.ok().map(|bound| (bound.numerator, bound.denominator, bound.proof)))
     }
 
     /// Checks listed routes: route i goes from `sources[i]` to `destinations[i]` over
     /// `nodes[offsets[i]..offsets[i + 1]]`. With `any_turn` they are not held against the system's turns.
+    #[pyo3(signature = (sources, destinations, offsets, nodes, channels, any_turn, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "the arrays of the routes")]
     fn check<'py>(
         &self,
@@ -364,30 +392,39 @@ impl RoutingSystem {
         nodes: PyReadonlyArray1<'py, u32>,
         channels: Option<PyReadonlyArray1<'py, u8>>,
         any_turn: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (sources, destinations) = (sources.as_slice()?, destinations.as_slice()?);
         let (offsets, nodes) = (offsets.as_slice()?, nodes.as_slice()?);
         let channels = channels.as_ref().map(|channels| channels.as_slice()).transpose()?;
-        let report = attended(py, || {
+        let report = told(py, progress.as_ref(), |keep_going| {
             let checker = WalkChecker::new(&self.inner);
             let mut checker = if any_turn { checker.with_any_turn() } else { checker };
             for route in 0..sources.len() {
+                if route.is_multiple_of(1 << 12) && !keep_going(route as f64 / sources.len() as f64) {
+                    return Err(TableError::Interrupted);
+                }
                 let (start, end) = (offsets[route] as usize, offsets[route + 1] as usize);
                 // A route has one hop less than nodes; its channels follow at the same place.
                 let own = channels.map(|channels| &channels[start..end.max(start + 1) - 1]);
                 checker.add_nodes(sources[route], destinations[route], &nodes[start..end], own);
             }
-            checker.finish()
+            Ok(checker.finish())
         })?;
-        report_dict(py, report)
+        report_dict(py, report.map_err(|error| table_error(py, error))?)
     }
 }
 
 impl RoutingSystem {
     /// The system with the turns of a policy, `None` if there is no such policy.
-    fn made(fabric: &Fabric, rules: &Rules, turns: &str) -> Result<Option<Self>, TableError> {
+    fn made(
+        fabric: &Fabric,
+        rules: &Rules,
+        turns: &str,
+        keep_going: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<Self>, TableError> {
         if turns == "on-demand" {
-            let (inner, unserved) = tables::on_demand(fabric, rules)?;
+            let (inner, unserved) = tables::on_demand_while(fabric, rules, keep_going)?;
             return Ok(Some(Self { inner, unserved: Some(unserved) }));
         }
         let Some(&(_, policy)) = TurnPolicy::NAMES.iter().find(|(name, _)| *name == turns) else {
@@ -395,6 +432,20 @@ impl RoutingSystem {
         };
         let inner = tables::System::new(fabric.clone(), rules.clone(), policy)?;
         Ok(Some(Self { inner, unserved: None }))
+    }
+
+    /// The pairs that tables of a method, with the turns of a policy and for some traffic, leave out.
+    fn left_out_of(
+        fabric: &Fabric,
+        rules: &Rules,
+        (turns, method, traffic): (&str, Method, Option<&[u64]>),
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
+        let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);
+        match Self::made(fabric, rules, turns, keep_going)? {
+            Some(system) => tables::left_out(&system.inner, method, traffic, keep_going),
+            None => Ok(Vec::new()),
+        }
     }
 }
 
@@ -448,7 +499,7 @@ impl RoutingTable {
         headers: PyReadonlyArray2<'_, u32>,
     ) -> PyResult<Self> {
         let headers: Vec<u32> = headers.as_array().iter().copied().collect();
-        let inner = attended(py, || tables::Table::from_headers(system.inner.clone(), headers))?;
+        let inner = attended(py, |_| tables::Table::from_headers(system.inner.clone(), headers))?;
         let inner = inner.map_err(|pair| {
             let nodes = system.inner.nodes();
             let text = format!("from node {} to node {} does not lead there", pair / nodes, pair % nodes);
@@ -516,9 +567,16 @@ impl RoutingTable {
     }
 
     /// Checks every route, hop by hop, and unless `any_turn` against the system's turns.
-    fn check<'py>(&self, py: Python<'py>, any_turn: bool) -> PyResult<Bound<'py, PyDict>> {
-        let report = attended(py, || tables::check_table(&self.inner, any_turn))?;
-        report_dict(py, report)
+    #[pyo3(signature = (any_turn, progress=None))]
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        any_turn: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let report =
+            told(py, progress.as_ref(), |keep_going| tables::check_table(&self.inner, any_turn, keep_going))?;
+        report_dict(py, report.map_err(|error| table_error(py, error))?)
     }
 }
 
@@ -546,21 +604,9 @@ pub fn route<'py>(
         genetic: GeneticSettings { population, mutation, patience, threshold },
         ..Request::new(method)
     };
-    let done = AtomicU64::new(0);
-    let answer = interruptible(
-        py,
-        |interrupt| {
-            tables::route(system.inner.clone(), &request, &mut |fraction| {
-                done.store(fraction.to_bits(), Ordering::Relaxed);
-                !interrupt.load(Ordering::Relaxed)
-            })
-        },
-        |py| match &progress {
-            Some(progress) => progress.call1(py, (f64::from_bits(done.load(Ordering::Relaxed)),)).map(drop),
-            None => Ok(()),
-        },
-    )?
-    .map_err(|error| table_error(py, error))?;
+    let answer =
+        told(py, progress.as_ref(), |keep_going| tables::route(system.inner.clone(), &request, keep_going))?
+            .map_err(|error| table_error(py, error))?;
     let facts = PyDict::new(py);
     quality_into(py, &facts, answer.quality)?;
     facts.set_item("bound_numerator", answer.bound.numerator)?;
@@ -588,23 +634,16 @@ pub fn resilience(
         .map(|(nodes, links)| build_fabric(py, &sizes, &wraps, nodes, links))
         .collect::<PyResult<_>>()?;
     let rules = &rules.inner;
-    let judge = |fabric: &Fabric| -> Result<[bool; 5], TableError> {
-        let mut served = [false; 5];
-        for (entry, (_, regime)) in served.iter_mut().zip(Regime::NAMES) {
-            *entry = tables::serves(fabric, rules, regime)?.is_empty();
-        }
-        Ok(served)
-    };
-    let judged = interruptible(
-        py,
-        |interrupt| {
-            let one = |fabric| match interrupt.load(Ordering::Relaxed) {
-                true => Err(TableError::Interrupted),
-                false => judge(fabric),
-            };
-            fabrics.par_iter().map(one).collect::<Result<Vec<_>, _>>()
-        },
-        |_| Ok(()),
-    )?;
+    let judged = attended(py, |interrupt| {
+        let judge = |fabric: &Fabric| -> Result<[bool; 5], TableError> {
+            let mut served = [false; 5];
+            for (entry, (_, regime)) in served.iter_mut().zip(Regime::NAMES) {
+                let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);
+                *entry = tables::serves(fabric, rules, regime, keep_going)?.is_empty();
+            }
+            Ok(served)
+        };
+        fabrics.par_iter().map(judge).collect::<Result<Vec<_>, _>>()
+    })?;
     judged.map_err(|error| table_error(py, error))
 }

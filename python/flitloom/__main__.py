@@ -1,6 +1,23 @@
-"""``python -m flitloom`` is the command line."""
+"""``python -m flitloom`` and the console script are the command line."""
 
-from flitloom.commands import main
+# The module signal imports enum and others: most of the time until Ctrl-C would be answered.
+import _signal  # type: ignore[import-not-found, unused-ignore]
+import os
+
+
+def main() -> None:
+    """Answer Ctrl-C from the first moment, then do what the command line says."""
+    if _signal.getsignal(_signal.SIGINT) == _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _leave)
+    from flitloom import commands
+
+    commands.main()
+
+
+def _leave(_number: int, _frame: object) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(130)
+
 
 if __name__ == "__main__":
     main()

@@ -165,6 +165,7 @@ class RoutingSystem:
         failed_links: Sequence[tuple[int, int]],
         rules: RoutingRules,
         turns: str,
+        progress: Callable[[float], None] | None = None,
     ) -> RoutingSystem: ...
     def with_turns(
         self, turns: Sequence[tuple[int, str, str]], withheld: Sequence[tuple[int, str, str]]
@@ -190,8 +191,11 @@ class RoutingSystem:
         nodes: NDArray[Any],
         channels: NDArray[np.uint8] | None,
         any_turn: bool,
+        progress: Callable[[float], None] | None = None,
     ) -> dict[str, Any]: ...
-    def bound(self, loads: NDArray[np.uint64]) -> tuple[int, int, str] | None: ...
+    def bound(
+        self, loads: NDArray[np.uint64], progress: Callable[[float], None] | None = None
+    ) -> tuple[int, int, str] | None: ...
 
 class RoutingTable:
     @staticmethod
@@ -200,7 +204,7 @@ class RoutingTable:
     def nodes(self, source: int, destination: int) -> list[int] | None: ...
     def hops(self, source: int, destination: int) -> str | None: ...
     def listed(self, most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
-    def check(self, any_turn: bool) -> dict[str, Any]: ...
+    def check(self, any_turn: bool, progress: Callable[[float], None] | None = None) -> dict[str, Any]: ...
 
 def route(
     system: RoutingSystem,

@@ -2,7 +2,7 @@ use super::fold::Fold;
 use super::power::power_of;
 use super::search::Search;
 use super::sssp::{self, Limit};
-use super::{Bound, Choices, Program, Quality, System, TableError};
+use super::{Bound, Choices, Program, Quality, System, TableError, share};
 
 /// Systems with more pairs that have a choice are balanced by classes of pairs first, others only if
 /// that does not meet the bound pair by pair.
@@ -36,7 +36,7 @@ pub(crate) fn headers(
     {
         return Ok((headers, Bound::closed_form(system)));
     }
-    let mut choices = Choices::new(system).all_served()?;
+    let mut choices = Choices::found(system, &mut share(keep_going, 0.0, 0.1))?.all_served()?;
     let effort = u64::from(effort.max(1));
     let fixed = Quality::of(system, &choices.headers, traffic).loads;
     let mut prover = Prover::new(system, &choices, traffic);
@@ -131,19 +131,30 @@ impl Prover {
     }
 
     /// The least load still possible, proven anew if the search is above it.
-    pub(crate) fn target(&mut self, search: &Search) -> u64 {
+    pub(crate) fn target(
+        &mut self,
+        search: &Search,
+        keep_going: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<u64, TableError> {
         let max_load = search.max_load();
         if max_load > self.bound.ceil() {
             let program = self.program.get_or_insert_with(|| search.program());
             let row_loads = search.row_loads(self.plain);
             let rounds = (4_000_000 / (program.rows.len() as u32 + 1)).clamp(10, 400);
-            let (bound, prices) = Bound::dual_with_prices(program, &row_loads, rounds, max_load);
+            let done = search.done();
+            let (bound, prices) = Bound::dual_with_prices(
+                program,
+                &row_loads,
+                rounds,
+                max_load,
+                &mut share(keep_going, done, done),
+            )?;
             if self.limit.cheapest == 0 || bound.value() > self.bound.value() {
                 self.limit.prices = search.link_prices(self.plain, &prices);
                 self.limit.cheapest = bound.numerator;
             }
             self.bound = self.bound.max(bound);
         }
-        self.bound.ceil()
+        Ok(self.bound.ceil())
     }
 }

@@ -1,5 +1,5 @@
 use super::power::power_of;
-use super::{Program, System};
+use super::{Program, System, TableError};
 
 /// A lower bound on the largest load of any table of legal shortest routes, as an exact fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,17 @@ impl Bound {
     /// Prices start from a power of the given loads and climb for `rounds` steps along the loads of the
     /// cheapest routes, as far as would lift the bound to `enough` if it were linear (Polyak 1969);
     /// fewer if the bound comes to say `enough`.
-    pub fn dual(program: &Program, row_loads: &[u64], rounds: u32, enough: u64) -> Self {
-        Self::dual_with_prices(program, row_loads, rounds, enough).0
+    ///
+    /// # Errors
+    /// `keep_going`, which is told the fraction of the rounds, ended the climb by returning false.
+    pub fn dual(
+        program: &Program,
+        row_loads: &[u64],
+        rounds: u32,
+        enough: u64,
+        keep_going: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Self, TableError> {
+        Self::dual_with_prices(program, row_loads, rounds, enough, keep_going).map(|found| found.0)
     }
 
     /// The dual bound, and the prices of the rows that prove it.
@@ -69,7 +78,8 @@ impl Bound {
         row_loads: &[u64],
         rounds: u32,
         enough: u64,
-    ) -> (Self, Vec<u64>) {
+        keep_going: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<(Self, Vec<u64>), TableError> {
         let sizes: Vec<f64> = program.sizes.iter().map(|&size| size as f64).collect();
         let per_link = |loads: &[u64]| -> Vec<f64> {
             loads.iter().zip(&sizes).map(|(&load, &size)| load as f64 / size).collect()
@@ -105,6 +115,9 @@ impl Bound {
         shares.clone_from(&leading);
         to_simplex(&mut shares);
         for round in 0..rounds {
+            if !keep_going(f64::from(round) / f64::from(rounds)) {
+                return Err(TableError::Interrupted);
+            }
             if best.0.ceil() >= enough {
                 break;
             }
@@ -128,7 +141,7 @@ impl Bound {
             }
             project(&mut shares);
         }
-        best
+        Ok(best)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{NO_ROUTE, Quality, System, Table};
+use super::{NO_ROUTE, Quality, System, Table, TableError};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
 use crate::routing::{DependencyGraph, Flow, Rules, Verdict, Violation};
 use fixedbitset::FixedBitSet;
@@ -358,13 +358,23 @@ impl<'a> WalkChecker<'a> {
 
 /// Checks a table of our own the way any other is checked: hop by hop, and unless `any_turn` against
 /// the turns of its system.
-pub fn check_table(table: &Table, any_turn: bool) -> CheckReport {
+///
+/// # Errors
+/// `keep_going`, which is told the fraction done, stopped the check by returning false.
+pub fn check_table(
+    table: &Table,
+    any_turn: bool,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<CheckReport, TableError> {
     let system = table.system();
     let checker = WalkChecker::new(system);
     let mut checker = if any_turn { checker.with_any_turn() } else { checker };
     let nodes = system.nodes() as NodeId;
     let mut hops = Vec::new();
     for source in 0..nodes {
+        if !keep_going(f64::from(source) / f64::from(nodes)) {
+            return Err(TableError::Interrupted);
+        }
         for destination in 0..nodes {
             let header = table.header(source, destination);
             if header != NO_ROUTE {
@@ -374,5 +384,5 @@ pub fn check_table(table: &Table, any_turn: bool) -> CheckReport {
             }
         }
     }
-    checker.finish()
+    Ok(checker.finish())
 }

@@ -41,9 +41,26 @@ const UNSET: u32 = u32::MAX;
 impl Choices {
     /// Collects the routes of all pairs of working nodes.
     pub fn new(system: &System) -> Self {
+        Self::collect(system, &mut |_| true).0
+    }
+
+    /// As [`new`](Self::new); `keep_going` is told the fraction done and stops the work by returning false.
+    ///
+    /// # Errors
+    /// The work was interrupted.
+    pub fn found(system: &System, keep_going: &mut dyn FnMut(f64) -> bool) -> Result<Self, TableError> {
+        let (choices, whole) = Self::collect(system, keep_going);
+        if whole { Ok(choices) } else { Err(TableError::Interrupted) }
+    }
+
+    /// The routes of the pairs of all sources, or of those before an interruption, and which it is.
+    fn collect(system: &System, keep_going: &mut dyn FnMut(f64) -> bool) -> (Self, bool) {
         let mut builder = Builder::new(system);
         let nodes = system.nodes() as NodeId;
         for source in (0..nodes).filter(|&source| system.fabric().node_works(source)) {
+            if !keep_going(f64::from(source) / f64::from(nodes)) {
+                return (builder.choices, false);
+            }
             let classes = builder.classes_from(source);
             for destination in 0..nodes {
                 if destination != source && system.fabric().node_works(destination) {
@@ -51,7 +68,7 @@ impl Choices {
                 }
             }
         }
-        builder.choices
+        (builder.choices, true)
     }
 
     /// Pairs without any legal route.
@@ -192,7 +209,8 @@ impl<'a> Builder<'a> {
             let walk = builder.choices.walks[builder.choices.lists[entry as usize] as usize];
             let hops =
                 &builder.choices.directions[walk.start as usize..walk.start as usize + walk.length as usize];
-            builder.system.walk_works(source, hops) && builder.system.walk_permitted(source, hops)
+            let route = builder.system.layout().unpack(walk.header);
+            builder.system.route_works(source, &route) && builder.system.walk_permitted(source, hops)
         };
         let more = start < end && self.more_routes(source, destination, start);
         if class.is_some() && !more && (self.healthy || (start..end).all(|entry| usable(self, entry))) {

@@ -4,12 +4,18 @@ use crate::routing::{Route, dimension_order};
 
 /// Plain ordered routes without first and last steps: per dimension the shorter way, ties as in
 /// [`crate::routing::dimension_order`]. The order of directions is that of the rules.
-pub(crate) fn headers(system: &System) -> Result<Vec<u32>, TableError> {
+pub(crate) fn headers(
+    system: &System,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<Vec<u32>, TableError> {
     let (fabric, shape) = (system.fabric(), system.fabric().shape());
     let nodes = system.nodes() as NodeId;
     let mut headers = vec![NO_ROUTE; (nodes * nodes) as usize];
     let mut unserved = Vec::new();
     for source in (0..nodes).filter(|&source| fabric.node_works(source)) {
+        if !keep_going(f64::from(source) / f64::from(nodes)) {
+            return Err(TableError::Interrupted);
+        }
         for destination in (0..nodes).filter(|&node| node != source && fabric.node_works(node)) {
             let mut route = Route::default();
             for dimension in 0..shape.dimensions() {
@@ -23,8 +29,7 @@ pub(crate) fn headers(system: &System) -> Result<Vec<u32>, TableError> {
                     _ => ahead,
                 };
             }
-            let walk: Vec<u8> = route.directions(system.rules()).map(|hop| hop.index() as u8).collect();
-            if system.walk_works(source, &walk) {
+            if system.route_works(source, &route) {
                 headers[(source * nodes + destination) as usize] = system.layout().pack(&route);
             } else {
                 unserved.push((source, destination));

@@ -1,4 +1,4 @@
-use super::{Choices, System, TableError};
+use super::{Choices, System, TableError, share};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
 use crate::routing::{
     DependencyGraph, Flow, Route, Rules, TurnPolicy, TurnSet, candidate_routes, route_links,
@@ -36,18 +36,23 @@ impl Regime {
 /// The pairs of working nodes that a regime leaves without a legal deadlock-free route.
 ///
 /// # Errors
-/// There are too many nodes.
-pub fn serves(fabric: &Fabric, rules: &Rules, regime: Regime) -> Result<Vec<(NodeId, NodeId)>, TableError> {
-    let under = |rules: Rules, policy| {
+/// There are too many nodes, or `keep_going` stopped the work.
+pub fn serves(
+    fabric: &Fabric,
+    rules: &Rules,
+    regime: Regime,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<Vec<(NodeId, NodeId)>, TableError> {
+    let mut under = |rules: Rules, policy| {
         let system = System::new(fabric.clone(), rules, policy)?;
-        Ok(Choices::new(&system).unserved().to_vec())
+        Ok(Choices::found(&system, keep_going)?.unserved().to_vec())
     };
     match regime {
         Regime::Plain => under(rules.clone().without_steps(), TurnPolicy::None),
         Regime::DirectionSets => under(rules.clone(), TurnPolicy::DirectionSets),
         Regime::ClosedForm => under(rules.clone(), TurnPolicy::ClosedForm),
         Regime::Exact => under(rules.clone(), TurnPolicy::Exact),
-        Regime::OnDemand => on_demand(fabric, rules).map(|(_, unserved)| unserved),
+        Regime::OnDemand => on_demand_while(fabric, rules, keep_going).map(|(_, unserved)| unserved),
     }
 }
 
@@ -81,10 +86,26 @@ const CHOSEN_NODES: usize = 256;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn on_demand(fabric: &Fabric, rules: &Rules) -> Result<(System, Vec<(NodeId, NodeId)>), TableError> {
+    on_demand_while(fabric, rules, &mut |_| true)
+}
+
+/// As [`on_demand`]; `keep_going` is told the fraction done and stops the work by returning false.
+///
+/// # Errors
+/// There are too many nodes, or the work was stopped.
+pub fn on_demand_while(
+    fabric: &Fabric,
+    rules: &Rules,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<(System, Vec<(NodeId, NodeId)>), TableError> {
     let system = System::new(fabric.clone(), rules.clone(), TurnPolicy::ClosedForm)?;
     // Without failures the ordered route of every pair is legal.
     let healthy = fabric.is_healthy();
-    let mut order = if healthy { Vec::new() } else { Choices::new(&system).unserved().to_vec() };
+    let mut order = if healthy {
+        Vec::new()
+    } else {
+        Choices::found(&system, &mut share(keep_going, 0.0, 0.8))?.unserved().to_vec()
+    };
     if order.is_empty() {
         return Ok((system, order));
     }
@@ -93,10 +114,14 @@ pub fn on_demand(fabric: &Fabric, rules: &Rules) -> Result<(System, Vec<(NodeId,
     for round in 0..ROUNDS {
         let mut turns = system.turns().clone();
         let mut graph = DependencyGraph::of_rules(fabric, rules, &turns);
-        let (left, served): (Vec<_>, Vec<_>) = order
-            .iter()
-            .copied()
-            .partition(|&pair| !serve(fabric, rules, &all, &mut turns, &mut graph, pair));
+        let (mut left, mut served) = (Vec::new(), Vec::new());
+        for &pair in &order {
+            if !keep_going(0.8 + 0.1 * f64::from(round) / f64::from(ROUNDS)) {
+                return Err(TableError::Interrupted);
+            }
+            let way = serve(fabric, rules, &all, &mut turns, &mut graph, pair);
+            if way { served.push(pair) } else { left.push(pair) }
+        }
         let done = left.is_empty();
         if left.len() < best.1.len() {
             best = (turns, left.clone());
@@ -105,13 +130,12 @@ pub fn on_demand(fabric: &Fabric, rules: &Rules) -> Result<(System, Vec<(NodeId,
             break;
         }
         // The others follow in an order of their own each round.
-        let mut served = served;
         served.sort_by_cached_key(|&(a, b)| draw(u64::from(round), a, Purpose::Table, b.into()));
         order = left.into_iter().chain(served).collect();
     }
     let (mut turns, mut left) = best;
     if !left.is_empty() && system.nodes() <= CHOSEN_NODES && rules.flow() == Flow::Bubble {
-        let (chosen, still) = chosen_routes(&system, &all, &left);
+        let (chosen, still) = chosen_routes(&system, &all, &left, &mut share(keep_going, 0.9, 1.0))?;
         if still.len() < left.len() {
             (turns, left) = (chosen, still);
         }
@@ -125,7 +149,8 @@ fn chosen_routes(
     system: &System,
     all: &TurnSet,
     hard: &[(NodeId, NodeId)],
-) -> (TurnSet, Vec<(NodeId, NodeId)>) {
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<(TurnSet, Vec<(NodeId, NodeId)>), TableError> {
     let (fabric, rules) = (system.fabric(), system.rules());
     let works = || (0..system.nodes() as NodeId).filter(|&node| fabric.node_works(node));
     let pairs = works().flat_map(|a| works().filter(move |&b| b != a).map(move |b| (a, b)));
@@ -144,11 +169,14 @@ fn chosen_routes(
     let hardest: HashSet<(NodeId, NodeId)> = hard.iter().copied().collect();
     order.sort_by_key(|&index| !hardest.contains(&candidates[index].0));
     let mut best: Option<(DependencyGraph, Vec<usize>)> = None;
-    for _ in 0..CHOSEN_ROUNDS {
+    for round in 0..CHOSEN_ROUNDS {
         let mut graph = straight(fabric);
         let mut left = Vec::new();
         let mut served = Vec::new();
         for &index in &order {
+            if !keep_going(f64::from(round) / f64::from(CHOSEN_ROUNDS)) {
+                return Err(TableError::Interrupted);
+            }
             let way = candidates[index].1.iter().any(|turns| admit(&mut graph, turns));
             if way { served.push(index) } else { left.push(index) }
         }
@@ -160,7 +188,7 @@ fn chosen_routes(
         }
         order = left.into_iter().chain(served).collect();
     }
-    let Some((mut graph, left)) = best else { return (system.turns().clone(), hard.to_vec()) };
+    let Some((mut graph, left)) = best else { return Ok((system.turns().clone(), hard.to_vec())) };
     let mut turns = TurnSet::none(fabric);
     // Whatever closes no cycle stays permitted, for the sake of balance.
     for link in fabric.working_links() {
@@ -183,7 +211,7 @@ fn chosen_routes(
     }
     let mut unserved: Vec<_> = left.into_iter().map(|index| candidates[index].0).chain(hopeless).collect();
     unserved.sort_unstable();
-    (turns, unserved)
+    Ok((turns, unserved))
 }
 
 /// The turns of a route as (link, direction out).
@@ -373,7 +401,12 @@ mod tests {
     fn served(fabric: impl Iterator<Item = Fabric>, regime: Regime) -> (usize, usize) {
         let all: Vec<Fabric> = fabric.collect();
         let rules = Rules::angara(all[0].shape().dimensions());
-        (all.iter().filter(|fabric| serves(fabric, &rules, regime).unwrap().is_empty()).count(), all.len())
+        (
+            all.iter()
+                .filter(|fabric| serves(fabric, &rules, regime, &mut |_| true).unwrap().is_empty())
+                .count(),
+            all.len(),
+        )
     }
 
     #[test]
@@ -414,7 +447,7 @@ mod tests {
         let mut fabric = Fabric::new(Shape::mesh(&[4]).unwrap());
         fabric.fail_cable(1, 2).unwrap();
         let rules = Rules::angara(1);
-        let left_out = |fabric: &Fabric| serves(fabric, &rules, Regime::OnDemand);
+        let left_out = |fabric: &Fabric| serves(fabric, &rules, Regime::OnDemand, &mut |_| true);
         assert_eq!(left_out(&fabric).unwrap().len(), 8);
         let advice = advise(&fabric, &rules, &left_out).unwrap().unwrap();
         assert_eq!(advice.cause, Cause::Disconnected);
@@ -436,7 +469,7 @@ mod tests {
             let (system, left) = on_demand(&fabric, &rules).unwrap();
             let graph = DependencyGraph::of_rules(&fabric, &rules, system.turns());
             prop_assert!(matches!(graph.verdict(true), Verdict::DeadlockFree(_)));
-            let before = serves(&fabric, &rules, Regime::ClosedForm).unwrap();
+            let before = serves(&fabric, &rules, Regime::ClosedForm, &mut |_| true).unwrap();
             prop_assert!(left.len() <= before.len());
             let now = Choices::new(&system);
             prop_assert!(now.unserved().len() <= left.len());

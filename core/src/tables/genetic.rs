@@ -1,5 +1,5 @@
 use super::loads::Quality;
-use super::{Choices, System, TableError};
+use super::{Choices, System, TableError, share};
 use crate::traffic::{Purpose, draw, draw_below};
 
 /// Parameters of the genetic generator; the defaults are those of angara-routing-2021, Section 4.2.
@@ -32,7 +32,7 @@ pub(crate) fn headers(
     settings: &GeneticSettings,
     keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Vec<u32>, TableError> {
-    let mut choices = Choices::new(system).all_served()?;
+    let mut choices = Choices::found(system, &mut share(keep_going, 0.0, 0.0))?.all_served()?;
     let fixed = Quality::of(system, &choices.headers, traffic).loads;
     let fitness = |genes: &[u16]| -> f64 {
         let mut loads = fixed.clone();
@@ -53,22 +53,25 @@ pub(crate) fn headers(
     let size = settings.population.max(2);
     let mut population: Vec<(f64, Vec<u16>)> = (0..size)
         .map(|_| {
+            if !keep_going(0.0) {
+                return Err(TableError::Interrupted);
+            }
             let chromosome: Vec<u16> =
                 choices.pairs.iter().map(|pair| below(usize::from(pair.count)) as u16).collect();
-            (fitness(&chromosome), chromosome)
+            Ok((fitness(&chromosome), chromosome))
         })
-        .collect();
+        .collect::<Result<_, _>>()?;
     population.sort_by(|a, b| a.0.total_cmp(&b.0));
     let limit = (settings.mutation * u64::MAX as f64) as u64;
     let mut idle = 0;
     let mut generation = 0_u64;
     let mut mutated = 0_u64;
     while idle < settings.patience && genes > 0 && population[0].0 > 0.0 {
-        if !keep_going(f64::from(idle) / f64::from(settings.patience)) {
-            return Err(TableError::Interrupted);
-        }
         let before = population[0].0;
         for _ in 0..size {
+            if !keep_going(f64::from(idle) / f64::from(settings.patience)) {
+                return Err(TableError::Interrupted);
+            }
             let (mother, father) = (below(size), below(size));
             let (a, b) = (below(genes + 1), below(genes + 1));
             let mut child = population[mother].1.clone();

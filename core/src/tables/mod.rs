@@ -26,7 +26,7 @@ mod tie_break;
 pub use bound::Bound;
 pub use check::{CheckReport, Problem, Rejection, WalkChecker, check_table};
 pub use choices::Choices;
-pub use failures::{Advice, LeftOut, Regime, Repair, advise, on_demand, serves};
+pub use failures::{Advice, LeftOut, Regime, Repair, advise, on_demand, on_demand_while, serves};
 pub use genetic::GeneticSettings;
 pub use listed::ListedRoutes;
 pub use loads::Quality;
@@ -79,6 +79,15 @@ pub enum TableError {
     /// Interrupted from outside.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// Tells `keep_going` a part of the whole work: from `first` to `last` as this part is done.
+pub(crate) fn share<'a>(
+    keep_going: &'a mut dyn FnMut(f64) -> bool,
+    first: f64,
+    last: f64,
+) -> impl FnMut(f64) -> bool + 'a {
+    move |done| keep_going(first + (last - first) * done)
 }
 
 impl TableError {

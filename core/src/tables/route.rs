@@ -1,6 +1,6 @@
 use super::{
     Bound, Choices, GeneticSettings, Program, Quality, SsspCalls, System, Table, TableError, balanced, bfs,
-    coherent, dimension_order, genetic, sssp,
+    coherent, dimension_order, genetic, share, sssp,
 };
 
 use crate::fabric::NodeId;
@@ -111,13 +111,17 @@ pub fn route(
         }
         Method::Bfs => bfs::headers(&system, traffic, keep_going)?,
         Method::Genetic => genetic::headers(&system, traffic, request.seed, &request.genetic, keep_going)?,
-        Method::DimensionOrder => dimension_order::headers(&system)?,
+        Method::DimensionOrder => dimension_order::headers(&system, &mut share(keep_going, 0.0, 0.2))?,
         Method::Coherent => coherent::headers(&system, traffic, keep_going)?,
     };
     let quality = Quality::of(&system, &headers, traffic);
     let bound = match bound {
         Some(bound) => bound,
-        None => lower_bound(&system, &Choices::new(&system), traffic, &quality, request.bound_rounds),
+        None => {
+            let choices = Choices::found(&system, &mut share(keep_going, 0.2, 0.6))?;
+            let keep_going = &mut share(keep_going, 0.6, 1.0);
+            lower_bound(&system, &choices, traffic, &quality, request.bound_rounds, keep_going)?
+        }
     };
     Ok(Answer { table: Table::new(system, headers), quality, bound, calls })
 }
@@ -125,7 +129,7 @@ pub fn route(
 /// The pairs that tables of a method leave without a route; at most 1000 where the method itself says so.
 ///
 /// # Errors
-/// The traffic is not valid.
+/// The traffic is not valid, or `keep_going` stopped the work.
 ///
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
@@ -134,22 +138,23 @@ pub fn route(
 /// let mut fabric = Fabric::new(Shape::torus(&[4])?);
 /// fabric.fail_cable(0, 1)?;
 /// let system = System::new(fabric, Rules::angara(1), TurnPolicy::None)?;
-/// assert!(left_out(&system, Method::Balanced, None)?.is_empty(), "around the other way");
-/// assert!(!left_out(&system, Method::DimensionOrder, None)?.is_empty());
+/// assert!(left_out(&system, Method::Balanced, None, &mut |_| true)?.is_empty(), "around the other way");
+/// assert!(!left_out(&system, Method::DimensionOrder, None, &mut |_| true)?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn left_out(
     system: &System,
     method: Method,
     traffic: Option<&[u64]>,
+    keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
     check_traffic(system, traffic)?;
     let made = match method {
-        Method::Bfs => bfs::headers(system, traffic, &mut |_| true),
-        Method::DimensionOrder => dimension_order::headers(system),
-        Method::Coherent => coherent::headers(system, traffic, &mut |_| true),
+        Method::Bfs => bfs::headers(system, traffic, keep_going),
+        Method::DimensionOrder => dimension_order::headers(system, keep_going),
+        Method::Coherent => coherent::headers(system, traffic, keep_going),
         Method::Balanced | Method::Sssp | Method::Genetic => {
-            return Ok(Choices::new(system).unserved().to_vec());
+            return Ok(Choices::found(system, keep_going)?.unserved().to_vec());
         }
     };
     match made {
@@ -163,20 +168,25 @@ pub fn left_out(
 /// their links.
 ///
 /// # Errors
-/// A pair has no legal route, so that there are no tables to bound.
+/// A pair has no legal route, so that there are no tables to bound; or `keep_going` stopped the work.
 ///
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
 /// use flitloom_core::routing::{Rules, TurnPolicy};
 /// use flitloom_core::tables::{System, prove_bound};
 /// let system = System::new(Fabric::new(Shape::torus(&[4])?), Rules::angara(1), TurnPolicy::None)?;
-/// assert_eq!(prove_bound(&system, vec![2; 8])?.ceil(), 2);
+/// assert_eq!(prove_bound(&system, vec![2; 8], &mut |_| true)?.ceil(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn prove_bound(system: &System, loads: Vec<u64>) -> Result<Bound, TableError> {
-    let choices = Choices::new(system).all_served()?;
+pub fn prove_bound(
+    system: &System,
+    loads: Vec<u64>,
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<Bound, TableError> {
+    let choices = Choices::found(system, &mut share(keep_going, 0.0, 0.5))?.all_served()?;
     let rounds = Request::new(Method::Balanced).bound_rounds;
-    Ok(lower_bound(system, &choices, None, &Quality::new(system, loads, 0), rounds))
+    let quality = Quality::new(system, loads, 0);
+    lower_bound(system, &choices, None, &quality, rounds, &mut share(keep_going, 0.5, 1.0))
 }
 
 /// The bound of a system, with prices that start from the loads of a table.
@@ -186,16 +196,17 @@ fn lower_bound(
     traffic: Option<&[u64]>,
     quality: &Quality,
     rounds: u32,
-) -> Bound {
+    keep_going: &mut dyn FnMut(f64) -> bool,
+) -> Result<Bound, TableError> {
     let plain = choices.uniform && traffic.is_none();
     let none = Bound { numerator: 0, denominator: 1, proof: "dual" };
     let closed = if plain { Bound::closed_form(system) } else { none };
     if closed.ceil() >= quality.max_load {
-        return closed;
+        return Ok(closed);
     }
     let program = Program::new(system, choices, traffic);
     let row_loads = Program::row_loads(system, plain, &quality.loads);
-    closed.max(Bound::dual(&program, &row_loads, rounds, quality.max_load))
+    Ok(closed.max(Bound::dual(&program, &row_loads, rounds, quality.max_load, keep_going)?))
 }
 
 fn check_traffic(system: &System, traffic: Option<&[u64]>) -> Result<(), TableError> {

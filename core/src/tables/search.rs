@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
     fn sweep(&mut self, least: u64, keep_going: &mut dyn FnMut(f64) -> bool) -> Result<usize, TableError> {
         let mut changed = 0;
         for number in 0..self.choices.pairs.len() as u32 {
-            if number.is_multiple_of(LOOK) && !keep_going(self.work as f64 / self.budget() as f64) {
+            if number.is_multiple_of(LOOK) && !keep_going(self.done()) {
                 return Err(TableError::Interrupted);
             }
             let pair = self.choices.pairs[number as usize];
@@ -257,6 +257,11 @@ impl<'a> Search<'a> {
         Ok(changed)
     }
 
+    /// Fraction of the work that is done.
+    pub(crate) fn done(&self) -> f64 {
+        self.work as f64 / self.budget() as f64
+    }
+
     /// Sweeps at a power of the loads until the target is met or little changes.
     pub(crate) fn sweep_at(
         &mut self,
@@ -269,7 +274,7 @@ impl<'a> Search<'a> {
             if self.max_load() <= target || self.work >= self.limit {
                 break;
             }
-            if !keep_going(self.work as f64 / self.budget() as f64) {
+            if !keep_going(self.done()) {
                 return Err(TableError::Interrupted);
             }
             self.charge(Cost::power(power, self.max_load(), self.traffic.is_some()));
@@ -301,7 +306,7 @@ impl<'a> Search<'a> {
         // On large systems a first round of sweeps is cheaper than a proof that comes too early.
         let mut target = prover.bound.ceil();
         if self.choices.pairs.len() < PROVEN_FIRST {
-            target = prover.target(self);
+            target = prover.target(self, keep_going)?;
         }
         self.limit = self.work + self.budget();
         let mut stalled = 0_u32;
@@ -320,7 +325,7 @@ impl<'a> Search<'a> {
             let found = (self.max_load(), self.fourth_moment());
             let lower = found.0 < best.0;
             if lower || stalled == 0 {
-                target = prover.target(self);
+                target = prover.target(self, keep_going)?;
             }
             stalled = if lower { 1 } else { stalled + 1 };
             if found < (best.0, best.1) {

@@ -1,5 +1,5 @@
 use super::tie_break::TieBreak;
-use super::{Choices, NO_ROUTE, System, TableError};
+use super::{Choices, NO_ROUTE, System, TableError, share};
 use crate::fabric::NodeId;
 use std::collections::BTreeMap;
 
@@ -46,16 +46,16 @@ pub(crate) fn headers(
     limit: Option<&Limit>,
     keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Option<(Vec<u32>, SsspCalls)>, TableError> {
-    let mut builder = Builder::new(system, traffic, limit)?;
-    let groups = builder.groups(unique);
+    let mut builder = Builder::new(system, traffic, limit, &mut share(keep_going, 0.0, 0.0))?;
+    let groups = builder.groups(unique, keep_going)?;
     let mut calls = SsspCalls::default();
     let total = groups.len() as f64;
     for (done, mut waiting) in groups.into_values().enumerate() {
-        if !keep_going(done as f64 / total) {
-            return Err(TableError::Interrupted);
-        }
         waiting.sort_by_key(|demand| builder.place[demand.destination as usize]);
         while !waiting.is_empty() {
+            if !keep_going(done as f64 / total) {
+                return Err(TableError::Interrupted);
+            }
             calls.calls += 1;
             builder.build(&mut waiting);
         }
@@ -76,6 +76,8 @@ struct Demand {
 }
 
 const NO_CHOICE: u32 = u32::MAX;
+/// Pairs between two looks at whether to go on.
+const LOOK: usize = 1 << 14;
 
 /// Pairs by turns, length and place of the source.
 type Groups = BTreeMap<(usize, usize, u32), Vec<Demand>>;
@@ -104,8 +106,9 @@ impl<'a> Builder<'a> {
         system: &'a System,
         traffic: Option<&'a [u64]>,
         limit: Option<&'a Limit>,
+        keep_going: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Self, TableError> {
-        let choices = Choices::new(system).all_served()?;
+        let choices = Choices::found(system, keep_going)?.all_served()?;
         let ties = TieBreak::new(system, &choices);
         let shape = system.fabric().shape();
         let nodes = system.nodes();
@@ -132,11 +135,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Routes pairs without a choice if they come first, and groups all others.
-    fn groups(&mut self, unique: bool) -> Groups {
+    fn groups(
+        &mut self,
+        unique: bool,
+        keep_going: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Groups, TableError> {
         let nodes = self.system.nodes();
         let mut groups = Groups::new();
         for index in 0..self.choices.headers.len() {
             let header = self.choices.headers[index];
+            if index.is_multiple_of(LOOK) && !keep_going(0.0) {
+                return Err(TableError::Interrupted);
+            }
             if header == NO_ROUTE {
                 continue;
             }
@@ -151,13 +161,16 @@ impl<'a> Builder<'a> {
             }
         }
         for (number, pair) in (0..).zip(&self.choices.pairs) {
+            if (number as usize).is_multiple_of(LOOK) && !keep_going(0.0) {
+                return Err(TableError::Interrupted);
+            }
             let walks = || (0..pair.count).map(|choice| self.choices.walk(pair, choice));
             let least = walks().map(turns).min().unwrap_or(0);
             let key = (least, self.choices.walk(pair, 0).len(), self.place[pair.source as usize]);
             let demand = Demand { source: pair.source, destination: pair.destination, number };
             groups.entry(key).or_default().push(demand);
         }
-        groups
+        Ok(groups)
     }
 
     /// One call of `BUILD_SSSP`: finds the cheapest route of every waiting pair of a group, and applies
@@ -315,10 +328,10 @@ mod tests {
             unique in any::<bool>(),
         ) {
             let system = damaged(&sizes, &failed);
-            let Ok(mut builder) = Builder::new(&system, None, None) else { return Ok(()) };
+            let Ok(mut builder) = Builder::new(&system, None, None, &mut |_| true) else { return Ok(()) };
             let graph = RoutingGraph::new(system.fabric(), system.rules(), system.turns());
             let mut calls = 0;
-            for mut waiting in builder.groups(unique).into_values() {
+            for mut waiting in builder.groups(unique, &mut |_| true).unwrap().into_values() {
                 waiting.sort_by_key(|demand| builder.place[demand.destination as usize]);
                 while !waiting.is_empty() {
                     let before = waiting.clone();

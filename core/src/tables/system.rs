@@ -1,6 +1,6 @@
 use super::{MAX_TABLE_NODES, TableError};
-use crate::fabric::{Direction, Fabric, LinkId, NodeId};
-use crate::routing::{HeaderLayout, Rules, TurnPolicy, TurnSet};
+use crate::fabric::{Direction, Fabric, LinkId, NodeId, Sign};
+use crate::routing::{HeaderLayout, Route, Rules, TurnPolicy, TurnSet};
 
 /// A fabric with the rules of its routers and the turns they are permitted: everything that decides
 /// which routes are legal.
@@ -11,6 +11,8 @@ pub struct System {
     turns: TurnSet,
     layout: HeaderLayout,
     next: Vec<NodeId>,
+    /// How many links in a row work from each link on, in its direction; in a whole ring, its size.
+    reach: Vec<u32>,
 }
 
 impl System {
@@ -43,13 +45,14 @@ impl System {
             .filter(|_| nodes <= MAX_TABLE_NODES)
             .ok_or(TableError::TooManyNodes(nodes))?;
         let links = nodes * fabric.shape().directions();
-        let next = (0..links as LinkId)
+        let next: Vec<NodeId> = (0..links as LinkId)
             .map(|link| {
                 let (node, direction) = fabric.link_ends(link);
                 fabric.working_neighbour(node, direction).unwrap_or(NodeId::MAX)
             })
             .collect();
-        Ok(Self { fabric, rules, turns, layout, next })
+        let reach = reach(&fabric, &next);
+        Ok(Self { fabric, rules, turns, layout, next, reach })
     }
 
     /// The fabric.
@@ -98,13 +101,39 @@ impl System {
         })
     }
 
-    /// Whether all links of a walk work.
-    pub(crate) fn walk_works(&self, source: NodeId, walk: &[u8]) -> bool {
-        let directions = self.fabric.shape().directions() as u32;
+    /// The runs of a route: direction and number of hops, in order.
+    pub(crate) fn runs<'a>(&'a self, route: &'a Route) -> impl Iterator<Item = (Direction, u32)> + 'a {
+        let step = |step: Option<Direction>| step.map(|direction| (direction, 1));
+        let middle = self.rules.order().iter().filter_map(|&direction| {
+            let hops = route.hops[direction.dimension()];
+            let taken = hops != 0 && (hops > 0) == (direction.sign() == Sign::Plus);
+            taken.then(|| (direction, hops.unsigned_abs()))
+        });
+        step(route.first).into_iter().chain(middle).chain(step(route.last))
+    }
+
+    /// Where a run from a node ends, if all its links work.
+    pub(crate) fn run_end(&self, from: NodeId, direction: Direction, hops: u32) -> Option<NodeId> {
+        let shape = self.fabric.shape();
+        let (size, stride) = (shape.size(direction.dimension()), shape.stride(direction.dimension()));
+        let reach = self.reach[self.fabric.link(from, direction) as usize];
+        if hops > reach && reach < size {
+            return None;
+        }
+        let here = shape.coordinate(from, direction.dimension());
+        let ahead = if direction.sign() == Sign::Plus { hops % size } else { size - hops % size };
+        Some(from - here * stride + (here + ahead) % size * stride)
+    }
+
+    /// Whether all links of a route work.
+    pub(crate) fn route_works(&self, source: NodeId, route: &Route) -> bool {
         let mut here = source;
-        walk.iter().all(|&direction| {
-            here = self.next[(here * directions + u32::from(direction)) as usize];
-            here != NodeId::MAX
+        self.runs(route).all(|(direction, hops)| match self.run_end(here, direction, hops) {
+            Some(end) => {
+                here = end;
+                true
+            }
+            None => false,
         })
     }
 
@@ -129,4 +158,26 @@ impl System {
         let route = self.layout.unpack(header);
         route.directions(&self.rules).collect::<Vec<_>>().into_iter()
     }
+}
+
+/// How many links in a row work from each link on, at most the size of the dimension.
+fn reach(fabric: &Fabric, next: &[NodeId]) -> Vec<u32> {
+    let shape = fabric.shape();
+    let mut reach = vec![0; next.len()];
+    for direction in (0..shape.directions()).map(Direction::from_index) {
+        let (size, stride) = (shape.size(direction.dimension()), shape.stride(direction.dimension()));
+        for first in
+            (0..shape.nodes() as NodeId).filter(|&node| shape.coordinate(node, direction.dimension()) == 0)
+        {
+            let mut row = 0;
+            // Twice around, against the direction, so that what lies behind the rim is known.
+            for step in 0..2 * size {
+                let place = if direction.sign() == Sign::Plus { size - 1 - step % size } else { step % size };
+                let link = fabric.link(first + place * stride, direction) as usize;
+                row = if next[link] == NodeId::MAX { 0 } else { size.min(row + 1) };
+                reach[link] = row;
+            }
+        }
+    }
+    reach
 }

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands.screen import echo, print_json
-from flitloom.errors import SpecError
+from flitloom.commands.screen import echo, print_json, progress
+from flitloom.errors import SpecError, show_file
 from flitloom.routing import check
 
 
@@ -98,7 +98,8 @@ def command(
     if fail and torus is None and mesh is None:
         raise SpecError("--fail belongs to a network named with --torus or --mesh")
     topology = None if torus is None and mesh is None else read_topology(torus, mesh, fail or [], None)
-    report = check(tables, topology, rules)
+    with progress(f"check of {show_file(tables)}") as step:
+        report = check(tables, topology, rules, step)
     if as_json:
         facts = {
             "passed": report.passed,

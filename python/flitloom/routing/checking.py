@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from flitloom.claims import Claims
 from flitloom.errors import show
 from flitloom.outputs import write_text
+from flitloom.reading import Progress
 from flitloom.routing.bound import read_fraction
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables, read_tables
@@ -100,7 +101,10 @@ class CheckReport:
 
 
 def check(
-    tables: Tables | str | Path, topology: Topology | None = None, rules: str | RouterRules | None = None
+    tables: Tables | str | Path,
+    topology: Topology | None = None,
+    rules: str | RouterRules | None = None,
+    progress: Progress | None = None,
 ) -> CheckReport:
     """Check every route, every rule and every channel dependency of routing tables.
 
@@ -110,6 +114,8 @@ def check(
         The tables, or a file of them.
     topology, rules
         As in `read_tables`; rules are taken instead of those of the tables.
+    progress : callable, optional
+        Told now and then how much of how much is read, then how much is checked.
 
     Examples
     --------
@@ -121,11 +127,11 @@ def check(
     '(0)+x -> (1)+x -> (2)+x -> (3)+x -> (4)+x -> (5)+x -> (6)+x -> (7)+x -> (0)+x'
     """
     if not isinstance(tables, Tables):
-        tables = read_tables(tables, topology, rules)
+        tables = read_tables(tables, topology, rules, progress)
     elif rules is not None:
-        tables = tables.under(rules)
-    facts = tables.verdict()
-    claims = judge(tables, complete=facts["problem_count"] == 0)
+        tables = tables.under(rules, progress=progress)
+    facts = tables.verdict(progress)
+    claims = judge(tables, complete=facts["problem_count"] == 0, progress=progress)
     return CheckReport(
         passed=facts["passed"] and not claims.problems,
         deadlock_free=facts["ranks"] is not None,
@@ -141,7 +147,7 @@ def check(
     )
 
 
-def judge(tables: Tables, *, complete: bool) -> Claims:
+def judge(tables: Tables, *, complete: bool, progress: Progress | None = None) -> Claims:
     """Hold what the file of tables says about them against what its routes give.
 
     Parameters
@@ -150,6 +156,8 @@ def judge(tables: Tables, *, complete: bool) -> Claims:
         The tables.
     complete : bool
         Whether nothing is wrong with the routes; only then is a bound a statement about them.
+    progress : callable, optional
+        Told how much of the proof of the bound is done.
     """
     claims = Claims()
     source = tables.source
@@ -163,14 +171,14 @@ def judge(tables: Tables, *, complete: bool) -> Claims:
             claims.leave(name, "loads are weights of a traffic matrix that the file does not bring")
         elif name in said:
             claims.equal(name, said[name], getattr(tables, name), tolerance)
-    _judge_bound(claims, tables, complete)
+    _judge_bound(claims, tables, complete, progress)
     for name in said:
         if name not in {*RECOMPUTED, *BOUNDS, "weighted"}:
             claims.leave(name, "nothing in the routes says so" if name in MAKING else "unknown field")
     return claims
 
 
-def _judge_bound(claims: Claims, tables: Tables, complete: bool) -> None:
+def _judge_bound(claims: Claims, tables: Tables, complete: bool, progress: Progress | None) -> None:
     """Hold bound and optimality, as claimed, against what can be proven here."""
     said = {} if tables.source is None else tables.source.fields
     if not any(name in said for name in BOUNDS):
@@ -187,7 +195,7 @@ def _judge_bound(claims: Claims, tables: Tables, complete: bool) -> None:
             f"bound: the file says that no tables are below {show(claimed)}, its own have {tables.max_load}"
         )
         return
-    proven = tables.bound_value
+    proven = tables.prove(progress)
     unproven = f"{proven.ceiling} is proven here" if proven.value else "the bound cannot be proven here"
     for name, value in (("bound", bound), ("bound_exact", exact)):
         if value is not None and value <= (proven.ceiling if name == "bound" else proven.value):

@@ -129,14 +129,14 @@ def read(
 ) -> Tables:
     """Read tables, whatever the kind of file."""
     if file.suffix == ".npz":
-        return _read_headers(file, topology, rules)
+        return _read_headers(file, topology, rules, progress)
     with opened(file, TABLE_BYTES) as source:
         start = source.start()
         if start[:1] in (b"{", b"["):
             data, entries = read_json_list(source, "routes", progress)
             if entries is None:
                 raise SpecError(f"{source.name}: routes: a list of routes is needed")
-            return _read_json(source.name, data, entries, topology, rules)
+            return _read_json(source.name, data, entries, topology, rules, progress)
         if topology is None:
             unknown = "does not say what network it is for; name it with --torus or --mesh"
             raise SpecError(f"{source.name}: {unknown}")
@@ -146,7 +146,8 @@ def read(
             routes = _read_csv(source.name, lines)
         else:
             routes = read_lft(source.name, lines, topology)
-    return Tables.listed_routes(topology, chosen, _system(topology, chosen), routes, said)
+    system = _system(topology, chosen)
+    return Tables.listed_routes(topology, chosen, system, routes, said, progress=progress)
 
 
 def _read_json(
@@ -155,6 +156,7 @@ def _read_json(
     entries: Iterable[Any],
     topology: Topology | None,
     rules: str | RouterRules | None,
+    progress: Progress | None,
 ) -> Tables:
     topology = _topology(file, data, topology)
     chosen, said = _premises(file, data, topology, rules)
@@ -191,10 +193,13 @@ def _read_json(
         listed.arrays(),
         said,
         np.frombuffer(channels, dtype=np.uint8) if with_channels else None,
+        progress,
     )
 
 
-def _read_headers(path: Path, topology: Topology | None, rules: str | RouterRules | None) -> Tables:
+def _read_headers(
+    path: Path, topology: Topology | None, rules: str | RouterRules | None, progress: Progress | None
+) -> Tables:
     file = show_file(path)
     try:
         # From memory, so that no damage leaves the file open.
@@ -220,8 +225,8 @@ def _read_headers(path: Path, topology: Topology | None, rules: str | RouterRule
     chosen, said = _premises(file, about, own, None)
     system = placed(file, lambda: _with_turns(file, about, _system(own, chosen), said))
     table = placed(file, lambda: _core.RoutingTable.from_headers(system, np.ascontiguousarray(headers)))
-    tables = Tables.packed(own, chosen, system, table, said)
-    return tables if rules is None and judged == own else tables.under(rules, judged)
+    tables = Tables.packed(own, chosen, system, table, said, progress)
+    return tables if rules is None and judged == own else tables.under(rules, judged, progress)
 
 
 def _read_csv(file: str, lines: Iterator[tuple[int, str]]) -> tuple[NDArray[Any], ...]:

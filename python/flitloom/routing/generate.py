@@ -112,7 +112,7 @@ def route(
     if not 0 <= mutation <= 1 or not threshold >= 0:
         raise SpecError("mutation must be 0 to 1, threshold at least 0")
     started = time.perf_counter()
-    system = routing_system(topology, rules, turns)
+    system = routing_system(topology, rules, turns, progress)
 
     def made(system: _core.RoutingSystem) -> tuple[_core.RoutingTable, dict[str, Any]]:
         genes = (population, mutation, patience, threshold)
@@ -137,10 +137,18 @@ def route(
     )
 
 
-def routing_system(topology: Topology, rules: RouterRules, turns: str) -> _core.RoutingSystem:
+def routing_system(
+    topology: Topology, rules: RouterRules, turns: str, progress: Callable[[float], None] | None = None
+) -> _core.RoutingSystem:
     """The topology with the rules and the turns of a policy, in the core."""
     return _core.RoutingSystem(
-        topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), turns
+        topology.sizes,
+        topology.wraps,
+        topology.failed_nodes,
+        topology.failed_links,
+        rules.core(),
+        turns,
+        progress,
     )
 
 

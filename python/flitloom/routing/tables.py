@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +18,7 @@ from flitloom.extras import need
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_csv, write_text
+from flitloom.reading import Progress
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
@@ -140,6 +141,8 @@ class Tables:
         self._bound = bound
         self._table: _core.RoutingTable | None = None
         self._listed: tuple[NDArray[Any], ...] | None = None
+        #: What a check of the routes found, which never changes.
+        self._verdict: dict[str, Any] | None = None
         #: Virtual channel of every hop, beside the nodes; None if the rules give it.
         self.channels: NDArray[np.uint8] | None = None
 
@@ -171,12 +174,14 @@ class Tables:
         routes: tuple[NDArray[Any], ...],
         source: Source,
         channels: NDArray[np.uint8] | None = None,
+        progress: Progress | None = None,
     ) -> Tables:
         """Tables from routes that came from elsewhere, right or wrong."""
         sources, destinations, offsets, nodes = routes
-        facts = system.check(sources, destinations, offsets, nodes, channels, not source.turns)
+        told = _thousandths(progress)
+        facts = system.check(sources, destinations, offsets, nodes, channels, not source.turns, told)
         tables = cls(topology, rules, system, facts, None, source.method, source.seed, source=source)
-        tables._listed, tables.channels = routes, channels
+        tables._listed, tables.channels, tables._verdict = routes, channels, facts
         return tables
 
     @classmethod
@@ -187,16 +192,17 @@ class Tables:
         system: _core.RoutingSystem,
         table: _core.RoutingTable,
         source: Source,
+        progress: Progress | None = None,
     ) -> Tables:
         """Tables from packed headers that came from elsewhere."""
-        facts = table.check(not source.turns)
+        facts = table.check(not source.turns, _thousandths(progress))
         tables = cls(topology, rules, system, facts, None, source.method, source.seed, source=source)
-        tables._table = table
+        tables._table, tables._verdict = table, facts
         return tables
 
     def __getstate__(self) -> dict[str, Any]:
         packed = None if self._table is None else self._table.headers()
-        return self.__dict__ | {"system": self.system.turns(), "_table": packed}
+        return self.__dict__ | {"system": self.system.turns(), "_table": packed, "_verdict": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -205,7 +211,12 @@ class Tables:
         if state["_table"] is not None:
             self._table = _core.RoutingTable.from_headers(self.system, state["_table"])
 
-    def under(self, rules: str | RouterRules | None, topology: Topology | None = None) -> Tables:
+    def under(
+        self,
+        rules: str | RouterRules | None,
+        topology: Topology | None = None,
+        progress: Progress | None = None,
+    ) -> Tables:
         """The same routes under other rules, or in a network of the same shape with other failures."""
         topology = topology or self.topology
         if isinstance(rules, str):
@@ -217,15 +228,21 @@ class Tables:
         system = _plain_system(topology, chosen)
         if source.turns:
             system = system.with_turns(*self.system.turns())
-        return Tables.listed_routes(topology, chosen, system, self.listed(), source, self.channels)
+        return Tables.listed_routes(topology, chosen, system, self.listed(), source, self.channels, progress)
 
-    def verdict(self) -> dict[str, Any]:
+    def verdict(self, progress: Progress | None = None) -> dict[str, Any]:
         """Every route, every rule and every channel dependency, checked."""
-        any_turn = self.source is not None and not self.source.turns
-        if self._table is not None:
-            return self._table.check(any_turn)
-        sources, destinations, offsets, nodes = self.listed()
-        return self.system.check(sources, destinations, offsets, nodes, self.channels, any_turn)
+        if self._verdict is None:
+            any_turn = self.source is not None and not self.source.turns
+            told = _thousandths(progress)
+            if self._table is not None:
+                self._verdict = self._table.check(any_turn, told)
+            else:
+                sources, destinations, offsets, nodes = self.listed()
+                self._verdict = self.system.check(
+                    sources, destinations, offsets, nodes, self.channels, any_turn, told
+                )
+        return self._verdict
 
     @property
     def rules_from(self) -> str:
@@ -235,14 +252,18 @@ class Tables:
     @property
     def bound_value(self) -> Bound:
         """The bound as an exact fraction, with its proof."""
+        return self.prove()
+
+    def prove(self, progress: Progress | None = None) -> Bound:
+        """The same; of tables that were read it is proven when first asked for."""
         if self._bound is None:
-            self._bound = self._prove()
+            self._bound = self._proven(progress)
         return self._bound
 
-    def _prove(self) -> Bound:
+    def _proven(self, progress: Progress | None) -> Bound:
         """The bound of tables that were read; none where the legal routes are not known."""
         known = self.source is not None and self.source.bounded(self.rules)
-        found = self.system.bound(self.loads) if known and self._sound else None
+        found = self.system.bound(self.loads, _thousandths(progress)) if known and self._sound else None
         if found is None:
             return Bound(Fraction(0), "none")
         bound = Bound(Fraction(found[0], found[1]), found[2])
@@ -462,7 +483,10 @@ class Tables:
 
 
 def read_tables(
-    file: str | Path, topology: Topology | None = None, rules: str | RouterRules | None = None
+    file: str | Path,
+    topology: Topology | None = None,
+    rules: str | RouterRules | None = None,
+    progress: Progress | None = None,
 ) -> Tables:
     """Read tables from a JSON, CSV, ``.npz`` or OpenSM forwarding-table file.
 
@@ -474,6 +498,8 @@ def read_tables(
         What exists, if the file does not say.
     rules : str or RouterRules, optional
         What the routers accept, instead of what the file says.
+    progress : callable, optional
+        Told now and then how much of how much is read, then how much is checked.
 
     Raises
     ------
@@ -482,7 +508,11 @@ def read_tables(
     """
     from flitloom.routing.files import read
 
-    return read(Path(file), topology, rules)
+    return read(Path(file), topology, rules, progress)
+
+
+def _thousandths(progress: Progress | None) -> Callable[[float], None] | None:
+    return None if progress is None else lambda done: progress(int(1000 * done), 1000)
 
 
 def _plain_system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
