@@ -151,3 +151,11 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert run([*command, "--method", "magic"]) == 2
     assert run([*command, "--time", "soon"]) == 2
     assert run(["schedule", "--torus", "4x4", "--operation", "gossip"]) == 2
+
+
+def test_packets_of_a_plan_are_written_with_all_their_fields() -> None:
+    plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", slices=2))
+    for packet in plan.packets:
+        assert json.loads(packet.line()) == packet.model_dump()
+        # What the core made would pass as what anybody writes.
+        assert type(packet).model_validate(packet.model_dump()) == packet

@@ -50,6 +50,14 @@ class PlannedPacket(Closed):
         """Indices of the directions of all hops."""
         return read_route(self.route)
 
+    def line(self) -> str:
+        """All fields as JSON."""
+        return (
+            f'{{"source": {self.source}, "destination": {self.destination}, "start": {self.start}, '
+            f'"length": {self.length}, "slice": {self.slice}, "route": {json.dumps(self.route)}, '
+            f'"channel": {self.channel}}}'
+        )
+
 
 def _packet(value: Any, _: Any) -> PlannedPacket:
     if isinstance(value, PlannedPacket):
@@ -244,7 +252,7 @@ class Plan(Closed):
         """Write it as JSON, a packet a line."""
         head = self.model_dump(exclude={"packets"}, by_alias=True)
         lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
-        packets = ",\n  ".join(json.dumps(packet.model_dump()) for packet in self.packets)
+        packets = ",\n  ".join(map(PlannedPacket.line, self.packets))
         write_text(file, "{\n" + ",\n".join([*lines, f' "packets": [\n  {packets}\n ]']) + "\n}\n")
 
     def arbitrated(self, network: Network) -> Network:

@@ -212,7 +212,8 @@ def schedule(
         stopped |= _without_barriers(network, found, sizes, bound, seed, moves, seconds)
         duration, begins = _core.check_plan(network._core, *_joined(found)), begins[:1]
     packets = [
-        PlannedPacket(
+        # What the core made need not be looked at again.
+        PlannedPacket.model_construct(
             source=row[0],
             destination=row[1],
             length=row[2],

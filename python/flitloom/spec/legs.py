@@ -14,15 +14,26 @@ _LEG = re.compile(r"([+-])([a-z])([1-9][0-9]{0,5})")
 _HOPS = re.compile(r"[+-][a-z]([1-9][0-9]{0,5})\b")
 
 
+#: Routes of so many characters are remembered: those of a plan are few, and taken by many packets.
+_SHORT = 64
+
+
 def read_route(text: str) -> bytes:
     """Indices of the directions of all hops.
 
     >>> list(read_route("+x2 -y1"))
     [0, 0, 3]
     """
+    return _short_route(text) if len(text) <= _SHORT else _route(text)
+
+
+def _route(text: str) -> bytes:
     legs = list(_legs(text))
     _check_length(sum(hops for _, hops in legs))
     return b"".join(bytes([direction]) * hops for direction, hops in legs)
+
+
+_short_route = lru_cache(maxsize=4096)(_route)
 
 
 def count_hops(routes: Sequence[str], place: str, most: int) -> int:
