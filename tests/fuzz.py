@@ -17,6 +17,7 @@ import sys
 import tempfile
 import traceback
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -213,6 +214,136 @@ def _nodes(file):
     read_nodes(file, 64)
 
 
+def _fabric(file):
+    from flitloom.fabric import read_fabric, recognise
+
+    subnet = read_fabric(file)
+    if len(subnet.switches) <= 64:
+        recognise(subnet)
+
+
+def _subnet_file(kind):
+    """A reader of one of the files beside the description of a subnet."""
+
+    def read(file):
+        from flitloom.fabric import check_subnet, parse_fabric
+
+        good = file.parent / "good.dump"
+        good.write_text(_dump())
+        others = {} if kind == "tables" else {kind: file}
+        check_subnet(parse_fabric(_subnet()), file if kind == "tables" else good, **others)
+
+    return read
+
+
+def _dump():
+    """Forwarding tables of that subnet."""
+    return "".join(
+        f"Unicast lids [0x0-0xc] of switch Lid {a + 1} guid {a + 1:#018x} ('s{a}'):\n"
+        + "".join(f"{lid:#06x} {5 if a + 9 == lid else 1:03} : (x)\n" for lid in range(9, 13))
+        for a, _ in _RING
+    )
+
+
+def _subnet():
+    """A ring of four switches with a host each, as ibnetdiscover prints it."""
+    blocks = []
+    for switch in range(4):
+        after, before = (switch + 1) % 4, (switch + 3) % 4
+        blocks.append(
+            f"switchguid=0x{switch + 1:x}({switch + 1:x})\n"
+            f'Switch\t8 "S-{switch + 1:016x}"\t\t# "s{switch}" enhanced port 0 lid {switch + 1} lmc 0\n'
+            f'[1]\t"S-{after + 1:016x}"[2]\t\t# "s{after}" lid {after + 1} 4xQDR\n'
+            f'[2]\t"S-{before + 1:016x}"[1]\t\t# "s{before}" lid {before + 1} 4xQDR\n'
+            f'[5]\t"H-{switch + 33:016x}"[1]({switch + 65:x}) \t\t# "h{switch} HCA-1" lid {switch + 9} '
+            "4xQDR\n"
+        )
+        blocks.append(
+            f'caguid=0x{switch + 33:x}\nCa\t1 "H-{switch + 33:016x}"\t\t# "h{switch} HCA-1"\n'
+            f'[1]({switch + 65:x}) \t"S-{switch + 1:016x}"[5]\t\t# lid {switch + 9} lmc 0 "s{switch}" lid '
+            f"{switch + 1}\n"
+        )
+    return "\n".join(blocks)
+
+
+def _collective(file):
+    plan = fl.read_collective(file)
+    if len(plan.model_dump_json()) < 100_000:
+        fl.check_collective(plan)
+
+
+def _msccl(file):
+    from flitloom.collectives.ground import Ground
+    from flitloom.collectives.msccl import check_msccl
+
+    check_msccl(file, Ground(fl.Torus(3)))
+
+
+def _checkpoint(file):
+    simulation = fl.Simulation.load(file)
+    simulation.step(5)
+
+
+def _rows(file):
+    from flitloom.commands.plot import _read
+    from flitloom.plots.curves import group
+
+    group(_read(file), "rate", "latency", ["buffer"])
+
+
+def _sweep(file):
+    from flitloom.reading import read_toml
+    from flitloom.sweep import Sweep, read_values
+
+    fields = read_toml(file)
+    values = {name: read_values(str(text)) for name, text in dict(fields.pop("vary", {})).items()}
+    Sweep(fields, values).points()
+
+
+def of_checkpoint(draw, content):
+    """A saved simulation with other bytes, and a checksum that fits in half of the cases."""
+    from flitloom.checkpoint import MAGIC
+
+    about, text, state = content[len(MAGIC) :].split(b"\n", 2)
+    how = draw.randrange(4)
+    if how == 0:
+        return bitten(draw, content)
+    if how == 1:
+        fields = change(draw, json.loads(about))
+    else:
+        text, state = (bitten(draw, text), state) if how == 2 else (text, bitten(draw, state))
+        text = text.replace(b"\n", b" ")
+        checksum = zlib.crc32(state, zlib.crc32(text))
+        fields = json.loads(about) | {"state_bytes": len(state), "checksum": checksum}
+    return b"\n".join([MAGIC + json.dumps(fields).encode(), text, state])
+
+
+def of_xml(draw, content):
+    """XML with some attributes changed, left out or doubled."""
+    if draw.random() < 0.3:
+        return bitten(draw, content)
+    lines = content.decode().replace("><", ">\n<").split("\n")
+    for _ in range(draw.choice([1, 1, 3])):
+        at = draw.randrange(len(lines))
+        how = draw.randrange(4)
+        if how == 0:
+            lines[at : at + 1] = []
+        elif how == 1:
+            lines[at : at + 1] = [lines[at]] * draw.choice([2, 2000])
+        else:
+            parts = lines[at].split('"')
+            parts[draw.randrange(len(parts))] = str(draw.choice([*NUMBERS, *TEXTS]))[:9000]
+            lines[at] = '"'.join(parts)
+        lines = lines or [""]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def _saved(file):
+    simulation = fl.Simulation(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", payload=6, slices=2))
+    simulation.step(9)
+    simulation.save(file)
+
+
 def _made(file, make):
     make(file)
     return file.read_bytes()
@@ -258,7 +389,46 @@ def _seeds(folder):
         "destinations": b"1\n2\n0\n",
         "packets": b"source,destination,length,start,slice\n0,1,8,0,0\n1,2,8,5,1\n",
         "nodes": b"node[0-7,12],node20\nhost3 rack-1-node[30-31]\n",
+        "collective": _made(folder / "p.json", fl.collective(fl.Torus(4), "all-gather").save),
+        "msccl": fl.collective(fl.Torus(3), "all-reduce").to_msccl().encode(),
+        "checkpoint": _made(folder / "s.checkpoint", _saved),
+        "rows": b"rate,buffer,latency\n0.1,4,12.5\n0.2,4,13\n0.1,8,\n",
+        "sweep": b'[topology]\nsizes = "4x4"\n[traffic]\nkind = "load"\npattern = "rand"\nlength = 4\n'
+        b'cycles = 200\nrate = 0.1\n[vary]\n"traffic.rate" = "0.1,0.2"\n"router.buffer" = "2:8:2"\n',
+        "fabric-discovered": _subnet().encode(),
+        "fabric-list": "".join(
+            f"{{ SW Ports:24 NodeGUID:{a + 16:016x} PortGUID:{a + 16:016x} VenID:0 DevID:0 Rev:0 {{s {a}}} "
+            f"LID:{a + 16:04X} PN:1A }} {{ SW Ports:24 SystemGUID:0 NodeGUID:{b + 16:016x} "
+            f"PortGUID:{b + 16:016x} VenID:0 DevID:0 Rev:0 {{s {b}}} LID:{b + 16:04X} PN:02 }}\n"
+            for a, b in _RING
+        ).encode(),
+        "fabric-simulated": b'Switch 8 "Switch1"\n[1] "Hca1"[1]\n[3] "Switch2"[3] w=4\n[4] "Switch2"[4]\n\n'
+        b'Switch 8 "Switch2"\n\nHca 2 "Hca1"\n',
+        "fabric-graphml": (
+            '<graphml><key id="k" for="node" attr.name="type"/><graph edgedefault="undirected">'
+            + "".join(f'<node id="n{a}"/><node id="h{a}"><data key="k">host</data></node>' for a, _ in _RING)
+            + "".join(
+                f'<edge source="n{a}" target="n{b}"/><edge source="n{a}" target="h{a}"/>' for a, b in _RING
+            )
+            + "</graph></graphml>"
+        ).encode(),
+        "fabric-anynet": "".join(f"router {a} node {a} router {b} 3\n" for a, b in _RING).encode(),
+        "fabric-cables": "".join(f"s{a},1,s{b},2\ns{a},3,h{a},1\n" for a, b in _RING).encode(),
+        "fabric-slurm": "".join(f"SwitchName=s{a} Switches=s{b} Nodes=h[{a}]\n" for a, b in _RING).encode(),
+        "fabric-yaml": "".join(
+            f"- switch: s{a}\n  children: s{b}\n  nodes: h[{a}]\n" for a, b in _RING
+        ).encode(),
+        "subnet-lft": _dump().encode(),
+        "subnet-levels": "".join(f"{a + 33:#018x} {b + 9} {a % 2}\n" for a, b in _RING).encode(),
+        "subnet-lanes": "".join(
+            f"Switch {a + 1:#018x}\n" + "".join(f"{i} {o} :" + " 0 1" * 8 + "\n" for i, o in [(1, 2), (5, 1)])
+            for a, _ in _RING
+        ).encode(),
     }
+
+
+#: Switches and the next.
+_RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
 
 
 @dataclass(frozen=True)
@@ -286,6 +456,22 @@ READERS = {
     "destinations": Reader("csv", of_text, lambda file: fl.Collective(destinations=file)),
     "packets": Reader("csv", of_text, fl.Packets),
     "nodes": Reader("txt", of_text, _nodes),
+    "collective": Reader("json", of_json, _collective),
+    "msccl": Reader("xml", of_xml, _msccl),
+    "checkpoint": Reader("checkpoint", of_checkpoint, _checkpoint),
+    "rows": Reader("csv", of_text, _rows),
+    "sweep": Reader("toml", of_text, _sweep),
+    "fabric-discovered": Reader("topo", of_text, _fabric),
+    "fabric-list": Reader("lst", of_text, _fabric),
+    "fabric-simulated": Reader("net", of_text, _fabric),
+    "fabric-graphml": Reader("graphml", of_xml, _fabric),
+    "fabric-anynet": Reader("txt", of_text, _fabric),
+    "fabric-cables": Reader("csv", of_text, _fabric),
+    "fabric-slurm": Reader("conf", of_text, _fabric),
+    "fabric-yaml": Reader("yaml", of_text, _fabric),
+    "subnet-lft": Reader("dump", of_text, _subnet_file("tables")),
+    "subnet-levels": Reader("txt", of_text, _subnet_file("path_levels")),
+    "subnet-lanes": Reader("txt", of_text, _subnet_file("lane_tables")),
 }
 
 

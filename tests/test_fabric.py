@@ -440,3 +440,23 @@ def test_whatever_a_file_holds_reading_ends_well_or_in_one_message(which, change
         recognise(subnet)
         assert all(cable.a != cable.b for cable in subnet.cables)
         assert all(0 <= host.switch < len(subnet.switches) for host in subnet.hosts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 300_000,
+        " " * 300_000,
+        "{ SW Ports:1 NodeGUID:1 PortGUID:1" + " {" * 100_000 + "\n",
+        "- switch: a" + " " * 100_000 + "b\n",
+        "SwitchName=s0 " + "a" * 200_000 + "\n",
+        'Switch 8 "S-1"\n[1] "' + "(" * 100_000 + "\n",
+        "<graphml>" + "<a>" * 300_000,
+        "SwitchName=s0 Nodes=" + "n[0-9]" * 7 + "\n",
+    ],
+    ids=["lines", "blanks", "list", "yaml", "slurm", "netlist", "graphml", "nodes"],
+)
+def test_no_text_takes_time_by_its_square(text):
+    # Each of these took minutes or hours.
+    with contextlib.suppress(SpecError):
+        parse_fabric(text)

@@ -375,7 +375,8 @@ impl RoutingSystem {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Option<(u128, u128, &str)>> {
         let loads = loads.as_slice()?.to_vec();
-        let found = told(py, progress.as_ref(), |keep_going| tables::prove_bound(&self.inner, loads, keep_going))?;
+        let found =
+            told(py, progress.as_ref(), |keep_going| tables::prove_bound(&self.inner, loads, keep_going))?;
         Ok(found.ok().map(|bound| (bound.numerator, bound.denominator, bound.proof)))
     }
 

@@ -12,6 +12,7 @@ pub mod collective;
 pub mod engine;
 pub mod fabric;
 pub mod forwarding;
+mod power;
 pub mod probe;
 pub mod router;
 pub mod routing;

@@ -6,7 +6,6 @@ state as the core writes it.
 
 from __future__ import annotations
 
-import json
 import zlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +16,7 @@ from flitloom import limits
 from flitloom.errors import SpecError, show_file
 from flitloom.outputs import replacing
 from flitloom.provenance import version
-from flitloom.reading import opened
+from flitloom.reading import opened, parse_json
 from flitloom.spec import Experiment
 from flitloom.spec.base import explain
 
@@ -93,9 +92,9 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     if magic != MAGIC:
         raise SpecError(f"{name}: is no saved simulation; flitloom simulate --checkpoint writes them")
     try:
-        fields = json.loads(about)
-    except ValueError:
-        raise SpecError(f"{name}: header: is no JSON; the file is damaged") from None
+        fields = parse_json(about.decode(), f"{name}: header")
+    except UnicodeDecodeError:
+        raise SpecError(f"{name}: header: is no UTF-8 text; the file is damaged") from None
     if isinstance(fields, dict) and fields.get("format") != FORMAT:
         raise SpecError(
             f"{name}: format: is {str(fields.get('format'))[:20]}; this flitloom reads format {FORMAT}"
@@ -116,7 +115,10 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
         )
     if zlib.crc32(state, zlib.crc32(text)) != header.checksum:
         raise SpecError(f"{name}: checksum: does not fit spec and state; the file is damaged")
-    return Experiment.model_validate_json(text), header, state
+    try:
+        return Experiment.model_validate_json(text), header, state
+    except ValidationError as error:
+        raise SpecError(f"{name}: {explain(error)}") from None
 
 
 def _parts(content: bytes) -> tuple[bytes, bytes, bytes, bytes]:

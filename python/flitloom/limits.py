@@ -29,10 +29,14 @@ ARRAY_BYTES = 257 * _MIB
 COLUMN_BYTES = 64 * _MIB
 #: Bytes of a CSV file with a traffic matrix.
 MATRIX_BYTES = 512 * _MIB
+#: Values of a table that is drawn, in rows and columns.
+TABLE_VALUES = 1 << 24
 #: Bytes of a file of node lists.
 NODES_BYTES = 16 * _MIB
 #: Bytes of a description of a fabric.
 FABRIC_BYTES = 256 * _MIB
+#: Elements of a description in XML.
+XML_ELEMENTS = 1 << 22
 #: Bytes of a GOAL text.
 GOAL_BYTES = 64 * _MIB
 #: Bytes of a value in the store of a campaign.

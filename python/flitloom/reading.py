@@ -21,6 +21,8 @@ from flitloom import limits
 from flitloom.errors import SpecError, show_file
 
 if TYPE_CHECKING:
+    from xml.etree import ElementTree
+
     from numpy.typing import NDArray
 
 Made = TypeVar("Made")
@@ -28,6 +30,8 @@ Made = TypeVar("Made")
 #: Told how many bytes of how many were read, now and then.
 Progress = Callable[[int, int], None]
 
+#: Bytes read at a time from a pipe, or a file that grows.
+_PIECE = 1 << 22
 #: Lines between two reports of progress.
 _REPORT = 20_000
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"')
@@ -55,9 +59,14 @@ class Source:
 
     def content(self) -> bytes:
         """All that is left."""
-        content = self.stream.read(self.most + 1)
-        self._check(len(content))
-        return content
+        # Reading takes memory for as much as is asked for, whatever there is.
+        pieces = [self.stream.read(min(self.size, self.most) + 1)]
+        size = len(pieces[0])
+        while size <= self.most and (piece := self.stream.read(min(_PIECE, self.most + 1 - size))):
+            pieces.append(piece)
+            size += len(piece)
+        self._check(size)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def text(self) -> str:
         """All that is left, as text; a byte order mark is dropped."""
@@ -219,6 +228,20 @@ def _entries(place: str, name: str, lines: Iterator[tuple[int, str]]) -> Iterato
             return
         yield parse_json(text, f"{place}, line {number}")
     raise SpecError(f"{place}: the list {name} does not end; the file is cut off")
+
+
+def parse_xml(text: str, place: str) -> ElementTree.Element:
+    """The root of an XML text without document type."""
+    from xml.etree import ElementTree
+
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise SpecError(f"{place}: document types and entities are not read")
+    if text.count("<") > limits.XML_ELEMENTS:
+        raise SpecError(f"{place}: more than {limits.XML_ELEMENTS} elements")
+    try:
+        return ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise SpecError(f"{place}: is no XML: {error}") from None
 
 
 def read_toml(file: str | Path) -> dict[str, Any]:

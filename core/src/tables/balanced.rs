@@ -1,8 +1,8 @@
 use super::fold::Fold;
-use super::power::power_of;
 use super::search::Search;
 use super::sssp::{self, Limit};
 use super::{Bound, Choices, Program, Quality, System, TableError, share};
+use crate::power::power_of;
 
 /// Systems with more pairs that have a choice are balanced by classes of pairs first, others only if
 /// that does not meet the bound pair by pair.

@@ -1,5 +1,5 @@
-use super::power::power_of;
 use super::{Program, System, TableError};
+use crate::power::power_of;
 
 /// A lower bound on the largest load of any table of legal shortest routes, as an exact fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

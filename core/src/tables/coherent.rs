@@ -1,6 +1,6 @@
-use super::power::power_of;
 use super::{NO_ROUTE, System, TableError};
 use crate::fabric::{Direction, NodeId};
+use crate::power::power_of;
 use crate::routing::{Route, TurnSet, legal_routes};
 
 /// Pairs between two looks at whether to go on.

@@ -1,6 +1,6 @@
-use super::power::power_of;
 use super::{NO_ROUTE, System};
 use crate::fabric::{Direction, NodeId, Shape, Sign};
+use crate::power::power_of;
 
 /// How evenly a table loads the links; an unweighted load is a number of routes.
 #[derive(Clone, Debug, PartialEq)]

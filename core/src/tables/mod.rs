@@ -13,7 +13,6 @@ mod genetic;
 mod listed;
 mod loads;
 mod mirrored;
-mod power;
 mod program;
 mod rings;
 mod route;

@@ -1,8 +1,8 @@
 use super::balanced::Prover;
 use super::fold::Fold;
-use super::power::power_of;
 use super::{Choices, Program, System, TableError};
 use crate::fabric::{LinkId, NodeId};
+use crate::power::power_of;
 use crate::traffic::{Purpose, draw};
 
 /// Pairs between two looks at whether to go on.

@@ -35,27 +35,55 @@ def command(
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
-    from flitloom.errors import SpecError
-    from flitloom.extras import need
+    import csv
+    import io
 
-    try:
-        if file.suffix == ".parquet":
-            need("parquet", str(file))
-            from pyarrow import ArrowInvalid, parquet
+    from flitloom import limits
+    from flitloom.errors import SpecError, show_file
+    from flitloom.reading import opened
 
-            try:
-                rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
-            except ArrowInvalid as error:
-                raise SpecError(f"{file}: is no Parquet file: {error}") from None
-        else:
-            import csv
-
-            with file.open(encoding="utf-8", newline="") as text:
-                rows = list(csv.DictReader(text))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, SpecError):
-            raise
-        raise SpecError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if file.suffix == ".parquet":
+        rows = _read_parquet(file)
+    else:
+        with opened(file, limits.MATRIX_BYTES) as source:
+            text = source.text()
+        values = text.count(",") + text.count("\n")
+        if values > limits.TABLE_VALUES:
+            raise SpecError(f"{show_file(file)}: {values} values; at most {limits.TABLE_VALUES} are read")
+        try:
+            rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True))
+        except csv.Error as error:
+            raise SpecError(f"{show_file(file)}: is no CSV table: {error}") from None
     if not rows:
-        raise SpecError(f"{file}: has no rows")
+        raise SpecError(f"{show_file(file)}: has no rows")
+    return rows
+
+
+def _read_parquet(file: Path) -> list[dict[str, Any]]:
+    import io
+
+    from flitloom import limits
+    from flitloom.errors import SpecError, show_file
+    from flitloom.extras import need
+    from flitloom.reading import opened
+
+    name = show_file(file)
+    need("parquet", name)
+    from pyarrow import ArrowException, parquet
+
+    with opened(file, limits.MATRIX_BYTES) as source:
+        content = io.BytesIO(source.content())
+    try:
+        table = parquet.ParquetFile(content)
+        about = table.metadata
+        size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+        values = about.num_rows * about.num_columns
+        if size > limits.MATRIX_BYTES or values > limits.TABLE_VALUES:
+            raise SpecError(
+                f"{name}: {values} values of {size} bytes; at most {limits.TABLE_VALUES} values and "
+                f"{limits.MATRIX_BYTES} bytes are read"
+            )
+        rows: list[dict[str, Any]] = table.read().to_pylist()
+    except (ArrowException, OSError, ValueError, KeyError) as error:
+        raise SpecError(f"{name}: is no Parquet file: {str(error)[:200]}") from None
     return rows

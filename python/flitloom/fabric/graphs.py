@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections import Counter
-from xml.etree import ElementTree
 
 from flitloom.errors import SpecError
 from flitloom.fabric.hostlist import expand
 from flitloom.fabric.model import Assembly, Node, Subnet
+from flitloom.reading import parse_xml
 
 #: What a GraphML node may call itself if it is no switch.
 _HOSTS = {"host", "node", "terminal", "ca", "hca", "nic", "endpoint", "compute", "server"}
@@ -33,12 +33,7 @@ def _join(assembly: Assembly, ports: _Ports, a: str, b: str, place: str) -> None
 
 def parse_graphml(text: str, source: str) -> Subnet:
     """Read GraphML; nodes with ``type`` (or ``kind``, ``role``) ``host`` are hosts, others switches."""
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise SpecError(f"{source}: document type definitions are not read in GraphML")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise SpecError(f"{source}: no GraphML: {error}") from None
+    root = parse_xml(text, source)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     keys = {key.get("id"): key.get("attr.name", "") for key in root.iter("key")}
@@ -99,7 +94,7 @@ def parse_slurm(text: str, source: str) -> Subnet:
         if not row:
             continue
         place = f"{source}, line {number}"
-        fields = {name.lower(): value for name, value in re.findall(r"(\w+)\s*=\s*(\S+)", row)}
+        fields = {name.lower(): value for name, value in re.findall(r"\b(\w++)\s*+=\s*+(\S++)", row)}
         if "switchname" not in fields:
             if "blockname" in fields or "blocksizes" in fields:
                 raise SpecError(f"{place}: blocks say nothing about cables; a tree of switches is needed")
@@ -118,10 +113,10 @@ def parse_slurm_yaml(text: str, source: str) -> Subnet:
     """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``."""
     rows, name = [], ""
     for number, line in enumerate(text.splitlines(), start=1):
-        match = re.match(r"\s*-?\s*(switch|children|nodes|block)\s*:\s*(.+?)\s*(?:#.*)?$", line)
-        if match is None:
+        match = re.match(r"(?:-\s*+)?(switch|children|nodes|block)\s*+:(.+)$", line.strip())
+        value = "" if match is None else match[2].partition("#")[0].strip().strip("\"'")
+        if match is None or not value:
             continue
-        value = match[2].strip("\"'")
         if match[1] == "block":
             raise SpecError(f"{source}, line {number}: blocks say nothing about cables; a tree is needed")
         if match[1] == "switch":

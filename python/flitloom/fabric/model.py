@@ -130,6 +130,10 @@ class Subnet:
         return lists
 
 
+#: Characters of a line about one cable or node.
+LONGEST = 4096
+
+
 @dataclass
 class Node:
     """A node while a file is being read."""

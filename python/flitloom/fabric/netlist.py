@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.model import Assembly, Node, Subnet
+from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
 
 _NODE = re.compile(
     r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"\s*(?:#(?P<note>.*))?$",
     re.IGNORECASE,
 )
+_BEGIN = re.compile(r"^[ \t]*(?:Switch|Ca|Hca)[ \t]+\d+[ \t]+\"", re.MULTILINE | re.IGNORECASE)
 _PORT = re.compile(
     r"\[(?P<port>\d+)\]\s*(?:\[ext\s*\d+\]\s*)?(?:\((?P<guid>(?:0x)?[0-9a-fA-F]+)\)\s*)?"
     r"\"(?P<peer>[^\"]+)\"\s*\[(?P<peer_port>\d+)\]\s*(?:\[ext\s*\d+\]\s*)?"
@@ -29,7 +30,10 @@ _SILENT = re.compile(
 
 def looks_like(text: str) -> bool:
     """Whether a text has lines of a netlist."""
-    return re.search(r"^\s*(?:Switch|Ca|Hca)\s+\d+\s+\"", text, re.MULTILINE | re.IGNORECASE) is not None
+    return (
+        re.search(r"^[ \t]*(?:Switch|Ca|Hca)[ \t]+\d+[ \t]+\"", text, re.MULTILINE | re.IGNORECASE)
+        is not None
+    )
 
 
 def parse(text: str, source: str) -> Subnet:
@@ -42,6 +46,8 @@ def parse(text: str, source: str) -> Subnet:
     for number, line in enumerate(text.splitlines(), start=1):
         place = f"{source}, line {number}"
         row = line.strip()
+        if len(row) > LONGEST:
+            raise SpecError(f"{place}: longer than {LONGEST} characters: {row[:60]!r}")
         if not row:
             current = None
         elif row.startswith("["):

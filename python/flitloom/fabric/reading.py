@@ -45,11 +45,11 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
         return subnet_list.parse(text, source)
     if "<graphml" in text:
         return graphs.parse_graphml(text, source)
-    if re.search(r"^\s*(?:SwitchName|BlockName)\s*=", text, re.MULTILINE | re.IGNORECASE):
+    if re.search(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", text, re.MULTILINE | re.IGNORECASE):
         return graphs.parse_slurm(text, source)
-    if re.search(r"^\s*-?\s*(?:switch|block)\s*:", text, re.MULTILINE):
+    if re.search(r"^[ \t]*(?:-[ \t]*)?(?:switch|block)[ \t]*:", text, re.MULTILINE):
         return graphs.parse_slurm_yaml(text, source)
-    if re.search(r"^\s*router\s+\d+", text, re.MULTILINE):
+    if re.search(r"^[ \t]*router[ \t]+\d+", text, re.MULTILINE):
         return graphs.parse_anynet(text, source)
     if re.search(r"^[^\n,]+,[^\n]+", text, re.MULTILINE):
         return graphs.parse_cables(text, source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.model import Assembly, Node, Subnet
+from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
 
 _END = re.compile(
     r"\{\s*(?P<kind>CA|SW|RT)(?:-SM)?\s+Ports:(?P<ports>[0-9a-fA-F]+)\s+(?:SystemGUID:[0-9a-fA-F]+\s+)?"
@@ -16,7 +16,7 @@ _END = re.compile(
 
 def looks_like(text: str) -> bool:
     """Whether a text is such a list."""
-    return re.search(r"^\s*\{\s*(?:CA|SW|RT)(?:-SM)?\s+Ports:", text, re.MULTILINE) is not None
+    return re.search(r"^[ \t]*\{[ \t]*(?:CA|SW|RT)(?:-SM)?[ \t]+Ports:", text, re.MULTILINE) is not None
 
 
 def parse(text: str, source: str) -> Subnet:
@@ -27,7 +27,8 @@ def parse(text: str, source: str) -> Subnet:
         if not row or row.startswith("#"):
             continue
         place = f"{source}, line {number}"
-        ends = list(_END.finditer(row))
+        # Longer ones would take time by the square of their length.
+        ends = list(_END.finditer(row)) if len(row) <= LONGEST else []
         if len(ends) != 2:
             raise SpecError(
                 f"{place}: {row[:60]!r} is no cable; a cable is '{{ SW Ports:.. }} {{ SW Ports:.. }}'"

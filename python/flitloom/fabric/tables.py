@@ -151,7 +151,9 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
             known = True
         elif re.match(r"(?:Channel Adapter|CA|Ca|Router|Rt)\b", row):
             switch, known = None, True
-        elif match := re.fullmatch(r"0x([0-9a-fA-F]+)\s+(\d+)\s+(\d+)((?:\s+0x[0-9a-fA-F]{2})+)", row):
+        elif match := re.fullmatch(
+            r"0x([0-9a-fA-F]{1,16})\s+(\d{1,9})\s+(\d{1,9})((?:\s+0x[0-9a-fA-F]{2})+)", row
+        ):
             index = by_guid.get(int(match[1], 16))
             if index is None:
                 raise SpecError(f"{place}: switch 0x{match[1]} is not in the fabric")
@@ -168,7 +170,7 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
                 lanes,
                 place,
             )
-        elif match := re.fullmatch(r"(\d+)\s+(\d+)\s*:((?:\s*\d+){16})", row):
+        elif match := re.fullmatch(r"(\d{1,9})\s+(\d{1,9})\s*:\s*(\d{1,9}(?:\s+\d{1,9}){15})", row):
             if not known:
                 raise SpecError(f"{place}: a row before the first switch")
             if switch is not None:

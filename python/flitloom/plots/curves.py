@@ -10,7 +10,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import colour, marker
 
@@ -82,7 +82,8 @@ def group(
     known = list(rows[0]) if rows else []
     for name in (x, y, *by):
         if name not in known:
-            raise SpecError(f"plot: there is no column {name!r}; there are {', '.join(known)}")
+            there = ", ".join(map(str, known))[:300]
+            raise SpecError(f"plot: there is no column {show(name)}; there are {there}")
     curves: dict[tuple[str, ...], dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row[y] in (None, ""):

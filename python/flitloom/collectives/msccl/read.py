@@ -138,6 +138,8 @@ def parse_xml(text: str) -> ElementTree.Element:
         raise SpecError("document types and entities are not read")
     if not text.strip():
         raise SpecError("is no XML: the file is empty")
+    if text.count("<") > limits.XML_ELEMENTS:
+        raise SpecError(f"more than {limits.XML_ELEMENTS} elements")
     try:
         builder = ElementTree.TreeBuilder(insert_comments=True)
         return ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
