@@ -446,3 +446,20 @@ def test_the_search_of_a_worker_is_that_of_this_process():
     here = running.run_job(job.spec)
     assert {**there, "seconds": 0} == {**here, "seconds": 0}
     assert genetic.Chromosome.model_validate(there["chromosome"]).duration == there["duration"]
+
+
+def test_a_store_that_cannot_be_begun_leaves_no_file(tmp_path: Path) -> None:
+    script = f"""
+import resource, signal
+from flitloom.campaign import Store
+from flitloom.errors import SpecError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    Store({str(tmp_path / "new.sqlite")!r})
+except SpecError as error:
+    print("cannot be used" in str(error))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    assert list(tmp_path.iterdir()) == []

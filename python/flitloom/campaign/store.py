@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,6 +73,7 @@ class Store:
             address = path.absolute().as_uri() + "?mode=ro" if path.exists() else ":memory:"
         else:
             address = str(file)
+        is_new = not read_only and str(file) != ":memory:" and not path.exists()
         self._open(address, uri=read_only)
         try:
             there = self._patiently(self._check)
@@ -84,6 +86,10 @@ class Store:
                     self._patiently(lambda name=name: self._database.execute(_TABLES[name]))  # type: ignore[misc]
         except SpecError:
             self.close()
+            with suppress(OSError):
+                # An empty file that could not be filled is no store.
+                if is_new and path.stat().st_size == 0:
+                    path.unlink()
             raise
 
     def _open(self, address: str, *, uri: bool) -> None:
