@@ -43,6 +43,8 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
         }
         SimulationError::Interrupted(_) => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
         SimulationError::PacketTooLong { .. } => spec_error(py, "router.buffer", text),
+        SimulationError::Margin { .. } => exception(py, "SpecError", (text,)),
+        SimulationError::GraphQueues => spec_error(py, "router.processor_queues", text),
         SimulationError::Router(_) | SimulationError::RoutesGiven(_) | SimulationError::Failures(_) => {
             spec_error(py, "router.routing", text)
         }

@@ -1,5 +1,5 @@
 use crate::{
-    errors::{simulation_error, waiting_channel},
+    errors::{simulation_error, spec_error, waiting_channel},
     network::Network,
     running::interruptible,
     simulation::{column, totals},
@@ -22,14 +22,16 @@ pub fn film<'py>(
     stop_at: Option<u64>,
     cycle_limit: Option<u64>,
     seed: u64,
+    throttle: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
     let shape = network.inner.fabric().shape();
     let mut film = Film::new(shape.nodes() * shape.directions());
     let outcome = interruptible(
         py,
         |interrupt| {
-            let options =
-                Options { stop_at, cycle_limit, interrupt: Some(interrupt), seed, ..Default::default() };
+            let interrupt = Some(interrupt);
+            let options = Options { stop_at, cycle_limit, interrupt, seed, throttle, ..Default::default() };
             general::simulate(&network.inner, &workload.inner, &options, &mut film)
         },
         |_| Ok(()),

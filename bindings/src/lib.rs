@@ -42,7 +42,7 @@ mod _core {
             candidate_starts, check_plan, other_route, placed_packets, plan_workload, schedule,
             schedule_bound, schedule_staircases,
         },
-        simulation::{Simulation, lower_bound, simulate},
+        simulation::{Simulation, lower_bound, simulate, throttle_names, throttle_text},
         stacking::stack,
         traffic::{Destinations, Workload, pattern_names},
     };

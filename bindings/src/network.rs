@@ -2,7 +2,7 @@ use crate::errors::spec_error;
 use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
-    router::{Arbitration, FlowControl, RouterConfig},
+    router::{Arbitration, FlowControl, ProcessorQueues, RouterConfig},
     routing::{Datelines, RoutingFunction},
 };
 use pyo3::prelude::*;
@@ -36,6 +36,7 @@ impl Network {
         flow_control: &str,
         datelines: &str,
         grant_needs_room: bool,
+        processor_queues: &str,
         schemes: Vec<String>,
         port_lists: Vec<u8>,
         routing: &str,
@@ -59,6 +60,11 @@ impl Network {
             "wrap" => Datelines::WRAP_ONLY,
             other => return Err(spec_error(py, "router.datelines", format!("{other} is unknown"))),
         };
+        let processor_queues = match processor_queues {
+            "one" => ProcessorQueues::One,
+            "per-direction" => ProcessorQueues::PerDirection,
+            other => return Err(spec_error(py, "router.processor_queues", format!("{other} is unknown"))),
+        };
         let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
         let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
         let routing: RoutingFunction =
@@ -71,6 +77,7 @@ impl Network {
             flow_control,
             datelines,
             grant_needs_room,
+            processor_queues,
             arbitration: Arbitration { schemes, port_lists },
             routing,
         };

@@ -7,6 +7,7 @@ use crate::{
 use flitloom_core::{
     engine::{self, Bottleneck, Options, Outcome, Setup, SimulationError},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
+    throttle::Throttle,
     traffic,
 };
 use numpy::{IntoPyArray, PyArray1};
@@ -48,7 +49,7 @@ impl Simulation {
     /// A run at its beginning; `stop_at` is where it will be looked at, `latencies` whether its sum of
     /// latencies is wanted in any other cycle before the end.
     #[new]
-    #[pyo3(signature = (network, workload, stop_at, links, packets, link_time, latencies, windows=None, seed=1))]
+    #[pyo3(signature = (network, workload, stop_at, links, packets, link_time, latencies, windows = None, seed = 1, throttle = "none"))]
     #[expect(clippy::too_many_arguments, reason = "what to record")]
     fn new(
         py: Python<'_>,
@@ -61,10 +62,12 @@ impl Simulation {
         latencies: bool,
         windows: Option<u64>,
         seed: u64,
+        throttle: &str,
     ) -> PyResult<Self> {
+        let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
         let shape = network.inner.fabric().shape();
         let count = shape.nodes() * shape.directions();
-        let options = Options { stop_at, seed, ..Options::default() };
+        let options = Options { stop_at, seed, throttle, ..Options::default() };
         let held = interruptible(
             py,
             |_| {
@@ -245,7 +248,7 @@ pub fn simulate<'py>(
     seed: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut simulation =
-        Simulation::new(py, network, workload, None, false, false, false, false, None, seed)?;
+        Simulation::new(py, network, workload, None, false, false, false, false, None, seed, "none")?;
     simulation.run(py, None, cycle_limit, None)?;
     simulation.totals(py, None, false)
 }
@@ -346,4 +349,17 @@ fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<Boun
 /// Whole numbers as an array.
 pub fn column(py: Python<'_>, values: impl Iterator<Item = i64>) -> Bound<'_, PyArray1<i64>> {
     PyArray1::from_iter(py, values)
+}
+
+/// A throttle's text with all of its parameters.
+#[pyfunction]
+pub fn throttle_text(py: Python<'_>, text: &str) -> PyResult<String> {
+    let throttle: Throttle = text.parse().map_err(|error| spec_error(py, "throttle", error))?;
+    Ok(throttle.to_string())
+}
+
+/// Names of all throttles.
+#[pyfunction]
+pub fn throttle_names() -> Vec<&'static str> {
+    Throttle::NAMES.to_vec()
 }

@@ -9,7 +9,7 @@ use flitloom_core::{
     engine::{Network, Options, general},
     fabric::{Fabric, Shape},
     probe::NoProbe,
-    router::{Arbitration, ChannelScheme, FlowControl, RouterConfig},
+    router::{Arbitration, ChannelScheme, FlowControl, ProcessorQueues, RouterConfig},
     traffic::{Collective, Packet, Pattern, Workload},
 };
 use reference::{End, Lines, Rules, Throttle, Watch};
@@ -34,6 +34,7 @@ fn burst_of(size: u32, name: &str) -> (Network, Workload) {
         buffer: DEPTH as u16,
         flow_control: FlowControl::CutThrough,
         grant_needs_room: true,
+        processor_queues: ProcessorQueues::PerDirection,
         arbitration: Arbitration::uniform(ChannelScheme::Packet),
         ..RouterConfig::default()
     };
@@ -136,21 +137,48 @@ fn of_path_and_turn(size: u32, values: [(u64, u64); 6]) -> Vec<Cell> {
 
 const PT_16: [(u64, u64); 6] =
     [(650, 755044), (659, 655510), (380, 501088), (755, 864452), (694, 647812), (644, 844800)];
+const PT_32: [(u64, u64); 6] =
+    [(1303, 6314204), (1435, 5808286), (772, 3937520), (1649, 7238172), (1419, 5449922), (1286, 6696960)];
+/// On a shared link: th(0), th(8).
+const SHARED_32: &[(&str, [(u64, u64); 2])] = &[
+    ("trns", [(1298, 6312640), (1296, 6312640)]),
+    ("shfl", [(1981, 8896714), (1661, 7331994)]),
+    ("bcmp", [(916, 4562256), (940, 4426976)]),
+    ("brev", [(1673, 7703320), (1684, 7477344)]),
+    ("brot", [(1659, 6363526), (1455, 5766206)]),
+    ("torn", [(1283, 6696960), (1286, 6696960)]),
+];
 
 /// The same of the general engine.
-fn burst_in_words(size: u32, name: &str) -> (u64, u64) {
+fn burst_in_words(size: u32, name: &str, throttle: &str) -> (u64, u64) {
     let (network, workload) = burst_of(size, name);
-    let outcome = general::simulate(&network, &workload, &Options::default(), &mut NoProbe).unwrap();
+    let options = Options { throttle: throttle.parse().unwrap(), ..Options::default() };
+    let outcome = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
     (outcome.duration, outcome.latency_sum + 2 * outcome.packets_delivered)
 }
 
 #[test]
 fn bursts_in_words() {
+    let mut cells = Vec::new();
     for (size, table) in [(8, OF_8), (16, OF_16), (32, OF_32)] {
-        for &(name, [none, ..]) in table {
-            assert_eq!(burst_in_words(size, name), none, "{name} on {size} x {size}");
+        for &(name, values) in table {
+            let throttles = ["none", "spth:margin=0", "spth:margin=8"];
+            cells.extend(
+                throttles.into_iter().zip(values).map(|(throttle, value)| ((size, name, throttle), value)),
+            );
         }
     }
+    for (size, values) in [(16, PT_16), (32, PT_32)] {
+        let names = OF_32.iter().map(|&(name, _)| name);
+        cells.extend(names.zip(values).map(|(name, value)| ((size, name, "pt"), value)));
+    }
+    for &(name, values) in SHARED_32 {
+        let throttles = ["spth:margin=0,link=shared", "spth:margin=8,link=shared"];
+        cells
+            .extend(throttles.into_iter().zip(values).map(|(throttle, value)| ((32, name, throttle), value)));
+    }
+    let wrong = differing(&cells, |&(size, name, throttle)| burst_in_words(size, name, throttle));
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 fn check(cells: &[Cell]) {
@@ -177,18 +205,8 @@ fn bursts_with_path_and_turn_on_16x16() {
 #[ignore = "a minute; run with --release -- --ignored"]
 fn bursts_on_32x32() {
     let mut all = cells(32, OF_32);
-    let pt =
-        [(1303, 6314204), (1435, 5808286), (772, 3937520), (1649, 7238172), (1419, 5449922), (1286, 6696960)];
-    all.extend(of_path_and_turn(32, pt));
-    let shared = [
-        ("trns", [(1298, 6312640), (1296, 6312640)]),
-        ("shfl", [(1981, 8896714), (1661, 7331994)]),
-        ("bcmp", [(916, 4562256), (940, 4426976)]),
-        ("brev", [(1673, 7703320), (1684, 7477344)]),
-        ("brot", [(1659, 6363526), (1455, 5766206)]),
-        ("torn", [(1283, 6696960), (1286, 6696960)]),
-    ];
-    for (name, values) in shared {
+    all.extend(of_path_and_turn(32, PT_32));
+    for &(name, values) in SHARED_32 {
         for (margin, value) in [0, 8].into_iter().zip(values) {
             let watch = Watch { shared: true, ..watch(32, margin) };
             all.push(((32, name, Throttle::Spth { watch, own: false }), value));

@@ -15,24 +15,17 @@ use flitloom_core::{
     },
     fabric::{NodeId, Shape},
     probe::{LinkOccupation, NoProbe, PacketRecords},
-    router::{ChannelScheme, FlowControl},
+    router::{ChannelScheme, FlowControl, ProcessorQueues},
+    throttle::Throttle,
     traffic::Packet,
 };
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use reference::{End, PacketRecord, Rules, SliceRules};
 use std::collections::HashMap;
 
-fn options(case: &Case) -> Options<'static> {
-    Options {
-        reinitialise_slices: case.slices.reinitialise,
-        interlock_slices: case.slices.interlock,
-        ..Options::default()
-    }
-}
-
 fn engine(case: &Case) -> (Result<Outcome, SimulationError>, Recorder) {
     let mut seen = Recorder::default();
-    let result = general::simulate(&case.network(), &case.workload(), &options(case), &mut seen);
+    let result = general::simulate(&case.network(), &case.workload(), &case.options(), &mut seen);
     (result, seen)
 }
 
@@ -42,7 +35,7 @@ fn equal(case: &Case) -> Result<(), TestCaseError> {
     for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
         let (mut engine, mut seen) = (General::new(&network), Recorder::default());
         engine.set_vectors(set);
-        let result = engine.run(&workload, &options(case), &mut seen);
+        let result = engine.run(&workload, &case.options(), &mut seen);
         compare(case, &expected, &result, &seen)
             .map_err(|difference| TestCaseError::fail(format!("{set:?}: {difference}")))?;
     }
@@ -59,6 +52,7 @@ fn tight_rings() -> CaseSpace {
         buffer: 1..=3,
         flow_controls: vec![FlowControl::Wormhole],
         slice_rules: false,
+        throttles: false,
         given_routes: false,
         packets_per_node: 12,
         lengths: 4..=12,
@@ -126,7 +120,7 @@ proptest! {
         let expected = common::reference(&case);
         // A deadlock may be noticed before the stop.
         let stop = if expected.end == End::Delivered { stop } else { stop.min(last_move(&expected.events)) };
-        let options = Options { stop_at: Some(stop), ..options(&case) };
+        let options = Options { stop_at: Some(stop), ..case.options() };
         let outcome = general::simulate(&case.network(), &case.workload(), &options, &mut NoProbe).unwrap();
         prop_assert_eq!(totals(&outcome), expected.totals_before(stop));
     }
@@ -162,10 +156,10 @@ proptest! {
         let copy = prepared.clone();
         for engine in [&prepared, &copy, &prepared] {
             let mut again = Recorder::default();
-            prop_assert_eq!(&engine.run(&workload, &options(&case), &mut again), &first);
+            prop_assert_eq!(&engine.run(&workload, &case.options(), &mut again), &first);
             prop_assert_eq!(&again, &seen);
         }
-        prop_assert_eq!(&prepared.run(&workload, &options(&case), &mut NoProbe), &first);
+        prop_assert_eq!(&prepared.run(&workload, &case.options(), &mut NoProbe), &first);
     }
 
     /// Links are counted over windows of cycles as a probe counts them flit by flit.
@@ -175,7 +169,7 @@ proptest! {
         stop in 0..1500_u64,
     ) {
         let (network, workload) = (case.network(), case.workload());
-        let options = Options { stop_at: Some(stop), ..options(&case) };
+        let options = Options { stop_at: Some(stop), ..case.options() };
         let mut probe = LinkOccupation::new(network.fabric().shape().nodes() * network.fabric().shape().directions());
         let expected = general::simulate(&network, &workload, &options, &mut probe);
         let setup = Setup { engine: Some(EngineKind::General), links: true, options, ..Setup::default() };
@@ -188,7 +182,7 @@ proptest! {
     fn packet_records_are_those_of_the_reference(case in CaseSpace::default().packet_lists()) {
         let expected = common::reference(&case);
         let mut records = PacketRecords::default();
-        let result = general::simulate(&case.network(), &case.workload(), &options(&case), &mut records);
+        let result = general::simulate(&case.network(), &case.workload(), &case.options(), &mut records);
         prop_assume!(result.is_ok());
         let mut expected = expected.packets;
         expected.sort_by_key(|packet| (packet.source, packet.number));
@@ -235,6 +229,7 @@ fn wrong_rules_are_noticed() {
     let space = CaseSpace {
         flow_controls: vec![FlowControl::Wormhole],
         router_rules: false,
+        throttles: false,
         slice_rules: false,
         given_routes: false,
         ..CaseSpace::default()
@@ -273,7 +268,15 @@ fn cases_are_of_every_kind() {
     some("bubbles", &|case| case.router.flow_control == FlowControl::Bubble);
     some("grants that need room", &|case| case.router.grant_needs_room);
     some("one dateline", &|case| case.router.wrap_lines_only);
+    some("queues per direction", &|case| case.router.processor_queues == ProcessorQueues::PerDirection);
     some("rounds by packet", &|case| case.router.scheme == ChannelScheme::Packet);
+    for throttle in Throttle::ALL {
+        let interlocked = throttle == Throttle::Interlock;
+        some(throttle.name(), &|case| match interlocked {
+            true => case.slices.interlock,
+            false => case.throttle.name() == throttle.name(),
+        });
+    }
     some("given routes", &|case| case.routes().is_some());
     some("own lists", &|case| case.router.own_lists.is_some());
     some("re-initialised slices", &|case| case.slices.reinitialise);
@@ -306,12 +309,14 @@ fn a_deadlock_is_noticed_while_other_flits_move() {
             flow_control: FlowControl::Wormhole,
             wrap_lines_only: false,
             grant_needs_room: false,
+            processor_queues: ProcessorQueues::One,
             scheme: ChannelScheme::C00,
             own_schemes: None,
             own_lists: None,
         },
         traffic: Traffic::Packets { list: stuck.chain([(5, packet(6, 9000))]).collect(), routes: None },
         slices: SliceRules::default(),
+        throttle: Throttle::None,
     };
     let (result, seen) = engine(&case);
     let Err(SimulationError::Deadlock(report)) = &result else { panic!("{result:?}") };

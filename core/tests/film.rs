@@ -7,7 +7,7 @@ mod reference;
 
 use common::{Case, CaseSpace, cases};
 use flitloom_core::{
-    engine::{Options, general},
+    engine::general,
     fabric::{LinkId, NodeId},
     probe::Film,
     router::FlowControl,
@@ -47,12 +47,7 @@ fn passages(case: &Case) -> BTreeMap<(Place, u64), (u64, u32)> {
 fn equal(case: &Case) -> Result<(), TestCaseError> {
     let shape = case.network().fabric().shape().clone();
     let mut film = Film::new(shape.nodes() * shape.directions());
-    let options = Options {
-        reinitialise_slices: case.slices.reinitialise,
-        interlock_slices: case.slices.interlock,
-        ..Default::default()
-    };
-    let _ = general::simulate(&case.network(), &case.workload(), &options, &mut film);
+    let _ = general::simulate(&case.network(), &case.workload(), &case.options(), &mut film);
     let seen: BTreeMap<_, _> = film
         .hops
         .iter()
@@ -78,6 +73,7 @@ fn tight_rings() -> CaseSpace {
         buffer: 1..=3,
         flow_controls: vec![FlowControl::Wormhole],
         router_rules: false,
+        throttles: false,
         packets_per_node: 12,
         lengths: 4..=12,
         last_start: 3,

@@ -10,6 +10,7 @@ use flitloom_core::{
         Acceptance, Case, Chromosome, GeneticError, Groups, Objective, SearchOutcome, Settings, SortKey,
         Ties, extrapolate, replay, search,
     },
+    throttle::Throttle,
     traffic::{Collective, Destinations, Pattern, Workload},
 };
 use std::ops::ControlFlow;
@@ -114,7 +115,8 @@ fn records_replay_to_the_cycle() {
         for (reinitialise_slices, interlock_slices) in [(false, false), (true, false), (false, true)] {
             let settings = Settings { objective, reinitialise_slices, interlock_slices, ..small() };
             let outcome = run(Groups::FULL, slices, &settings);
-            let options = Options { reinitialise_slices, interlock_slices, ..Options::default() };
+            let throttle = if interlock_slices { Throttle::Interlock } else { Throttle::None };
+            let options = Options { reinitialise_slices, throttle, ..Options::default() };
             let mut best = u64::MAX;
             for record in &outcome.records {
                 let (duration, thickness, counts) = simulate(&record.chromosome, slices, &options);

@@ -28,6 +28,7 @@ fn space() -> CaseSpace {
         latency: 1..=1,
         flow_controls: vec![FlowControl::Wormhole],
         router_rules: false,
+        throttles: false,
         slice_rules: false,
         given_routes: false,
         mixed_lengths: false,

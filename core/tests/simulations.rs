@@ -15,16 +15,8 @@ use flitloom_core::{
 };
 use proptest::{prelude::*, strategy::ValueTree};
 
-fn rules(case: &Case) -> Options<'static> {
-    Options {
-        reinitialise_slices: case.slices.reinitialise,
-        interlock_slices: case.slices.interlock,
-        ..Options::default()
-    }
-}
-
 fn whole<P: Probe>(case: &Case, probe: &mut P) -> Result<Outcome, SimulationError> {
-    general::simulate(&case.network(), &case.workload(), &rules(case), probe)
+    general::simulate(&case.network(), &case.workload(), &case.options(), probe)
 }
 
 /// Rings with a single channel of few flits under heavy load: many of these deadlock.
@@ -36,6 +28,7 @@ fn tight_rings() -> CaseSpace {
         buffer: 1..=6,
         latency: 1..=2,
         slice_rules: false,
+        throttles: false,
         packets_per_node: 8,
         lengths: 1..=8,
         last_start: 20,
@@ -54,6 +47,7 @@ fn flat() -> CaseSpace {
         latency: 1..=1,
         flow_controls: vec![FlowControl::Wormhole],
         router_rules: false,
+        throttles: false,
         slice_rules: false,
         given_routes: false,
         mixed_lengths: false,
@@ -72,7 +66,7 @@ proptest! {
     ) {
         let mut expected = Recorder::default();
         let result = whole(&case, &mut expected);
-        let held = Simulation::observed(&case.network(), &case.workload(), &rules(&case), Recorder::default());
+        let held = Simulation::observed(&case.network(), &case.workload(), &case.options(), Recorder::default());
         let mut held = match held {
             Ok(held) => held,
             Err(error) => {
@@ -86,7 +80,7 @@ proptest! {
             // The original goes no further: the copy takes its place.
             held = held.clone();
             cycle += step;
-            failed = held.run(&Options { stop_at: Some(cycle), ..rules(&case) }).err();
+            failed = held.run(&Options { stop_at: Some(cycle), ..case.options() }).err();
             if failed.is_some() || held.is_finished() {
                 break;
             }
@@ -94,7 +88,7 @@ proptest! {
         }
         let ended = match failed {
             Some(error) => Err(error),
-            None => held.run(&rules(&case)).and_then(|()| held.totals()),
+            None => held.run(&case.options()).and_then(|()| held.totals()),
         };
         prop_assert_eq!(ended, result);
         prop_assert_eq!(held.probe(), &expected);
@@ -109,7 +103,7 @@ proptest! {
         let probe = || (PacketRecords::default(), LinkTime::new(links));
         let mut expected = probe();
         let result = whole(&case, &mut expected);
-        let begin = || Simulation::observed(&case.network(), &case.workload(), &rules(&case), probe());
+        let begin = || Simulation::observed(&case.network(), &case.workload(), &case.options(), probe());
         let Ok(mut held) = begin() else { return Ok(()) };
         let mut cycle = 0;
         let mut failed = None;
@@ -118,14 +112,14 @@ proptest! {
             restored.restore(held.save()).unwrap();
             held = restored;
             cycle += step;
-            failed = held.run(&Options { stop_at: Some(cycle), ..rules(&case) }).err();
+            failed = held.run(&Options { stop_at: Some(cycle), ..case.options() }).err();
             if failed.is_some() || held.is_finished() {
                 break;
             }
         }
         let ended = match failed {
             Some(error) => Err(error),
-            None => held.run(&rules(&case)).and_then(|()| held.totals()),
+            None => held.run(&case.options()).and_then(|()| held.totals()),
         };
         prop_assert_eq!(ended, result);
         let (packets, time) = held.probe();
@@ -239,23 +233,23 @@ fn a_saved_state_of_the_general_engine_does_not_depend_on_vectors() {
             engine: Some(EngineKind::General),
             set: Some(set),
             links: true,
-            options: rules(&case),
+            options: case.options(),
             ..Setup::default()
         };
         let begin = |set| Simulation::new(&network, &workload, &setup(set)).unwrap();
         let mut whole = begin(InstructionSet::Word);
-        let ended = whole.run(&rules(&case));
+        let ended = whole.run(&case.options());
         let sets = || InstructionSet::ALL.into_iter().filter(|set| set.is_available());
         for (from, to) in sets().flat_map(|from| sets().map(move |to| (from, to))) {
             let mut first = begin(from);
-            if first.run(&Options { stop_at: Some(25), ..rules(&case) }).is_err() {
+            if first.run(&Options { stop_at: Some(25), ..case.options() }).is_err() {
                 continue;
             }
             let mut second = begin(to);
             let bytes = first.save();
             second.restore(bytes.clone()).unwrap();
             assert_eq!((second.now(), second.occupancy()), (first.now(), first.occupancy()));
-            assert_eq!(second.run(&rules(&case)), ended, "{from:?} to {to:?}: {case:?}");
+            assert_eq!(second.run(&case.options()), ended, "{from:?} to {to:?}: {case:?}");
             assert_eq!((second.totals(), second.links()), (whole.totals(), whole.links()));
             assert!(begin(to).restore(bytes[..bytes.len() - 1].to_vec()).is_err());
         }

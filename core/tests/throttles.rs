@@ -2,8 +2,11 @@
 //! reference's own.
 
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
+use common::twin;
 use flitloom_core::{
     engine::Network,
     fabric::{Direction, Fabric, NodeId, Shape},
@@ -12,7 +15,7 @@ use flitloom_core::{
     throttle::{Ask, Seen, State, Sums, Surroundings, Throttle},
     traffic::{Packet, Purpose, draw, draw_below},
 };
-use reference::{Hold, Rules, View, Waiting, Watch};
+use reference::{Hold, Rules, View, Waiting};
 
 fn around(shape: &Shape) -> Surroundings<'_> {
     Surroundings { shape, rule: ChannelRule::new(3, Datelines::BOTH), buffer: 16, longest: 8 }
@@ -213,29 +216,6 @@ impl Hold for Core {
     }
 }
 
-/// The reference's own throttle.
-fn twin(throttle: Throttle, shape: &Shape) -> Option<reference::Throttle> {
-    let half = (shape.sizes().iter().max().unwrap() / 2) as usize;
-    let largest = u64::from(*shape.sizes().iter().max().unwrap());
-    Some(match throttle {
-        Throttle::None | Throttle::Interlock => return None,
-        Throttle::Spth { margin, length, own, shared } => {
-            let length = length.map_or(half, usize::from);
-            let watch = Watch { margin: margin.into(), length, shared, following: false };
-            reference::Throttle::Spth { watch, own }
-        }
-        Throttle::Alo { own } => reference::Throttle::Alo { own },
-        Throttle::Pace { interval } => reference::Throttle::Pace { interval },
-        Throttle::Global { threshold } => {
-            reference::Throttle::Global { threshold: threshold.unwrap_or(0), tune: threshold.is_none() }
-        }
-        Throttle::PathTurn { release } => {
-            let watch = Watch { margin: 8, length: half, shared: false, following: true };
-            reference::Throttle::Pt { watch, release: release.unwrap_or(8 * largest) }
-        }
-    })
-}
-
 /// Waves of packets to a few hot nodes and to others, enough to fill queues.
 fn packets(shape: &Shape, seed: u64) -> Vec<Vec<Packet>> {
     let nodes = shape.nodes() as NodeId;
@@ -272,7 +252,10 @@ fn throttles_hold_whom_the_reference_holds() {
         let packets = packets(shape, seed);
         let free = reference::simulate(&network, &packets, &Rules::t15(reference::Throttle::None));
         for throttle in variants() {
-            let Some(own) = twin(throttle, shape) else { continue };
+            let own = twin(throttle, shape, 16, 8);
+            if own == reference::Throttle::None {
+                continue;
+            }
             let expected = reference::simulate(&network, &packets, &Rules::t15(own));
             let around = Surroundings { shape, rule, buffer: 16, longest: 8 };
             let mut core = Core(throttle.state(around));

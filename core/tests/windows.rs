@@ -5,7 +5,7 @@ mod common;
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
-use common::{Case, CaseSpace, cases};
+use common::{CaseSpace, cases};
 use flitloom_core::{
     engine::{Options, Setup, Simulation, general},
     fabric::NodeId,
@@ -21,14 +21,6 @@ struct Ejections(Vec<u64>);
 impl Probe for Ejections {
     fn flit_ejected(&mut self, cycle: u64, _node: NodeId, _flit: Flit) {
         self.0.push(cycle);
-    }
-}
-
-fn rules(case: &Case) -> Options<'static> {
-    Options {
-        reinitialise_slices: case.slices.reinitialise,
-        interlock_slices: case.slices.interlock,
-        ..Options::default()
     }
 }
 
@@ -60,20 +52,20 @@ proptest! {
         let (network, workload) = (case.network(), case.workload());
         let nodes = case.shape.nodes();
         let mut probe = (PacketRecords::default(), Ejections::default());
-        if general::simulate(&network, &workload, &rules(&case), &mut probe).is_err() {
+        if general::simulate(&network, &workload, &case.options(), &mut probe).is_err() {
             return Ok(());
         }
         let (records, Ejections(ejections)) = (probe.0.into_sorted(), probe.1);
         let (first, end) = (stretch.0, stretch.0 + stretch.1);
-        let setup = Setup { windows: Some(cycles), options: rules(&case), ..Setup::default() };
+        let setup = Setup { windows: Some(cycles), options: case.options(), ..Setup::default() };
         let mut held = Simulation::new(&network, &workload, &setup).unwrap();
         held.windows().unwrap().measure(first, end);
-        held.run(&Options { stop_at: Some(stop), ..rules(&case) }).unwrap();
+        held.run(&Options { stop_at: Some(stop), ..case.options() }).unwrap();
         // Taken up from what was saved.
         let bytes = held.save();
         let mut held = Simulation::new(&network, &workload, &setup).unwrap();
         held.restore(bytes).unwrap();
-        held.run(&rules(&case)).unwrap();
+        held.run(&case.options()).unwrap();
         let windows = held.windows().unwrap();
 
         let count = windows.closed().len() as u64;

@@ -9,6 +9,8 @@ LIMITS: dict[str, int]
 def build() -> tuple[str, str]: ...
 def pattern_names() -> list[str]: ...
 def routing_functions() -> list[tuple[str, str, str]]: ...
+def throttle_names() -> list[str]: ...
+def throttle_text(text: str) -> str: ...
 
 class Network:
     def __new__(
@@ -23,6 +25,7 @@ class Network:
         flow_control: str,
         datelines: str,
         grant_needs_room: bool,
+        processor_queues: str,
         schemes: Sequence[str],
         port_lists: bytes | Sequence[int],
         routing: str,
@@ -90,6 +93,7 @@ class Simulation:
         latencies: bool,
         windows: int | None = None,
         seed: int = 1,
+        throttle: str = "none",
     ) -> None: ...
     def run(self, stop_at: int | None, cycle_limit: int | None, seconds: float | None) -> bool: ...
     def save(self) -> bytes: ...
@@ -114,7 +118,12 @@ def simulate(
     network: Network, workload: Workload, cycle_limit: int | None = None, seed: int = 1
 ) -> dict[str, Any]: ...
 def film(
-    network: Network, workload: Workload, stop_at: int | None, cycle_limit: int | None, seed: int
+    network: Network,
+    workload: Workload,
+    stop_at: int | None,
+    cycle_limit: int | None,
+    seed: int,
+    throttle: str,
 ) -> dict[str, Any]: ...
 def lower_bound(network: Network, workload: Workload) -> tuple[int, str] | None: ...
 def stack(

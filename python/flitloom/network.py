@@ -71,6 +71,7 @@ class Network:
             flow_control=router.flow_control,
             datelines=router.datelines,
             grant_needs_room=router.grant_needs_room,
+            processor_queues=router.processor_queues,
             schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
             port_lists=bytes(router.queue_order),
             routing=router.routing,

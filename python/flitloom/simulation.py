@@ -48,6 +48,8 @@ class Simulation:
         The cycle in which it will be looked at, if that is known.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
+    throttle : str
+        Who must wait before injecting: ``none``, ``spth:margin=8``, ``pt`` or another of docs/throttles.md.
     links, packets, link_time : bool
         What to record, as in `simulate`.
     tables : Tables, optional
@@ -99,6 +101,7 @@ class Simulation:
         windows: int | None = None,
         tables: Tables | None = None,
         routing: str | None = None,
+        throttle: str = "none",
     ) -> None:
         require_network(network)
         if routing is not None:
@@ -122,6 +125,7 @@ class Simulation:
             seed=seed,
             stop_at=stop_at,
             cycle_limit=cycle_limit,
+            throttle=throttle,
         )
         workload = make_workload(network, traffic, seed)
         self._tables = tables
@@ -145,8 +149,9 @@ class Simulation:
             "latencies": latencies,
             "windows": windows,
         }
+        throttle = self._spec.throttle
         self._core = _core.Simulation(
-            network._core, workload, stop_at, links, packets, link_time, latencies, windows, seed
+            network._core, workload, stop_at, links, packets, link_time, latencies, windows, seed, throttle
         )
 
     @property
@@ -406,6 +411,7 @@ def _restored(
         seed=spec.seed,
         stop_at=spec.stop_at,
         cycle_limit=spec.cycle_limit,
+        throttle=spec.throttle,
         tables=tables,
         **records,
     )
@@ -441,6 +447,7 @@ def simulate(
     link_time: bool = False,
     tables: Tables | None = None,
     routing: str | None = None,
+    throttle: str = "none",
 ) -> Result:
     """Simulate traffic, cycle by cycle, until everything is delivered.
 
@@ -456,6 +463,8 @@ def simulate(
         Look at the totals at the start of this cycle, whatever is still under way.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
+    throttle : str
+        Who must wait before injecting: ``none``, ``spth:margin=8``, ``pt`` or another of docs/congestion.md.
     links, packets, link_time : bool
         What to record: the occupation of every link, the times of every packet, what every link did
         in every cycle. A record that is off costs nothing.
@@ -465,6 +474,8 @@ def simulate(
         ``flow_control="bubble"`` and buffers of two packets.
     routing : str, optional
         Another routing function than the network's; see `Router`.
+    throttle : str
+        Who must wait before injecting, as in `Simulation`.
 
     Returns
     -------
@@ -508,6 +519,7 @@ def simulate(
         latencies=False,
         tables=tables,
         routing=routing,
+        throttle=throttle,
     )
     simulation.run(until=stop_at)
     return simulation.result()
@@ -548,6 +560,7 @@ def begin_experiment(
         latencies=False,
         windows=windows,
         tables=tables,
+        throttle=experiment.throttle,
     )
 
 

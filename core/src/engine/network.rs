@@ -25,7 +25,8 @@ impl Network {
     pub fn new(fabric: Fabric, router: RouterConfig) -> Result<Self, NetworkError> {
         router.check(fabric.shape())?;
         let (shape, channels) = (fabric.shape(), u64::from(router.channels));
-        let queues = shape.nodes() as u64 * (shape.directions() as u64 * channels + 1);
+        let of_processor = router.processor_queues.count(shape) as u64;
+        let queues = shape.nodes() as u64 * (shape.directions() as u64 * channels + of_processor);
         let flits = queues * u64::from(router.buffer.next_power_of_two());
         if queues > Self::MAX_QUEUES || flits > Self::MAX_QUEUED_FLITS {
             return Err(NetworkError::TooLarge { queues, flits });

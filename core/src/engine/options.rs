@@ -1,3 +1,4 @@
+use crate::throttle::Throttle;
 use std::sync::atomic::AtomicBool;
 
 /// When a run ends other than by delivering everything, and what rules of papers it follows.
@@ -13,16 +14,16 @@ pub struct Options<'a> {
     /// packet, its port lists and the channels its ports used last return to their initial state
     /// (cup-stacking-extended-2023, 7.2, T08).
     pub reinitialise_slices: bool,
-    /// Slice interlocking: a node sends its packet number k (from 0) only after it has received k
-    /// packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2, T10).
-    pub interlock_slices: bool,
+    /// Who must wait before injecting.
+    pub throttle: Throttle,
     /// Seed of what routing functions leave to chance.
     pub seed: u64,
 }
 
 impl Options<'_> {
-    /// Whether the routers follow the plain rules, with nothing done when a node receives a packet.
+    /// Whether the routers follow the plain rules: nobody waits, and nothing is done when a node receives a
+    /// packet.
     pub fn plain_rules(&self) -> bool {
-        !self.reinitialise_slices && !self.interlock_slices
+        !self.reinitialise_slices && self.throttle == Throttle::None
     }
 }

@@ -119,6 +119,21 @@ pub enum SimulationError {
         /// Length of the longest packet.
         length: u32,
     },
+    /// A margin of a throttle at which every queue is busy, even an empty one.
+    #[error(
+        "throttle: a margin of {margin} flits; it must be below the depth of the queues ({buffer}), or every queue is busy and nobody ever begins"
+    )]
+    Margin {
+        /// The margin.
+        margin: u16,
+        /// Buffer depth.
+        buffer: u16,
+    },
+    /// A message graph with several queues of the processor.
+    #[error(
+        "router.processor_queues is per-direction; a message graph needs one queue, in whose order it sends"
+    )]
+    GraphQueues,
     /// A given route does not lead to its destination.
     #[error(
         "the route of packet {number} of node {source_node} does not lead to node {destination} over existing links"

@@ -27,6 +27,27 @@ pub enum FlowControl {
     Bubble,
 }
 
+/// Queues of a router's processor, with an unbounded source queue behind each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ProcessorQueues {
+    /// One for all packets.
+    #[default]
+    One,
+    /// One for every direction of the first hop; that of the first direction for packets to the own node
+    /// (state-propagation-throttling-2015).
+    PerDirection,
+}
+
+impl ProcessorQueues {
+    /// How many there are at a router.
+    pub fn count(self, shape: &Shape) -> usize {
+        match self {
+            Self::One => 1,
+            Self::PerDirection => shape.directions(),
+        }
+    }
+}
+
 /// Parameters of every router. The default is the papers' router: three virtual channels, buffers
 /// of four flits, latency of one cycle, wormhole, scheme C00 (cup-stacking-2022, 5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +65,8 @@ pub struct RouterConfig {
     /// Queue selection grants an output channel of a link only to a header whose whole packet fits behind
     /// it at the start of the cycle; else its port list stays as it is (state-propagation-throttling-2015).
     pub grant_needs_room: bool,
+    /// Queues of the processor.
+    pub processor_queues: ProcessorQueues,
     /// Order among channels and input ports.
     pub arbitration: Arbitration,
     /// Which way packets go that bring no route.
@@ -59,6 +82,7 @@ impl Default for RouterConfig {
             flow_control: FlowControl::Wormhole,
             datelines: Datelines::BOTH,
             grant_needs_room: false,
+            processor_queues: ProcessorQueues::One,
             arbitration: Arbitration::default(),
             routing: RoutingFunction::default(),
         }

@@ -8,4 +8,6 @@ mod arbitration;
 mod config;
 
 pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, default_port_list};
-pub use config::{FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, RouterConfig, RouterError};
+pub use config::{
+    FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, ProcessorQueues, RouterConfig, RouterError,
+};

@@ -1,4 +1,5 @@
 use super::{Sums, Surroundings};
+use crate::save::{Archive, SaveError};
 
 /// No header leaves while too many packets are in flight in the whole network, as it was one to two
 /// periods of N cycles ago, N being the first size (after Thottethodi, Lebeck and Mukherjee 2001).
@@ -65,6 +66,16 @@ impl Global {
         }
     }
 
+    /// What it knows, as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { period: _, samples, limit } = self;
+        archive.slice("packets in flight", samples)?;
+        match limit {
+            Limit::Fixed(_) => Ok(()),
+            Limit::Tuned(tuner) => tuner.fields(archive),
+        }
+    }
+
     /// Whether fewer packets than the threshold were in flight.
     pub fn may_begin(&self, cycle: u64) -> bool {
         let hundredths = match &self.limit {
@@ -81,12 +92,23 @@ impl Global {
 }
 
 impl Tuner {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { buffers: _, threshold, ejected, last, best, below_half, held } = self;
+        archive.number("threshold", threshold)?;
+        archive.number("flits ejected", ejected)?;
+        archive.option("flits of the last period", last)?;
+        archive.number("most flits of a period", &mut best.0)?;
+        archive.number("best threshold", &mut best.1)?;
+        archive.number("periods below half", below_half)?;
+        archive.flag("held in the period", held)
+    }
+
     fn tune(&mut self, ejected: u64) {
-        let now = ejected - std::mem::replace(&mut self.ejected, ejected);
-        if self.last.is_some_and(|last| 4 * now < 3 * last) {
+        let now = ejected.saturating_sub(std::mem::replace(&mut self.ejected, ejected));
+        if self.last.is_some_and(|last| now.saturating_mul(4) < last.saturating_mul(3)) {
             self.threshold = self.threshold.saturating_sub(4 * self.buffers);
         } else if self.held {
-            self.threshold += self.buffers;
+            self.threshold = self.threshold.saturating_add(self.buffers);
         }
         self.threshold = self.threshold.max(self.buffers);
         (self.last, self.held) = (Some(now), false);

@@ -22,6 +22,7 @@ pub use spth::Spth;
 use crate::{
     fabric::{Direction, NodeId, Shape},
     routing::ChannelRule,
+    save::{Archive, SaveError},
 };
 use std::{fmt, str::FromStr};
 use thiserror::Error;
@@ -408,6 +409,18 @@ impl State {
     pub fn received(&mut self, node: NodeId) {
         if let Self::Interlock(interlock) = self {
             interlock.count(node);
+        }
+    }
+
+    /// What it knows, as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        match self {
+            Self::None | Self::Alo(_) => Ok(()),
+            Self::Interlock(interlock) => interlock.fields(archive),
+            Self::Spth(spth) => spth.fields(archive),
+            Self::Pace(pacing) => pacing.fields(archive),
+            Self::Global(global) => global.fields(archive),
+            Self::PathTurn(path_turn) => path_turn.fields(archive),
         }
     }
 

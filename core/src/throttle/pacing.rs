@@ -1,4 +1,7 @@
-use crate::fabric::NodeId;
+use crate::{
+    fabric::NodeId,
+    save::{Archive, SaveError},
+};
 
 /// A node begins a packet every so many cycles at most.
 #[derive(Clone, Debug)]
@@ -17,6 +20,12 @@ impl Pacing {
     /// Whether the interval since the node's last grant is over.
     pub fn may_begin(&self, cycle: u64, node: NodeId) -> bool {
         cycle >= self.next[node as usize]
+    }
+
+    /// What it knows, as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { interval: _, next } = self;
+        archive.slice("next starts of nodes", next)
     }
 
     /// A header of a node was granted.

@@ -1,5 +1,8 @@
 use super::{Ask, RegisterSettings, Registers, Seen, Surroundings};
-use crate::fabric::{Direction, NodeId, Shape};
+use crate::{
+    fabric::{Direction, NodeId, Shape},
+    save::{Archive, SaveError},
+};
 
 /// Path and turn: a header waits while a buffer on its own way to its turn is known to be busy, or one
 /// of the first two behind the turn; never longer than the release.
@@ -38,6 +41,23 @@ impl PathTurn {
             next: turns.clone(),
             turns,
         }
+    }
+
+    /// How its registers are told.
+    pub fn settings(&self) -> RegisterSettings {
+        self.registers.settings()
+    }
+
+    /// Cycles after which a header is let go.
+    pub fn release(&self) -> u64 {
+        self.release
+    }
+
+    /// What it knows, as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { registers, release: _, shape: _, length: _, words: _, turns, next: _ } = self;
+        registers.fields(archive)?;
+        archive.slice("turn registers", turns)
     }
 
     /// The directions of the dimension after that of `direction`.

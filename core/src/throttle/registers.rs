@@ -1,6 +1,7 @@
 use super::{Seen, Surroundings};
 use crate::fabric::{Direction, NodeId};
 use crate::routing::{Came, ChannelRule};
+use crate::save::{Archive, SaveError};
 
 /// Which channel a register shows behind a dateline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +103,25 @@ impl Registers {
             self.share();
         }
         std::mem::swap(&mut self.bits, &mut self.next);
+    }
+
+    /// How they are told.
+    pub fn settings(&self) -> RegisterSettings {
+        self.settings
+    }
+
+    /// The registers as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { settings: _, directions: _, channels, words: _, bits, next: _, source: _, pointers } =
+            self;
+        archive.slice("registers", bits)?;
+        archive.slice("channels to be told next", pointers)?;
+        match pointers.iter().find(|&&pointer| usize::from(pointer) >= *channels) {
+            None => Ok(()),
+            Some(&pointer) => {
+                Err(SaveError::Value { field: "channels to be told next", value: pointer.into() })
+            }
+        }
     }
 
     /// What a register is to be: the one ahead, one place further.

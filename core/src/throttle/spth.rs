@@ -1,4 +1,5 @@
 use super::{Ask, RegisterSettings, Registers, Seen, Surroundings};
+use crate::save::{Archive, SaveError};
 
 /// State-propagation throttling (state-propagation-throttling-2015, Section 4).
 #[derive(Clone, Debug)]
@@ -16,6 +17,22 @@ impl Spth {
     /// One cycle further.
     pub fn observe(&mut self, seen: &impl Seen) {
         self.registers.observe(seen);
+    }
+
+    /// How its registers are told.
+    pub fn settings(&self) -> RegisterSettings {
+        self.registers.settings()
+    }
+
+    /// Whether it looks at the channel of the first hop alone.
+    pub fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// What it knows, as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { registers, own: _ } = self;
+        registers.fields(archive)
     }
 
     /// Whether no buffer on the line ahead is known to be busy.

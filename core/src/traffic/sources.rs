@@ -64,6 +64,18 @@ impl Sources {
         Some((number, packet))
     }
 
+    /// A packet of a node once more, by its number and start; `None` for message graphs, whose packets
+    /// come once.
+    pub fn again(&self, node: NodeId, number: u64, start: u64) -> Option<Packet> {
+        self.workload.packet_at(node, number, start)
+    }
+
+    /// Start of a packet of a node once more, by its number; `from` is the cycle after that of its
+    /// predecessor.
+    pub fn start_again(&self, node: NodeId, number: u64, from: u64) -> u64 {
+        self.workload.next_start(node, number, from).unwrap_or(u64::MAX)
+    }
+
     /// Where the route of a packet begins in the [`steps`](Routes::steps) of `routes`, which are those
     /// of [`routes`](Self::routes) and grow by what has to be looked up, and its first channel; `None`
     /// for the network's routing function.

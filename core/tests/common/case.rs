@@ -1,12 +1,14 @@
 //! Random networks with random packets. A [`CaseSpace`] bounds what is drawn, so that an engine that
 //! does less than everything can be given only what it does.
 
+use super::twin;
 use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
-    engine::Network,
+    engine::{Network, Options},
     fabric::{Direction, Fabric, NodeId, Shape},
-    router::{Arbitration, ChannelScheme, FlowControl, RouterConfig, default_port_list},
+    router::{Arbitration, ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, default_port_list},
     routing::Datelines,
+    throttle::Throttle,
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
 use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence};
@@ -25,12 +27,15 @@ pub struct CaseSpace {
     pub buffer: RangeInclusive<u16>,
     pub latency: RangeInclusive<u16>,
     pub flow_controls: Vec<FlowControl>,
-    /// Whether further rules of routers are drawn: which datelines count, grants that need room.
+    /// Whether further rules of routers are drawn: which datelines count, grants that need room,
+    /// queues of the processor.
     pub router_rules: bool,
     /// Whether every port and output channel may have its own scheme and list.
     pub own_arbitration: bool,
     /// Whether slices may be re-initialised and interlocked.
     pub slice_rules: bool,
+    /// Whether packets may be throttled; then the router keeps free of deadlock and no routes are given.
+    pub throttles: bool,
     /// Whether packets may have given routes, of all kinds.
     pub given_routes: bool,
     /// Packets per node on average, at most.
@@ -56,6 +61,7 @@ impl Default for CaseSpace {
             router_rules: true,
             own_arbitration: true,
             slice_rules: true,
+            throttles: true,
             given_routes: true,
             packets_per_node: 4,
             lengths: 1..=12,
@@ -72,6 +78,7 @@ pub struct Case {
     pub router: Router,
     pub traffic: Traffic,
     pub slices: SliceRules,
+    pub throttle: Throttle,
 }
 
 /// The router's parameters in a form that reads and shrinks well.
@@ -84,6 +91,7 @@ pub struct Router {
     /// Only the datelines between the ends of rings count.
     pub wrap_lines_only: bool,
     pub grant_needs_room: bool,
+    pub processor_queues: ProcessorQueues,
     /// The scheme of all ports, unless each has its own.
     pub scheme: ChannelScheme,
     /// Seed of a scheme per port.
@@ -106,6 +114,19 @@ pub enum Traffic {
 }
 
 impl Case {
+    /// A throttled router keeps free of deadlock, so that nobody waits for ever.
+    fn at_ease(mut self) -> Self {
+        if self.throttle != Throttle::None {
+            // Above every margin that is drawn.
+            self.router.buffer = self.router.buffer.max(4);
+            self.router.channels = self.router.channels.max(RouterConfig::channels_needed(&self.shape));
+            if self.router.flow_control == FlowControl::Bubble {
+                self.router.flow_control = FlowControl::CutThrough;
+            }
+        }
+        self
+    }
+
     /// The router's parameters as the core takes them.
     pub fn config(&self) -> RouterConfig {
         let Router { channels, buffer, latency, flow_control, scheme, own_schemes, own_lists, .. } =
@@ -139,17 +160,30 @@ impl Case {
             flow_control,
             datelines: if self.router.wrap_lines_only { Datelines::WRAP_ONLY } else { Datelines::BOTH },
             grant_needs_room: self.router.grant_needs_room,
+            processor_queues: self.router.processor_queues,
             arbitration: Arbitration { schemes, port_lists },
             ..RouterConfig::default()
         }
     }
 
+    /// The rules for slices and the throttle as the core takes them.
+    pub fn options(&self) -> Options<'static> {
+        Options {
+            reinitialise_slices: self.slices.reinitialise,
+            throttle: if self.slices.interlock { Throttle::Interlock } else { self.throttle },
+            ..Options::default()
+        }
+    }
+
     /// The same parameters and the rules for slices as the reference model takes them.
     pub fn rules(&self) -> Rules {
+        let longest = self.packets().iter().flatten().map(|packet| packet.length).max().unwrap_or(1);
         Rules {
             slices: self.slices,
+            throttle: twin(self.throttle, &self.shape, self.router.buffer, longest),
             lines: if self.router.wrap_lines_only { Lines::WrapOnly } else { Lines::Both },
             grant_needs_room: self.router.grant_needs_room,
+            p_queue_per_direction: self.router.processor_queues == ProcessorQueues::PerDirection,
             ..Rules::default()
         }
     }
@@ -269,9 +303,11 @@ impl CaseSpace {
         self.networks().prop_flat_map(move |(shape, router, slices)| {
             let packets = space.traffic(&shape, &router);
             let routes = maybe_seed(space.given_routes, 1);
-            (Just(shape), Just(router), packets, routes).prop_map(move |(shape, router, list, routes)| {
+            let parts = (Just(shape), Just(router), packets, routes, space.throttle(&slices));
+            parts.prop_map(move |(shape, router, list, routes, throttle)| {
+                let routes = routes.filter(|_| throttle == Throttle::None);
                 let traffic = Traffic::Packets { list, routes };
-                Case { shape, router, traffic, slices }
+                Case { shape, router, traffic, slices, throttle }.at_ease()
             })
         })
     }
@@ -280,18 +316,40 @@ impl CaseSpace {
     pub fn loads(self) -> impl Strategy<Value = Case> {
         let lengths = self.lengths.clone();
         let cycles = self.last_start;
+        let space = self.clone();
         self.networks().prop_flat_map(move |(shape, router, slices)| {
             let lengths = fitting(&lengths, &router);
             let load = (20..=1000_u32, lengths, 1..=cycles, any::<u64>()).prop_map(
                 |(thousandths, length, cycles, seed)| Traffic::Load { thousandths, length, cycles, seed },
             );
-            (Just(shape), Just(router), load).prop_map(move |(shape, router, traffic)| Case {
-                shape,
-                router,
-                traffic,
-                slices,
-            })
+            (Just(shape), Just(router), load, space.throttle(&slices)).prop_map(
+                move |(shape, router, traffic, throttle)| {
+                    Case { shape, router, traffic, slices, throttle }.at_ease()
+                },
+            )
         })
+    }
+
+    /// In one of three cases a throttle, if at all.
+    fn throttle(&self, slices: &SliceRules) -> BoxedStrategy<Throttle> {
+        if !self.throttles || slices.interlock {
+            return Just(Throttle::None).boxed();
+        }
+        let texts = [
+            "spth:margin=0",
+            "spth:margin=2,length=1",
+            "spth:margin=1,watch=own",
+            "spth:margin=3,link=shared",
+            "alo:own",
+            "alo:any",
+            "pace:7",
+            "global:3",
+            "global:tuned",
+            "pt",
+            "pt:release=9",
+        ];
+        let throttles = texts.map(|text| text.parse().expect("texts are valid"));
+        prop_oneof![2 => Just(Throttle::None), 1 => proptest::sample::select(throttles.to_vec())].boxed()
     }
 
     fn networks(self) -> impl Strategy<Value = (Shape, Router, SliceRules)> {
@@ -312,7 +370,7 @@ impl CaseSpace {
             flow_control,
             scheme,
             (own(), own()),
-            (rarely(), rarely()),
+            (rarely(), rarely(), rarely()),
         )
             .prop_map(|(channels, buffer, latency, flow_control, scheme, own, rules)| Router {
                 channels,
@@ -322,6 +380,7 @@ impl CaseSpace {
                 flow_control,
                 wrap_lines_only: rules.0,
                 grant_needs_room: rules.1,
+                processor_queues: if rules.2 { ProcessorQueues::PerDirection } else { ProcessorQueues::One },
                 scheme,
                 own_schemes: own.0,
                 own_lists: own.1,

@@ -23,6 +23,8 @@ struct Flit {
     destination: NodeId,
     length: u32,
     start: u64,
+    /// When it comes to its P queue: not before any packet that its node sends before it.
+    available: u64,
     index: u32,
     hops: u32,
     route: Option<Rc<Route>>,
@@ -190,11 +192,16 @@ impl<'a> Simulator<'a> {
         let p = 2 * shape.dimensions();
         let flits_of = |(node, packets): (usize, &Vec<Packet>)| {
             let mut waiting = vec![VecDeque::new(); if rules.p_queue_per_direction { p } else { 1 }];
+            let mut available = 0;
             for (packet, number) in packets.iter().zip(0..) {
                 let &Packet { destination, length, start, .. } = packet;
                 let source = node as NodeId;
+                available = start.max(available);
                 let route = routes.map(|routes| Rc::new(routes[node][number as usize].clone()));
-                let first_hop = rules::route(shape, source, destination, rules);
+                let first_hop = match &route {
+                    None => rules::route(shape, source, destination, rules),
+                    Some(route) => route.ports.first().copied().unwrap_or(p),
+                };
                 let queue = if rules.p_queue_per_direction { first_hop % p } else { 0 };
                 waiting[queue].extend((0..length).map(|index| Flit {
                     source,
@@ -202,6 +209,7 @@ impl<'a> Simulator<'a> {
                     destination,
                     length,
                     start,
+                    available,
                     index,
                     hops: 0,
                     route: route.clone(),
@@ -359,7 +367,7 @@ impl<'a> Simulator<'a> {
         self.routers.iter().any(|router| {
             router.waiting.iter().zip(&router.queues[self.p]).any(|(waiting, queue)| {
                 let space = queue.flits.len() < self.config.buffer as usize;
-                space && waiting.front().is_some_and(|flit| flit.start > self.cycle)
+                space && waiting.front().is_some_and(|flit| flit.available > self.cycle)
             })
         })
     }
@@ -389,7 +397,7 @@ impl<'a> Simulator<'a> {
                 while queue.len() < self.config.buffer as usize
                     && waiting.front().is_some_and(|flit| {
                         let locked = self.rules.slices.interlock && router.received < flit.number;
-                        flit.start <= self.cycle && !locked
+                        flit.available <= self.cycle && !locked
                     })
                 {
                     queue.extend(waiting.pop_front());

@@ -49,6 +49,12 @@ HotspotFraction = Annotated[float | None, typer.Option(help="Pattern hots: share
 HotspotTarget = Annotated[int | None, typer.Option(help="Pattern hots: the target node.")]
 Delays = Annotated[Path | None, typer.Option(help="CSV file with an injection delay per node, in cycles.")]
 PacketsPerNode = Annotated[int | None, typer.Option("--packets", help="Packets per node. [default: 1]")]
+Throttle = Annotated[
+    str | None,
+    typer.Option(
+        help="Who must wait before injecting: spth:margin=8, pt, alo, ... [default: none]", metavar="RULE"
+    ),
+]
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random. [default: 1]")]
 Threads = Annotated[
     int | None,

@@ -70,6 +70,7 @@ def command(
         typer.Option(help="Channel selection, C00 to C09 or packet. [default: C00]", metavar="SCHEME"),
     ] = None,
     routing: options.Routing = None,
+    throttle: options.Throttle = None,
     seed: options.Seed = None,
     stop_at: Annotated[
         int | None, typer.Option(help="Look at the totals at the start of this cycle.")
@@ -145,6 +146,7 @@ def command(
       flitloom simulate --torus 32x32 --pattern bcmp --packets 10 --space-time chart.png
       flitloom simulate --torus 16x16 --pattern torn --routing valiant
       flitloom simulate --torus 8x4 --flow-control bubble --buffer 16 --pattern torn --tables tables.json
+      flitloom simulate --preset t15 --torus 32x32 --pattern bcmp --packets 10 --throttle spth:margin=8
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
       flitloom simulate collective.json --flits 64 --flow-control cut-through --buffer 64
@@ -209,7 +211,8 @@ def command(
     topology = options.topology_fields(torus, mesh, wrap, fail)
     changes = {"topology": topology, "router": router, "traffic": traffic}
     options.merge(fields, {name: part for name, part in changes.items() if part})
-    options.merge(fields, options.given(seed=seed, stop_at=stop_at, cycle_limit=cycle_limit))
+    limits = options.given(seed=seed, stop_at=stop_at, cycle_limit=cycle_limit, throttle=throttle)
+    options.merge(fields, limits)
     for setting in settings or []:
         change(fields, setting)
     folder = spec.parent if spec is not None else Path()
@@ -351,6 +354,7 @@ def write_html(experiment: Experiment, html: Path) -> None:
         seed=experiment.seed,
         stop_at=experiment.stop_at,
         cycle_limit=experiment.cycle_limit,
+        throttle=experiment.throttle,
     )
     write_page([made], html)
 

@@ -13,6 +13,7 @@ from flitloom.errors import SpecError, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.base import SpecModel, explain, whole
 from flitloom.spec.router import Router
+from flitloom.spec.throttle import Throttle
 from flitloom.spec.topology import Topology
 from flitloom.spec.traffic import Cycle, Traffic
 
@@ -34,6 +35,8 @@ class Experiment(SpecModel):
         Look at the totals at the start of this cycle, whatever is still under way.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
+    throttle : str
+        Who must wait before injecting, as ``spth:margin=8`` (docs/throttles.md).
     """
 
     topology: Topology
@@ -42,6 +45,7 @@ class Experiment(SpecModel):
     seed: Annotated[int, whole(0, 2**64 - 1)] = 1
     stop_at: Cycle | None = None
     cycle_limit: Cycle | None = None
+    throttle: Throttle = "none"
 
 
 def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experiment:

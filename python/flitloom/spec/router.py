@@ -44,6 +44,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "buffer": 16,
         "flow_control": "cut-through",
         "grant_needs_room": True,
+        "processor_queues": "per-direction",
         "arbitration": "packet",
     },
     # scaling-effects-2007, Section 2
@@ -81,6 +82,9 @@ class Router(SpecModel):
     grant_needs_room : bool
         Whether queue selection grants an output channel of a link only to a header whose whole packet fits
         behind it at the start of the cycle (state-propagation-throttling-2015).
+    processor_queues : {"one", "per-direction"}
+        Queues of the processor, with an unbounded source queue behind each: one, or one for every direction
+        of the first hop, so that several packets may enter at once (state-propagation-throttling-2015).
     arbitration : str or sequence of str
         Channel-selection scheme ``C00`` to ``C09`` (cup-stacking-extended-2023, Table 1) or ``packet``
         (round robin packet by packet), or one for every output port: entry ``node * ports + port``, ports
@@ -130,6 +134,7 @@ class Router(SpecModel):
     flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
     datelines: Annotated[str, one_of("both", "wrap")] = "both"
     grant_needs_room: Annotated[bool, BeforeValidator(boolean)] = False
+    processor_queues: Annotated[str, one_of("one", "per-direction")] = "one"
     arbitration: Annotated[str | tuple[str, ...], BeforeValidator(parse_arbitration)] = "C00"
     queue_order: Annotated[
         tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))

@@ -161,13 +161,14 @@ def film(
     seed: int = 1,
     stop_at: int | None = None,
     cycle_limit: int | None = None,
+    throttle: str = "none",
     facts: dict[str, Any] | None = None,
 ) -> Film:
     """Simulate traffic and keep all that moves; a deadlock is a film too.
 
     Parameters
     ----------
-    network, traffic, seed, stop_at, cycle_limit
+    network, traffic, seed, stop_at, cycle_limit, throttle
         As for `flitloom.simulate`.
     title : str, optional
         What the page calls it; by default pattern, shape and payload.
@@ -199,19 +200,19 @@ def film(
         seed=seed,
         stop_at=stop_at,
         cycle_limit=cycle_limit,
+        throttle=throttle,
     )
     width = network.nodes * 2 * len(network.topology.sizes)
     longest = CELLS // width
     asked = min(stop_at or longest + 1, cycle_limit or longest + 1)
-    raw = _core.film(
-        network._core, make_workload(network, traffic, seed), stop_at, min(asked, longest + 1), seed
-    )  # fmt: skip
+    workload = make_workload(network, traffic, seed)
+    raw = _core.film(network._core, workload, stop_at, min(asked, longest + 1), seed, spec.throttle)
     if raw.get("limit", 0) > longest:
         raise SpecError(
             f"stop_at: a page of this network holds {longest} cycles, and not everything is delivered by "
             f"then; stop earlier, as with --stop-at {min(longest, 1000)}"
         )
-    bound = _core.lower_bound(network._core, make_workload(network, traffic, seed))
+    bound = _core.lower_bound(network._core, workload)
     return Film(title or describe(network, traffic), network, spec, raw, bound, facts or {})
 
 
@@ -225,6 +226,7 @@ def film_of(result: Result, title: str | None = None) -> Film:
         seed=spec.seed,
         stop_at=spec.stop_at,
         cycle_limit=spec.cycle_limit,
+        throttle=spec.throttle,
     )
     made.require(result.fingerprint, "result")
     return made

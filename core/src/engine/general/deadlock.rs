@@ -12,7 +12,7 @@ use crate::{
 use std::collections::HashSet;
 
 /// Who waits for whom. Queues are numbered node by node, within a node by the port they face and
-/// the channel, the processor queue last.
+/// the channel, those of the processor last.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
     queues: Vec<Waiting>,
@@ -39,8 +39,8 @@ struct Waiting {
 
 /// The number of a queue in a snapshot.
 fn number(layout: &Layout, node: usize, queue: usize) -> usize {
-    let (port, channel) = (layout.port_of_queue[queue], layout.channel_of_queue[queue]);
-    node * layout.queues + usize::from(port) * layout.channels + usize::from(channel)
+    let port = usize::from(layout.port_of_queue[queue]);
+    node * layout.queues + port * layout.channels + queue - usize::from(layout.first_queue[port])
 }
 
 impl Snapshot {
@@ -56,8 +56,8 @@ impl Snapshot {
             let of_node = |queue| number(layout, node, queue);
             for queue in 0..layout.queues {
                 let waiting = &mut queues[of_node(queue)];
-                if queue == layout.processor() {
-                    waiting.ready = state.feeds.queued(node);
+                if layout.is_processor(queue) {
+                    waiting.ready = state.feeds.queued(layout.line(node, queue));
                     waiting.held = waiting.ready;
                 } else {
                     waiting.ready = state.count(layout, node, queue, false);
@@ -210,7 +210,8 @@ pub(super) fn report(network: &Network, layout: &Layout, snapshot: &Snapshot, cy
 
 fn describe(layout: &Layout, snapshot: &Snapshot, queue: usize) -> WaitingChannel {
     let (node, place) = (queue / layout.queues, queue % layout.queues);
-    let (port, channel) = (place / layout.channels, place % layout.channels);
+    let port = (place / layout.channels).min(layout.directions);
+    let channel = place - port * layout.channels;
     let target = snapshot.queues[queue].target;
     WaitingChannel {
         node: node as NodeId,

@@ -30,7 +30,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     #[inline(always)]
     fn send_headers(&mut self, layout: &Layout, block: usize, cycle: u64) {
-        let processor = layout.processor() as u32 + 1;
+        let link_queues = layout.link_queues as u32;
         let windows = self.windows.is_some();
         let mut injected = 0;
         let first = self.crossings.items().len();
@@ -47,9 +47,9 @@ impl<V: Vector, R: Record> State<V, R> {
                         let node = word * 64 + bits.trailing_zeros() as usize;
                         bits &= bits - 1;
                         let owner = self.outputs[node * layout.outputs + output].owner();
-                        injected += u64::from(owner == processor);
-                        if windows && owner == processor {
-                            let slot = self.fifos[node * layout.queues + layout.processor()].front;
+                        injected += u64::from(owner > link_queues);
+                        if windows && owner > link_queues {
+                            let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
                             self.packets.packet_mut(slot).injected = cycle;
                         }
                     }
@@ -76,9 +76,9 @@ impl<V: Vector, R: Record> State<V, R> {
         for crossing in &mut self.crossings.items_mut()[first..] {
             let from = Place::unpack(crossing.slot);
             let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
-            injected += u64::from(owner == processor);
+            injected += u64::from(owner > link_queues);
             crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
-            if windows && owner == processor {
+            if windows && owner > link_queues {
                 self.packets.packet_mut(crossing.slot).injected = cycle;
             }
         }
@@ -87,7 +87,6 @@ impl<V: Vector, R: Record> State<V, R> {
 
     #[inline(always)]
     fn free_behind_tails(&mut self, layout: &Layout, block: usize) {
-        let processor = layout.processor();
         let mut outputs = self.any[block].tails;
         self.freed.clear();
         while !outputs.is_empty() {
@@ -120,21 +119,21 @@ impl<V: Vector, R: Record> State<V, R> {
             let more = fifo.pop(&self.packets);
             let place = Place::new(node, queue);
             self.asking.put(place, more);
-            self.feeds.freed(place, lazy && queue == processor);
+            self.feeds.freed(place, lazy && layout.is_processor(queue));
         }
     }
 
     /// Counts the flits that leave the processor queues.
     fn drain_processors(&mut self, layout: &Layout, block: usize) {
-        if !self.any[block].leaves.has(layout.processor()) {
-            return;
-        }
-        let leaves = words(std::slice::from_ref(&self.leaves.block(block)[layout.processor()]));
-        for (word, &bits) in (block * V::WORDS..).zip(leaves) {
-            let mut bits = bits;
-            while bits != 0 {
-                self.feeds.left(word * 64 + bits.trailing_zeros() as usize);
-                bits &= bits - 1;
+        for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
+            let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
+            for (word, &bits) in (block * V::WORDS..).zip(leaves) {
+                let mut bits = bits;
+                while bits != 0 {
+                    let node = word * 64 + bits.trailing_zeros() as usize;
+                    self.feeds.left(node, layout.line(node, queue));
+                    bits &= bits - 1;
+                }
             }
         }
     }

@@ -22,9 +22,17 @@ impl<V: Vector, R: Record> State<V, R> {
         let (mut refused, mut granted) = (0, false);
         let selective = layout.bubble || layout.grant_needs_room;
         let plain = !layout.has_lists() && !selective;
+        let throttled = self.throttling.is_some();
         for index in 0..self.wanted.items().len() {
             let place = self.wanted.items()[index];
             let (node, output) = (place.node(), place.index());
+            if throttled {
+                // Requests may have been taken back, so an output may have been forgotten and listed again.
+                let record = self.output(layout, place);
+                if record.owner() != 0 || !record.is_requested() {
+                    continue;
+                }
+            }
             let bit = if plain {
                 self.first_in_line(layout, place)
             } else if self.by_room && !layout.has_lists() {
@@ -42,15 +50,20 @@ impl<V: Vector, R: Record> State<V, R> {
                 continue;
             };
             granted = true;
-            let (queue, list_place) = if plain {
-                (bit as usize, u32::from(layout.place_of_queue[bit as usize]))
+            let (queue, list_place) = if layout.has_lists() {
+                (layout.queue_of_bit(node, output, bit), layout.place_of_bit(node, output, bit))
             } else {
-                (layout.queue_of_bit(node, output, bit), bit / layout.channels as u32)
+                (bit as usize, u32::from(layout.place_of_queue[bit as usize]))
             };
             let rotation = if list_place as usize == layout.directions { 0 } else { list_place + 1 };
             let record = &mut self.outputs[node * layout.outputs + output];
             *record = record.grant(bit, queue as u32 + 1, rotation);
             self.set_owner(node, output, queue);
+            if let Some(throttling) = &mut self.throttling
+                && layout.is_processor(queue)
+            {
+                throttling.granted(layout, Place::new(node, queue));
+            }
             if self.demands.uniform.is_none() {
                 let slot = self.fifos[node * layout.queues + queue].front;
                 let left = self.packets.packet(slot).length.saturating_sub(1);
@@ -130,8 +143,8 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(never)]
     fn first_allowed(&self, layout: &Layout, place: Place) -> Option<u32> {
         let record = self.output(layout, place);
-        let bits = (layout.ports() * layout.channels) as u32;
-        let first = record.rotation() * layout.channels as u32;
+        let bits = layout.request_bits() as u32;
+        let first = layout.bit_of_place(place.node(), place.index(), record.rotation());
         (first..bits).chain(0..first).filter(|&bit| record.requests(bit)).find(|&bit| {
             let queue = layout.queue_of_bit(place.node(), place.index(), bit);
             (!layout.bubble || self.bubble_stays(layout, place, queue))

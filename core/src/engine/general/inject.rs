@@ -7,27 +7,34 @@
 //! them the flits in and before the queue are counted (`exact`).
 
 use super::{
+    before::Before,
     layout::{Layout, NONE, Place},
     packets::Packet,
     record::Record,
     state::{List, State},
 };
-use crate::{engine::planes::vector::Vector, fabric::NodeId, throttle::Interlock, traffic::Sources};
+use crate::{
+    engine::planes::vector::Vector,
+    fabric::NodeId,
+    throttle::Interlock,
+    traffic::{self, Sources},
+};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// What a node has taken from its source and not sent.
+/// What was taken for a processor queue and has not been sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Backlog {
-    /// Flits of the packets taken that have not left the processor queue.
+    /// Flits of the packets taken that have not left the queue.
     pub unsent: u32,
-    /// Those of them in the processor queue.
+    /// Those of them in the queue.
     pub queued: u32,
 }
 
 /// The nodes' sources.
 #[derive(Clone, Debug)]
 pub(super) struct Feeds {
-    /// Nodes to be looked at in the next cycle: a list, or (exact) a set, since their order counts.
+    /// Processor queues to be looked at in the next cycle: a list, or (exact) a set of nodes, since their
+    /// order counts.
     pub free: List,
     pub look: Vec<u64>,
     /// Nodes that wait for the start of their next packet.
@@ -36,7 +43,10 @@ pub(super) struct Feeds {
     pub wakes: BinaryHeap<Reverse<(u64, NodeId)>>,
     /// Exact: nodes among them.
     pub waiting: Vec<u64>,
+    /// Exact, per processor queue.
     pub backlog: Vec<Backlog>,
+    /// Per processor queue, where nodes have several: what waits before it.
+    pub before: Vec<Before>,
     /// What interlocked nodes have received.
     pub interlock: Interlock,
 }
@@ -105,7 +115,7 @@ impl Wheel {
 }
 
 impl Feeds {
-    pub fn new(nodes: usize, sources: &Sources, exact: bool) -> Self {
+    pub fn new(nodes: usize, queues: usize, sources: &Sources, exact: bool) -> Self {
         let words = if exact { nodes.div_ceil(64) } else { 0 };
         let mut feeds = Self {
             free: List::default(),
@@ -113,7 +123,8 @@ impl Feeds {
             look: vec![0; words],
             wakes: BinaryHeap::new(),
             waiting: vec![u64::MAX; words],
-            backlog: vec![Backlog::default(); if exact { nodes } else { 0 }],
+            backlog: vec![Backlog::default(); if exact { nodes * queues } else { 0 }],
+            before: vec![Before::default(); if queues > 1 { nodes * queues } else { 0 }],
             interlock: Interlock::default(),
         };
         for node in 0..nodes as NodeId {
@@ -151,17 +162,17 @@ impl Feeds {
         self.look[node / 64] |= 1 << (node % 64);
     }
 
-    /// Exact: a flit left the processor queue.
+    /// Exact: a flit left a processor queue of a node.
     #[inline(always)]
-    pub fn left(&mut self, node: usize) {
-        self.backlog[node].unsent -= 1;
-        self.backlog[node].queued -= 1;
+    pub fn left(&mut self, node: usize, line: usize) {
+        self.backlog[line].unsent -= 1;
+        self.backlog[line].queued -= 1;
         self.look_at(node);
     }
 
-    /// Exact: flits in the processor queue.
-    pub fn queued(&self, node: usize) -> u32 {
-        self.backlog[node].queued
+    /// Exact: flits in a processor queue.
+    pub fn queued(&self, line: usize) -> u32 {
+        self.backlog[line].queued
     }
 
     /// Interlocked: a node received a packet.
@@ -191,16 +202,31 @@ impl<V: Vector, R: Record> State<V, R> {
             node = next;
         }
         for index in 0..self.feeds.free.items().len() {
-            let node = self.feeds.free.items()[index].node();
-            any |= self.start(layout, node as NodeId, cycle);
+            let place = self.feeds.free.items()[index];
+            if layout.processor_queues > 1 {
+                any |= self.refill(layout, place);
+            } else {
+                any |= self.start(layout, place.node() as NodeId, cycle);
+            }
         }
         self.feeds.free.clear();
         any
     }
 
-    /// The next packet of a node without one starts now or waits for its time.
+    /// The next packet of a node without one starts now or waits for its time; where a node has several
+    /// queues, all that start now go before theirs.
     #[inline(always)]
     fn start(&mut self, layout: &Layout, node: NodeId, cycle: u64) -> bool {
+        if layout.processor_queues > 1 {
+            let any = self.sort_out(layout, node as usize, cycle)
+                && (layout.link_queues..layout.queues)
+                    .fold(false, |any, queue| self.refill(layout, Place::new(node as usize, queue)) | any);
+            let start = self.sources.next_start(node);
+            if start != u64::MAX {
+                self.feeds.wheel.wait(node, start);
+            }
+            return any;
+        }
         let start = self.sources.next_start(node);
         if start <= cycle {
             return self.take(layout, node as usize, cycle).is_some();
@@ -232,30 +258,51 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     fn top_up_node(&mut self, layout: &Layout, node: usize, cycle: u64) -> bool {
-        let mut backlog = self.feeds.backlog[node];
-        while backlog.unsent < layout.buffer {
-            match self.next_packet(layout, node, cycle) {
-                Some(length) => backlog.unsent += length,
-                None => break,
-            }
+        if layout.processor_queues > 1 {
+            self.sort_out(layout, node, cycle);
+            self.wait_for_next(node, cycle);
         }
-        let queued = backlog.unsent.min(layout.buffer);
-        let any = queued != backlog.queued;
-        self.feeds.backlog[node] = Backlog { queued, ..backlog };
+        let mut any = false;
+        for queue in layout.link_queues..layout.queues {
+            let line = layout.line(node, queue);
+            let mut backlog = self.feeds.backlog[line];
+            while backlog.unsent < layout.buffer {
+                let next = if layout.processor_queues > 1 {
+                    self.take_over(layout, Place::new(node, queue))
+                } else {
+                    self.next_packet(layout, node, cycle)
+                };
+                match next {
+                    Some(length) => backlog.unsent += length,
+                    None => break,
+                }
+            }
+            let queued = backlog.unsent.min(layout.buffer);
+            any |= queued != backlog.queued;
+            self.feeds.backlog[line] = Backlog { queued, ..backlog };
+        }
         any
+    }
+
+    /// A node without a packet that has started waits for the start of its next one; true if it does.
+    fn wait_for_next(&mut self, node: usize, cycle: u64) -> bool {
+        let start = self.sources.next_start(node as NodeId);
+        let bit = 1 << (node % 64);
+        if start <= cycle {
+            return false;
+        }
+        // Newcomers count as waiting: their first wake is there from the beginning.
+        let waits = self.feeds.waiting[node / 64] & bit != 0;
+        self.feeds.waiting[node / 64] |= bit;
+        if start != u64::MAX && !waits {
+            self.feeds.wakes.push(Reverse((start, node as NodeId)));
+        }
+        true
     }
 
     /// Takes the next packet of a node if it has started, else waits for its start; its length.
     fn next_packet(&mut self, layout: &Layout, node: usize, cycle: u64) -> Option<u32> {
-        let start = self.sources.next_start(node as NodeId);
-        let bit = 1 << (node % 64);
-        if start > cycle {
-            // Newcomers count as waiting: their first wake is there from the beginning.
-            let waits = self.feeds.waiting[node / 64] & bit != 0;
-            self.feeds.waiting[node / 64] |= bit;
-            if start != u64::MAX && !waits {
-                self.feeds.wakes.push(Reverse((start, node as NodeId)));
-            }
+        if self.wait_for_next(node, cycle) {
             return None;
         }
         // An interlocked node looks again when a packet for it arrives.
@@ -264,15 +311,28 @@ impl<V: Vector, R: Record> State<V, R> {
             return None;
         }
         let length = self.take(layout, node, cycle)?;
-        self.feeds.waiting[node / 64] &= !bit;
+        self.feeds.waiting[node / 64] &= !(1 << (node % 64));
         Some(length)
     }
 
-    /// Takes the next packet of a node into its processor queue; its length.
+    /// Takes the next packet of a node into its one processor queue; its length.
     #[inline(always)]
     fn take(&mut self, layout: &Layout, node: usize, cycle: u64) -> Option<u32> {
+        let (number, packet) = self.sources.take(node as NodeId, cycle)?;
+        Some(self.enter_processor(layout, Place::new(node, layout.link_queues), number, packet))
+    }
+
+    /// A packet enters a processor queue; its length.
+    #[inline(always)]
+    pub fn enter_processor(
+        &mut self,
+        layout: &Layout,
+        place: Place,
+        number: u64,
+        packet: traffic::Packet,
+    ) -> u32 {
+        let (node, queue) = (place.node(), place.index());
         let source = node as NodeId;
-        let (number, packet) = self.sources.take(source, cycle)?;
         let route = self.sources.route(source, number, packet.destination, &mut self.routes);
         let (route, first_channel) = route.unwrap_or((NONE, 0));
         if self.sources.listens() {
@@ -295,10 +355,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 first_channel,
             },
         );
-        let queue = layout.processor();
         let front = self.fifos[node * layout.queues + queue].push(slot, &mut self.packets);
         self.asking.reserve(1);
-        self.asking.put(Place::new(node, queue), front);
-        Some(packet.length)
+        self.asking.put(place, front);
+        packet.length
     }
 }

@@ -58,7 +58,7 @@ const SIGNS: u32 = 25;
 /// The immutable side of the engine.
 ///
 /// Queues of a node are numbered in the order of the default port list, the channels of a port
-/// ascending, the one processor queue last; output channels are `port * channels + channel`.
+/// ascending, those of the processor last, in the order of their directions; output channels are `port * channels + channel`.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub shape: Shape,
@@ -68,8 +68,9 @@ pub(super) struct Layout {
     /// Ports that are links; the processor port follows them.
     pub directions: usize,
     pub channels: usize,
-    /// Queues behind links; the processor queue follows them.
+    /// Queues behind links; those of the processor follow them.
     pub link_queues: usize,
+    pub processor_queues: usize,
     pub queues: usize,
     /// Output channels that are links; those of the processor port follow them.
     pub link_outputs: usize,
@@ -85,7 +86,7 @@ pub(super) struct Layout {
     pub headers_wait: bool,
     /// Per direction.
     pub links: Vec<Links>,
-    /// Per queue: the port it faces (the processor port for the last) and its channel.
+    /// Per queue: the port it faces (the processor port for the last ones) and its channel.
     pub port_of_queue: Vec<u8>,
     pub channel_of_queue: Vec<u8>,
     /// Per queue: the place of its port in the default list.
@@ -102,7 +103,7 @@ pub(super) struct Layout {
     fields: Vec<u32>,
     /// Per bit of coordinates: its dimension; the number of dimensions behind the last bit.
     dimension_of_bit: [u8; 33],
-    rule: ChannelRule,
+    pub rule: ChannelRule,
     /// Per node: directions on whose link packets go one channel up, as a set.
     rises: Vec<u16>,
     pub schemes: Schemes,
@@ -124,17 +125,18 @@ impl Layout {
         let (nodes, directions) = (shape.nodes(), shape.directions());
         let channels = router.channels as usize;
         let words = nodes.div_ceil(64).next_multiple_of(WORDS);
+        let processor_queues = router.processor_queues.count(&shape);
         let list = default_port_list(&shape);
         let mut first_queue = vec![0; directions + 1];
         let (mut port_of_queue, mut channel_of_queue) = (Vec::new(), Vec::new());
         let mut place_of_queue = Vec::new();
         for (place, &port) in list.iter().enumerate() {
             first_queue[usize::from(port)] = port_of_queue.len() as u8;
-            let here = if usize::from(port) == directions { 1 } else { channels };
-            for channel in 0..here {
+            let of_processor = usize::from(port) == directions;
+            for channel in 0..if of_processor { processor_queues } else { channels } {
                 port_of_queue.push(port);
                 place_of_queue.push(place as u8);
-                channel_of_queue.push(channel as u8);
+                channel_of_queue.push(if of_processor { 0 } else { channel as u8 });
             }
         }
         let bubble = router.flow_control == FlowControl::Bubble;
@@ -167,7 +169,8 @@ impl Layout {
             directions,
             channels,
             link_queues: directions * channels,
-            queues: directions * channels + 1,
+            processor_queues,
+            queues: directions * channels + processor_queues,
             link_outputs: directions * channels,
             outputs: (directions + 1) * channels,
             buffer: router.buffer.into(),
@@ -203,10 +206,23 @@ impl Layout {
         self.directions + 1
     }
 
-    /// The processor queue.
+    /// Whether a queue is one of the processor's.
     #[inline(always)]
-    pub fn processor(&self) -> usize {
-        self.link_queues
+    pub fn is_processor(&self, queue: usize) -> bool {
+        queue >= self.link_queues
+    }
+
+    /// The number of a processor queue among those of all nodes.
+    #[inline(always)]
+    pub fn line(&self, node: usize, queue: usize) -> usize {
+        node * self.processor_queues + queue - self.link_queues
+    }
+
+    /// The processor queue of packets whose first hop is over a port.
+    #[inline(always)]
+    pub fn processor(&self, port: usize) -> usize {
+        let several = self.processor_queues > 1 && port < self.directions;
+        self.link_queues + if several { port } else { 0 }
     }
 
     /// Sets the schemes of all output ports and the lists of all output channels.
@@ -261,7 +277,28 @@ impl Layout {
 
     /// Bits that requests of an output channel need.
     pub fn request_bits(&self) -> usize {
-        if self.has_lists() { self.ports() * self.channels } else { self.queues }
+        if self.has_lists() { self.ports() * self.channels + self.more_bits() } else { self.queues }
+    }
+
+    /// In a list, bits of the processor's port beyond those of a link.
+    fn more_bits(&self) -> usize {
+        self.processor_queues.saturating_sub(self.channels)
+    }
+
+    /// The bit at which a place of the list of an output channel begins.
+    #[inline(always)]
+    pub fn bit_of_place(&self, node: usize, output: usize, place: u32) -> u32 {
+        let behind_processor = self.lists.as_ref().is_some_and(|lists| {
+            let first = (node * self.outputs + output) * self.ports();
+            place > lists.places[first + self.directions].into()
+        });
+        place * self.channels as u32 + if behind_processor { self.more_bits() as u32 } else { 0 }
+    }
+
+    /// The place in the list of an output channel that a bit belongs to, where it has a list.
+    pub fn place_of_bit(&self, node: usize, output: usize, bit: u32) -> u32 {
+        let places = (0..self.ports() as u32).rev();
+        places.into_iter().find(|&place| self.bit_of_place(node, output, place) <= bit).unwrap_or(0)
     }
 
     /// The bit of a queue in the requests of an output channel of a node.
@@ -269,17 +306,19 @@ impl Layout {
     pub fn bit_of_queue(&self, node: usize, output: usize, queue: usize) -> u32 {
         let Some(lists) = &self.lists else { return queue as u32 };
         let first = (node * self.outputs + output) * self.ports();
-        let place = usize::from(lists.places[first + usize::from(self.port_of_queue[queue])]);
-        (place * self.channels) as u32 + u32::from(self.channel_of_queue[queue])
+        let port = usize::from(self.port_of_queue[queue]);
+        let place = lists.places[first + port].into();
+        self.bit_of_place(node, output, place) + queue as u32 - u32::from(self.first_queue[port])
     }
 
     /// The queue of a bit.
     #[inline(always)]
     pub fn queue_of_bit(&self, node: usize, output: usize, bit: u32) -> usize {
         let Some(lists) = &self.lists else { return bit as usize };
-        let (place, channel) = (bit as usize / self.channels, bit as usize % self.channels);
-        let port = lists.ports[(node * self.outputs + output) * self.ports() + place];
-        usize::from(self.first_queue[usize::from(port)]) + channel
+        let place = self.place_of_bit(node, output, bit);
+        let port = lists.ports[(node * self.outputs + output) * self.ports() + place as usize];
+        usize::from(self.first_queue[usize::from(port)])
+            + (bit - self.bit_of_place(node, output, place)) as usize
     }
 
     /// The way of a packet.
@@ -338,6 +377,35 @@ impl Layout {
         }
         let rises = self.rises[node] >> step & 1 == 1;
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
+    }
+
+    /// Hops from a node to the end of a way in a direction, and the direction that comes next in
+    /// dimension order.
+    pub fn straight(&self, node: usize, direction: Direction, way: Way) -> (u32, Option<Direction>) {
+        let ahead = |dimension: usize| {
+            let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
+            let coordinate =
+                |packed: u32| packed >> self.fields[dimension] & ((1 << (end - self.fields[dimension])) - 1);
+            (coordinate(self.coordinates[node]), coordinate(way), self.shape.size(dimension))
+        };
+        let (from, to, size) = ahead(direction.dimension());
+        let hops = if direction.sign() == Sign::Plus { to + size - from } else { from + size - to } % size;
+        let others = (0..self.shape.dimensions()).filter(|&dimension| dimension != direction.dimension());
+        let mut turns = others.filter(|&dimension| ahead(dimension).0 != ahead(dimension).1);
+        let turn = turns
+            .next()
+            .map(|dimension| Direction::from_index(2 * dimension + (way >> SIGNS >> dimension & 1) as usize));
+        (hops, turn)
+    }
+
+    /// The channel of the first hop of packets that leave a node in a direction.
+    pub fn first_channel(&self, node: usize, direction: usize) -> u8 {
+        self.rule.next(0, self.rises[node] >> direction & 1 == 1)
+    }
+
+    /// The port of the first hop of a packet, in dimension order.
+    pub fn first_port(&self, node: usize, way: Way) -> usize {
+        self.port_of_output(self.next(node, 0, way))
     }
 
     /// The port of an output channel.
@@ -414,6 +482,6 @@ mod tests {
             assert_eq!(usize::from(layout.output_before[queue]), output);
             assert_eq!(usize::from(layout.channel_of_queue[queue]), output % layout.channels);
         }
-        assert_eq!(usize::from(layout.port_of_queue[layout.processor()]), layout.directions);
+        assert_eq!(usize::from(layout.port_of_queue[layout.processor(0)]), layout.directions);
     }
 }

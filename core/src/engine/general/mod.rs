@@ -26,11 +26,13 @@
 
 mod ahead;
 mod arrive;
+mod before;
 mod choice;
 mod deadlock;
 mod decide;
 mod depart;
 mod grant;
+mod holding;
 mod inject;
 mod layout;
 mod link_counts;
@@ -44,8 +46,10 @@ mod record;
 mod request;
 mod run;
 mod saving;
+mod signals;
 mod state;
 mod step;
+mod throttling;
 
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 use super::planes::vector::{Avx2, Avx512, Vector};
@@ -59,6 +63,7 @@ use crate::{
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
+    throttle::{self, Surroundings, Throttle},
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
@@ -201,6 +206,12 @@ impl General {
         kept: Kept,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
+        if let Throttle::Spth { margin, .. } = options.throttle {
+            let buffer = self.network.router().buffer;
+            if margin >= buffer {
+                return Err(SimulationError::Margin { margin, buffer });
+            }
+        }
         let sources = Sources::new(workload, self.layout.nodes);
         let function = match (self.network.router().routing, sources.routes()) {
             (RoutingFunction::DimensionOrder, Some(_)) => RoutingFunction::Given,
@@ -209,11 +220,17 @@ impl General {
         let place = self.network.router().place(self.network.fabric().shape());
         let claims = function.claims(place, self.layout.bubble);
         let may_deadlock = !function.is_deadlock_free(place, self.layout.bubble);
+        let interlock = options.throttle == Throttle::Interlock;
+        let rule = (!interlock && options.throttle != Throttle::None).then(|| {
+            let (shape, router) = (self.network.fabric().shape(), self.network.router());
+            let rule = router.channel_rule();
+            options.throttle.state(Surroundings { shape, rule, buffer: router.buffer, longest })
+        });
         let demands = Demands {
             uniform: workload.uniform_length().map(|_| longest),
             longest,
-            exact_feed: sources.listens() || options.interlock_slices || may_deadlock,
-            interlock: options.interlock_slices,
+            exact_feed: sources.listens() || interlock || may_deadlock,
+            interlock,
             reinitialise: options.reinitialise_slices,
             links: kept.links,
             windows: kept.windows,
@@ -224,43 +241,48 @@ impl General {
             seed: options.seed,
             watches: claims.watches,
         };
-        let step = self.step(sources, demands);
+        let step = self.step(sources, demands, rule);
         let (network, layout) = (self.network.clone(), self.layout.clone());
         Ok(Box::new(Run { network, layout, step, may_deadlock }))
     }
 
     /// An empty network, in the narrowest records that hold its requests.
-    fn step(&self, sources: Sources, demands: Demands) -> Box<dyn Step> {
+    fn step(&self, sources: Sources, demands: Demands, rule: Option<throttle::State>) -> Box<dyn Step> {
         let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
         if bits <= u32::REQUESTS && ports <= u32::PORTS {
-            self.step_of::<u32>(sources, demands)
+            self.step_of::<u32>(sources, demands, rule)
         } else if bits <= u64::REQUESTS && ports <= u64::PORTS {
-            self.step_of::<u64>(sources, demands)
+            self.step_of::<u64>(sources, demands, rule)
         } else {
-            self.step_of::<u128>(sources, demands)
+            self.step_of::<u128>(sources, demands, rule)
         }
     }
 
-    fn step_of<R: Record>(&self, sources: Sources, demands: Demands) -> Box<dyn Step> {
+    fn step_of<R: Record>(
+        &self,
+        sources: Sources,
+        demands: Demands,
+        rule: Option<throttle::State>,
+    ) -> Box<dyn Step> {
         #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
         match self.set {
             InstructionSet::Word => {}
             InstructionSet::Avx2 => {
                 if let Some(proof) = Avx2::available() {
-                    return Box::new(State::<Avx2, R>::new(proof, &self.layout, sources, demands));
+                    return Box::new(State::<Avx2, R>::new(proof, &self.layout, sources, demands, rule));
                 }
             }
             InstructionSet::Avx512 => {
                 if let Some(proof) = Avx512::available() {
-                    return Box::new(State::<Avx512, R>::new(proof, &self.layout, sources, demands));
+                    return Box::new(State::<Avx512, R>::new(proof, &self.layout, sources, demands, rule));
                 }
             }
         }
         if self.layout.nodes > 64 {
             // The compiler makes vectors of four words, where there are so many.
-            Box::new(State::<Words<4>, R>::new(Words::PROOF, &self.layout, sources, demands))
+            Box::new(State::<Words<4>, R>::new(Words::PROOF, &self.layout, sources, demands, rule))
         } else {
-            Box::new(State::<Words<1>, R>::new(Words::PROOF, &self.layout, sources, demands))
+            Box::new(State::<Words<1>, R>::new(Words::PROOF, &self.layout, sources, demands, rule))
         }
     }
 
@@ -285,6 +307,9 @@ impl General {
                 needed,
                 length: longest,
             });
+        }
+        if self.layout.processor_queues > 1 && matches!(workload, Workload::Graph(_)) {
+            return Err(SimulationError::GraphQueues);
         }
         reach::check(&self.network, workload)?;
         Ok(longest)

@@ -65,7 +65,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     (0..layout.outputs).filter(|&output| self.sent.plane(output)[word] >> bit & 1 == 1)
                 {
                     let place = Place::new(word * 64 + bit as usize, output);
-                    let injected = self.output(layout, place).owner() as usize == layout.processor() + 1;
+                    let injected = self.output(layout, place).owner() as usize > layout.link_queues;
                     moves.push(Move {
                         output: self.channel(layout, place),
                         flit: self.next_flit(layout, place),

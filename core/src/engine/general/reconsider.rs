@@ -19,11 +19,19 @@ impl<V: Vector, R: Record> State<V, R> {
         let count = self.asking.items().len();
         self.chosen.resize(count, NONE);
         self.wanted.reserve(count);
+        let throttled = self.throttling.is_some();
         for index in 0..count {
             let place = self.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
+            let asks = throttled && layout.is_processor(queue);
+            if asks {
+                self.come_to_front(layout, place);
+            }
             let free = |&output: &usize| self.output(layout, Place::new(node, output)).owner() == 0;
-            let Some(output) = self.choice(layout, place).filter(free) else {
+            let output = self.choice(layout, place).filter(free);
+            let leaves = |output| output < layout.link_outputs;
+            let begins = |&output: &usize| !asks || !leaves(output) || self.lets_begin(layout, place, output);
+            let Some(output) = output.filter(begins) else {
                 self.chosen[index] = NONE;
                 continue;
             };

@@ -182,7 +182,7 @@ macro_rules! record {
 }
 record!(u32, 24, 5, u64);
 record!(u64, 48, 8, u64);
-record!(u128, 104, 8, u128);
+record!(u128, 112, 8, u128);
 
 #[cfg(test)]
 mod tests {

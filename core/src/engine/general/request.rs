@@ -29,7 +29,9 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     fn request_each<const PLAIN: bool>(&mut self, layout: &Layout) {
         self.wanted.reserve(self.asking.items().len());
-        for &place in self.asking.items() {
+        let throttled = self.throttling.is_some();
+        for index in 0..self.asking.items().len() {
+            let place = self.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
             let slot = self.fifos[node * layout.queues + queue].front;
             let output = if PLAIN {
@@ -41,6 +43,10 @@ impl<V: Vector, R: Record> State<V, R> {
                 packet.route += u32::from(packet.route != NONE);
                 output
             };
+            if throttled && layout.is_processor(queue) && output < layout.link_outputs {
+                self.wait_for_throttle(layout, place, output);
+                continue;
+            }
             let bit = if PLAIN { queue as u32 } else { layout.bit_of_queue(node, output, queue) };
             let record = &mut self.outputs[node * layout.outputs + output];
             self.wanted.put(Place::new(node, output), record.is_idle());
@@ -58,7 +64,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let packet = self.packets.packet(slot);
         match (self.demands.function, &self.routes) {
             (RoutingFunction::Given, Some(routes)) if packet.route != NONE => {
-                let channel = if queue == layout.processor() { packet.first_channel } else { channel };
+                let channel = if layout.is_processor(queue) { packet.first_channel } else { channel };
                 // Nothing follows the end, whatever a restored state says.
                 let step = routes.steps().get(packet.route as usize).copied().unwrap_or(Routes::END);
                 Some(layout.follow(node, channel, step))

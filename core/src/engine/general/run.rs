@@ -48,6 +48,7 @@ impl<P: Probe> Motion<P> for Run {
 
     fn rest(&self, cycle: u64) -> Rest {
         match self.step.next_wake(cycle) {
+            Some(_) if !self.step.at_rest() => Rest::Until(cycle + 1),
             // Nothing can change before the next packet starts.
             Some(start) => Rest::Until(start.max(cycle + 1)),
             None if self.step.is_busy() => Rest::Stuck,

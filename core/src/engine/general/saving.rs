@@ -35,6 +35,9 @@ impl<V: Vector, R: Record> State<V, R> {
         if let Some(ahead) = &mut self.ahead {
             ahead.archive(words, archive)?;
         }
+        if let Some(throttling) = &mut self.throttling {
+            throttling.archive(layout, archive)?;
+        }
         if let Some(links) = &mut self.links {
             links.archive(words, archive)?;
         }
@@ -44,15 +47,17 @@ impl<V: Vector, R: Record> State<V, R> {
         if archive.is_reading() {
             self.check_restored(layout)?;
             self.derive(layout);
+            self.tell_throttle_again(layout);
         }
         Ok(())
     }
 
     fn archive_feeds(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
         let feeds = &mut self.feeds;
-        let mut free: Vec<u32> = feeds.free.items().iter().map(|place| place.node() as u32).collect();
+        let number = |place: &Place| layout.line(place.node(), place.index()) as u32;
+        let mut free: Vec<u32> = feeds.free.items().iter().map(number).collect();
         free.sort_unstable();
-        archive.list("nodes to begin", &mut free)?;
+        archive.list("processor queues to begin", &mut free)?;
         let mut waiting: Vec<NodeId> = feeds.wheel.nodes().collect();
         waiting.sort_unstable();
         archive.list("nodes that wait", &mut waiting)?;
@@ -64,11 +69,14 @@ impl<V: Vector, R: Record> State<V, R> {
         archive.slice("nodes with a wake", &mut feeds.waiting)?;
         archive.fixed("flits unsent", &mut feeds.backlog, |Backlog { unsent, .. }| unsent)?;
         archive.fixed("flits in processor queues", &mut feeds.backlog, |Backlog { queued, .. }| queued)?;
+        archive.fixed("packets before queues", &mut feeds.before, |before| &mut before.count)?;
+        archive.fixed("numbers before queues", &mut feeds.before, |before| &mut before.number)?;
+        archive.fixed("starts before queues", &mut feeds.before, |before| &mut before.start)?;
         feeds.interlock.fields(archive)?;
         if archive.is_reading() {
             let nodes = layout.nodes;
             let lazy = feeds.backlog.is_empty();
-            below("nodes to begin", nodes, free.iter().copied())?;
+            below("processor queues to begin", nodes * layout.processor_queues, free.iter().copied())?;
             below("nodes that wait", if lazy { nodes } else { 0 }, waiting.iter().copied())?;
             below("nodes to wake", nodes, wakes.iter().map(|wake| wake.1))?;
             let last = feeds.look.last().copied().unwrap_or(0);
@@ -79,8 +87,10 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             feeds.free.clear();
             feeds.free.reserve(free.len());
-            for node in free {
-                feeds.free.put(Place::new(node as usize, layout.processor()), true);
+            for line in free {
+                let (node, queue) =
+                    (line as usize / layout.processor_queues, line as usize % layout.processor_queues);
+                feeds.free.put(Place::new(node, layout.link_queues + queue), true);
             }
             waiting.dedup();
             feeds.wheel = Wheel::new(if lazy { nodes } else { 0 });
@@ -183,7 +193,13 @@ impl<V: Vector, R: Record> State<V, R> {
             for queue in (0..layout.queues).filter(|&queue| !asked.has(queue)) {
                 self.asking.reserve(1);
                 let front = self.fifos[node * layout.queues + queue].front;
-                self.asking.put(Place::new(node, queue), front != 0);
+                let place = Place::new(node, queue);
+                let pending = !self.demands.reconsiders
+                    && self
+                        .throttling
+                        .as_ref()
+                        .is_some_and(|throttling| throttling.is_pending(layout, place));
+                self.asking.put(place, front != 0 && !pending);
             }
         }
     }

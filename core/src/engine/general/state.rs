@@ -2,6 +2,7 @@
 
 use super::{
     ahead::Ahead,
+    holding::Rule,
     inject::Feeds,
     layout::{Layout, Place},
     link_counts::LinkCounts,
@@ -9,6 +10,7 @@ use super::{
     packets::{Fifo, Packets},
     pairs::Pairs,
     record::Record,
+    throttling::Throttling,
 };
 use crate::{
     engine::{
@@ -18,6 +20,7 @@ use crate::{
     probe::{Counted, Windows},
     routing::RoutingFunction,
     save::{Archive, SaveError},
+    throttle,
     traffic::{Routes, Sources},
 };
 use std::sync::Arc;
@@ -328,6 +331,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub on_links: u64,
     pub feeds: Feeds,
     pub sources: Sources,
+    /// Who must wait before injecting.
+    pub throttling: Option<Box<Throttling<V>>>,
     /// All given routes.
     pub routes: Option<Arc<Routes>>,
     /// Use of links, if it is kept.
@@ -340,7 +345,13 @@ pub(super) struct State<V: Vector, R: Record> {
 }
 
 impl<V: Vector, R: Record> State<V, R> {
-    pub fn new(proof: Available<V>, layout: &Layout, sources: Sources, demands: Demands) -> Self {
+    pub fn new(
+        proof: Available<V>,
+        layout: &Layout,
+        sources: Sources,
+        demands: Demands,
+        rule: Option<throttle::State>,
+    ) -> Self {
         let blocks = layout.nodes.div_ceil(V::BITS);
         let count_bits = (32 - layout.buffer.leading_zeros()) as usize;
         let left_bits = (32 - (demands.longest - 1).leading_zeros()) as usize;
@@ -394,7 +405,12 @@ impl<V: Vector, R: Record> State<V, R> {
             delivered: Vec::new(),
             wheel: vec![Due::default(); if slow { layout.latency } else { 0 }],
             on_links: 0,
-            feeds: Feeds::new(layout.nodes, &sources, demands.exact_feed),
+            feeds: Feeds::new(layout.nodes, layout.processor_queues, &sources, demands.exact_feed),
+            throttling: rule.map(|rule| {
+                let ordered = demands.function == RoutingFunction::DimensionOrder;
+                let rule = Rule::new(rule, layout, blocks, ordered);
+                Box::new(Throttling::new(rule, layout, blocks))
+            }),
             routes: sources.routes(),
             windows: demands
                 .windows
@@ -405,7 +421,7 @@ impl<V: Vector, R: Record> State<V, R> {
             outcome: Outcome::default(),
         };
         for block in 0..blocks {
-            state.nonempty.block_mut(block)[layout.processor()] = V::ones();
+            state.nonempty.block_mut(block)[layout.link_queues..].fill(V::ones());
             for port in 0..layout.ports() {
                 state.last.block_mut(block)[port * layout.channels] = V::ones();
             }

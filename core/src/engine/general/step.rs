@@ -30,6 +30,8 @@ pub(super) trait Step: Send + Sync {
 
     /// When the first waiting node has its next packet.
     fn next_wake(&self, cycle: u64) -> Option<u64>;
+    /// Whether cycles in which nothing moves may be left out.
+    fn at_rest(&self) -> bool;
     /// Whether packets are in the network.
     fn is_busy(&self) -> bool;
     /// Nodes with packets left to send: the first, and how many.
@@ -76,7 +78,14 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
         }
         let mut changes = state.top_up_all(layout, cycle);
         state.look_ahead(layout);
+        let throttled = state.throttling.is_some();
+        if throttled {
+            state.observe_for_throttle(layout, cycle);
+        }
         state.request_all(layout);
+        if throttled {
+            changes |= state.hold_all(layout);
+        }
         changes |= state.grant_all(layout);
         changes |= state.decide_all(layout);
         changes |= state.on_links > 0 || state.ahead.as_ref().is_some_and(|ahead| !ahead.is_clear());
@@ -131,12 +140,23 @@ impl<V: Vector, R: Record> Step for State<V, R> {
         self.feeds.next_wake(&self.sources, cycle)
     }
 
+    fn at_rest(&self) -> bool {
+        self.throttling.as_ref().is_none_or(|throttling| throttling.at_rest())
+    }
+
     fn is_busy(&self) -> bool {
         self.packets.inside() > 0
     }
 
     fn unsent(&self, layout: &Layout) -> Option<(NodeId, usize)> {
-        let waits = |&node: &NodeId| self.sources.next_start(node) != u64::MAX;
+        let before = |node: NodeId| {
+            let line = layout.line(node as usize, layout.link_queues);
+            self.feeds.before.get(line..line + layout.processor_queues)
+        };
+        let waits = |&node: &NodeId| {
+            self.sources.next_start(node) != u64::MAX
+                || before(node).is_some_and(|before| before.iter().any(|before| before.count > 0))
+        };
         let mut nodes = (0..layout.nodes as NodeId).filter(waits);
         nodes.next().map(|first| (first, 1 + nodes.count()))
     }

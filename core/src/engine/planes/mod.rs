@@ -28,7 +28,7 @@ use super::{
 use crate::{
     fabric::{Direction, NodeId},
     probe::NoProbe,
-    router::{ChannelScheme, FlowControl, RouterConfig},
+    router::{ChannelScheme, FlowControl, ProcessorQueues, RouterConfig},
     routing::{Datelines, RoutingFunction},
     traffic::{PacketSource, Workload},
 };
@@ -133,6 +133,9 @@ pub enum Unsupported {
     /// Grants that need room.
     #[error("planes cover grants that do not look at the space behind a link only")]
     GrantNeedsRoom,
+    /// Several queues of the processor.
+    #[error("planes cover routers with one queue of the processor only")]
+    ProcessorQueues,
     /// A channel selection scheme.
     #[error("planes do not cover channel selection by scheme {0}")]
     Scheme(ChannelScheme),
@@ -192,6 +195,9 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     }
     if router.grant_needs_room {
         return Err(Unsupported::GrantNeedsRoom);
+    }
+    if router.processor_queues != ProcessorQueues::One {
+        return Err(Unsupported::ProcessorQueues);
     }
     if router.arbitration.schemes.contains(&ChannelScheme::Packet) {
         return Err(Unsupported::Scheme(ChannelScheme::Packet));

@@ -199,10 +199,10 @@ impl Simulator<'_> {
         self.knowledge.held_in_period = false;
     }
 
-    /// Whether the header at the front of a P queue is kept from being a candidate in this cycle.
-    pub(super) fn is_held(&self, node: NodeId, flit: &Flit) -> bool {
+    /// Whether the header at the front of a P queue, which asks for an output, is kept from being a
+    /// candidate in this cycle.
+    pub(super) fn is_held(&self, node: NodeId, flit: &Flit, (direction, channel): (Port, usize)) -> bool {
         let here = node as usize;
-        let (direction, channel) = self.needs(node, (self.p, 0), flit);
         if direction == self.p {
             return false;
         }

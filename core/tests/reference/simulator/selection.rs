@@ -84,9 +84,9 @@ impl Simulator<'_> {
     /// Headers that a throttle holds are no candidates.
     fn hold_back(&mut self, node: NodeId, requests: &mut Requests) {
         for queue in 0..requests[self.p].len() {
-            if requests[self.p][queue].is_some() {
+            if let Some(output) = requests[self.p][queue] {
                 let header = self.routers[node as usize].queues[self.p][queue].flits.front().unwrap();
-                if self.is_held(node, header) {
+                if self.is_held(node, header, output) {
                     requests[self.p][queue] = None;
                     self.note_held();
                 }

@@ -1,0 +1,89 @@
+//! What waits before processor queues where a node has several, one per direction of the first hop.
+//!
+//! A node's packets come from its source in their order. When one starts, it is counted before its
+//! queue; when the queue has room for it, it is looked up again, behind the last one that entered. So
+//! unbounded queues take constant space, and packets are drawn once more only where they had to wait.
+
+use super::{
+    layout::{Layout, Place},
+    record::Record,
+    state::State,
+};
+use crate::{engine::planes::vector::Vector, fabric::NodeId, traffic::Packet};
+
+/// Packets that have started and wait before a processor queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    pub count: u64,
+    /// The first of them is the first packet of its queue from this number on, ...
+    pub number: u64,
+    /// ... and the packet of that number starts in this cycle.
+    pub start: u64,
+}
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// The packets of a node that start now go before their queues; true if there are any.
+    pub fn sort_out(&mut self, layout: &Layout, node: usize, cycle: u64) -> bool {
+        let mut any = false;
+        while self.sources.next_start(node as NodeId) <= cycle {
+            let Some((number, packet)) = self.sources.take(node as NodeId, cycle) else { break };
+            if !self.feeds.waiting.is_empty() {
+                self.feeds.waiting[node / 64] &= !(1 << (node % 64));
+            }
+            let queue = self.queue_of(layout, node, number, &packet);
+            let before = &mut self.feeds.before[layout.line(node, queue)];
+            if before.count == 0 {
+                (before.number, before.start) = (number, packet.start);
+            }
+            before.count += 1;
+            any = true;
+        }
+        any
+    }
+
+    /// The processor queue of a packet.
+    fn queue_of(&mut self, layout: &Layout, node: usize, number: u64, packet: &Packet) -> usize {
+        let route = self.sources.route(node as NodeId, number, packet.destination, &mut self.routes);
+        let port = match (route, &self.routes) {
+            (Some((first, _)), Some(routes)) => usize::from(routes.steps()[first as usize]),
+            _ => layout.first_port(node, layout.way(node, packet.destination as usize)),
+        };
+        layout.processor(port)
+    }
+
+    /// If a processor queue is empty, the next packet enters it; true if one does.
+    pub fn refill(&mut self, layout: &Layout, place: Place) -> bool {
+        self.fifo(layout, place).front == 0 && self.take_over(layout, place).is_some()
+    }
+
+    /// The next packet before a processor queue enters it, unless it is interlocked; its length.
+    pub fn take_over(&mut self, layout: &Layout, place: Place) -> Option<u32> {
+        let (node, line) = (place.node(), layout.line(place.node(), place.index()));
+        let mut before = self.feeds.before[line];
+        if before.count == 0 {
+            return None;
+        }
+        let packet = loop {
+            let packet = self.sources.again(node as NodeId, before.number, before.start)?;
+            if self.queue_of(layout, node, before.number, &packet) == place.index() {
+                break packet;
+            }
+            self.step_on(node, &mut before);
+        };
+        let number = before.number;
+        let may = !self.demands.interlock || self.feeds.interlock.may_take(node as NodeId, number);
+        if may {
+            before.count -= 1;
+            if before.count > 0 {
+                self.step_on(node, &mut before);
+            }
+        }
+        self.feeds.before[line] = before;
+        may.then(|| self.enter_processor(layout, place, number, packet))
+    }
+
+    fn step_on(&self, node: usize, before: &mut Before) {
+        before.number += 1;
+        before.start = self.sources.start_again(node as NodeId, before.number, before.start + 1);
+    }
+}

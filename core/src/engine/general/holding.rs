@@ -1,0 +1,299 @@
+//! Throttles in words: who of the pending headers may begin, a vector of routers at a time.
+//!
+//! Every throttle works as the state machine that it is ([`throttle::State`]), asked header by header.
+//! The two that go by busy buffers ahead, `spth` and `pt`, have their registers in planes here, which
+//! costs a tenth of that; they decide the same.
+
+use super::{
+    layout::{Layout, Place},
+    signals::{Shown, Signals},
+    state::Blocks,
+};
+use crate::{
+    engine::planes::vector::{Vector, words},
+    save::{Archive, SaveError},
+    throttle::{self, Ask, RegisterSettings},
+};
+use std::collections::VecDeque;
+
+/// How a throttle is asked.
+#[derive(Clone)]
+pub(super) enum Rule<V> {
+    /// Header by header.
+    State(throttle::State),
+    /// In words: no busy buffer on the line ahead.
+    Lines(Lines),
+    /// In words: no busy buffer on the packet's own path.
+    Paths(Box<Paths<V>>),
+}
+
+impl<V: Vector> Rule<V> {
+    /// The rule of a throttle, in words where there are some for it: for routing in dimension order.
+    pub fn new(state: throttle::State, layout: &Layout, blocks: usize, ordered: bool) -> Self {
+        match state {
+            throttle::State::Spth(spth) if ordered && !spth.settings().shared => {
+                let settings = spth.settings();
+                let shown = shown(settings, spth.is_own(), false);
+                Self::Lines(Lines::new(layout, shown))
+            }
+            throttle::State::PathTurn(path_turn) if ordered && layout.processor_queues > 1 => {
+                let shown = shown(path_turn.settings(), true, true);
+                Self::Paths(Box::new(Paths::new(layout, shown, path_turn.release(), blocks)))
+            }
+            state => Self::State(state),
+        }
+    }
+
+    /// Whether idle cycles may be left out.
+    pub fn at_rest(&self) -> bool {
+        match self {
+            Self::State(state) => state.at_rest(),
+            Self::Lines(lines) => lines.signals.is_clear(),
+            Self::Paths(paths) => paths.signals.is_clear() && !paths.turned.contains(&true),
+        }
+    }
+}
+
+fn shown(settings: RegisterSettings, apart: bool, following: bool) -> Shown {
+    Shown { margin: settings.margin.into(), length: settings.length.into(), apart, following }
+}
+
+/// By direction and node: whether a first hop is in channel 1, since it crosses a dateline.
+fn first_channels(layout: &Layout) -> Vec<Vec<u64>> {
+    let of = |direction| {
+        let mut plane = vec![0; layout.words];
+        for node in 0..layout.nodes {
+            let second = layout.first_channel(node, direction) > 0;
+            plane[node / 64] |= u64::from(second) << (node % 64);
+        }
+        plane
+    };
+    (0..layout.directions).map(of).collect()
+}
+
+/// `spth`: headers are held while any buffer on the line ahead of their first hop is busy.
+#[derive(Clone)]
+pub(super) struct Lines {
+    pub signals: Signals,
+    apart: bool,
+    second: Vec<Vec<u64>>,
+}
+
+impl Lines {
+    fn new(layout: &Layout, shown: Shown) -> Self {
+        Self { signals: Signals::new(layout, shown), apart: shown.apart, second: first_channels(layout) }
+    }
+
+    /// Of pending headers whose first hop is in a direction, those that may begin.
+    #[inline(always)]
+    pub fn may<V: Vector>(&self, pending: V, direction: usize, word: usize) -> V {
+        let signals = &self.signals;
+        let of = |channel: usize| {
+            let register = signals.register(direction, channel);
+            if signals.shows(register) { signals.above::<V>(register, 0, word) } else { V::zero() }
+        };
+        let mut held = of(0);
+        if self.apart {
+            let second = V::load(&self.second[direction][word..]);
+            if second.any() {
+                held = second.select(of(1), held);
+            }
+        }
+        pending & !held
+    }
+
+    /// The same of a single header.
+    pub fn may_begin(&self, node: usize, direction: usize, channel: usize) -> bool {
+        self.signals.number(self.signals.register(direction, channel), node) == 0
+    }
+}
+
+/// Where a packet turns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    node: u32,
+    hops: u16,
+    /// Direction it turns into, less that of the first dimension.
+    into: u8,
+}
+
+/// `pt`: headers are held while a buffer on their own way to their turn is busy, or one of the first
+/// behind it, but not longer than the release.
+#[derive(Clone)]
+pub(super) struct Paths<V> {
+    pub signals: Signals,
+    release: u64,
+    second: Vec<Vec<u64>>,
+    /// Per processor queue: bits of a register beyond the hops of its header's first dimension, bit by
+    /// bit; numbers above show busy buffers on the path.
+    beyond: Blocks<V>,
+    /// Per processor queue: its header turns into the next dimension within a register's length.
+    turns: Blocks<V>,
+    /// Per processor queue: its header has waited long enough.
+    released: Blocks<V>,
+    turn: Vec<Turn>,
+    /// When headers have waited long enough, with their processor queues.
+    due: VecDeque<(u64, u32)>,
+    /// By cycle modulo the length and direction of the second dimension on: routers with busy buffers
+    /// just ahead in that direction; whether there are any in a cycle.
+    rings: Vec<u64>,
+    turned: Vec<bool>,
+}
+
+impl<V: Vector> Paths<V> {
+    fn new(layout: &Layout, shown: Shown, release: u64, blocks: usize) -> Self {
+        let signals = Signals::new(layout, shown);
+        let queues = layout.processor_queues;
+        let planes = |count| Blocks::new(blocks, count, V::zero());
+        let into = layout.directions - 2;
+        Self {
+            release,
+            second: first_channels(layout),
+            beyond: planes(queues * signals.bits),
+            turns: planes(queues),
+            released: planes(queues),
+            turn: vec![Turn::default(); layout.nodes * queues],
+            due: VecDeque::new(),
+            rings: vec![0; shown.length as usize * into * layout.words],
+            turned: vec![false; shown.length as usize],
+            signals,
+        }
+    }
+
+    /// A header waits in a processor queue.
+    pub fn wait(&mut self, layout: &Layout, place: Place, ask: &Ask) {
+        let (node, queue) = (place.node(), place.index() - layout.link_queues);
+        let (line, length) = (layout.line(node, place.index()), self.signals.length());
+        let beyond = length.saturating_sub(ask.hops);
+        for bit in 0..self.signals.bits {
+            self.beyond.set(queue * self.signals.bits + bit, node, beyond >> bit & 1 == 1);
+        }
+        let follows = ask.turn.filter(|turn| turn.dimension() == ask.direction.dimension() + 1);
+        let turn = follows.filter(|_| ask.hops <= length);
+        self.turns.set(queue, node, turn.is_some());
+        self.released.set(queue, node, false);
+        if let Some(turn) = turn {
+            let links = &layout.links[ask.direction.index()];
+            let node = (0..ask.hops).fold(node, |node, _| links.neighbour(node));
+            self.turn[line] =
+                Turn { node: node as u32, hops: ask.hops as u16, into: (turn.index() - 2) as u8 };
+        }
+        self.due.push_back((ask.since + self.release, line as u32));
+    }
+
+    /// What is told of turns in a cycle, from the registers of the last one.
+    #[inline(always)]
+    pub fn tell_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
+        /// Buffers behind a turn that are looked at.
+        const BEHIND_TURN: u32 = 2;
+        let slot = (cycle % u64::from(self.signals.length())) as usize;
+        let limit = self.signals.length().saturating_sub(BEHIND_TURN);
+        let (into, mut told) = (layout.directions - 2, false);
+        for direction in 2..layout.directions {
+            let plane = (slot * into + direction - 2) * layout.words;
+            let plane = &mut self.rings[plane..plane + layout.words];
+            let signals = &self.signals;
+            let registers = (0..layout.channels).map(|channel| signals.register(direction, channel));
+            let shown = registers.filter(|&register| signals.shows(register));
+            if shown.clone().next().is_none() {
+                if self.turned[slot] {
+                    plane.fill(0);
+                }
+                continue;
+            }
+            for word in (0..blocks).map(|block| block * V::WORDS) {
+                let mut busy = V::zero();
+                for register in shown.clone() {
+                    busy = busy | signals.above(register, limit, word);
+                }
+                told |= busy.any();
+                busy.store(&mut plane[word..]);
+            }
+        }
+        self.turned[slot] = told;
+    }
+
+    /// Headers that have waited long enough by a cycle; `since` says since when a processor queue's
+    /// pending header waits.
+    pub fn let_go(&mut self, layout: &Layout, cycle: u64, since: &[u64]) {
+        while let Some(&(due, line)) = self.due.front() {
+            if due > cycle {
+                break;
+            }
+            self.due.pop_front();
+            let (node, queue) =
+                (line as usize / layout.processor_queues, line as usize % layout.processor_queues);
+            if since[line as usize] + self.release == due {
+                self.released.set(queue, node, true);
+            }
+        }
+    }
+
+    /// Of pending headers of a processor queue, those that may begin.
+    #[inline(always)]
+    pub fn may(&self, layout: &Layout, pending: V, block: usize, queue: usize, cycle: u64) -> V {
+        let (bits, word) = (self.signals.bits, block * V::WORDS);
+        let [first, second] =
+            [0, 1].map(|channel| self.signals.register(queue, channel.min(layout.channels - 1)));
+        let mut may = pending;
+        if self.signals.shows(first) || self.signals.shows(second) {
+            let beyond = &self.beyond.block(block)[queue * bits..(queue + 1) * bits];
+            let rises = V::load(&self.second[queue][word..]);
+            let mut held = V::zero();
+            for (bit, &beyond) in beyond.iter().enumerate() {
+                let number = rises.select(
+                    V::load(&self.signals.plane(second, bit)[word..]),
+                    V::load(&self.signals.plane(first, bit)[word..]),
+                );
+                held = number & !beyond | held & !(number ^ beyond);
+            }
+            may = may & !held;
+        }
+        let asked = may & self.turns.block(block)[queue];
+        if asked.any() && self.turned.contains(&true) {
+            may = may & !self.behind_turns(layout, asked, word, queue, cycle);
+        }
+        may | pending & self.released.block(block)[queue]
+    }
+
+    /// Of headers that turn, those of whom a busy buffer behind the turn is known.
+    #[inline(always)]
+    fn behind_turns(&self, layout: &Layout, asked: V, word: usize, queue: usize, cycle: u64) -> V {
+        let mut held = V::zero();
+        let (into, length) = (layout.directions - 2, u64::from(self.signals.length()));
+        let asked = words(std::slice::from_ref(&asked));
+        for ((word, &bits), held) in
+            (word..).zip(asked).zip(crate::engine::planes::vector::words_mut(std::slice::from_mut(&mut held)))
+        {
+            let mut bits = bits;
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let line = (word * 64 + bit as usize) * layout.processor_queues + queue;
+                let turn = self.turn[line];
+                let back = u64::from(turn.hops) - 1;
+                if back <= cycle {
+                    let slot = ((cycle - back) % length) as usize;
+                    let plane = (slot * into + usize::from(turn.into)) * layout.words;
+                    let told = self.rings[plane + turn.node as usize / 64] >> (turn.node % 64) & 1;
+                    *held |= told << bit;
+                }
+            }
+        }
+        held
+    }
+
+    /// What does not follow from the pending headers.
+    pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
+        self.signals.archive(layout.nodes.div_ceil(64), archive)?;
+        archive.slice("turns told", &mut self.rings)?;
+        if archive.is_reading() {
+            let slot = self.rings.len() / self.turned.len();
+            for (turned, ring) in self.turned.iter_mut().zip(self.rings.chunks(slot.max(1))) {
+                *turned = ring.iter().any(|&word| word != 0);
+            }
+            self.due.clear();
+        }
+        Ok(())
+    }
+}

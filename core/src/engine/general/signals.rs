@@ -1,0 +1,250 @@
+//! Registers of busy buffers ahead, as routers are told of them, in few planes.
+//!
+//! In cycle t bit k of the register of an output (direction d, channel v) says whether the buffer k + 1
+//! hops ahead was busy at the start of cycle t - k (state-propagation-throttling-2015, Section 4): a
+//! register is that of the router ahead, one place further. Throttles ask where its lowest set bit is,
+//! and that moves as the register does: it is bit 0 if the own handshake shows a busy buffer, else one
+//! more than ahead. So a register of n bits is kept as the number n less that place, 0 for none, bit by
+//! bit in planes.
+
+use super::{layout::Layout, links::Planes, state::Blocks};
+use crate::{
+    engine::planes::vector::Vector,
+    fabric::Direction,
+    routing::Came,
+    save::{Archive, SaveError},
+};
+
+/// What the registers show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// A queue with at most so many free places is busy, in flits.
+    pub margin: u32,
+    /// Bits of a register.
+    pub length: u32,
+    /// One register per channel of a direction, else one for all of them.
+    pub apart: bool,
+    /// Behind a dateline a register shows the channel that a packet would use there.
+    pub following: bool,
+}
+
+/// The registers of all outputs.
+#[derive(Clone, Debug)]
+pub(super) struct Signals {
+    shown: Shown,
+    /// Registers per direction.
+    registers: usize,
+    /// Planes of a number.
+    pub bits: usize,
+    /// Per queue: it is busy, at the node that has it; of all channels, where they are not kept apart.
+    busy: Planes,
+    numbers: Planes,
+    next: Planes,
+    /// Scratch: the planes of a register that are moved.
+    moved: Planes,
+    /// Registers in which any number is above 0.
+    any: Vec<bool>,
+    /// Per direction, where registers follow packets: nodes at which those that go straight on go one
+    /// channel up.
+    rises: Vec<Vec<u64>>,
+}
+
+impl Signals {
+    pub fn new(layout: &Layout, shown: Shown) -> Self {
+        let registers = if shown.apart { layout.channels } else { 1 };
+        let bits = (32 - shown.length.leading_zeros()) as usize;
+        let (directions, words) = (layout.directions, layout.words);
+        let rises = (0..if shown.following { directions } else { 0 }).map(|direction| {
+            let mut plane = vec![0; words];
+            for node in 0..layout.nodes {
+                let rises = layout.rule.rises(&layout.shape, node as u32, Direction::from_index(direction));
+                plane[node / 64] |= u64::from(rises.on(Came::Straight)) << (node % 64);
+            }
+            plane
+        });
+        Self {
+            shown,
+            registers,
+            bits,
+            busy: Planes::new(directions * registers, words),
+            numbers: Planes::new(directions * registers * bits, words),
+            next: Planes::new(directions * registers * bits, words),
+            moved: Planes::new(bits, words),
+            any: vec![false; directions * registers],
+            rises: rises.collect(),
+        }
+    }
+
+    /// The register of an output.
+    pub fn register(&self, direction: usize, channel: usize) -> usize {
+        if self.shown.apart { direction * self.registers + channel } else { direction }
+    }
+
+    /// Bits of a register.
+    pub fn length(&self) -> u32 {
+        self.shown.length
+    }
+
+    /// Whether no register shows anything.
+    pub fn is_clear(&self) -> bool {
+        !self.any.contains(&true)
+    }
+
+    /// Whether a register shows anything at any node.
+    pub fn shows(&self, register: usize) -> bool {
+        self.any[register]
+    }
+
+    /// A plane of the numbers of a register.
+    #[inline(always)]
+    pub fn plane(&self, register: usize, bit: usize) -> &[u64] {
+        self.numbers.plane(register * self.bits + bit)
+    }
+
+    /// The number of a register of a node.
+    pub fn number(&self, register: usize, node: usize) -> u32 {
+        let bit = |bit| ((self.plane(register, bit)[node / 64] >> (node % 64) & 1) as u32) << bit;
+        (0..self.bits).map(bit).sum()
+    }
+
+    /// Nodes at which any of some bits from the lowest on is set in a register: those whose number is
+    /// above a limit.
+    #[inline(always)]
+    pub fn above<V: Vector>(&self, register: usize, limit: u32, word: usize) -> V {
+        let mut above = V::zero();
+        for bit in 0..self.bits {
+            let number = V::load(&self.plane(register, bit)[word..]);
+            above = if limit >> bit & 1 == 1 { above & number } else { above | number };
+        }
+        above
+    }
+
+    /// The numbers as a field.
+    pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
+        for register in 0..self.any.len() {
+            let mut all = Vec::with_capacity(self.bits * words);
+            (0..self.bits).for_each(|bit| all.extend_from_slice(&self.plane(register, bit)[..words]));
+            archive.slice("busy buffers ahead", &mut all)?;
+            if archive.is_reading() {
+                self.any[register] = all.iter().any(|&word| word != 0);
+                for (bit, saved) in all.chunks(words).enumerate() {
+                    self.numbers.plane_mut(register * self.bits + bit)[..words].copy_from_slice(saved);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One cycle further, given flits in and on their way to queues, bit by bit.
+    #[inline(always)]
+    pub fn step<V: Vector>(&mut self, layout: &Layout, held: &Blocks<V>, blocks: usize, count_bits: usize) {
+        for direction in 0..layout.directions {
+            for register in 0..self.registers {
+                let busy = self.look::<V>(layout, held, blocks, count_bits, direction, register);
+                self.advance::<V>(layout, blocks, direction, register, busy);
+            }
+        }
+        std::mem::swap(&mut self.numbers, &mut self.next);
+    }
+
+    /// Which queues are busy that a register is told of; whether any is.
+    #[inline(always)]
+    fn look<V: Vector>(
+        &mut self,
+        layout: &Layout,
+        held: &Blocks<V>,
+        blocks: usize,
+        count_bits: usize,
+        direction: usize,
+        register: usize,
+    ) -> bool {
+        let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
+        let plane = self.busy.plane_mut(direction * self.registers + register);
+        let mut any = false;
+        for block in 0..blocks {
+            let mut busy = V::zero();
+            for channel in channels.clone() {
+                let queue = usize::from(layout.queue_behind[direction * layout.channels + channel]);
+                let counts = &held.block(block)[queue * count_bits..(queue + 1) * count_bits];
+                busy = busy | above(counts, layout.buffer, self.shown.margin);
+            }
+            any |= busy.any();
+            busy.store(&mut plane[block * V::WORDS..]);
+        }
+        any
+    }
+
+    #[inline(always)]
+    fn advance<V: Vector>(
+        &mut self,
+        layout: &Layout,
+        blocks: usize,
+        direction: usize,
+        register: usize,
+        busy: bool,
+    ) {
+        let (this, bits) = (direction * self.registers + register, self.bits);
+        let higher = register + 1 < self.registers && self.shown.following;
+        let ahead = self.any[this] || higher && self.any[this + 1];
+        if !ahead && !busy {
+            for bit in 0..bits {
+                self.next.plane_mut(this * bits + bit).fill(0);
+            }
+            self.any[this] = false;
+            return;
+        }
+        if higher {
+            for bit in 0..bits {
+                let (own, up) =
+                    (self.numbers.plane(this * bits + bit), self.numbers.plane((this + 1) * bits + bit));
+                let rises = &self.rises[direction];
+                for (word, moved) in self.moved.plane_mut(bit).iter_mut().enumerate() {
+                    *moved = own[word] & !rises[word] | up[word] & rises[word];
+                }
+            }
+        }
+        let links = &layout.links[direction];
+        let mut any = false;
+        for word in (0..blocks).map(|block| block * V::WORDS) {
+            let busy: V = links.seen(self.busy.with_margins(this), word);
+            let plane = |bit| {
+                if higher {
+                    self.moved.with_margins(bit)
+                } else {
+                    self.numbers.with_margins(this * bits + bit)
+                }
+            };
+            let mut some = V::zero();
+            for bit in 0..bits {
+                let number: V = links.seen(plane(bit), word);
+                number.store(&mut self.next.plane_mut(this * bits + bit)[word..]);
+                some = some | number;
+            }
+            // One less, if it is not 0; the whole length where the own handshake shows a busy buffer.
+            let mut borrow = some;
+            let mut left = busy;
+            for bit in 0..bits {
+                let place = &mut self.next.plane_mut(this * bits + bit)[word..];
+                let number = V::load(place);
+                let less = number ^ borrow;
+                borrow = borrow & !number;
+                let new = if self.shown.length >> bit & 1 == 1 { less | busy } else { less & !busy };
+                new.store(place);
+                left = left | new;
+            }
+            any |= left.any();
+        }
+        self.any[this] = any;
+    }
+}
+
+/// Nodes of whose queue at most `margin` places are free.
+#[inline(always)]
+fn above<V: Vector>(counts: &[V], buffer: u32, margin: u32) -> V {
+    let Some(most) = buffer.checked_sub(margin + 1) else { return V::ones() };
+    let mut above = V::zero();
+    for (bit, &count) in counts.iter().enumerate() {
+        above = if most >> bit & 1 == 1 { above & count } else { above | count };
+    }
+    above
+}

@@ -1,0 +1,64 @@
+"""Who must wait before injecting."""
+
+import json
+
+import pytest
+
+import flitloom as fl
+from flitloom import _core
+from flitloom.commands import run
+
+T15 = fl.Router(preset="t15")
+
+
+# Duration and sum of ages of bursts of ten packets, from an independent program.
+@pytest.mark.parametrize(
+    ("throttle", "expected"),
+    [
+        ("none", (499, 655952)),
+        ("spth:margin=0", (369, 481280)),
+        ("spth:8", (353, 465920)),
+        ("pt", (380, 501088)),
+    ],
+)
+def test_bursts_are_those_of_another_program(throttle, expected):
+    net = fl.Network(fl.Torus(16, 16), T15)
+    result = fl.simulate(net, fl.Collective("bcmp", packets=10), throttle=throttle)
+    assert (result.duration, result.age_sum) == expected
+
+
+@pytest.mark.parametrize("throttle", _core.throttle_names())
+def test_a_throttled_run_is_saved_and_taken_up(throttle, tmp_path):
+    net = fl.Network(fl.Torus(8, 8), T15)
+    traffic = fl.Collective("brev", packets=3)
+    whole = fl.simulate(net, traffic, throttle=throttle)
+    sim = fl.Simulation(net, traffic, throttle=throttle)
+    sim.step(40)
+    sim.save(tmp_path / "run.flit")
+    again = fl.Simulation.load(tmp_path / "run.flit")
+    assert again.spec.throttle == sim.spec.throttle
+    again.run()
+    assert again.totals.fingerprint == whole.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("throttle", "message"),
+    [
+        ("spt", 'throttle: unknown throttle "spt"; the throttles are none, interlock, spth'),
+        ("spth:depth=8", 'throttle: throttle spth has no parameter "depth"; it has margin, length'),
+        (8, "throttle: 8 is not a text"),
+        ("spth:4", "throttle: a margin of 4 flits; it must be below the depth of the queues (4)"),
+    ],
+)
+def test_bad_throttles_are_named(throttle, message):
+    with pytest.raises(fl.SpecError) as caught:
+        fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("trns"), throttle=throttle)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_command_line_takes_a_throttle(capsys):
+    options = ["--preset", "t15", "--torus", "16x16", "--pattern", "bcmp", "--packets", "10"]
+    assert run(["simulate", *options, "--throttle", "spth:margin=8", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert (values["duration"], values["age_sum"]) == (353, 465920)
+    assert values["spec"]["throttle"] == "spth:margin=8,watch=any,link=dedicated"
