@@ -75,6 +75,52 @@ def tree_allreduce(gpus):
     return made.text()
 
 
+def forestcoll_allreduce(gpus):
+    """The same with a channel of its own for every node and its parent, and sums per child."""
+    made = Msccl("allreduce", gpus, 0, gpus, inplace=True)
+    for gpu in range(gpus):
+        parent, children = (gpu - 1) // 2, [kid for kid in (2 * gpu + 1, 2 * gpu + 2) if kid < gpus]
+        main, others = (children[0], children[1:]) if children else (-1, [])
+        # Every node has a channel of its own towards its parent.
+        last = (-1, -1)
+        for kid in others:
+            block = made.block(gpu, receive=kid, channel=kid)
+            last = (block, made.step(gpu, block, "rrc", ("o", 0), ("o", 0), gpus, last, 1))
+        many = int(len(children) > 1)
+        if gpu == 0:
+            block = made.block(gpu, main, main, main)
+            last = (block, made.step(gpu, block, "rrcs", ("o", 0), ("o", 0), gpus, last, many))
+        else:
+            # What goes up comes out of the main child's connection, whose channel is the child's.
+            block = made.block(gpu, receive=main, channel=main) if children else -1
+            if children:
+                last = (block, made.step(gpu, block, "rrc", ("o", 0), ("o", 0), gpus, last, 1))
+            made.step(gpu, made.block(gpu, send=parent, channel=gpu), "s", ("o", 0), ("o", 0), gpus, last)
+            block = made.block(gpu, receive=parent, channel=gpu)
+            last = (block, made.step(gpu, block, "r", ("o", 0), ("o", 0), gpus, has=int(bool(children))))
+            if children:
+                down = made.block(gpu, send=main, channel=main)
+                made.step(gpu, down, "s", ("o", 0), ("o", 0), gpus, last)
+        for kid in others:
+            down = made.block(gpu, send=kid, channel=kid)
+            made.step(gpu, down, "s", ("o", 0), ("o", 0), gpus, last)
+    return made.text()
+
+
+def chain_allreduce(gpus):
+    """A path as ForestColl writes it: sums go up by rrs, the root turns them by rrcs, they go down by rcs."""
+    made = Msccl("allreduce", gpus, 0, 1, inplace=True)
+    for gpu in range(gpus):
+        up, down = gpu - 1, gpu + 1 if gpu + 1 < gpus else -1
+        if gpu == 0:
+            made.step(gpu, made.block(gpu, down, down), "rrcs", ("o", 0), ("o", 0))
+            continue
+        middle = down >= 0
+        made.step(gpu, made.block(gpu, up, down), "rrs" if middle else "s", ("o", 0), ("o", 0))
+        made.step(gpu, made.block(gpu, down, up), "rcs" if middle else "r", ("o", 0), ("o", 0))
+    return made.text()
+
+
 def all_pairs_allreduce(gpus):
     """Everybody sends everything to everybody and adds it up behind nops, as production algorithms do."""
     made = Msccl("allreduce", gpus, gpus, 0, gpus * (gpus - 1), inplace=True)

@@ -13,6 +13,8 @@ from flitloom.commands import run
 from foreign_files import (
     Msccl,
     all_pairs_allreduce,
+    chain_allreduce,
+    forestcoll_allreduce,
     forestcoll_trees,
     ring_allreduce,
     teccl_all_gather,
@@ -44,6 +46,11 @@ def test_trees_and_production_algorithms(tmp_path: Path) -> None:
         report = checked(tree_allreduce(gpus), tmp_path)
         # All chunks together, from level to level, up and down.
         assert (report["problems"], report["steps"]) == ([], 2 * depth * gpus)
+        report = checked(forestcoll_allreduce(gpus), tmp_path)
+        assert (report["problems"], report["steps"]) == ([], 2 * depth * gpus)
+    # A path of 64 nodes, there and back; on a line every link exists.
+    report = checked(chain_allreduce(64), tmp_path, fl.Mesh(64))
+    assert (report["problems"], report["steps"]) == ([], 126)
     report = checked(all_pairs_allreduce(8), tmp_path)
     assert (report["problems"], report["steps"]) == ([], 8)
     # Without the nops, sums are taken before everything has come.

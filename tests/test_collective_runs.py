@@ -75,6 +75,14 @@ def test_steps_of_hand() -> None:
     assert dict(found.for_chunks) == {(1, 0): 11}
 
 
+def test_steps_with_latency_run_too() -> None:
+    plan = fl.collective(fl.Mesh(3, 3), "all-gather", latency=2)
+    found = simulate_collective(plan, flits=4, packet_payload=4)
+    # Every chunk of the plan, no earlier than distance and links allow, no later than the plan's steps.
+    assert len(found.transfers) == 9 * 8
+    assert 4 * (5 + 1) <= found.cycles <= plan.steps * (5 + 1)
+
+
 def test_one_port_is_the_message_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan, goal, tables = (str(tmp_path / name) for name in ("plan.json", "plan.goal", "tables.json"))
     assert run(["collective", "all-to-all", "--mesh", "3x3", "-o", plan]) == 0

@@ -209,6 +209,8 @@ def test_plans_come_back_as_they_were(
     assert run(["check", other, "--mesh", "2x2x3"]) == 1
     assert run(["check", other, "--torus", "3x4"]) == 1
     assert run(["check", other, "--torus", "3x5"]) == 2
+    assert run(["check", str(tmp_path / "none.xml")]) == 2
+    assert "cannot be read: No such file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", ["mscclpp.json", "xml"])

@@ -66,6 +66,7 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     from flitloom.collectives.forestcoll import read_forestcoll
     from flitloom.collectives.msccl import check_msccl
     from flitloom.collectives.teccl import read_teccl
+    from flitloom.reading import opened
 
     kind = format_of(file)
     if kind == "msccl":
@@ -76,6 +77,8 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         return check_collective(chakra_plan(file))
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind not in readers:
+        with opened(file, limits.FOREIGN_BYTES):
+            pass
         raise SpecError(f"{show_file(file)}: is no plan in a format that is known")
     return report_of_sends(readers[kind](file, _needed(ground)), _needed(ground))
 
