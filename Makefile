@@ -42,7 +42,7 @@ wasm: $(ENGINE)
 
 $(ENGINE): $(CORE_SOURCES) $(shell find wasm -name '*.rs' -o -name '*.toml')
 	rustup target add $(WASM)
-	cargo build --locked --quiet -p flitloom-wasm --target $(WASM) --profile wasm
+	cargo build --locked --quiet --manifest-path wasm/Cargo.toml --target-dir target --target $(WASM) --profile wasm
 	cp target/$(WASM)/wasm/flitloom_wasm.wasm $@
 
 demo: build
@@ -50,6 +50,7 @@ demo: build
 
 lint: build
 	cargo fmt --all --check
+	cargo fmt --manifest-path wasm/Cargo.toml --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
@@ -100,7 +101,7 @@ endef
 export CRATES_FROM_HERE
 dist: $(VENV)/requirements.stamp wasm
 	rm -rf dist target/crates
-	$(BIN)/maturin build --quiet --locked --release --sdist --compatibility $(WHEEL) --out dist
+	$(BIN)/maturin build --locked --release --sdist --compatibility $(WHEEL) --out dist
 	mkdir -p target/crates/.cargo
 	cargo vendor --quiet --locked --versioned-dirs target/crates/vendor > /dev/null
 	echo "$$CRATES_FROM_HERE" > target/crates/.cargo/config.toml
@@ -111,6 +112,7 @@ lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
 	cargo update
+	cargo update --manifest-path wasm/Cargo.toml
 
 # Which sample: part K of N of all places, as SHARD=3/400.
 SHARD ?= 0/400

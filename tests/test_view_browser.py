@@ -154,8 +154,26 @@ def test_it_fits_a_narrow_screen_and_has_names_for_readers(show):
     ]
     paper = lambda: driver.execute_script("return getComputedStyle(document.body).backgroundColor")  # noqa: E731
     before = paper()
-    driver.find_element("id", "theme").click()
+    button = driver.find_element("id", "theme")
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
     assert paper() != before
+    assert button.get_attribute("aria-pressed") == "true"
+
+
+def test_the_theme_of_the_system_is_followed(show):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    driver = show(film(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")))
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    try:
+        driver.refresh()
+        WebDriverWait(driver, 30).until(lambda one: one.execute_script("return document.body.dataset.ready"))
+        assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
+        assert driver.find_element("id", "theme").get_attribute("aria-pressed") == "true"
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_the_cycle_of_a_deadlock_is_shown(show):

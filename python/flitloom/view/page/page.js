@@ -244,7 +244,6 @@ function setMode(mode) {
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   find("theme").setAttribute("aria-pressed", String(dark));
-  redraw();
 }
 
 function connect() {
@@ -254,7 +253,10 @@ function connect() {
   find("back").addEventListener("click", () => (show(state.cycle - 1), tell()));
   find("forward").addEventListener("click", () => (show(state.cycle + 1), tell()));
   find("mode").addEventListener("change", (event) => setMode(event.target.value));
-  find("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+  find("theme").addEventListener("click", () => {
+    setTheme(document.documentElement.dataset.theme !== "dark");
+    redraw();
+  });
   find("pair")?.addEventListener("submit", (event) => event.preventDefault());
   for (const id of ["source", "destination"]) find(id).addEventListener("input", chosenPair);
   document.addEventListener("keydown", (event) => {
@@ -311,7 +313,7 @@ export function start(made) {
 }
 
 export async function main() {
-  document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
   connect();
   const head = JSON.parse(find("head").textContent);
   if (!head.runs.length) return;
