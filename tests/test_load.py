@@ -203,6 +203,19 @@ def test_bursts_of_the_2015_router(pattern, duration, age_sum, capsys):
     assert (found["duration"], found["age_sum"]) == (duration, age_sum)
 
 
+def test_bursts_under_throttles_side_by_side(capsys):
+    # Computed by an independent program, 16x16, ten packets per node.
+    burst = ["load", "burst", "--preset", "t15", "--torus", "16x16", "--pattern", "shfl", "--packets", "10"]
+    assert run([*burst, "--throttle", "none,spth:0,spth:margin=8,watch=any,pt", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["throttle"], row["duration"], row["age_sum"]) for row in rows] == [
+        ("none", 762, 826902),
+        ("spth:0", 722, 814152),
+        ("spth:margin=8,watch=any", 741, 782518),
+        ("pt", 659, 655510),
+    ]
+
+
 def test_responses_of_several_cases_are_told_and_drawn(tmp_path, capsys):
     picture = tmp_path / "step.png"
     step = [

@@ -28,6 +28,12 @@ Pattern = Annotated[
     ),
 ]
 Routing = Annotated[str | None, typer.Option(help="Which way: do, sa, cl, ..., or several.", metavar="NAMES")]
+Throttle = Annotated[
+    str | None,
+    typer.Option(
+        help="Who must wait before injecting: none, spth:8, pt, alo, ..., or several.", metavar="RULES"
+    ),
+]
 Length = Annotated[int | None, typer.Option(help="Flits per packet. [default: 8]")]
 Process = Annotated[
     str | None,
@@ -63,7 +69,7 @@ Checkpoint = Annotated[
 ]
 
 #: Options that may name several values, all combinations of which are compared.
-LISTS = ("torus", "mesh", "pattern", "routing")
+LISTS = ("torus", "mesh", "pattern", "routing", "throttle")
 #: Fields of a spec's traffic that the verbs themselves set.
 RUN = ("kind", "rate", "profile", "cycles", "impulse", "payload", "packets")
 

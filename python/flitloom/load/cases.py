@@ -18,6 +18,7 @@ FIELDS = {
     "mesh": "topology.sizes",
     "pattern": "traffic.pattern",
     "routing": "router.routing",
+    "throttle": "throttle",
 }
 
 
@@ -71,7 +72,7 @@ def make_cases(
     fields : mapping
         Fields that all cases have.
     values : mapping of str to sequence of str
-        Values by the name of what they are of: torus, mesh, pattern, routing.
+        Values by the name of what they are of: torus, mesh, pattern, routing, throttle.
     folder : path
         Folder of files that the fields name.
 
