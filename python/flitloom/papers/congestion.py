@@ -47,8 +47,9 @@ class Setting:
 
     def simulation(self, traffic: fl.Collective | fl.Load | fl.Packets, **how: Any) -> fl.Simulation:
         """A simulation of it; the use of links is not counted."""
-        how |= {} if self.throttle == "none" else {"throttle": self.throttle}
-        return fl.Simulation(self.network(), traffic, links=False, latencies=False, **how)
+        return fl.Simulation(
+            self.network(), traffic, throttle=self.throttle, links=False, latencies=False, **how
+        )
 
 
 @dataclass(frozen=True)

@@ -20,25 +20,27 @@ OPTIONS = ("quick", "full")
 
 QUICK, FULL = (8, 16, 32), (8, 16, 32, 64, 128)
 #: Packets of an impulse, per node.
-PACKETS = {"random": (5, 20), "transpose": (5, 20), "hotspot": (1,)}
+QUICK_PACKETS = {"random": (5,), "transpose": (5,), "hotspot": (1,)}
+FULL_PACKETS = {"random": (5, 20), "transpose": (5, 20), "hotspot": (1,)}
 
 
 def reproduce(context: Context) -> Report:
     """Run the impulses anew."""
-    sizes = FULL if context.quick is False else QUICK
+    full = context.quick is False
+    sizes, amounts = (FULL, FULL_PACKETS) if full else (QUICK, QUICK_PACKETS)
     critical = critical_loads(context, sizes)
     keys, tasks = [], []
     for size in reversed(sizes):
         for routing in ROUTINGS:
             for kind in IMPULSES:
-                for packets in PACKETS[kind]:
+                for packets in amounts[kind]:
                     background = round(0.8 * critical[size, routing], 5)
                     keys.append((kind, packets, routing, size))
-                    tasks.append((size, routing, kind, packets, background, context.seed, 3))
+                    tasks.append((size, routing, kind, packets, background, context.seed, 3 if full else 2))
     found = dict(zip(keys, on_all_cores(context, "impulses", recover, tasks), strict=True))
     cells, powers = [], {}
     for kind in IMPULSES:
-        for packets in PACKETS[kind]:
+        for packets in amounts[kind]:
             for routing in ROUTINGS:
                 row = f"{kind} np={packets} {routing}"
                 known = []
@@ -72,7 +74,7 @@ def reproduce(context: Context) -> Report:
         [
             READING,
             "Durations in cycles; outcomes that are no number: not visible, not recovered within "
-            "three times what the "
+            "a few times what the "
             "impulse's flits need, collapsed. The hotspot takes all packets of its impulse, one flit "
             "per cycle.",
         ],
@@ -83,7 +85,7 @@ def reproduce(context: Context) -> Report:
         with figure(picture, 8, 5) as drawing:
             axes = drawing.subplots()
             for kind, marker in zip(IMPULSES, "os^", strict=True):
-                packets = PACKETS[kind][0]
+                packets = amounts[kind][0]
                 for routing in ROUTINGS:
                     points = [
                         (size, found[kind, packets, routing, size].duration.value)

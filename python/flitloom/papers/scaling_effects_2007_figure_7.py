@@ -61,7 +61,7 @@ def reproduce(context: Context) -> Report:
         from flitloom.plots.canvas import figure
 
         with figure(picture, 12, 4.5) as drawing:
-            for axes, routing in zip(drawing.subplots(1, 2, sharey=True), ROUTINGS, strict=True):
+            for axes, routing in zip(drawing.subplots(1, 2), ROUTINGS, strict=True):
                 for name, colour in zip(LOADS, COLOURS, strict=False):
                     curve = analysis.throughput(
                         found[size, routing, loads[routing, name]], 2 * (size // 16) + 1

@@ -1,0 +1,83 @@
+"""Fig. 13 of state-propagation-throttling-2015: durations over the length of the registers."""
+
+from __future__ import annotations
+
+from flitloom.papers.congestion import burst, on_all_cores
+from flitloom.papers.report import Cell, Context, Report
+from flitloom.papers.state_propagation import PACKETS, PATTERNS, RANDOM, READING, setting
+from flitloom.plots.style import COLOURS, MARKERS
+
+IDENTIFIER = "state-propagation-throttling-2015/figure-13"
+TITLE = "Durations of collective communication over the length of the VCinfo registers (32x32)"
+OPTIONS = ("quick", "full")
+
+LENGTHS = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
+MARGINS = (0, 8)
+
+
+def reproduce(context: Context) -> Report:
+    """Run the bursts anew."""
+    full = context.quick is False
+    repeats = 10 if full else 1
+    keys, tasks = [], []
+    for margin in MARGINS:
+        for pattern in PATTERNS:
+            for length in LENGTHS:
+                throttle = f"spth:margin={margin},length={length}" if length else "none"
+                for number in range(repeats if pattern in RANDOM else 1):
+                    keys.append((margin, pattern, length))
+                    tasks.append((setting(throttle), pattern, PACKETS, context.seed + number))
+    found: dict[tuple[int, str, int], list[int]] = {}
+    for key, duration in zip(keys, on_all_cores(context, "bursts", burst, tasks), strict=True):
+        found.setdefault(key, []).append(duration)
+    mean = {key: sum(values) / len(values) for key, values in found.items()}
+    cells = []
+    best: dict[tuple[int, str], int] = {}
+    for margin in MARGINS:
+        for pattern in PATTERNS:
+            for length in LENGTHS:
+                value: float = mean[margin, pattern, length]
+                if pattern not in RANDOM:
+                    value = int(value)
+                cells.append(Cell(f"{pattern} th({margin})", str(length), None, value))
+            best[margin, pattern] = min(LENGTHS, key=lambda length: mean[margin, pattern, length])
+            cells.append(Cell(f"{pattern} th({margin})", "best length", None, best[margin, pattern]))
+    for margin in MARGINS:
+        lengths = {best[margin, pattern] for pattern in PATTERNS if pattern not in ("trns", "torn")}
+        row = f"all patterns th({margin})"
+        cells.append(Cell(row, "best length depends on the pattern", True, len(lengths) > 1))
+        worse = [
+            pattern
+            for pattern in PATTERNS
+            if mean[margin, pattern, 1] > 1.02 * min(mean[margin, pattern, length] for length in LENGTHS[4:])
+        ]
+        cells.append(Cell(row, "patterns that one bit serves worse", None, len(worse)))
+    report = Report(
+        IDENTIFIER,
+        TITLE,
+        cells,
+        [
+            READING,
+            "Columns are lengths in bits, 0 is no throttling. The paper has curves only, and does "
+            "not say its margin.",
+            f"Random patterns are means of {repeats} experiment{'s' if repeats > 1 else ''}.",
+        ],
+    )
+    if picture := context.file(IDENTIFIER, ".png"):
+        from flitloom.plots.canvas import figure
+
+        with figure(picture, 12, 5) as drawing:
+            for axes, margin in zip(drawing.subplots(1, 2), MARGINS, strict=True):
+                for number, pattern in enumerate(PATTERNS):
+                    values = [mean[margin, pattern, length] for length in LENGTHS]
+                    colour = COLOURS[number % len(COLOURS)]
+                    axes.plot(
+                        LENGTHS, values, marker=MARKERS[number], markersize=4, color=colour, label=pattern
+                    )
+                axes.set(title=f"th({margin})", xlabel="length (bits; 0: no throttling)")
+                axes.set_ylim(bottom=0)
+                axes.grid(alpha=0.3)
+            drawing.axes[0].set_ylabel("duration (cycles)")
+            drawing.axes[1].legend(frameon=False, fontsize="small", ncols=2)
+        report.files.append(picture)
+    return report
