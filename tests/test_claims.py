@@ -618,6 +618,23 @@ def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str
         assert message in capsys.readouterr().err
 
 
+def test_check_refuses_options_it_would_ignore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables, plan = str(tmp_path / "t.json"), str(tmp_path / "p.json")
+    fl.route(fl.Torus(4)).to_json(tables)
+    fl.collective(fl.Torus(4), "all-gather").save(plan)
+    for arguments, message in (
+        ([tables, "--lanes", "4"], "--lanes belongs to --fabric"),
+        ([tables, "--path-sl", "x"], "--path-sl belongs to --fabric"),
+        ([plan, "--rules", "angara"], "--rules belongs to plans of packets and to routing tables"),
+        ([plan, "--certificate", "c.json"], "--certificate belongs to plans of packets"),
+        (["--fabric", "x", "--rules", "angara"], "--rules does not go with --fabric"),
+    ):
+        assert run(["check", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+
+
 def test_optimal_says_of_what(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schedule", "--torus", "4x4", "--operation", "broadcast", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

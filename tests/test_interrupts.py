@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import flitloom as fl
 from flitloom import _core, interrupts
 
 ROOT = Path(__file__).parent.parent
@@ -202,3 +203,21 @@ flitloom.__main__.main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "[]\n", "interrupted\n")
+
+
+def test_the_set_up_of_tables_tells_how_far_it_is_and_can_be_ended():
+    told = []
+
+    def enough(done):
+        told.append(done)
+        raise LookupError
+
+    # Without an answer this takes many seconds before the first route is chosen.
+    with pytest.raises(LookupError):
+        fl.route(fl.Torus(48, 48), failed_nodes=[5, 77], progress=enough)
+    assert len(told) == 1
+    assert 0 <= told[0] < 0.8
+    tables = fl.route(fl.Torus(32, 32), method="dor", exact_bound=False)
+    with pytest.raises(LookupError):
+        fl.check(tables, rules="dimension-order", progress=lambda done, total: enough(done / total))
+    assert len(told) == 2

@@ -12,9 +12,12 @@ use flitloom_core::{
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
 use rayon::prelude::*;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 /// Runs work that is told whether to go on, and tells `progress` the fraction done.
@@ -309,19 +312,23 @@ impl RoutingSystem {
 
     /// The rules with the two ways along some dimensions exchanged so that tables of a method, with the
     /// turns of a policy, serve every pair; `None` if there are none.
+    #[pyo3(signature = (method, turns, traffic, progress=None))]
     fn mirrored(
         &self,
         py: Python<'_>,
         method: &str,
         turns: &str,
         traffic: Option<PyReadonlyArray2<'_, u64>>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Option<RoutingRules>> {
         let method = method_of(py, method)?;
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
-        let found = attended(py, |interrupt| {
+        let found = told(py, progress.as_ref(), |keep_going| {
+            let keep_going = RefCell::new(keep_going);
             let left_out = |changed: &Rules| {
-                Self::left_out_of(fabric, changed, (turns, method, traffic.as_deref()), interrupt)
+                let mut keep_going = keep_going.borrow_mut();
+                Self::left_out_of(fabric, changed, (turns, method, traffic.as_deref()), &mut **keep_going)
             };
             let unserved = left_out(rules)?;
             tables::mirrored(fabric, rules, &unserved, &left_out)
@@ -342,7 +349,8 @@ impl RoutingSystem {
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
         let advice = attended(py, |interrupt| {
             let left_out = |changed: &Fabric| {
-                Self::left_out_of(changed, rules, (turns, method, traffic.as_deref()), interrupt)
+                let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);
+                Self::left_out_of(changed, rules, (turns, method, traffic.as_deref()), keep_going)
             };
             tables::advise(fabric, rules, &left_out)
         })?
@@ -440,9 +448,8 @@ impl RoutingSystem {
         fabric: &Fabric,
         rules: &Rules,
         (turns, method, traffic): (&str, Method, Option<&[u64]>),
-        interrupt: &AtomicBool,
+        keep_going: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
-        let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);
         match Self::made(fabric, rules, turns, keep_going)? {
             Some(system) => tables::left_out(&system.inner, method, traffic, keep_going),
             None => Ok(Vec::new()),

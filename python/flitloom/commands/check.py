@@ -13,6 +13,7 @@ from flitloom.routing import check
 
 
 def command(
+    context: typer.Context,
     tables: Annotated[
         Path | None,
         typer.Argument(help="A plan (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
@@ -63,7 +64,7 @@ def command(
     """
     from flitloom.collectives.formats import format_of
     from flitloom.commands.collective import check_collective_file, check_foreign_file
-    from flitloom.commands.options import topology_fields
+    from flitloom.commands.options import refuse, topology_fields
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
     from flitloom.outputs import check_output
@@ -71,10 +72,14 @@ def command(
     if fabric is not None:
         from flitloom.commands.subnets import check_fabric, failing
 
+        refuse(context, ["torus", "mesh", "rules", "certificate", "twist"], "does not go with --fabric")
+        if tables is not None and (lft is not None or fdbs is not None):
+            raise SpecError(f"{show_file(tables)} and --lft or --fdbs: name one file of tables")
         if lft is not None and fdbs is not None:
             raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
         check_fabric(failing(fabric, fail or []), lft or fdbs or tables, path_sl, slvl, lanes, as_json)
         return
+    refuse(context, ["lft", "fdbs", "path_sl", "slvl", "lanes"], "belongs to --fabric")
     if tables is None:
         raise SpecError(
             "name the file to check, or a subnet with --fabric cluster.topo --lft opensm-lfts.dump"
@@ -82,6 +87,8 @@ def command(
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
     kind = format_of(tables)
+    if kind is not None or tables.suffix == ".xml":
+        refuse(context, ["rules", "certificate"], "belongs to plans of packets and to routing tables")
     if kind == "plan":
         check_collective_file(tables, topology_fields(torus, mesh, None, fail), as_json)
         return

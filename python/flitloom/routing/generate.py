@@ -122,12 +122,12 @@ def route(
         table, facts = made(system)
     except UnreachableError as error:
         free = not given and turns == "on-demand"
-        exchanged = system.mirrored(method, turns, weights) if free else None
+        exchanged = system.mirrored(method, turns, weights, progress) if free else None
         if exchanged is None:
             text = advice(system, topology, rules, turns, method, weights, free)
             raise UnreachableError(f"{error}; {text}", error.pairs) from None
         rules = RouterRules.of(exchanged)
-        system = routing_system(topology, rules, turns)
+        system = routing_system(topology, rules, turns, progress)
         table, facts = made(system)
     bound = Bound(Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator")), facts.pop("proof"))
     if exact_bound and bound.ceiling < facts["max_load"]:

@@ -22,12 +22,12 @@ const PLANES: usize = WINDOW as usize + FLITS + 1;
 /// counted bit by bit in planes; between windows they are added to the table.
 #[derive(Clone, Debug)]
 pub(super) struct LinkCounts<V> {
-    pub table: LinkOccupation,
+    table: LinkOccupation,
     directions: usize,
     nodes: usize,
-    pub window: u64,
+    window: u64,
     /// Per direction: bits of the last cycle, bits of the flits, and whether the link was ever used.
-    pub planes: Blocks<V>,
+    planes: Blocks<V>,
     blocks: usize,
 }
 
@@ -128,15 +128,10 @@ impl<V: Vector> LinkCounts<V> {
         planes.archive("links in the window", words, archive)
     }
 
-    /// The same with all it has counted in the table.
-    pub fn closed(&self) -> Self {
-        let mut closed = self.clone();
-        closed.close();
-        closed
-    }
-
     /// The table so far.
     pub fn table(&self) -> LinkOccupation {
-        self.closed().table
+        let mut closed = self.clone();
+        closed.close();
+        closed.table
     }
 }

@@ -27,12 +27,10 @@
 mod ahead;
 mod arrive;
 mod before;
-mod border;
 mod choice;
 mod deadlock;
 mod decide;
 mod depart;
-mod gather;
 mod grant;
 mod holding;
 mod inject;
@@ -42,8 +40,6 @@ mod links;
 mod observe;
 mod packets;
 mod pairs;
-mod parts;
-mod ranks;
 mod reach;
 mod reconsider;
 mod record;
@@ -56,31 +52,26 @@ mod step;
 mod throttling;
 
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-use super::planes::vector::{Avx2, Avx512};
+use super::planes::vector::{Avx2, Avx512, Vector};
 use super::{
     Network, Options, Outcome, SimulationError,
-    planes::{
-        InstructionSet,
-        vector::{Available, Vector, Words},
-    },
+    planes::{InstructionSet, vector::Words},
     protocol::{Clock, Engine, drive},
-    regions::Rank,
 };
 use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
-    throttle::{Surroundings, Throttle},
+    throttle::{self, Surroundings, Throttle},
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
-use parts::{Common, Parts, divide};
-use ranks::OneRank;
 use record::Record;
 use run::Run;
 use state::{Demands, State};
 use std::sync::Arc;
+use step::Step;
 
 /// Simulates a workload until everything is delivered or `options` end it.
 ///
@@ -198,14 +189,13 @@ impl General {
         options: &Options,
         probe: &mut P,
     ) -> Result<Outcome, SimulationError> {
-        let mut engine = self.begin(workload, options, Kept::default(), Division::Threads(1))?;
+        let mut engine = self.begin(workload, options, Kept::default())?;
         let mut clock = Clock::default();
         drive(&mut *engine, &mut clock, options, probe)?;
         engine.totals(&clock.stopped(options))
     }
 
-    /// A run at its beginning that keeps records, in so many parts, if there are so many rows and what it
-    /// does is divided among them. Probes are told of the whole only.
+    /// A run at its beginning that keeps records.
     ///
     /// # Errors
     /// The workload cannot run here.
@@ -214,7 +204,6 @@ impl General {
         workload: &Workload,
         options: &Options,
         kept: Kept,
-        division: Division,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
         if let Throttle::Spth { margin, .. } = options.throttle {
@@ -223,9 +212,9 @@ impl General {
                 return Err(SimulationError::Margin { margin, buffer });
             }
         }
-        let given = workload.routes().is_some() || workload.book().is_some();
-        let function = match (self.network.router().routing, given) {
-            (RoutingFunction::DimensionOrder, true) => RoutingFunction::Given,
+        let sources = Sources::new(workload, self.layout.nodes);
+        let function = match (self.network.router().routing, sources.routes()) {
+            (RoutingFunction::DimensionOrder, Some(_)) => RoutingFunction::Given,
             (function, _) => function,
         };
         let place = self.network.router().place(self.network.fabric().shape());
@@ -240,7 +229,7 @@ impl General {
         let demands = Demands {
             uniform: workload.uniform_length().map(|_| longest),
             longest,
-            exact_feed: workload.listens() || interlock || may_deadlock,
+            exact_feed: sources.listens() || interlock || may_deadlock,
             interlock,
             reinitialise: options.reinitialise_slices,
             links: kept.links,
@@ -252,61 +241,48 @@ impl General {
             seed: options.seed,
             watches: claims.watches,
         };
-        let common =
-            Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, rule };
-        let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
-        let divides = !watched && common.rule.is_none() && self.divides(&common.demands);
-        let division = match division {
-            _ if divides => division,
-            Division::Threads(_) => Division::Threads(1),
-            Division::Rank(_) => return Err(SimulationError::Undivided),
-        };
-        Ok(self.begin_parts(common, division))
+        let step = self.step(sources, demands, rule);
+        let (network, layout) = (self.network.clone(), self.layout.clone());
+        Ok(Box::new(Run { network, layout, step, may_deadlock }))
     }
 
-    /// Whether all a run does knows of borders between parts: throttles, choices that look at traffic,
-    /// windows, grants that need room and several processor queues do not.
-    fn divides(&self, demands: &Demands) -> bool {
-        !demands.reconsiders
-            && !demands.draws
-            && demands.windows.is_none()
-            && demands.watches.is_none()
-            && !self.layout.grant_needs_room
-            && self.layout.processor_queues == 1
-    }
-
-    /// The parts of an empty network, in the narrowest records that hold its requests.
-    fn begin_parts<P: Probe>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
+    /// An empty network, in the narrowest records that hold its requests.
+    fn step(&self, sources: Sources, demands: Demands, rule: Option<throttle::State>) -> Box<dyn Step> {
         let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
         if bits <= u32::REQUESTS && ports <= u32::PORTS {
-            self.parts_of::<P, u32>(common, division)
+            self.step_of::<u32>(sources, demands, rule)
         } else if bits <= u64::REQUESTS && ports <= u64::PORTS {
-            self.parts_of::<P, u64>(common, division)
+            self.step_of::<u64>(sources, demands, rule)
         } else {
-            self.parts_of::<P, u128>(common, division)
+            self.step_of::<u128>(sources, demands, rule)
         }
     }
 
-    fn parts_of<P: Probe, R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
+    fn step_of<R: Record>(
+        &self,
+        sources: Sources,
+        demands: Demands,
+        rule: Option<throttle::State>,
+    ) -> Box<dyn Step> {
         #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
         match self.set {
             InstructionSet::Word => {}
             InstructionSet::Avx2 => {
                 if let Some(proof) = Avx2::available() {
-                    return begin_in::<P, Avx2, R>(proof, common, division);
+                    return Box::new(State::<Avx2, R>::new(proof, &self.layout, sources, demands, rule));
                 }
             }
             InstructionSet::Avx512 => {
                 if let Some(proof) = Avx512::available() {
-                    return begin_in::<P, Avx512, R>(proof, common, division);
+                    return Box::new(State::<Avx512, R>::new(proof, &self.layout, sources, demands, rule));
                 }
             }
         }
         if self.layout.nodes > 64 {
             // The compiler makes vectors of four words, where there are so many.
-            begin_in::<P, Words<4>, R>(Words::PROOF, common, division)
+            Box::new(State::<Words<4>, R>::new(Words::PROOF, &self.layout, sources, demands, rule))
         } else {
-            begin_in::<P, Words<1>, R>(Words::PROOF, common, division)
+            Box::new(State::<Words<1>, R>::new(Words::PROOF, &self.layout, sources, demands, rule))
         }
     }
 
@@ -338,33 +314,4 @@ impl General {
         reach::check(&self.network, workload)?;
         Ok(longest)
     }
-}
-
-/// Who runs a network.
-pub(crate) enum Division {
-    /// So many threads.
-    Threads(usize),
-    /// This process and others.
-    Rank(Rank),
-}
-
-/// An empty network, whole or in parts.
-fn begin_in<P: Probe, V: Vector, R: Record>(
-    proof: Available<V>,
-    common: Common,
-    division: Division,
-) -> Box<dyn Engine<P>> {
-    match division {
-        Division::Rank(rank) => return Box::new(OneRank::<V, R>::new(proof, common, rank)),
-        Division::Threads(threads) => {
-            let ranges = divide(&common.general.layout, threads);
-            if ranges.len() > 1 {
-                return Box::new(Parts::<V, R>::new(proof, common, ranges));
-            }
-        }
-    }
-    let Common { general: General { network, layout, .. }, workload, demands, may_deadlock, rule } = common;
-    let sources = Sources::new(&workload, layout.nodes);
-    let step = Box::new(State::<V, R>::new(proof, &layout, sources, demands, rule));
-    Box::new(Run { network, layout, step, may_deadlock })
 }

@@ -16,7 +16,6 @@ mod genes;
 mod lanes;
 mod machine;
 mod occupation;
-mod pieces;
 mod saving;
 mod tags;
 #[allow(unsafe_code, reason = "vectors of the processor")]
@@ -341,7 +340,7 @@ pub struct Planes {
     ports: usize,
 }
 
-/// A run of one network at its beginning, in so many threads; see [`AnyMachine::begin`].
+/// A run of one network at its beginning; see [`AnyMachine::begin`].
 ///
 /// # Errors
 /// The case is not covered.
@@ -351,10 +350,8 @@ pub(crate) fn begin(
     settings: Settings,
     stop_at: Option<u64>,
     tags: bool,
-    threads: usize,
 ) -> Result<Box<dyn Engine<NoProbe>>, Unsupported> {
     let mut engine = Planes::new(network, workload, settings)?.engine;
-    engine.set_threads(threads);
     engine.begin(stop_at, tags);
     Ok(engine)
 }
