@@ -10,6 +10,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.spec import PERMUTATIONS, SCHEMES
+from flitloom.spec.router import ROUTINGS
 from flitloom.view import page
 
 CASES = 200
@@ -58,6 +59,8 @@ def random_case(draw):
         "latency": draw.choice((1, 1, 1, 3)),
         "flow_control": "wormhole" if wormhole else draw.choice(("cut-through", "bubble")),
         "arbitration": draw.choice(SCHEMES),
+        "routing": draw.choice(("do", "do", "do", *ROUTINGS)),
+        "throttle": draw.choice(("none", "none", "interlock", "pt", "pace:interval=9", "alo")),
         "pattern": draw.choice((*PERMUTATIONS, "rand", "next", "hots")),
         "traffic": traffic,
         "seed": draw.randint(0, 2**32),
@@ -71,13 +74,15 @@ def native(case):
     del fields["kind"]
     try:
         topology = fl.Topology(sizes=case["sizes"], wrap=case["wraps"])
-        router = {name: case[name] for name in ("buffer", "latency", "flow_control", "arbitration")}
+        router = {
+            name: case[name] for name in ("buffer", "latency", "flow_control", "arbitration", "routing")
+        }
         network = fl.Network(topology, fl.Router(channels=case["channels"], **router))
         traffic = (fl.Load if kind == "load" else fl.Collective)(case["pattern"], **fields)
-        result = fl.simulate(network, traffic, seed=case["seed"])
+        result = fl.simulate(network, traffic, seed=case["seed"], throttle=case["throttle"])
     except fl.DeadlockError as error:
         return f"deadlock in cycle {error.cycle}, {error.stuck_flits} flits stuck for ever"
-    except fl.SpecError:
+    except fl.FlitloomError:
         return None
     return result.fingerprint, f"{result.duration} cycles"
 
@@ -119,12 +124,19 @@ def test_wrong_specs_are_told(engine, tmp_path):
     script = tmp_path / "run.mjs"
     script.write_text(NODE)
     good = random_case(random.Random(2))
-    wrong = [{**good, "sizes": [1]}, {**good, "pattern": "none"}, {"sizes": [4]}, {**good, "more": 1}]
+    wrong = [
+        {**good, "sizes": [1]},
+        {**good, "pattern": "none"},
+        {"sizes": [4]},
+        {**good, "more": 1},
+        {**good, "throttle": "brake"},
+        {**good, "routing": "by sea"},
+    ]
     done = subprocess.run(
         [node, str(script), str(engine)], input=json.dumps(wrong), capture_output=True, text=True, check=True
     )
     assert all(json.loads(line).get("error") for line in done.stdout.splitlines())
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 6
 
 
 def test_the_live_page_simulates_in_a_browser(engine, tmp_path):  # noqa: ARG001

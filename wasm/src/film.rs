@@ -45,7 +45,13 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
     let shape = network.fabric().shape();
     let links = shape.nodes() * shape.directions();
     let limit = CELLS / links as u64;
-    let options = Options { stop_at: spec.stop_at, cycle_limit: Some(limit + 1), ..Options::default() };
+    let options = Options {
+        stop_at: spec.stop_at,
+        cycle_limit: Some(limit + 1),
+        seed: spec.seed,
+        throttle: spec.throttle()?,
+        ..Options::default()
+    };
     let mut film = Film::new(links);
     let result = general::simulate(&network, &workload, &options, &mut film);
     let (outcome, deadlock) = match &result {

@@ -2,6 +2,8 @@ use flitloom_core::{
     engine::Network,
     fabric::{Fabric, Shape},
     router::{Arbitration, FlowControl, RouterConfig},
+    routing::UnknownFunction,
+    throttle::{Throttle, ThrottleError},
     traffic::{Collective, Destinations, OpenLoad, Pattern, Workload},
 };
 use serde::Deserialize;
@@ -17,9 +19,12 @@ pub struct Spec {
     latency: u16,
     flow_control: String,
     arbitration: String,
+    routing: String,
+    throttle: String,
     pattern: String,
     traffic: Traffic,
-    seed: u64,
+    /// Seed of everything random.
+    pub seed: u64,
     /// Return the totals at the start of this cycle.
     pub stop_at: Option<u64>,
 }
@@ -47,7 +52,8 @@ impl Spec {
     /// The fields do not make a network.
     pub fn network(&self) -> Result<Network, String> {
         let shape = Shape::new(&self.sizes, &self.wraps).map_err(|error| error.to_string())?;
-        let usual = RouterConfig::for_shape(&shape);
+        let routing = self.routing.parse().map_err(|error: UnknownFunction| format!("routing: {error}"))?;
+        let usual = RouterConfig::for_routing(&shape, routing);
         let flow_control = match self.flow_control.as_str() {
             "wormhole" => FlowControl::Wormhole,
             "cut-through" => FlowControl::CutThrough,
@@ -65,6 +71,14 @@ impl Spec {
             ..usual
         };
         Network::new(Fabric::new(shape), router).map_err(|error| error.to_string())
+    }
+
+    /// Who must wait before injecting.
+    ///
+    /// # Errors
+    /// There is no such throttle.
+    pub fn throttle(&self) -> Result<Throttle, String> {
+        self.throttle.parse().map_err(|error: ThrottleError| format!("throttle: {error}"))
     }
 
     /// The workload on a network.

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flitloom._core import throttle_names
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.outputs import check_output, write_text
 from flitloom.spec import PATTERNS, SCHEMES
+from flitloom.spec.router import ROUTINGS
 from flitloom.view.film import Film, origin
 from flitloom.view.pack import Packer
 
@@ -70,7 +72,8 @@ def write_live_page(file: str | Path) -> None:
     if not ENGINE.exists():
         raise FlitloomError("this installation has no engine for pages; in a clone, make wasm builds it")
     form = (PARTS / "live.html").read_text(encoding="utf-8")
-    for name, options in (("PATTERNS", PATTERNS), ("SCHEMES", SCHEMES)):
+    choices = {"PATTERNS": PATTERNS, "SCHEMES": SCHEMES, "ROUTINGS": ROUTINGS, "THROTTLES": throttle_names()}
+    for name, options in choices.items():
         form = form.replace(f"@{name}@", "".join(f"<option>{option}</option>" for option in options))
     form = form.replace("<option>shfl", "<option selected>shfl")
     write_text(file, page_text([], "flitloom live", form))

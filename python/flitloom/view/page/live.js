@@ -35,6 +35,8 @@ export function spec(form) {
     latency: number("latency"),
     flow_control: fields.get("flow_control"),
     arbitration: fields.get("arbitration"),
+    routing: fields.get("routing"),
+    throttle: fields.get("throttle"),
     pattern: fields.get("pattern"),
     traffic: load
       ? { kind: "load", rate: number("rate"), length: number("length"), cycles: number("cycles") }
