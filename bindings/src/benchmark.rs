@@ -7,13 +7,15 @@ use crate::{
 };
 use flitloom_core::{
     engine::{
-        Options, SimulationError,
+        EngineKind, Options, Setup, Simulation, SimulationError,
         general::General,
         planes::{InstructionSet, Planes, Settings},
+        time_of_exchanges,
     },
     probe::NoProbe,
 };
 use pyo3::{prelude::*, types::PyDict};
+use std::time::Instant;
 
 const SETS: [(&str, InstructionSet); 3] = [
     ("planes u64", InstructionSet::Word),
@@ -33,6 +35,46 @@ pub fn engines() -> Vec<&'static str> {
 pub fn best_planes(network: &Network, networks: usize) -> &'static str {
     let best = InstructionSet::best(&network.inner, networks);
     SETS.into_iter().find(|&(_, set)| set == best).map_or("planes u64", |(name, _)| name)
+}
+
+/// Seconds that so many cycles take on an engine in so many threads, after others to begin with; the
+/// fingerprint at the end, and the parts there were.
+#[pyfunction]
+pub fn in_parts(
+    py: Python<'_>,
+    network: &Network,
+    workload: &Workload,
+    engine: &str,
+    threads: usize,
+    before: u64,
+    cycles: u64,
+) -> PyResult<(f64, u64, usize)> {
+    let engine = EngineKind::ALL.into_iter().find(|kind| kind.name() == engine);
+    let (network, workload) = (&network.inner, &workload.inner);
+    interruptible(
+        py,
+        |interrupt| {
+            let stop =
+                |cycle| Options { stop_at: Some(cycle), interrupt: Some(interrupt), ..Options::default() };
+            let options = stop(before + cycles);
+            let setup = Setup { engine, parts: threads, options, ..Setup::default() };
+            let mut simulation = Simulation::new(network, workload, &setup)?;
+            simulation.run(&stop(before))?;
+            let begin = Instant::now();
+            simulation.run(&options)?;
+            let seconds = begin.elapsed().as_secs_f64();
+            Ok((seconds, simulation.totals_at_stop(&options)?.fingerprint, simulation.parts()))
+        },
+        |_| Ok(()),
+    )?
+    .map_err(|error: SimulationError| simulation_error(py, error))
+}
+
+/// Seconds of one exchange of so many words between neighbours among so many threads.
+#[pyfunction]
+pub fn exchange_seconds(py: Python<'_>, threads: usize, words: usize, exchanges: u64) -> f64 {
+    let all = py.detach(|| time_of_exchanges(threads, words, exchanges));
+    all.as_secs_f64() / exchanges as f64
 }
 
 /// Simulates the same case `repeats` times on one engine, prepared once, with as many copies side by

@@ -13,6 +13,7 @@ mod late;
 mod message_graph;
 mod network;
 mod operation;
+mod ranks;
 mod route;
 mod running;
 mod schedule;
@@ -27,7 +28,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
-        benchmark::{best_planes, engines, repeat},
+        benchmark::{best_planes, engines, exchange_seconds, in_parts, repeat},
         collective::plan_collective,
         fabric::{check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise},
         film::film,

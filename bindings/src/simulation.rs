@@ -1,11 +1,12 @@
 use crate::{
     errors::{simulation_error, spec_error},
     network::Network,
+    ranks::Ranks,
     running::{deadline, interruptible, watched},
     traffic::Workload,
 };
 use flitloom_core::{
-    engine::{self, Bottleneck, Options, Outcome, Setup, SimulationError},
+    engine::{self, Bottleneck, EngineKind, Options, Outcome, Rank, Setup, SimulationError},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
     throttle::Throttle,
     traffic,
@@ -47,10 +48,14 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     /// A run at its beginning; `stop_at` is where it will be looked at, `latencies` whether its sum of
-    /// latencies is wanted in any other cycle before the end.
+    /// latencies is wanted in any other cycle before the end, `state` that of a saved simulation that
+    /// is to be restored.
     #[new]
-    #[pyo3(signature = (network, workload, stop_at, links, packets, link_time, latencies, windows = None, seed = 1, throttle = "none"))]
     #[expect(clippy::too_many_arguments, reason = "what to record")]
+    #[pyo3(signature = (
+        network, workload, stop_at, links, packets, link_time, latencies, windows=None, seed=1,
+        throttle="none", threads=1, state=None, ranks=None
+    ))]
     fn new(
         py: Python<'_>,
         network: &Network,
@@ -63,8 +68,23 @@ impl Simulation {
         windows: Option<u64>,
         seed: u64,
         throttle: &str,
+        threads: usize,
+        state: Option<&[u8]>,
+        ranks: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
+        let rank = match ranks {
+            None => None,
+            Some(object) => {
+                let (rank, ranks) = (object.getattr("rank")?.extract()?, object.getattr("size")?.extract()?);
+                Some(Rank { rank, ranks, transport: Box::new(Ranks(object.unbind())) })
+            }
+        };
+        let engine = state.and_then(EngineKind::of_saved);
+        if rank.is_some() && engine == Some(EngineKind::Planes) {
+            let text = "it was begun on the planes, and ranks run the general engine; go on in one process";
+            return Err(spec_error(py, "engine", text));
+        }
         let shape = network.inner.fabric().shape();
         let count = shape.nodes() * shape.directions();
         let options = Options { stop_at, seed, throttle, ..Options::default() };
@@ -83,8 +103,19 @@ impl Simulation {
                         (links, records),
                     )?)
                 } else {
-                    let setup = Setup { links, latencies, windows, options, ..Setup::default() };
-                    Held::Plain(engine::Simulation::new(network, workload, &setup)?)
+                    let setup = Setup {
+                        engine,
+                        links,
+                        latencies,
+                        windows,
+                        parts: threads,
+                        options,
+                        ..Setup::default()
+                    };
+                    Held::Plain(match rank {
+                        None => engine::Simulation::new(network, workload, &setup)?,
+                        Some(rank) => engine::Simulation::on_rank(network, workload, &setup, rank)?,
+                    })
                 })
             },
             |_| Ok(()),
@@ -183,6 +214,7 @@ impl Simulation {
             .map_err(|error| simulation_error(py, error))?;
         let result = totals(py, &outcome)?;
         result.set_item("engine", self.engine())?;
+        result.set_item("parts", each!(&self.held, simulation => simulation.parts()))?;
         if !records {
             return Ok(result);
         }
@@ -239,16 +271,18 @@ impl Simulation {
 
 /// Simulates a workload to its end and returns its totals.
 #[pyfunction]
-#[pyo3(signature = (network, workload, cycle_limit=None, seed=1))]
+#[pyo3(signature = (network, workload, cycle_limit=None, seed=1, threads=1))]
 pub fn simulate<'py>(
     py: Python<'py>,
     network: &Network,
     workload: &Workload,
     cycle_limit: Option<u64>,
     seed: u64,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut simulation =
-        Simulation::new(py, network, workload, None, false, false, false, false, None, seed, "none")?;
+    let mut simulation = Simulation::new(
+        py, network, workload, None, false, false, false, false, None, seed, "none", threads, None, None,
+    )?;
     simulation.run(py, None, cycle_limit, None)?;
     simulation.totals(py, None, false)
 }

@@ -94,6 +94,9 @@ class Simulation:
         windows: int | None = None,
         seed: int = 1,
         throttle: str = "none",
+        threads: int = 1,
+        state: bytes | None = None,
+        ranks: Any = None,
     ) -> None: ...
     def run(self, stop_at: int | None, cycle_limit: int | None, seconds: float | None) -> bool: ...
     def save(self) -> bytes: ...
@@ -115,7 +118,11 @@ class Simulation:
     def copy(self) -> Simulation: ...
 
 def simulate(
-    network: Network, workload: Workload, cycle_limit: int | None = None, seed: int = 1
+    network: Network,
+    workload: Workload,
+    cycle_limit: int | None = None,
+    seed: int = 1,
+    threads: int = 1,
 ) -> dict[str, Any]: ...
 def film(
     network: Network,
@@ -148,6 +155,10 @@ def repeat(
     stop_at: int | None,
     fingerprints: bool,
 ) -> dict[str, Any]: ...
+def in_parts(
+    network: Network, workload: Workload, engine: str, threads: int, before: int, cycles: int
+) -> tuple[float, int, int]: ...
+def exchange_seconds(threads: int, words: int, exchanges: int) -> float: ...
 
 class RoutingRules:
     def __new__(

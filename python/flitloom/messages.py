@@ -12,6 +12,7 @@ from flitloom.limits import GOAL_BYTES
 from flitloom.network import Network
 from flitloom.reading import opened, placed
 from flitloom.routing.tables import Tables
+from flitloom.simulation import MAX_THREADS
 from flitloom.traces.chakra import read_chakra
 from flitloom.traces.goal import goal_text, is_binary, parse_goal, parse_goal_binary, without_comments
 from flitloom.traces.operations import Ranks
@@ -131,6 +132,7 @@ def simulate_messages(
     packet_payload: int = 16,
     calc_cycles: int = 1,
     cycle_limit: int | None = None,
+    threads: int = 1,
 ) -> dict[str, Any]:
     """Simulate a message graph, cycle by cycle, until every operation is complete.
 
@@ -152,6 +154,8 @@ def simulate_messages(
         Cycles of one unit of ``calc``.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
+    threads : int
+        Threads, each with some rows of the network; the result does not depend on it.
 
     Returns
     -------
@@ -180,4 +184,6 @@ def simulate_messages(
     )
     if tables is not None:
         workload = tables.routed(network, workload)
-    return _core.simulate(network._core, workload, cycle_limit)
+    if not 1 <= threads <= MAX_THREADS:
+        raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
+    return _core.simulate(network._core, workload, cycle_limit, threads=threads)

@@ -143,6 +143,11 @@ class Result:
         return str(self._raw["engine"])
 
     @property
+    def parts(self) -> int:
+        """Parts the network was divided into, each with a thread; the result does not depend on it."""
+        return int(self._raw["parts"])
+
+    @property
     def fingerprint(self) -> str:
         """A hash of all tail ejections (cycle and node), the same for the same behaviour."""
         return f"{self._raw['fingerprint']:016x}"
@@ -235,6 +240,7 @@ class Result:
             "age_sum": self.age_sum,
             "fingerprint": self.fingerprint,
             "engine": self.engine,
+            "parts": self.parts,
         }
         if isinstance(self.spec.traffic, Load) and self.cycles:
             summary["throughput"] = self.flits_delivered / self.cycles / self.network.nodes

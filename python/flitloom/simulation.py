@@ -25,12 +25,15 @@ from flitloom.workload import make_workload
 if TYPE_CHECKING:
     import xarray as xr
 
+    from flitloom.ranks import Ranks
     from flitloom.routing import Tables
     from flitloom.scheduling.plan import Plan
 
 
 #: Seconds between two reports of progress.
 LOOK = 0.25
+#: Most threads of one simulation.
+MAX_THREADS = 256
 
 
 class Simulation:
@@ -62,6 +65,10 @@ class Simulation:
     windows : int, optional
         Keep what happens in windows of so many cycles, for `windows`; not together with `packets` or
         `link_time`.
+    threads : int
+        Threads, each with some rows of the network, so at most as many as there are rows. The result does
+        not depend on it. It pays where a cycle takes long: from some 128x128 routers on, if as many cores
+        are free. Records of packets or link times take one thread.
 
     Raises
     ------
@@ -102,10 +109,15 @@ class Simulation:
         tables: Tables | None = None,
         routing: str | None = None,
         throttle: str = "none",
+        threads: int = 1,
+        _state: bytes | None = None,
+        _ranks: Ranks | None = None,
     ) -> None:
         require_network(network)
         if routing is not None:
             network = Network(network.topology, network.router, routing=routing)
+        if not 1 <= threads <= MAX_THREADS:
+            raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
             # Plans are of a room above this one.
             from flitloom.scheduling.plan import Plan
@@ -150,9 +162,24 @@ class Simulation:
             "windows": windows,
         }
         throttle = self._spec.throttle
+        self._threads = threads
         self._core = _core.Simulation(
-            network._core, workload, stop_at, links, packets, link_time, latencies, windows, seed, throttle
+            network._core,
+            workload,
+            stop_at,
+            links,
+            packets,
+            link_time,
+            latencies,
+            windows,
+            seed,
+            throttle,
+            threads,
+            _state,
+            _ranks,
         )
+        if _state is not None:
+            self._core.restore(_state)
 
     @property
     def spec(self) -> Experiment:
@@ -270,8 +297,15 @@ class Simulation:
         checkpoint.write(path, self._spec, self.now, self._records, self._core.save(), routes)
 
     @classmethod
-    def load(cls, path: str | Path, *, tables: Tables | None = None) -> Simulation:
-        """Take a saved simulation up; one over routing tables needs them again.
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        tables: Tables | None = None,
+        threads: int = 1,
+        _on_ranks: bool = False,
+    ) -> Simulation:
+        """Take a saved simulation up, in any number of threads; one over routing tables needs them again.
 
         Raises
         ------
@@ -287,14 +321,14 @@ class Simulation:
                 f"{show_file(path)}: tables: it was begun {begun}; go on with exactly those it was begun with"
             )
         try:
-            return _restored(spec, header.records, state, tables)
+            return _restored(spec, header.records, state, tables, threads, _on_ranks)
         except SpecError as error:
             raise SpecError(f"{show_file(path)}: {error}") from None
 
     def __reduce__(
         self,
-    ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, Any], bytes, Tables | None]]:
-        return _restored, (self._spec, self._records, self._core.save(), self._tables)
+    ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, Any], bytes, Tables | None, int]]:
+        return _restored, (self._spec, self._records, self._core.save(), self._tables, self._threads)
 
     @property
     def totals(self) -> Result:
@@ -403,20 +437,27 @@ class Simulation:
 
 
 def _restored(
-    spec: Experiment, records: dict[str, Any], state: bytes, tables: Tables | None = None
+    spec: Experiment,
+    records: dict[str, Any],
+    state: bytes,
+    tables: Tables | None = None,
+    threads: int = 1,
+    on_ranks: bool = False,
 ) -> Simulation:
-    simulation = Simulation(
-        Network(spec.topology, spec.router),
+    network = Network(spec.topology, spec.router)
+    return Simulation(
+        network,
         spec.traffic,
         seed=spec.seed,
         stop_at=spec.stop_at,
         cycle_limit=spec.cycle_limit,
         throttle=spec.throttle,
         tables=tables,
+        threads=threads,
+        _state=state,
+        _ranks=_meeting(network) if on_ranks else None,
         **records,
     )
-    simulation._core.restore(state)
-    return simulation
 
 
 def _check_link_time(
@@ -448,6 +489,7 @@ def simulate(
     tables: Tables | None = None,
     routing: str | None = None,
     throttle: str = "none",
+    threads: int = 1,
 ) -> Result:
     """Simulate traffic, cycle by cycle, until everything is delivered.
 
@@ -476,6 +518,8 @@ def simulate(
         Another routing function than the network's; see `Router`.
     throttle : str
         Who must wait before injecting, as in `Simulation`.
+    threads : int
+        Threads, each with some rows of the network; the result does not depend on it. See `Simulation`.
 
     Returns
     -------
@@ -520,6 +564,7 @@ def simulate(
         tables=tables,
         routing=routing,
         throttle=throttle,
+        threads=threads,
     )
     simulation.run(until=stop_at)
     return simulation.result()
@@ -546,10 +591,13 @@ def begin_experiment(
     link_time: bool = False,
     windows: int | None = None,
     tables: Tables | None = None,
+    threads: int = 1,
+    on_ranks: bool = False,
 ) -> Simulation:
-    """The simulation that an experiment describes, at its beginning."""
+    """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so."""
+    network = Network(experiment.topology, experiment.router)
     return Simulation(
-        Network(experiment.topology, experiment.router),
+        network,
         experiment.traffic,
         seed=experiment.seed,
         stop_at=experiment.stop_at,
@@ -561,7 +609,15 @@ def begin_experiment(
         windows=windows,
         tables=tables,
         throttle=experiment.throttle,
+        threads=threads,
+        _ranks=_meeting(network) if on_ranks else None,
     )
+
+
+def _meeting(network: Network) -> Ranks:
+    from flitloom.ranks import Ranks
+
+    return Ranks(network)
 
 
 def run_experiment(

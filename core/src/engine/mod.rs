@@ -7,6 +7,7 @@ mod options;
 mod outcome;
 pub mod planes;
 mod protocol;
+mod regions;
 mod simulation;
 mod sweep;
 
@@ -14,6 +15,7 @@ pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
 pub use network::{Network, NetworkError};
 pub use options::Options;
 pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint, lateness};
+pub use regions::{Lost, Mails, Rank, Transport, time_of_exchanges};
 pub use simulation::{EngineKind, Setup, Simulation};
 pub use sweep::stack;
 

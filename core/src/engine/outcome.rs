@@ -190,6 +190,14 @@ pub enum SimulationError {
         /// Where they do.
         cycle: u64,
     },
+    /// A run that several processes cannot share.
+    #[error(
+        "ranks: routing that looks at the traffic, records in windows and grants that need room run in one process"
+    )]
+    Undivided,
+    /// Another process of the same run has failed.
+    #[error("another rank has failed")]
+    Lost,
     /// The workload is not valid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),

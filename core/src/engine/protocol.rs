@@ -60,9 +60,21 @@ pub(crate) fn advance<P: Probe, M: Motion<P>>(
 /// An engine with a network in it, whatever it is compiled for.
 pub(crate) trait Engine<P: Probe>: Send + Sync {
     /// As the function [`advance`].
-    fn advance(&mut self, cycle: &mut u64, until: u64, probe: &mut P) -> Option<Rest>;
-    /// Routers of all networks side by side.
+    ///
+    /// # Errors
+    /// Another process of the same run has failed.
+    fn advance(
+        &mut self,
+        cycle: &mut u64,
+        until: u64,
+        probe: &mut P,
+    ) -> Result<Option<Rest>, SimulationError>;
+    /// Routers of all networks side by side that one thread has.
     fn routers(&self) -> usize;
+    /// Parts the network is divided into.
+    fn parts(&self) -> usize {
+        1
+    }
     /// Packets delivered so far.
     fn delivered(&self) -> u64;
     /// Whether some packets wait for each other for good while others still move.
@@ -163,7 +175,7 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
             engine.check(clock.cycle)?;
         }
         let until = stop.min(limit).min(clock.next_check).min(clock.cycle.saturating_add(look_every));
-        match engine.advance(&mut clock.cycle, until, probe) {
+        match engine.advance(&mut clock.cycle, until, probe)? {
             None => {}
             Some(Rest::Until(cycle)) => clock.cycle = cycle.min(stop),
             Some(Rest::Finished) => {

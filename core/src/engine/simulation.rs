@@ -1,6 +1,6 @@
 use super::{
-    Network, Options, Outcome, SimulationError,
-    general::{self, Kept},
+    Network, Options, Outcome, Rank, SimulationError,
+    general::{self, Division, Kept},
     planes::{self, InstructionSet},
     protocol::{Clock, Engine, drive},
 };
@@ -22,6 +22,14 @@ pub enum EngineKind {
 impl EngineKind {
     /// All engines.
     pub const ALL: [Self; 2] = [Self::General, Self::Planes];
+
+    /// The engine of a saved state.
+    pub fn of_saved(state: &[u8]) -> Option<Self> {
+        let mut archive = Archive::reading(state[..state.len().min(64)].to_vec());
+        let mut number = 0_u8;
+        archive.number("engine", &mut number).ok()?;
+        Self::ALL.into_iter().find(|&kind| kind as u8 == number)
+    }
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
@@ -47,6 +55,9 @@ pub struct Setup<'a> {
     /// Cycles of the windows in which it is told what happened, if it is to be told; the general engine
     /// tells.
     pub windows: Option<u64>,
+    /// Threads, each with a part of the network; one each for as many rows at most. What comes out
+    /// does not depend on their number; 0 is 1.
+    pub parts: usize,
     /// The rules the nodes follow, and the stop if it is known; limits are given to
     /// [`run`](Simulation::run).
     pub options: Options<'a>,
@@ -102,7 +113,7 @@ impl Simulation {
                 ..planes::Settings::default()
             };
             let stop_at = setup.options.stop_at.filter(|_| !setup.latencies);
-            planes::begin(network, workload, wanted, stop_at, setup.latencies).ok()
+            planes::begin(network, workload, wanted, stop_at, setup.latencies, setup.parts).ok()
         } else {
             None
         };
@@ -114,13 +125,44 @@ impl Simulation {
             if let Some(set) = setup.set {
                 general.set_vectors(set);
             }
-            let engine = general.begin(workload, &setup.options, kept)?;
+            let division = Division::Threads(setup.parts);
+            let engine = general.begin(workload, &setup.options, kept, division)?;
             (EngineKind::General, engine)
         };
         Ok(Self {
             network: network.clone(),
             workload: workload.clone(),
             kind,
+            engine,
+            clock: Clock::default(),
+            probe: NoProbe,
+        })
+    }
+}
+
+impl Simulation {
+    /// A run at its beginning of which this process has a part and others, which begin the same, have
+    /// theirs: `rank.ranks` parts, no more than the network has rows. Every call must be made by all
+    /// of them in the same order; they all see the same.
+    ///
+    /// # Errors
+    /// The workload cannot run on the network.
+    pub fn on_rank(
+        network: &Network,
+        workload: &Workload,
+        setup: &Setup,
+        rank: Rank,
+    ) -> Result<Self, SimulationError> {
+        let mut general = general::General::new(network);
+        if let Some(set) = setup.set {
+            general.set_vectors(set);
+        }
+        let kept = Kept { links: setup.links, windows: setup.windows };
+        let engine = general.begin(workload, &setup.options, kept, Division::Rank(rank))?;
+        Ok(Self {
+            network: network.clone(),
+            workload: workload.clone(),
+            kind: EngineKind::General,
             engine,
             clock: Clock::default(),
             probe: NoProbe,
@@ -139,7 +181,8 @@ impl<P: Probe> Simulation<P> {
         options: &Options,
         probe: P,
     ) -> Result<Self, SimulationError> {
-        let engine = general::General::new(network).begin(workload, options, Kept::default())?;
+        let division = Division::Threads(1);
+        let engine = general::General::new(network).begin(workload, options, Kept::default(), division)?;
         Ok(Self {
             network: network.clone(),
             workload: workload.clone(),
@@ -186,6 +229,11 @@ impl<P: Probe> Simulation<P> {
     /// The engine it runs on.
     pub fn engine(&self) -> EngineKind {
         self.kind
+    }
+
+    /// Parts the network is divided into, each with a thread of its own.
+    pub fn parts(&self) -> usize {
+        self.engine.parts()
     }
 
     /// What it runs on.

@@ -2,6 +2,7 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
 };
+use std::ops::Range;
 
 /// Slice interlocking: a node takes its packet number k (from 0) from its source only after it has
 /// received k packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2,
@@ -30,6 +31,17 @@ impl Interlock {
     pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         let Self { received } = self;
         archive.list("packets received", received)
+    }
+
+    /// Takes over what another one knows of some nodes, whose first one has another number here.
+    pub(crate) fn take_over(&mut self, other: &Self, nodes: Range<usize>, first: usize) {
+        let end = nodes.end.min(other.received.len());
+        if nodes.start < end {
+            let known = &other.received[nodes.start..end];
+            let needed = self.received.len().max(first + known.len());
+            self.received.resize(needed, 0);
+            self.received[first..first + known.len()].copy_from_slice(known);
+        }
     }
 
     /// A node received the last flit of a packet.

@@ -70,6 +70,10 @@ pub trait PacketSource {
     fn book(&self) -> Option<&Arc<dyn RouteBook>> {
         None
     }
+    /// Whether packets may wait for deliveries.
+    fn listens(&self) -> bool {
+        false
+    }
     /// What has to be told of deliveries, if packets wait for them.
     fn progress(&self, _nodes: usize) -> Option<GraphProgress> {
         None
@@ -221,6 +225,10 @@ impl PacketSource for MessageGraph {
         self.route_of(node, destination)
     }
 
+    fn listens(&self) -> bool {
+        true
+    }
+
     fn progress(&self, nodes: usize) -> Option<GraphProgress> {
         Some(GraphProgress::new(self, nodes))
     }
@@ -253,5 +261,6 @@ of_any_kind! {
     fn routes(&self) -> Option<&Arc<Routes>>;
     fn route_index(&self, node: NodeId, number: u64, destination: NodeId) -> Option<usize>;
     fn book(&self) -> Option<&Arc<dyn RouteBook>>;
+    fn listens(&self) -> bool;
     fn progress(&self, nodes: usize) -> Option<GraphProgress>;
 }

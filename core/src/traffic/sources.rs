@@ -3,13 +3,17 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// Hands out the packets of a workload, node by node in their order, without storing those of a
-/// load: an unbounded source queue in constant space.
+/// load: an unbounded source queue in constant space. Those of a part of the nodes know them by
+/// their places in it.
 #[derive(Clone, Debug)]
 pub struct Sources {
     workload: Workload,
+    /// The first node, and those of the network.
+    first: NodeId,
+    nodes: usize,
     taken: Vec<u64>,
     next_start: Vec<u64>,
     graph: Option<GraphProgress>,
@@ -18,16 +22,23 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The sources at cycle 0.
+    /// The sources of a network of so many nodes at cycle 0.
     pub fn new(workload: &Workload, nodes: usize) -> Self {
+        Self::of_part(workload, nodes, 0..nodes)
+    }
+
+    /// Those of some of the nodes.
+    pub(crate) fn of_part(workload: &Workload, nodes: usize, part: Range<usize>) -> Self {
         let mut sources = Self {
             workload: workload.clone(),
-            taken: vec![0; nodes],
-            next_start: vec![0; nodes],
+            first: part.start as NodeId,
+            nodes,
+            taken: vec![0; part.len()],
+            next_start: vec![0; part.len()],
             graph: workload.progress(nodes),
             looked_up: HashMap::new(),
         };
-        for node in 0..nodes as NodeId {
+        for node in 0..part.len() as NodeId {
             sources.next_start[node as usize] = sources.start_after(node, 0, 0);
         }
         sources
@@ -36,6 +47,29 @@ impl Sources {
     /// What they are the sources of.
     pub fn workload(&self) -> &Workload {
         &self.workload
+    }
+
+    /// Those of some of the nodes, as far as these have come; routes to be looked up are not.
+    pub(crate) fn part(&self, part: Range<usize>) -> Self {
+        Self {
+            workload: self.workload.clone(),
+            first: part.start as NodeId,
+            nodes: self.nodes,
+            taken: self.taken[part.clone()].to_vec(),
+            next_start: self.next_start[part].to_vec(),
+            graph: self.graph.clone(),
+            looked_up: HashMap::new(),
+        }
+    }
+
+    /// Takes over how far a part of the nodes has come; routes to be looked up are not.
+    pub(crate) fn take_over(&mut self, part: &Self) {
+        let nodes = part.first as usize..part.first as usize + part.taken.len();
+        self.taken[nodes.clone()].copy_from_slice(&part.taken);
+        self.next_start[nodes.clone()].copy_from_slice(&part.next_start);
+        if let (Some(graph), Some(part)) = (&mut self.graph, &part.graph) {
+            graph.take_over(part, nodes);
+        }
     }
 
     /// The cycle from which the next packet of a node is available; `u64::MAX` if none is known.
@@ -56,8 +90,8 @@ impl Sources {
             return None;
         }
         let packet = match &mut self.graph {
-            Some(graph) => graph.take(node, cycle)?,
-            None => self.workload.packet_at(node, number, start)?,
+            Some(graph) => graph.take(self.first + node, cycle)?,
+            None => self.workload.packet_at(self.first + node, number, start)?,
         };
         self.taken[index] = number + 1;
         self.next_start[index] = self.start_after(node, number + 1, start + 1);
@@ -67,16 +101,17 @@ impl Sources {
     /// A packet of a node once more, by its number and start; `None` for message graphs, whose packets
     /// come once.
     pub fn again(&self, node: NodeId, number: u64, start: u64) -> Option<Packet> {
-        self.workload.packet_at(node, number, start)
+        self.workload.packet_at(self.first + node, number, start)
     }
 
     /// Start of a packet of a node once more, by its number; `from` is the cycle after that of its
     /// predecessor.
     pub fn start_again(&self, node: NodeId, number: u64, from: u64) -> u64 {
-        self.workload.next_start(node, number, from).unwrap_or(u64::MAX)
+        self.workload.next_start(self.first + node, number, from).unwrap_or(u64::MAX)
     }
 
-    /// Where the route of a packet begins in the [`steps`](Routes::steps) of `routes`, which are those
+    /// Where the route of a packet, of any node of the network, begins in the
+    /// [`steps`](Routes::steps) of `routes`, which are those
     /// of [`routes`](Self::routes) and grow by what has to be looked up, and its first channel; `None`
     /// for the network's routing function.
     pub fn route(
@@ -96,6 +131,17 @@ impl Sources {
             routes.len() - 1
         });
         Some(routes.start(index))
+    }
+
+    /// Whether routes are looked up when packets are taken.
+    pub(crate) fn looks_up(&self) -> bool {
+        self.workload.book().is_some()
+    }
+
+    /// Where a route begins that was looked up.
+    pub(crate) fn looked_up(&self, source: NodeId, destination: NodeId, routes: Option<&Routes>) -> u32 {
+        let index = self.looked_up.get(&(source, destination));
+        index.zip(routes).map_or(0, |(&index, routes)| routes.start(index).0)
     }
 
     /// The routes that packets may be given, those to be looked up not yet among them.
@@ -118,7 +164,7 @@ impl Sources {
         archive.column("sources of routes", &mut ends, &(0, 0), |ends| &mut ends.0)?;
         archive.column("ends of routes", &mut ends, &(0, 0), |ends| &mut ends.1)?;
         if archive.is_reading() {
-            let nodes = self.taken.len() as u64;
+            let nodes = self.nodes as u64;
             let named = ends.iter().map(|ends| u64::from(ends.0.max(ends.1)));
             if let Some(value) = named.max().filter(|&node| node >= nodes) {
                 return Err(SaveError::Value { field: "ends of routes", value });
@@ -148,6 +194,8 @@ impl Sources {
         let Some(graph) = &mut self.graph else { return };
         for node in graph.touched() {
             let start = graph.next_start(node);
+            // Only what a node itself takes or receives touches it.
+            let node = node - self.first;
             self.next_start[node as usize] = start;
             if start != u64::MAX {
                 wake(node, start);
@@ -166,8 +214,8 @@ impl Sources {
 
     fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {
         match &self.graph {
-            Some(graph) => graph.next_start(node),
-            None => self.workload.next_start(node, number, from).unwrap_or(u64::MAX),
+            Some(graph) => graph.next_start(self.first + node),
+            None => self.workload.next_start(self.first + node, number, from).unwrap_or(u64::MAX),
         }
     }
 }

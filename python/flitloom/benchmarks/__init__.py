@@ -13,7 +13,7 @@ from typing import Any
 from flitloom.errors import SpecError, unknown
 
 #: Benchmarks by name; the first is the usual one.
-BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start", "fabric")
+BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start", "fabric", "parallel")
 
 Row = dict[str, Any]
 

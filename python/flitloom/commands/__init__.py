@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 
 from flitloom import interrupts, settings
 
@@ -54,7 +55,8 @@ def run(arguments: list[str]) -> int:
     code: object = 0
     try:
         try:
-            build(line)(arguments, prog_name="flitloom")
+            with _all_ranks(arguments):
+                build(line)(arguments, prog_name="flitloom")
         except SystemExit as leaving:
             code = leaving.code
         if settings.get("verbosity") == "verbose":
@@ -83,6 +85,19 @@ def run(arguments: list[str]) -> int:
     if code == interrupts.INTERRUPTED:
         interrupts.tell()
     return code if isinstance(code, int) else 0
+
+
+def _all_ranks(arguments: list[str]) -> AbstractContextManager[None]:
+    """Processes that ``mpiexec`` started simulate together; other verbs know nothing of each other."""
+    if "simulate" not in arguments[:3]:
+        return nullcontext()
+    from flitloom import ranks
+    from flitloom.extras import need
+
+    if ranks.started() == 1:
+        return nullcontext()
+    need("mpi", "a simulation on several ranks")
+    return ranks.together()
 
 
 def _write_nothing_more() -> None:

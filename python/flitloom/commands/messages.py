@@ -14,6 +14,7 @@ def simulate_goal(
     flit_bytes: int,
     calc_cycles: int,
     as_json: bool,
+    threads: int = 1,
 ) -> None:
     """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits."""
     from flitloom.commands import screen
@@ -35,6 +36,7 @@ def simulate_goal(
         flit_bytes=flit_bytes,
         calc_cycles=calc_cycles,
         cycle_limit=cycle_limit,
+        threads=threads,
     )
     totals = {name: value for name, value in result.items() if isinstance(value, int | float)}
     facts: dict[str, object] = {"ranks": graph.ranks, **totals}

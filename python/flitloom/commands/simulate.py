@@ -121,6 +121,9 @@ def command(
         Path | None, typer.Option(help="Save the simulation to this file now and then, and at Ctrl-C.")
     ] = None,
     every: Annotated[str, typer.Option(help="Time between two checkpoints, as 60s or 10m.")] = "60s",
+    threads: Annotated[
+        int, typer.Option(help="Threads, each with a part of the network; the result does not depend on it.")
+    ] = 1,
     resume: Annotated[
         Path | None, typer.Option(help="Go on with the simulation in this file, instead of a spec.")
     ] = None,
@@ -152,7 +155,9 @@ def command(
       flitloom simulate collective.json --flits 64 --flow-control cut-through --buffer 64
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
+      flitloom simulate --torus 256x256 --pattern rand --rate 0.3 --cycles 2000 --threads 4
     """
+    from flitloom import ranks
     from flitloom.collectives.formats import format_of
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
@@ -175,6 +180,14 @@ def command(
         check_output(checkpoint, place="--checkpoint")
     if html is not None:
         check_output(html, (".html",), "--html")
+    on_ranks = ranks.started() > 1
+    if on_ranks:
+        wanted = {"--out": out, "--chart": chart, "--html": html, "--space-time": space_time}
+        wanted |= {"--checkpoint": checkpoint, "--plan": plan}
+        for name in (name for name, value in wanted.items() if value is not None):
+            raise SpecError(f"{name}: is not for several ranks (mpiexec); start one, with --threads")
+        if threads != 1:
+            raise SpecError("--threads: every rank (mpiexec) is one thread; start more ranks")
     if space_time is not None and plan is not None:
         raise SpecError("--space-time: is drawn of simulations, not of plans; leave --plan out")
     goal = spec if spec is not None and spec.suffix in GRAPHS else None
@@ -216,6 +229,8 @@ def command(
     for setting in settings or []:
         change(fields, setting)
     folder = spec.parent if spec is not None else Path()
+    if on_ranks and (goal is not None or chunks is not None):
+        raise SpecError("a file of messages is not for several ranks (mpiexec); start one, with --threads")
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
@@ -225,7 +240,7 @@ def command(
                 "a message graph brings its own traffic and has no records; give the network only"
             )
         size, cycle = 16 if flit_bytes is None else flit_bytes, 1 if calc_cycles is None else calc_cycles
-        simulate_goal(goal, fields, cycle_limit, tables, size, cycle, json)
+        simulate_goal(goal, fields, cycle_limit, tables, size, cycle, json, threads)
         return
     if flit_bytes is not None or calc_cycles is not None:
         raise SpecError("--flit-bytes, --calc-cycles: belong to a message graph")
@@ -249,7 +264,12 @@ def command(
     if resume is not None:
         if spec is not None or fields != {"traffic": {"kind": "collective"}}:
             raise SpecError("--resume: brings its own network and traffic; give no others")
-        simulation = Simulation.load(resume, tables=None if tables is None else read_tables(tables))
+        simulation = Simulation.load(
+            resume,
+            tables=None if tables is None else read_tables(tables),
+            threads=threads,
+            _on_ranks=on_ranks,
+        )
     else:
         experiment = build_experiment(fields, folder)
         simulation = begin_experiment(
@@ -257,6 +277,8 @@ def command(
             packets=out is not None,
             link_time=chart is not None,
             tables=None if tables is None else read_tables(tables, experiment.topology),
+            threads=threads,
+            on_ranks=on_ranks,
         )
     if html is not None:
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
@@ -265,7 +287,11 @@ def command(
         if space_time is not None and span is not None:
             draw_space_time(simulation, space_time, span, show)
         simulation.run(
-            simulation.spec.stop_at, checkpoint=checkpoint, every=read_time(every, "--every"), progress=show
+            simulation.spec.stop_at,
+            checkpoint=checkpoint,
+            every=read_time(every, "--every"),
+            # Ranks do the same at the same time, whatever a clock says.
+            progress=None if on_ranks else show,
         )
     result = simulation.result()
     if chart is not None:

@@ -36,8 +36,8 @@ impl Ahead {
         Self {
             channel: channel.into(),
             length,
-            full: Planes::new(layout.directions, layout.words),
-            bits: Planes::new(layout.directions * length, layout.words),
+            full: Planes::new(layout.directions, layout.extent),
+            bits: Planes::new(layout.directions * length, layout.extent),
             clear_from: vec![0; layout.directions],
         }
     }

@@ -1,10 +1,14 @@
 //! Channel selection in words: which channel of an output port sends.
 
-use super::layout::Layout;
+use super::{
+    layout::Layout,
+    links::{bits, pieces, set_bits},
+};
 use crate::{
     engine::planes::vector::Vector,
     router::{ChannelScheme, MAX_CHANNELS},
 };
+use std::ops::Range;
 
 /// A vector per channel of a port.
 pub(super) type PerChannel<V> = [V; MAX_CHANNELS as usize];
@@ -58,6 +62,22 @@ impl Schemes {
             schemes.set(node, port, scheme);
         }
         schemes
+    }
+
+    /// Those of a part of the network.
+    pub fn part(&self, nodes: Range<usize>, part: &Layout) -> Self {
+        let Self::Own(whole) = self else { return self.clone() };
+        let planes = part.ports() * (FIXED + whole.channels);
+        let mut own =
+            OwnSchemes { planes: vec![0; planes * part.words], words: part.words, channels: whole.channels };
+        for plane in 0..planes {
+            for (first, count) in pieces(nodes.len()) {
+                let place = plane * whole.words * 64 + nodes.start + first;
+                let value = bits(&whole.planes, place, count);
+                set_bits(&mut own.planes, plane * part.words * 64 + first, count, value);
+            }
+        }
+        Self::Own(own)
     }
 
     /// Sets the scheme of one port, where each has its own.

@@ -160,6 +160,7 @@ impl<V: Vector, R: Record> State<V, R> {
         self.outcome.lateness += lateness(cycle) * self.delivered.len() as u128;
         for &(node, slot) in &self.delivered {
             self.outcome.latency_sum += cycle - self.packets.packet(slot).start;
+            let node = layout.first as u32 + node;
             self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(fingerprint(cycle, node));
         }
         if let Some(windows) = &mut self.windows {

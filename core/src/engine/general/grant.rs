@@ -165,7 +165,13 @@ impl<V: Vector, R: Record> State<V, R> {
     fn held_behind(&self, layout: &Layout, place: Place) -> u32 {
         let output = place.index();
         let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
-        self.count(layout, next, usize::from(layout.queue_behind[output]), true)
+        let queue = usize::from(layout.queue_behind[output]);
+        if !layout.headers_wait {
+            return self.count(layout, next, queue, true);
+        }
+        // It may be in another part.
+        let bit = |bit| u32::from(self.levels.bit(queue * self.count_bits + bit, next as isize)) << bit;
+        (0..self.count_bits).map(bit).sum()
     }
 
     /// Bubble flow control: whether a packet that wants to enter a ring leaves a bubble in it. Asked

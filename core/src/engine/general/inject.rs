@@ -332,7 +332,7 @@ impl<V: Vector, R: Record> State<V, R> {
         packet: traffic::Packet,
     ) -> u32 {
         let (node, queue) = (place.node(), place.index());
-        let source = node as NodeId;
+        let source = (layout.first + node) as NodeId;
         let route = self.sources.route(source, number, packet.destination, &mut self.routes);
         let (route, first_channel) = route.unwrap_or((NONE, 0));
         if self.sources.listens() {
@@ -340,7 +340,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let wakes = &mut self.feeds.wakes;
             self.sources.refresh(&mut |node, start| wakes.push(Reverse((start, node))));
         }
-        let way = layout.way(node, packet.destination as usize);
+        let way = layout.way(source as usize, packet.destination as usize);
         let slot = self.packets.place(
             way,
             Packet {

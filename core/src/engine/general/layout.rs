@@ -1,6 +1,9 @@
 //! Everything about a network that does not change while it runs.
 
-use super::{choice::Schemes, links::Links};
+use super::{
+    choice::Schemes,
+    links::{Extent, Links},
+};
 use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
@@ -8,6 +11,7 @@ use crate::{
     routing::{self, At, ChannelRule, dimension_order},
     traffic::Routes,
 };
+use std::{ops::Range, sync::Arc};
 
 /// No slot, no route.
 pub(super) const NONE: u32 = u32::MAX;
@@ -55,16 +59,23 @@ pub(super) type Way = u32;
 /// First sign of a [`Way`]: 2^20 nodes in six dimensions take at most 25 bits of coordinates.
 const SIGNS: u32 = 25;
 
-/// The immutable side of the engine.
+/// The immutable side of the engine, of the whole network or of a part of it: some of its rows, the
+/// nodes of equal coordinate in the last dimension. The nodes of a part are numbered from 0; those
+/// of the rows before and behind it, in other parts, have the numbers before and behind.
 ///
 /// Queues of a node are numbered in the order of the default port list, the channels of a port
 /// ascending, those of the processor last, in the order of their directions; output channels are `port * channels + channel`.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub shape: Shape,
+    /// Its first node in the network, and how many it has.
+    pub first: usize,
     pub nodes: usize,
+    /// Nodes of a row, if this is a part.
+    pub row: Option<usize>,
     /// Words of a plane.
     pub words: usize,
+    pub extent: Extent,
     /// Ports that are links; the processor port follows them.
     pub directions: usize,
     pub channels: usize,
@@ -97,15 +108,15 @@ pub(super) struct Layout {
     pub queue_behind: Vec<u8>,
     /// Per port: its first queue.
     pub first_queue: Vec<u8>,
-    /// Per node: packed coordinates.
-    coordinates: Vec<u32>,
+    /// Per node of the network: packed coordinates.
+    coordinates: Arc<[u32]>,
     /// Per dimension: where its coordinate begins.
     fields: Vec<u32>,
     /// Per bit of coordinates: its dimension; the number of dimensions behind the last bit.
     dimension_of_bit: [u8; 33],
     pub rule: ChannelRule,
     /// Per node: directions on whose link packets go one channel up, as a set.
-    rises: Vec<u16>,
+    rises: Arc<[u16]>,
     pub schemes: Schemes,
     lists: Option<Lists>,
 }
@@ -126,6 +137,7 @@ impl Layout {
         let channels = router.channels as usize;
         let words = nodes.div_ceil(64).next_multiple_of(WORDS);
         let processor_queues = router.processor_queues.count(&shape);
+        let extent = Extent::new(words, 0);
         let list = default_port_list(&shape);
         let mut first_queue = vec![0; directions + 1];
         let (mut port_of_queue, mut channel_of_queue) = (Vec::new(), Vec::new());
@@ -164,8 +176,11 @@ impl Layout {
             fields.iter().enumerate().map(coordinate).sum()
         };
         let mut layout = Self {
+            first: 0,
             nodes,
+            row: None,
             words,
+            extent,
             directions,
             channels,
             link_queues: directions * channels,
@@ -179,7 +194,7 @@ impl Layout {
             bubble,
             grant_needs_room: router.grant_needs_room,
             headers_wait: cut_through && !router.grant_needs_room,
-            links: all().map(|direction| Links::new(&shape, direction, words)).collect(),
+            links: all().map(|direction| Links::new(&shape, direction, 0..nodes, extent)).collect(),
             port_of_queue,
             channel_of_queue,
             place_of_queue,
@@ -199,6 +214,29 @@ impl Layout {
         layout.output_before = (0..layout.link_queues).map(|queue| layout.before(queue) as u8).collect();
         layout.set_arbitration(&router.arbitration);
         layout
+    }
+
+    /// A part of this, the whole network.
+    pub fn part(&self, nodes: Range<usize>) -> Self {
+        let mut part = self.clone();
+        let row = self.shape.stride(self.shape.dimensions() - 1) as usize;
+        part.first = nodes.start;
+        part.nodes = nodes.len();
+        part.row = Some(row);
+        part.words = nodes.len().div_ceil(64).next_multiple_of(WORDS);
+        part.extent = Extent::new(part.words, row);
+        part.links = (0..self.directions)
+            .map(|direction| {
+                Links::new(&self.shape, Direction::from_index(direction), nodes.clone(), part.extent)
+            })
+            .collect();
+        part.schemes = self.schemes.part(nodes.clone(), &part);
+        if let Some(Lists { ports, places }) = &self.lists {
+            let lists = self.outputs * self.ports();
+            let of = |all: &[u8]| all[nodes.start * lists..nodes.end * lists].to_vec();
+            part.lists = Some(Lists { ports: of(ports), places: of(places) });
+        }
+        part
     }
 
     /// The ports of a router, the processor's included.
@@ -321,7 +359,7 @@ impl Layout {
             + (bit - self.bit_of_place(node, output, place)) as usize
     }
 
-    /// The way of a packet.
+    /// The way of a packet between nodes of the network.
     pub fn way(&self, source: usize, destination: usize) -> Way {
         let (from, to) = (self.coordinates[source], self.coordinates[destination]);
         let mut signs = 0;
@@ -348,10 +386,10 @@ impl Layout {
     /// The output channel of a header in a channel of a node, in dimension order.
     #[inline(always)]
     pub fn next(&self, node: usize, channel: u8, way: Way) -> usize {
-        let ahead = (way ^ self.coordinates[node]) & ((1 << SIGNS) - 1);
+        let ahead = (way ^ self.coordinates[self.first + node]) & ((1 << SIGNS) - 1);
         let dimension = u32::from(self.dimension_of_bit[ahead.trailing_zeros() as usize]);
         let port = 2 * dimension + (way >> SIGNS >> dimension & 1);
-        let rises = self.rises[node] >> port & 1 == 1;
+        let rises = self.rises[self.first + node] >> port & 1 == 1;
         port as usize * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
@@ -375,7 +413,7 @@ impl Layout {
         if step == Routes::END {
             return self.link_outputs + usize::from(channel);
         }
-        let rises = self.rises[node] >> step & 1 == 1;
+        let rises = self.rises[self.first + node] >> step & 1 == 1;
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 

@@ -22,12 +22,12 @@ const PLANES: usize = WINDOW as usize + FLITS + 1;
 /// counted bit by bit in planes; between windows they are added to the table.
 #[derive(Clone, Debug)]
 pub(super) struct LinkCounts<V> {
-    table: LinkOccupation,
+    pub table: LinkOccupation,
     directions: usize,
     nodes: usize,
-    window: u64,
+    pub window: u64,
     /// Per direction: bits of the last cycle, bits of the flits, and whether the link was ever used.
-    planes: Blocks<V>,
+    pub planes: Blocks<V>,
     blocks: usize,
 }
 
@@ -128,10 +128,15 @@ impl<V: Vector> LinkCounts<V> {
         planes.archive("links in the window", words, archive)
     }
 
-    /// The table so far.
-    pub fn table(&self) -> LinkOccupation {
+    /// The same with all it has counted in the table.
+    pub fn closed(&self) -> Self {
         let mut closed = self.clone();
         closed.close();
-        closed.table
+        closed
+    }
+
+    /// The table so far.
+    pub fn table(&self) -> LinkOccupation {
+        self.closed().table
     }
 }

@@ -2,24 +2,41 @@
 
 use crate::{
     engine::planes::vector::Vector,
-    fabric::{Direction, NodeId, Shape},
+    fabric::{Direction, NodeId, Shape, Sign},
 };
+use std::ops::Range;
 
-/// Words of zeros before and behind a plane, so that a shift may read beyond its ends.
-pub(super) const MARGIN: usize = 10;
+/// Words before and behind a plane that stay clear, so that a shift may read beyond its ends.
+const MARGIN: usize = 10;
 
-/// Planes over the whole network, one bit per node.
+/// Planes over the whole network or a part of it, one bit per node.
 #[derive(Clone, Debug)]
 pub(super) struct Planes {
     words: Vec<u64>,
     stride: usize,
+    margin: usize,
+}
+
+/// The words of a plane, and those before and behind them that a shift may read, for so many nodes
+/// of other parts on either side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub words: usize,
+    pub margin: usize,
+}
+
+impl Extent {
+    pub fn new(words: usize, others: usize) -> Self {
+        Self { words, margin: MARGIN + others.div_ceil(64) }
+    }
 }
 
 impl Planes {
-    /// So many planes of so many words.
-    pub fn new(planes: usize, words: usize) -> Self {
-        let stride = words + 2 * MARGIN;
-        Self { words: vec![0; planes * stride], stride }
+    /// So many planes.
+    pub fn new(planes: usize, extent: Extent) -> Self {
+        let Extent { words, margin } = extent;
+        let stride = words + 2 * margin;
+        Self { words: vec![0; planes * stride], stride, margin }
     }
 
     /// A plane with its margins.
@@ -31,15 +48,64 @@ impl Planes {
     /// The words of a plane.
     #[inline(always)]
     pub fn plane(&self, plane: usize) -> &[u64] {
-        &self.words[plane * self.stride + MARGIN..][..self.stride - 2 * MARGIN]
+        &self.words[plane * self.stride + self.margin..][..self.stride - 2 * self.margin]
     }
 
     /// The words of a plane, to be changed.
     #[inline(always)]
     pub fn plane_mut(&mut self, plane: usize) -> &mut [u64] {
-        let stride = self.stride;
-        &mut self.words[plane * stride + MARGIN..][..stride - 2 * MARGIN]
+        let (stride, margin) = (self.stride, self.margin);
+        &mut self.words[plane * stride + margin..][..stride - 2 * margin]
     }
+
+    /// The bit of a node, or of a node of another part before or behind.
+    #[inline(always)]
+    pub fn bit(&self, plane: usize, node: isize) -> bool {
+        let place = (self.margin as isize * 64 + node) as usize;
+        self.words[plane * self.stride + place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// So many bits from a node on, at most 64.
+    #[inline(always)]
+    pub fn bits(&self, plane: usize, node: isize, count: usize) -> u64 {
+        let place = (self.margin as isize * 64 + node) as usize;
+        bits(&self.words[plane * self.stride..][..self.stride], place, count)
+    }
+
+    /// Sets so many bits from a node on, at most 64.
+    #[inline(always)]
+    pub fn set_bits(&mut self, plane: usize, node: isize, count: usize, value: u64) {
+        let place = (self.margin as isize * 64 + node) as usize;
+        set_bits(&mut self.words[plane * self.stride..][..self.stride], place, count, value);
+    }
+}
+
+/// So many bits of words from a place on, at most 64.
+#[inline(always)]
+pub(super) fn bits(words: &[u64], place: usize, count: usize) -> u64 {
+    let (word, shift) = (place / 64, place % 64);
+    let mut value = words[word] >> shift;
+    if shift + count > 64 {
+        value |= words[word + 1] << (64 - shift);
+    }
+    value & u64::MAX >> (64 - count)
+}
+
+/// Sets so many bits of words from a place on, at most 64.
+#[inline(always)]
+pub(super) fn set_bits(words: &mut [u64], place: usize, count: usize, value: u64) {
+    let (word, shift) = (place / 64, place % 64);
+    let mask = u64::MAX >> (64 - count);
+    words[word] = words[word] & !(mask << shift) | value << shift;
+    if shift + count > 64 {
+        words[word + 1] = words[word + 1] & !(mask >> (64 - shift)) | value >> (64 - shift);
+    }
+}
+
+/// Beginnings and lengths of pieces of at most 64 bits.
+#[inline(always)]
+pub(super) fn pieces(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).step_by(64).map(move |first| (first, (count - first).min(64)))
 }
 
 /// The links of one direction: a node's neighbour is a fixed number of nodes ahead, or, across the
@@ -54,6 +120,8 @@ pub(super) struct Links {
 struct Part {
     /// Neighbour minus node.
     distance: i32,
+    /// From a word of a plane without margins to the first word the neighbours are in.
+    ahead: isize,
     /// Nodes with such a neighbour.
     nodes: Vec<u64>,
 }
@@ -67,7 +135,7 @@ impl Part {
             return V::zero();
         }
         let bits = (self.distance & 63) as u64;
-        let first = (word + MARGIN).wrapping_add_signed((self.distance >> 6) as isize);
+        let first = word.wrapping_add_signed(self.ahead);
         let low = V::load(&plane[first..]).shift_right(V::splat(bits));
         let high = V::load(&plane[first + 1..]).shift_left(V::splat(64 - bits));
         (low | high) & nodes
@@ -75,17 +143,25 @@ impl Part {
 }
 
 impl Links {
-    /// The links of a direction, in planes of so many words.
-    pub fn new(shape: &Shape, direction: Direction, words: usize) -> Self {
-        let none = || Part { distance: 0, nodes: vec![0; words] };
+    /// The links of a direction of the whole network, or of a part of it: some of its rows, which
+    /// see the rows before and behind them.
+    pub fn new(shape: &Shape, direction: Direction, part: Range<usize>, extent: Extent) -> Self {
+        let Extent { words, margin } = extent;
+        let none = || Part { distance: 0, ahead: margin as isize, nodes: vec![0; words] };
         let mut links = Self { direct: none(), wrap: none() };
-        for node in 0..shape.nodes() as NodeId {
-            let Some(other) = shape.neighbour(node, direction) else { continue };
-            let distance = other as i32 - node as i32;
-            let ahead = distance.unsigned_abs() == shape.stride(direction.dimension());
-            let part = if ahead { &mut links.direct } else { &mut links.wrap };
+        let stride = shape.stride(direction.dimension()) as i32;
+        let between_parts = part.len() < shape.nodes() && direction.dimension() + 1 == shape.dimensions();
+        for (own, node) in part.enumerate() {
+            let Some(other) = shape.neighbour(node as NodeId, direction) else { continue };
+            let mut distance = other as i32 - node as i32;
+            if between_parts {
+                // Rows of other parts follow on, whichever they are.
+                distance = if direction.sign() == Sign::Plus { stride } else { -stride };
+            }
+            let part = if distance.abs() == stride { &mut links.direct } else { &mut links.wrap };
             part.distance = distance;
-            part.nodes[node as usize / 64] |= 1 << (node % 64);
+            part.ahead = margin as isize + (distance >> 6) as isize;
+            part.nodes[own / 64] |= 1 << (own % 64);
         }
         links
     }
@@ -108,7 +184,7 @@ impl Links {
         [self.direct.distance, self.wrap.distance]
     }
 
-    /// The neighbour of a node that has one.
+    /// The neighbour of a node that has one; wrapped around if it is before a part.
     pub fn neighbour(&self, node: usize) -> usize {
         let wraps = self.wrap.nodes[node / 64] >> (node % 64) & 1;
         node.wrapping_add_signed(self.distances()[wraps as usize] as isize)
@@ -131,13 +207,14 @@ mod tests {
         ] {
             let shape = Shape::new(&sizes, &wraps).unwrap();
             let words = shape.nodes().div_ceil(64).next_multiple_of(8);
-            let mut planes = Planes::new(3, words);
+            let extent = Extent::new(words, 0);
+            let mut planes = Planes::new(3, extent);
             for node in (0..shape.nodes()).filter(|node| node * node % 7 < 3) {
                 planes.plane_mut(1)[node / 64] |= 1 << (node % 64);
             }
             let set = |plane: &[u64], node: usize| plane[node / 64] >> (node % 64) & 1 == 1;
             for direction in (0..shape.directions()).map(Direction::from_index) {
-                let links = Links::new(&shape, direction, words);
+                let links = Links::new(&shape, direction, 0..shape.nodes(), extent);
                 for node in 0..shape.nodes() {
                     let other = shape.neighbour(node as NodeId, direction);
                     let expected = other.is_some_and(|other| set(planes.plane(1), other as usize));

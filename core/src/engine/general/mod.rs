@@ -27,10 +27,12 @@
 mod ahead;
 mod arrive;
 mod before;
+mod border;
 mod choice;
 mod deadlock;
 mod decide;
 mod depart;
+mod gather;
 mod grant;
 mod holding;
 mod inject;
@@ -40,6 +42,8 @@ mod links;
 mod observe;
 mod packets;
 mod pairs;
+mod parts;
+mod ranks;
 mod reach;
 mod reconsider;
 mod record;
@@ -52,26 +56,31 @@ mod step;
 mod throttling;
 
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-use super::planes::vector::{Avx2, Avx512, Vector};
+use super::planes::vector::{Avx2, Avx512};
 use super::{
     Network, Options, Outcome, SimulationError,
-    planes::{InstructionSet, vector::Words},
+    planes::{
+        InstructionSet,
+        vector::{Available, Vector, Words},
+    },
     protocol::{Clock, Engine, drive},
+    regions::Rank,
 };
 use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
-    throttle::{self, Surroundings, Throttle},
+    throttle::{Surroundings, Throttle},
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
+use parts::{Common, Parts, divide};
+use ranks::OneRank;
 use record::Record;
 use run::Run;
 use state::{Demands, State};
 use std::sync::Arc;
-use step::Step;
 
 /// Simulates a workload until everything is delivered or `options` end it.
 ///
@@ -189,13 +198,14 @@ impl General {
         options: &Options,
         probe: &mut P,
     ) -> Result<Outcome, SimulationError> {
-        let mut engine = self.begin(workload, options, Kept::default())?;
+        let mut engine = self.begin(workload, options, Kept::default(), Division::Threads(1))?;
         let mut clock = Clock::default();
         drive(&mut *engine, &mut clock, options, probe)?;
         engine.totals(&clock.stopped(options))
     }
 
-    /// A run at its beginning that keeps records.
+    /// A run at its beginning that keeps records, in so many parts, if there are so many rows and what it
+    /// does is divided among them. Probes are told of the whole only.
     ///
     /// # Errors
     /// The workload cannot run here.
@@ -204,6 +214,7 @@ impl General {
         workload: &Workload,
         options: &Options,
         kept: Kept,
+        division: Division,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
         if let Throttle::Spth { margin, .. } = options.throttle {
@@ -212,9 +223,9 @@ impl General {
                 return Err(SimulationError::Margin { margin, buffer });
             }
         }
-        let sources = Sources::new(workload, self.layout.nodes);
-        let function = match (self.network.router().routing, sources.routes()) {
-            (RoutingFunction::DimensionOrder, Some(_)) => RoutingFunction::Given,
+        let given = workload.routes().is_some() || workload.book().is_some();
+        let function = match (self.network.router().routing, given) {
+            (RoutingFunction::DimensionOrder, true) => RoutingFunction::Given,
             (function, _) => function,
         };
         let place = self.network.router().place(self.network.fabric().shape());
@@ -229,7 +240,7 @@ impl General {
         let demands = Demands {
             uniform: workload.uniform_length().map(|_| longest),
             longest,
-            exact_feed: sources.listens() || interlock || may_deadlock,
+            exact_feed: workload.listens() || interlock || may_deadlock,
             interlock,
             reinitialise: options.reinitialise_slices,
             links: kept.links,
@@ -241,48 +252,61 @@ impl General {
             seed: options.seed,
             watches: claims.watches,
         };
-        let step = self.step(sources, demands, rule);
-        let (network, layout) = (self.network.clone(), self.layout.clone());
-        Ok(Box::new(Run { network, layout, step, may_deadlock }))
+        let common =
+            Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, rule };
+        let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
+        let divides = !watched && common.rule.is_none() && self.divides(&common.demands);
+        let division = match division {
+            _ if divides => division,
+            Division::Threads(_) => Division::Threads(1),
+            Division::Rank(_) => return Err(SimulationError::Undivided),
+        };
+        Ok(self.begin_parts(common, division))
     }
 
-    /// An empty network, in the narrowest records that hold its requests.
-    fn step(&self, sources: Sources, demands: Demands, rule: Option<throttle::State>) -> Box<dyn Step> {
+    /// Whether all a run does knows of borders between parts: throttles, choices that look at traffic,
+    /// windows, grants that need room and several processor queues do not.
+    fn divides(&self, demands: &Demands) -> bool {
+        !demands.reconsiders
+            && !demands.draws
+            && demands.windows.is_none()
+            && demands.watches.is_none()
+            && !self.layout.grant_needs_room
+            && self.layout.processor_queues == 1
+    }
+
+    /// The parts of an empty network, in the narrowest records that hold its requests.
+    fn begin_parts<P: Probe>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
         let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
         if bits <= u32::REQUESTS && ports <= u32::PORTS {
-            self.step_of::<u32>(sources, demands, rule)
+            self.parts_of::<P, u32>(common, division)
         } else if bits <= u64::REQUESTS && ports <= u64::PORTS {
-            self.step_of::<u64>(sources, demands, rule)
+            self.parts_of::<P, u64>(common, division)
         } else {
-            self.step_of::<u128>(sources, demands, rule)
+            self.parts_of::<P, u128>(common, division)
         }
     }
 
-    fn step_of<R: Record>(
-        &self,
-        sources: Sources,
-        demands: Demands,
-        rule: Option<throttle::State>,
-    ) -> Box<dyn Step> {
+    fn parts_of<P: Probe, R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
         #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
         match self.set {
             InstructionSet::Word => {}
             InstructionSet::Avx2 => {
                 if let Some(proof) = Avx2::available() {
-                    return Box::new(State::<Avx2, R>::new(proof, &self.layout, sources, demands, rule));
+                    return begin_in::<P, Avx2, R>(proof, common, division);
                 }
             }
             InstructionSet::Avx512 => {
                 if let Some(proof) = Avx512::available() {
-                    return Box::new(State::<Avx512, R>::new(proof, &self.layout, sources, demands, rule));
+                    return begin_in::<P, Avx512, R>(proof, common, division);
                 }
             }
         }
         if self.layout.nodes > 64 {
             // The compiler makes vectors of four words, where there are so many.
-            Box::new(State::<Words<4>, R>::new(Words::PROOF, &self.layout, sources, demands, rule))
+            begin_in::<P, Words<4>, R>(Words::PROOF, common, division)
         } else {
-            Box::new(State::<Words<1>, R>::new(Words::PROOF, &self.layout, sources, demands, rule))
+            begin_in::<P, Words<1>, R>(Words::PROOF, common, division)
         }
     }
 
@@ -314,4 +338,33 @@ impl General {
         reach::check(&self.network, workload)?;
         Ok(longest)
     }
+}
+
+/// Who runs a network.
+pub(crate) enum Division {
+    /// So many threads.
+    Threads(usize),
+    /// This process and others.
+    Rank(Rank),
+}
+
+/// An empty network, whole or in parts.
+fn begin_in<P: Probe, V: Vector, R: Record>(
+    proof: Available<V>,
+    common: Common,
+    division: Division,
+) -> Box<dyn Engine<P>> {
+    match division {
+        Division::Rank(rank) => return Box::new(OneRank::<V, R>::new(proof, common, rank)),
+        Division::Threads(threads) => {
+            let ranges = divide(&common.general.layout, threads);
+            if ranges.len() > 1 {
+                return Box::new(Parts::<V, R>::new(proof, common, ranges));
+            }
+        }
+    }
+    let Common { general: General { network, layout, .. }, workload, demands, may_deadlock, rule } = common;
+    let sources = Sources::new(&workload, layout.nodes);
+    let step = Box::new(State::<V, R>::new(proof, &layout, sources, demands, rule));
+    Box::new(Run { network, layout, step, may_deadlock })
 }

@@ -36,6 +36,60 @@ impl Packet {
     }
 }
 
+/// Words of a packet that goes to another part.
+pub(super) const PACKED: usize = 7;
+
+/// All that is known of a packet, on its way to another part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packed {
+    pub number: u64,
+    start: u64,
+    injected: u64,
+    pub source: u32,
+    pub destination: u32,
+    slice: u32,
+    length: u32,
+    pub route: u32,
+    first_channel: u8,
+    pub way: Way,
+}
+
+impl Packed {
+    #[inline(always)]
+    pub fn words(self) -> [u64; PACKED] {
+        let Self { number, start, injected, source, destination, slice, length, route, first_channel, way } =
+            self;
+        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [
+            number,
+            start,
+            injected,
+            both(source, destination),
+            both(slice, length),
+            both(route, way),
+            first_channel.into(),
+        ]
+    }
+
+    /// From so many words.
+    #[inline(always)]
+    pub fn from_words(words: &[u64]) -> Self {
+        let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
+        Self {
+            number: words[0],
+            start: words[1],
+            injected: words[2],
+            source: low(words[3]),
+            destination: high(words[3]),
+            slice: low(words[4]),
+            length: high(words[4]),
+            route: low(words[5]),
+            way: high(words[5]),
+            first_channel: words[6] as u8,
+        }
+    }
+}
+
 /// All slots. Slot 0 is never given out: what must not be written anywhere is written there.
 #[derive(Clone, Debug)]
 pub(super) struct Packets {
@@ -62,6 +116,25 @@ impl Packets {
             self.packets.push(packet);
             self.packets.len() as u32 - 1
         }
+    }
+
+    /// The packet of a slot, to be put into a slot of another part.
+    #[inline(always)]
+    pub fn pack(&self, slot: u32) -> Packed {
+        let &Packet { number, start, injected, source, destination, slice, length, route, first_channel } =
+            self.packet(slot);
+        let way = self.way(slot);
+        Packed { number, start, injected, source, destination, slice, length, route, first_channel, way }
+    }
+
+    /// A slot for a packet of another part.
+    #[inline(always)]
+    pub fn unpack(&mut self, packed: Packed) -> u32 {
+        let Packed { number, start, injected, source, destination, slice, length, route, first_channel, way } =
+            packed;
+        let packet =
+            Packet { number, start, injected, source, destination, slice, length, route, first_channel };
+        self.place(way, packet)
     }
 
     /// The packet of a slot has left.
@@ -109,6 +182,23 @@ pub(super) struct Fifo {
 pub(super) const AGAIN: u32 = 1 << 31;
 
 impl Fifo {
+    /// The packets in order; one that has come round is there twice.
+    pub fn slots(self, packets: &Packets) -> Vec<u32> {
+        let (end, again) = (self.last & !AGAIN, self.last & AGAIN != 0);
+        let mut slots = Vec::new();
+        if self.front == 0 {
+            return slots;
+        }
+        slots.push(self.front);
+        let mut slot = self.front;
+        // No more than there are, whatever a restored state says.
+        while (slot != end || again && slots.len() == 1) && slots.len() <= packets.packets.len() {
+            slot = packets.next(slot);
+            slots.push(slot);
+        }
+        slots
+    }
+
     /// A header enters; true if it is at the front.
     #[inline(always)]
     pub fn push(&mut self, slot: u32, packets: &mut Packets) -> bool {

@@ -58,8 +58,13 @@ impl<P: Probe> Motion<P> for Run {
 }
 
 impl<P: Probe> Engine<P> for Run {
-    fn advance(&mut self, cycle: &mut u64, until: u64, probe: &mut P) -> Option<Rest> {
-        advance(self, cycle, until, probe)
+    fn advance(
+        &mut self,
+        cycle: &mut u64,
+        until: u64,
+        probe: &mut P,
+    ) -> Result<Option<Rest>, SimulationError> {
+        Ok(advance(self, cycle, until, probe))
     }
 
     fn routers(&self) -> usize {

@@ -143,7 +143,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Makes what follows from other fields.
-    fn derive(&mut self, layout: &Layout) {
+    pub fn derive(&mut self, layout: &Layout) {
         let count_bits = self.count_bits;
         self.full_any = R::Set::default();
         for block in 0..self.blocks {
@@ -232,8 +232,8 @@ impl Packets {
                 return Err(SaveError::Length { field: "numbers", given: 0, needed: 1 });
             }
             below("free slots", slots, free.iter().copied())?;
-            below("sources", layout.nodes, packets.iter().map(|packet| packet.source))?;
-            below("destinations", layout.nodes, destinations.iter().copied())?;
+            below("sources", layout.shape.nodes(), packets.iter().map(|packet| packet.source))?;
+            below("destinations", layout.shape.nodes(), destinations.iter().copied())?;
             below("packets behind", slots, headers.iter().map(|header| header.next))?;
             below(
                 "first channels",

@@ -53,7 +53,7 @@ impl Signals {
     pub fn new(layout: &Layout, shown: Shown) -> Self {
         let registers = if shown.apart { layout.channels } else { 1 };
         let bits = (32 - shown.length.leading_zeros()) as usize;
-        let (directions, words) = (layout.directions, layout.words);
+        let (directions, words, extent) = (layout.directions, layout.words, layout.extent);
         let rises = (0..if shown.following { directions } else { 0 }).map(|direction| {
             let mut plane = vec![0; words];
             for node in 0..layout.nodes {
@@ -66,10 +66,10 @@ impl Signals {
             shown,
             registers,
             bits,
-            busy: Planes::new(directions * registers, words),
-            numbers: Planes::new(directions * registers * bits, words),
-            next: Planes::new(directions * registers * bits, words),
-            moved: Planes::new(bits, words),
+            busy: Planes::new(directions * registers, extent),
+            numbers: Planes::new(directions * registers * bits, extent),
+            next: Planes::new(directions * registers * bits, extent),
+            moved: Planes::new(bits, extent),
             any: vec![false; directions * registers],
             rises: rises.collect(),
         }

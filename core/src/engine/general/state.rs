@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::{
         Outcome,
-        planes::vector::{Available, Vector, words_mut},
+        planes::vector::{Available, Vector, words, words_mut},
     },
     probe::{Counted, Windows},
     routing::RoutingFunction,
@@ -71,11 +71,16 @@ impl<V: Vector> Blocks<V> {
         &mut words_mut(&mut self.vectors)[(block * self.planes + plane) * V::WORDS + word]
     }
 
+    /// The same, to be read.
+    #[inline(always)]
+    pub fn word(&self, plane: usize, node: usize) -> u64 {
+        let (block, word) = (node / V::BITS, node % V::BITS / 64);
+        words(&self.vectors)[(block * self.planes + plane) * V::WORDS + word]
+    }
+
     /// The bit of a node.
     pub fn bit(&self, plane: usize, node: usize) -> bool {
-        let (block, word) = (node / V::BITS, node % V::BITS / 64);
-        let words = crate::engine::planes::vector::words(&self.vectors);
-        words[(block * self.planes + plane) * V::WORDS + word] >> (node % 64) & 1 == 1
+        self.word(plane, node) >> (node % 64) & 1 == 1
     }
 
     /// Sets or clears the bit of a node.
@@ -203,6 +208,11 @@ impl Crossings {
         &mut self.items[..self.len]
     }
 
+    /// Keeps the first so many.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = len;
+    }
+
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
@@ -286,7 +296,7 @@ pub(super) struct State<V: Vector, R: Record> {
     /// Per output channel that is a link: it is requested and waits for room behind it.
     pub parked: Blocks<V>,
 
-    // Planes over the network, read by neighbours.
+    // Planes over the network, read by neighbours; in a part, with the rows before and behind it.
     /// Per queue behind a link: it holds more than `most` flits.
     pub full: Planes,
     /// Most flits of a queue that takes another one, or, where a grant needs room, another packet.
@@ -322,6 +332,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub granted: Vec<Place>,
     /// Headers that cross a link in this cycle.
     pub crossings: Crossings,
+    /// Scratch: packets whose tails cross a border of this part.
+    pub leaving: Vec<u32>,
     /// Scratch: output channels a tail leaves.
     pub freed: List,
     /// Packets whose tail was ejected in this cycle, and where.
@@ -383,14 +395,14 @@ impl<V: Vector, R: Record> State<V, R> {
             nonempty: planes(layout.queues),
             ready: planes(some(demands.watched, layout.outputs)),
             sendable: planes(some(demands.watched, layout.outputs)),
-            full: Planes::new(link_queues, layout.words),
+            full: Planes::new(link_queues, layout.extent),
             full_any: Default::default(),
             most: layout.buffer.saturating_sub(room),
             by_room,
             parks,
             parked: planes(some(parks, layout.link_outputs)),
-            levels: Planes::new(some(layout.headers_wait, link_queues * count_bits), layout.words),
-            sent: Planes::new(layout.outputs, layout.words),
+            levels: Planes::new(some(layout.headers_wait, link_queues * count_bits), layout.extent),
+            sent: Planes::new(layout.outputs, layout.extent),
             sent_any: Default::default(),
             entered: Default::default(),
             outputs: vec![R::EMPTY; layout.nodes * layout.outputs],
@@ -401,6 +413,7 @@ impl<V: Vector, R: Record> State<V, R> {
             wanted: List::default(),
             granted: Vec::new(),
             crossings: Crossings::default(),
+            leaving: Vec::new(),
             freed: List::default(),
             delivered: Vec::new(),
             wheel: vec![Due::default(); if slow { layout.latency } else { 0 }],

@@ -5,11 +5,12 @@ use super::{
         Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, QUEUES, Widths, X_QUEUES, XRow, Y_QUEUES,
         YRow,
     },
-    cycle::{Incoming, More, Receiver, Rules, Sender, receive_x, receive_y, send},
+    cycle::Rules,
     feed::{Feed, Packets},
     genes::Genes,
     lanes::{Position, Rotation, Tiling, columns, rows},
     occupation::Occupation,
+    pieces::{Fixed, Receiving, Sending, Sent, Settled},
     tags::value,
     vector::{Available, Task, Vector, words},
 };
@@ -24,6 +25,8 @@ use crate::{
     save::{Archive, SaveError},
     traffic::Workload,
 };
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
 
 /// Packets under way are older than the tags.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +74,8 @@ pub struct Machine<V: Vector, const K: usize> {
     /// Routers that eject a flit in the cycle under way.
     ejected: V,
     network: Network,
+    /// Threads that do a cycle side by side, each for some rows of blocks.
+    threads: Option<Arc<ThreadPool>>,
     /// Sum of the cycles of all deliveries per copy, modulo 2^64.
     pub(super) delivery_sum: Vec<u64>,
 }
@@ -96,6 +101,8 @@ pub(crate) trait AnyMachine: Engine<NoProbe> {
     /// Empties the network for a run that is to stop at a cycle, if that is known; with `tags`,
     /// headers carry tags from the beginning.
     fn begin(&mut self, stop_at: Option<u64>, tags: bool);
+    /// Does every cycle in so many threads, as far as there are rows of blocks.
+    fn set_threads(&mut self, threads: usize);
     /// Adds up the totals so far, one outcome per copy; false if sums of latencies are missing, since
     /// packets under way are older than the tags.
     fn add_up(&mut self, clock: &Clock) -> bool;
@@ -118,12 +125,6 @@ pub(crate) trait AnyMachine: Engine<NoProbe> {
     /// Flips one bit of a plane: whether the link into a router along +y crosses a dateline.
     #[cfg(test)]
     fn corrupt(&mut self, node: NodeId);
-}
-
-/// Part `index` of rows kept together for all blocks.
-#[inline(always)]
-fn part<T>(rows: &mut [T], index: usize, each: usize) -> &mut [T] {
-    &mut rows[index * each..][..each]
 }
 
 impl<V: Vector, const K: usize> Machine<V, K> {
@@ -184,6 +185,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             delivered: 0,
             ejected: zero,
             network: network.clone(),
+            threads: None,
             delivery_sum: vec![0; copies],
             feed,
             tiling,
@@ -236,120 +238,84 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         if USUAL { (Rules::USUAL, 1, 1) } else { (self.rules, self.columns.len(), self.rows.len()) }
     }
 
-    /// All blocks send.
+    /// All blocks send, in as many parts.
     #[inline(always)]
     fn send_all<const USUAL: bool>(&mut self, cycle: u64) -> (bool, V) {
-        let (rules, wide, high) = self.constants::<USUAL>();
-        let widths = rules.widths;
-        let Self { tiling, columns, rows, rotations, genes, blocks, full, events, .. } = self;
-        let (mut moved, mut ejected) = (V::zero(), V::zero());
-        for (by, row) in rows[..high].iter().enumerate() {
-            for (bx, column) in columns[..wide].iter().enumerate() {
-                let index = by * wide + bx;
-                let mut behind = full[index];
-                if bx + 1 < wide {
-                    behind.x[0] = full[index + 1].x[0];
-                } else {
-                    for c in 0..2 {
-                        behind.x[0][c] = rotations[1].apply(full[index + 1 - wide].x[0][c]);
-                    }
-                }
-                if bx > 0 {
-                    behind.x[1] = full[index - 1].x[1];
-                } else {
-                    for c in 0..2 {
-                        behind.x[1][c] = rotations[0].apply(full[index + wide - 1].x[1][c]);
-                    }
-                }
-                if by + 1 < high {
-                    behind.y[0] = full[index + wide].y[0];
-                } else {
-                    for c in 0..3 {
-                        behind.y[0][c] = rotations[3].apply(full[bx].y[0][c]);
-                    }
-                }
-                if by > 0 {
-                    behind.y[1] = full[index - wide].y[1];
-                } else {
-                    for c in 0..3 {
-                        behind.y[1][c] = rotations[2].apply(full[(high - 1) * wide + bx].y[1][c]);
-                    }
-                }
-                let sender = Sender {
-                    block: &mut blocks[index],
-                    counters: part(&mut self.counters, index, widths.counter),
-                    x_rows: part(&mut self.x_rows, index, widths.x_data()),
-                    y_rows: part(&mut self.y_rows, index, widths.y_data()),
-                    more: More {
-                        x: part(&mut self.more_x, index, widths.more_x()),
-                        y: part(&mut self.more_y, index, widths.more_y()),
-                        used: part(&mut self.used, index, widths.used()),
-                    },
-                    packet: &mut self.packets[index],
-                    links: &mut self.links[index],
-                    x_links: part(&mut self.x_links, index, widths.x_data()),
-                    y_links: part(&mut self.y_links, index, widths.y_data()),
-                    ejected_tags: part(&mut self.ejected_tags, index, widths.tag),
-                };
-                let sent = send(sender, genes.settings(index), &behind, column, row, &rules);
-                let (block_events, sends, ejects) = sent;
-                events[index] = block_events;
-                ejected = ejected | ejects;
-                moved = moved | sends[0] | sends[1] | sends[2] | sends[3] | ejects;
-                if let Some(occupation) = &mut self.occupation {
-                    occupation.record(index, cycle, sends);
-                }
-            }
+        let ((rules, wide, high), parts) = (self.constants::<USUAL>(), self.parts());
+        if let Some(occupation) = &mut self.occupation {
+            occupation.reserve(cycle);
         }
-        debug_assert_eq!(tiling.blocks(), events.len());
+        let fixed = Fixed {
+            proof: self.proof,
+            rules,
+            wide,
+            high,
+            cycle,
+            columns: &self.columns,
+            rows: &self.rows,
+            rotations: &self.rotations,
+        };
+        let others = Settled { fixed, genes: &self.genes, full: &self.full };
+        let rows = Sending {
+            first: 0,
+            rows: high,
+            blocks: &mut self.blocks,
+            counters: &mut self.counters,
+            x_rows: &mut self.x_rows,
+            y_rows: &mut self.y_rows,
+            more_x: &mut self.more_x,
+            more_y: &mut self.more_y,
+            used: &mut self.used,
+            packets: &mut self.packets,
+            links: &mut self.links,
+            x_links: &mut self.x_links,
+            y_links: &mut self.y_links,
+            ejected_tags: &mut self.ejected_tags,
+            events: &mut self.events,
+            uses: self.occupation.as_mut().map(Occupation::all),
+        };
+        // Where the compiler knows the numbers, there is one block.
+        let (moved, ejected) = if USUAL { rows.send(&others) } else { rows.send_in_parts(&others, parts) };
         (moved.any(), ejected)
     }
 
-    /// All blocks receive.
+    /// All blocks receive, in as many parts.
     #[inline(always)]
     fn receive_all<const USUAL: bool>(&mut self) {
-        let (Rules { widths, .. }, wide, high) = self.constants::<USUAL>();
-        let Self { columns, rows, rotations, blocks, full, links, x_links, y_links, .. } = self;
-        let (x_data, y_data) = (widths.x_data(), widths.y_data());
-        for (by, row) in rows[..high].iter().enumerate() {
-            for (bx, column) in columns[..wide].iter().enumerate() {
-                let index = by * wide + bx;
-                let mut receiver = Receiver {
-                    block: &mut blocks[index],
-                    x_rows: part(&mut self.x_rows, index, x_data),
-                    y_rows: part(&mut self.y_rows, index, y_data),
-                    more: More {
-                        x: part(&mut self.more_x, index, widths.more_x()),
-                        y: part(&mut self.more_y, index, widths.more_y()),
-                        used: part(&mut self.used, index, widths.used()),
-                    },
-                    full: &mut full[index],
-                };
-                // Flits that travel up come from below, those that travel down from above.
-                let below = if bx == 0 { index + wide - 1 } else { index - 1 };
-                let above = if bx + 1 == wide { index + 1 - wide } else { index + 1 };
-                let incoming = Incoming {
-                    flits: [&links[below].x[0], &links[above].x[1]],
-                    data: [&x_links[below * x_data..][..x_data], &x_links[above * x_data..][..x_data]],
-                    rotations: [
-                        (bx == 0).then_some(&rotations[0]),
-                        (bx + 1 == wide).then_some(&rotations[1]),
-                    ],
-                };
-                receive_x(&mut receiver, &incoming, column, row, widths);
-                let below = if by == 0 { (high - 1) * wide + bx } else { index - wide };
-                let above = if by + 1 == high { bx } else { index + wide };
-                let incoming = Incoming {
-                    flits: [&links[below].y[0], &links[above].y[1]],
-                    data: [&y_links[below * y_data..][..y_data], &y_links[above * y_data..][..y_data]],
-                    rotations: [
-                        (by == 0).then_some(&rotations[2]),
-                        (by + 1 == high).then_some(&rotations[3]),
-                    ],
-                };
-                receive_y(&mut receiver, &incoming, row, widths);
-            }
+        let ((rules, wide, high), parts) = (self.constants::<USUAL>(), self.parts());
+        let fixed = Fixed {
+            proof: self.proof,
+            rules,
+            wide,
+            high,
+            cycle: 0,
+            columns: &self.columns,
+            rows: &self.rows,
+            rotations: &self.rotations,
+        };
+        let sent = Sent { fixed, links: &self.links, x_links: &self.x_links, y_links: &self.y_links };
+        let rows = Receiving {
+            first: 0,
+            rows: high,
+            blocks: &mut self.blocks,
+            x_rows: &mut self.x_rows,
+            y_rows: &mut self.y_rows,
+            more_x: &mut self.more_x,
+            more_y: &mut self.more_y,
+            used: &mut self.used,
+            full: &mut self.full,
+        };
+        if USUAL {
+            rows.receive(&sent);
+        } else {
+            rows.receive_in_parts(&sent, parts);
         }
+    }
+
+    /// Parts of a cycle that threads do side by side.
+    #[inline(always)]
+    fn parts(&self) -> usize {
+        self.threads.as_ref().map_or(1, |threads| threads.current_num_threads())
     }
 
     /// Counts what happened and feeds the nodes that sent a tail.
@@ -623,12 +589,27 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
 }
 
 impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
-    fn advance(&mut self, cycle: &mut u64, until: u64, _probe: &mut NoProbe) -> Option<Rest> {
-        V::enter(self.proof, Span { machine: self, cycle, until })
+    fn advance(
+        &mut self,
+        cycle: &mut u64,
+        until: u64,
+        _probe: &mut NoProbe,
+    ) -> Result<Option<Rest>, SimulationError> {
+        let proof = self.proof;
+        let threads = self.threads.clone();
+        let mut span = || V::enter(proof, Span { machine: self, cycle, until });
+        Ok(match threads {
+            None => span(),
+            Some(threads) => threads.install(span),
+        })
     }
 
     fn routers(&self) -> usize {
-        self.feed.places.len()
+        self.feed.places.len() / self.parts()
+    }
+
+    fn parts(&self) -> usize {
+        self.parts()
     }
 
     fn delivered(&self) -> u64 {
@@ -713,6 +694,13 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
             Some(stop) if self.latencies => Tags::before(stop, reach),
             _ => Tags::NEVER,
         };
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        let threads = threads.clamp(1, self.rows.len());
+        // Without threads to be had, it goes on in one.
+        let pool = || ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new);
+        self.threads = if threads > 1 { pool() } else { None };
     }
 
     fn add_up(&mut self, clock: &Clock) -> bool {

@@ -16,6 +16,7 @@ mod genes;
 mod lanes;
 mod machine;
 mod occupation;
+mod pieces;
 mod saving;
 mod tags;
 #[allow(unsafe_code, reason = "vectors of the processor")]
@@ -340,7 +341,7 @@ pub struct Planes {
     ports: usize,
 }
 
-/// A run of one network at its beginning; see [`AnyMachine::begin`].
+/// A run of one network at its beginning, in so many threads; see [`AnyMachine::begin`].
 ///
 /// # Errors
 /// The case is not covered.
@@ -350,8 +351,10 @@ pub(crate) fn begin(
     settings: Settings,
     stop_at: Option<u64>,
     tags: bool,
+    threads: usize,
 ) -> Result<Box<dyn Engine<NoProbe>>, Unsupported> {
     let mut engine = Planes::new(network, workload, settings)?.engine;
+    engine.set_threads(threads);
     engine.begin(stop_at, tags);
     Ok(engine)
 }

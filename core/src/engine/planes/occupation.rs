@@ -6,27 +6,32 @@ use crate::save::{Archive, SaveError};
 /// Use of the four links of every router.
 #[derive(Clone)]
 pub struct Occupation<V> {
-    blocks: usize,
+    /// Bits of cycles and of flits.
+    bits: usize,
     /// Per block and direction: the link was used.
     used: Vec<V>,
-    /// Per bit, block and direction.
+    /// Per block, bit and direction.
     first: Vec<V>,
-    /// Per bit, block and direction.
+    /// Per block, bit and direction.
     last: Vec<V>,
-    /// Per bit, block and direction.
+    /// Per block, bit and direction.
     flits: Vec<V>,
+}
+
+/// The same of some blocks, to be changed.
+pub struct Uses<'a, V> {
+    bits: usize,
+    used: &'a mut [V],
+    first: &'a mut [V],
+    last: &'a mut [V],
+    flits: &'a mut [V],
 }
 
 impl<V: Vector> Occupation<V> {
     /// No link used.
     pub fn new(blocks: usize) -> Self {
-        Self {
-            blocks,
-            used: vec![V::zero(); 4 * blocks],
-            first: Vec::new(),
-            last: Vec::new(),
-            flits: Vec::new(),
-        }
+        let used = vec![V::zero(); 4 * blocks];
+        Self { bits: 0, used, first: Vec::new(), last: Vec::new(), flits: Vec::new() }
     }
 
     /// Forgets everything.
@@ -37,34 +42,73 @@ impl<V: Vector> Occupation<V> {
         }
     }
 
+    /// Makes room for as many bits as what is known after a cycle may need.
+    #[inline(always)]
+    pub fn reserve(&mut self, cycle: u64) {
+        let bits = (64 - (cycle + 1).leading_zeros()) as usize;
+        if bits > self.bits {
+            self.widen(bits);
+        }
+    }
+
+    #[inline(never)]
+    fn widen(&mut self, bits: usize) {
+        let (old, new) = (4 * self.bits, 4 * bits);
+        let blocks = self.used.len() / 4;
+        for planes in [&mut self.first, &mut self.last, &mut self.flits] {
+            let mut wider = vec![V::zero(); blocks * new];
+            for block in 0..blocks {
+                wider[block * new..][..old].copy_from_slice(&planes[block * old..][..old]);
+            }
+            *planes = wider;
+        }
+        self.bits = bits;
+    }
+
+    /// All blocks.
+    pub fn all(&mut self) -> Uses<'_, V> {
+        let Self { bits, used, first, last, flits } = self;
+        Uses { bits: *bits, used, first, last, flits }
+    }
+}
+
+impl<'a, V: Vector> Uses<'a, V> {
+    /// The first so many blocks, and the others.
+    pub fn split_at(self, blocks: usize) -> (Self, Self) {
+        let Self { bits, used, first, last, flits } = self;
+        let split = |planes: &'a mut [V], each: usize| planes.split_at_mut(blocks * each);
+        let (used, first) = (split(used, 4), split(first, 4 * bits));
+        let (last, flits) = (split(last, 4 * bits), split(flits, 4 * bits));
+        (
+            Self { bits, used: used.0, first: first.0, last: last.0, flits: flits.0 },
+            Self { bits, used: used.1, first: first.1, last: last.1, flits: flits.1 },
+        )
+    }
+
     /// Flits cross the links of a block.
     #[inline(always)]
     pub fn record(&mut self, block: usize, cycle: u64, sends: [V; 4]) {
-        let stride = 4 * self.blocks;
-        let needed = (64 - cycle.leading_zeros()) as usize * stride;
-        if self.last.len() < needed {
-            self.first.resize(needed, V::zero());
-            self.last.resize(needed, V::zero());
-        }
+        let planes = block * 4 * self.bits..(block + 1) * 4 * self.bits;
+        let (first, last) = (&mut self.first[planes.clone()], &mut self.last[planes.clone()]);
+        let flits = &mut self.flits[planes];
         for (direction, sends) in sends.into_iter().enumerate() {
             let index = 4 * block + direction;
             let begins = sends & !self.used[index];
             self.used[index] = self.used[index] | sends;
-            for (bit, plane) in self.last.iter_mut().skip(index).step_by(stride).enumerate() {
+            for (bit, plane) in last.iter_mut().skip(direction).step_by(4).enumerate() {
                 *plane = if cycle >> bit & 1 == 1 { *plane | sends } else { *plane & !sends };
             }
-            let (mut carry, mut at) = (sends, index);
-            while carry.any() {
-                if at >= self.flits.len() {
-                    self.flits.resize(self.flits.len() + stride, V::zero());
+            let mut carry = sends;
+            for plane in flits.iter_mut().skip(direction).step_by(4) {
+                if !carry.any() {
+                    break;
                 }
-                let plane = self.flits[at];
-                self.flits[at] = plane ^ carry;
-                carry = plane & carry;
-                at += stride;
+                let before = *plane;
+                *plane = before ^ carry;
+                carry = before & carry;
             }
             if begins.any() {
-                for (bit, plane) in self.first.iter_mut().skip(index).step_by(stride).enumerate() {
+                for (bit, plane) in first.iter_mut().skip(direction).step_by(4).enumerate() {
                     if cycle >> bit & 1 == 1 {
                         *plane = *plane | begins;
                     }
@@ -72,46 +116,53 @@ impl<V: Vector> Occupation<V> {
             }
         }
     }
+}
 
-    /// The numbers of planes as fields; restored, planes are made.
+impl<V: Vector> Occupation<V> {
+    /// The number of planes as a field; restored, planes are made.
     pub fn archive_bits(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let stride = 4 * self.blocks;
-        for (field, planes) in [("bits of cycles", &mut self.last), ("bits of flits", &mut self.flits)] {
-            let mut bits = (planes.len() / stride) as u8;
-            archive.number(field, &mut bits)?;
-            if bits > 64 {
-                return Err(SaveError::Value { field, value: bits.into() });
-            }
-            planes.resize(usize::from(bits) * stride, V::zero());
+        let mut bits = self.bits as u8;
+        archive.number("bits of cycles", &mut bits)?;
+        if bits > 64 {
+            return Err(SaveError::Value { field: "bits of cycles", value: bits.into() });
         }
-        self.first.resize(self.last.len(), V::zero());
+        if archive.is_reading() {
+            self.bits = bits.into();
+            let planes = self.used.len() * self.bits;
+            for all in [&mut self.first, &mut self.last, &mut self.flits] {
+                *all = vec![V::zero(); planes];
+            }
+        }
         Ok(())
     }
 
     /// All planes of one block.
     pub fn planes(&mut self, block: usize, visit: &mut impl FnMut(&mut V)) {
-        let stride = 4 * self.blocks;
-        let Self { blocks: _, used, first, last, flits } = self;
-        for planes in [used, first, last, flits] {
-            for bit in planes.chunks_exact_mut(stride) {
-                bit[4 * block..][..4].iter_mut().for_each(&mut *visit);
-            }
+        self.used[4 * block..][..4].iter_mut().for_each(&mut *visit);
+        let each = 4 * self.bits;
+        for planes in [&mut self.first, &mut self.last, &mut self.flits] {
+            planes[block * each..][..each].iter_mut().for_each(&mut *visit);
         }
     }
 
     /// First and last cycle of a link, if it was used.
     pub fn cycles(&self, block: usize, lane: usize, direction: usize) -> Option<(u64, u64)> {
-        let index = 4 * block + direction;
-        let used = value([self.used[index]].into_iter(), lane) == 1;
-        used.then(|| (self.number(&self.first, index, lane), self.number(&self.last, index, lane)))
+        let used = value([self.used[4 * block + direction]].into_iter(), lane) == 1;
+        used.then(|| {
+            (
+                self.number(&self.first, block, lane, direction),
+                self.number(&self.last, block, lane, direction),
+            )
+        })
     }
 
     /// Flits that crossed a link.
     pub fn flits(&self, block: usize, lane: usize, direction: usize) -> u64 {
-        self.number(&self.flits, 4 * block + direction, lane)
+        self.number(&self.flits, block, lane, direction)
     }
 
-    fn number(&self, planes: &[V], index: usize, lane: usize) -> u64 {
-        value(planes.iter().skip(index).step_by(4 * self.blocks).copied(), lane)
+    fn number(&self, planes: &[V], block: usize, lane: usize, direction: usize) -> u64 {
+        let each = 4 * self.bits;
+        value(planes[block * each..][..each].iter().skip(direction).step_by(4).copied(), lane)
     }
 }

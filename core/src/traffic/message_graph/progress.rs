@@ -7,6 +7,7 @@ use crate::{
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
+    ops::Range,
 };
 
 /// Not known yet.
@@ -131,6 +132,31 @@ impl GraphProgress {
                 && let Some(end) = self.start(receive)
             {
                 self.finish(receive, end);
+            }
+        }
+    }
+
+    /// Takes over how far the ranks of some nodes have come. Nothing else changes what belongs to a
+    /// rank than what its own node takes and receives.
+    pub(crate) fn take_over(&mut self, other: &Self, nodes: Range<usize>) {
+        let touched = other.touched.iter().filter(|&&node| nodes.contains(&(node as usize)));
+        self.touched.extend(touched);
+        let has = |rank: u32| nodes.contains(&(self.graph.nodes[rank as usize] as usize));
+        for rank in (0..self.graph.ranks()).filter(|&rank| has(rank as u32)) {
+            let operations = self.graph.first[rank] as usize..self.graph.first[rank + 1] as usize;
+            self.left[operations.clone()].copy_from_slice(&other.left[operations.clone()]);
+            self.ready[operations.clone()].copy_from_slice(&other.ready[operations.clone()]);
+            self.complete[operations.clone()].copy_from_slice(&other.complete[operations.clone()]);
+            self.dependents[operations.clone()].clone_from_slice(&other.dependents[operations]);
+            self.busy_until[rank] = other.busy_until[rank];
+            self.sends[rank] = other.sends[rank].clone();
+            self.current[rank] = other.current[rank];
+        }
+        for (index, operation) in self.graph.operations.iter().enumerate() {
+            if let OperationKind::Send { to, .. } = operation.kind
+                && has(to)
+            {
+                self.packets_left[index] = other.packets_left[index];
             }
         }
     }

@@ -1,0 +1,246 @@
+//! What crosses the borders of a part, exchanged once per cycle: flits sent across, places left in the
+//! queues behind, headers with what is known of their packets.
+//!
+//! A mail has, for every channel, the bits of a row of nodes: flits that come; then for every channel
+//! the flits left in the queues that are fed across the border, bit by bit: the sender adds what it
+//! sends. Then come the headers, each with its place.
+
+use super::{
+    layout::{Layout, NONE, Place},
+    links::{bits, pieces},
+    packets::{PACKED, Packed},
+    record::{Record, Set},
+    state::{Blocks, Crossing, State},
+};
+use crate::engine::{planes::vector::Vector, regions::Mails};
+
+/// Words of a header: its packet, its place in the row and its channel.
+const HEADER: usize = PACKED + 1;
+/// Numbers of nodes in a [`Place`] wrap around.
+const WRAPPED: i64 = 1 << 25;
+
+/// A border of a part: towards the rows before it (0) or behind it (1).
+#[derive(Clone, Copy, Debug)]
+struct Border {
+    side: usize,
+    row: usize,
+    /// Port that leads across, and the port of the others that leads here.
+    out: usize,
+    back: usize,
+    /// First node of the own row at the border, and of the others' row.
+    own: isize,
+    others: isize,
+}
+
+impl Layout {
+    /// The borders there are.
+    fn borders(&self) -> impl Iterator<Item = Border> + use<> {
+        let row = self.row.unwrap_or(0);
+        let last = self.shape.dimensions() - 1;
+        let (plus, minus) = (2 * last, 2 * last + 1);
+        let round = self.shape.wraps(last);
+        let (nodes, end) = (self.nodes as isize, self.first + self.nodes);
+        let before = Border { side: 0, row, out: minus, back: plus, own: 0, others: -(row as isize) };
+        let behind =
+            Border { side: 1, row, out: plus, back: minus, own: nodes - row as isize, others: nodes };
+        let some = [
+            (row > 0 && (round || self.first > 0)).then_some(before),
+            (row > 0 && (round || end < self.shape.nodes())).then_some(behind),
+        ];
+        some.into_iter().flatten()
+    }
+}
+
+impl<V: Vector> Blocks<V> {
+    /// So many bits of a plane from a node on, at most 64.
+    #[inline(always)]
+    pub fn bits(&self, plane: usize, node: usize, count: usize) -> u64 {
+        let next = node / 64 * 64 + 64;
+        let high = if node % 64 + count > 64 { self.word(plane, next) } else { 0 };
+        bits(&[self.word(plane, node), high], node % 64, count)
+    }
+}
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Flits leave: [`depart_all`](Self::depart_all), and what crosses a border is written down.
+    #[inline(always)]
+    pub fn leave_part(&mut self, layout: &Layout, cycle: u64, mails: &mut Mails) {
+        self.list_packets_that_leave(layout);
+        self.depart_all(layout, cycle);
+        for border in layout.borders() {
+            self.write_words(layout, border, &mut mails.out[border.side]);
+        }
+        self.write_headers(layout, mails);
+        // Their tails are across now.
+        for &slot in &self.leaving {
+            self.packets.remove(slot);
+        }
+    }
+
+    /// Flits arrive: [`arrive_all`](Self::arrive_all), with what came across the borders.
+    #[inline(always)]
+    pub fn enter_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) {
+        for border in layout.borders() {
+            self.read_flits(layout, border, &mails.come[border.side]);
+        }
+        self.arrive_all(layout, cycle);
+        for border in layout.borders() {
+            self.read_places(layout, border, &mails.come[border.side]);
+        }
+    }
+
+    /// Slots of packets whose tails cross a border in this cycle.
+    fn list_packets_that_leave(&mut self, layout: &Layout) {
+        self.leaving.clear();
+        for Border { row, out, own, .. } in layout.borders() {
+            for output in out * layout.channels..(out + 1) * layout.channels {
+                for (first, count) in pieces(row) {
+                    let first = own as usize + first;
+                    let any = |node: usize| self.any[node / V::BITS].tails.has(output);
+                    let mut tails = 0;
+                    if any(first) || any(first + count - 1) {
+                        tails = self.tails.bits(output, first, count);
+                    }
+                    while tails != 0 {
+                        let node = first + tails.trailing_zeros() as usize;
+                        tails &= tails - 1;
+                        if any(node) {
+                            let queue = self.output(layout, Place::new(node, output)).owner() as usize - 1;
+                            self.leaving.push(self.fifo(layout, Place::new(node, queue)).front);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Flits that cross a border, and flits left in the queues that are fed across it.
+    fn write_words(&mut self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, out, back, own, .. } = border;
+        mail.clear();
+        for output in out * layout.channels..(out + 1) * layout.channels {
+            mail.extend(
+                pieces(row).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
+            );
+        }
+        let held = if layout.latency > 1 { &self.held } else { &self.counts };
+        for output in back * layout.channels..(back + 1) * layout.channels {
+            let queue = usize::from(layout.queue_behind[output]);
+            for (first, count) in pieces(row) {
+                let first = own as usize + first;
+                let has = |node: usize| self.any[node / V::BITS].leaves.has(queue);
+                // What leaves is known of those blocks only in which anything does.
+                let mut borrow = 0;
+                if has(first) {
+                    let inside = (V::BITS - first % V::BITS).min(count);
+                    borrow |= self.leaves.bits(queue, first, inside);
+                }
+                if first / V::BITS != (first + count - 1) / V::BITS && has(first + count - 1) {
+                    let inside = V::BITS - first % V::BITS;
+                    borrow |= self.leaves.bits(queue, first + inside, count - inside) << inside;
+                }
+                for bit in 0..self.count_bits {
+                    let before = held.bits(queue * self.count_bits + bit, first, count);
+                    mail.push(before ^ borrow);
+                    borrow &= !before;
+                }
+            }
+        }
+    }
+
+    /// Headers that cross a border.
+    fn write_headers(&mut self, layout: &Layout, mails: &mut Mails) {
+        let (nodes, row) = (layout.nodes as i64, layout.row.unwrap_or(0) as i64);
+        let mut kept = 0;
+        for index in 0..self.crossings.items().len() {
+            let crossing = self.crossings.items()[index];
+            let node = crossing.to.node() as i64;
+            if node < nodes {
+                self.crossings.items_mut()[kept] = crossing;
+                kept += 1;
+                continue;
+            }
+            let (side, place) =
+                if node >= WRAPPED / 2 { (0, node - WRAPPED + row) } else { (1, node - nodes) };
+            let mut packed = self.packets.pack(crossing.slot);
+            if self.sources.looks_up() {
+                packed.route -= self.begin_of_route(layout, &packed);
+            }
+            let mail = &mut mails.out[side];
+            mail.extend(packed.words());
+            mail.push(place as u64 | (crossing.to.index() as u64) << 32);
+        }
+        self.crossings.truncate(kept);
+    }
+
+    /// Where the route of a packet begins here, which looks its route up itself.
+    pub fn begin_of_route(&mut self, layout: &Layout, packed: &Packed) -> u32 {
+        if packed.route == NONE {
+            return 0;
+        }
+        let destination = layout.destination(packed.way) as u32;
+        let route = self.sources.route(packed.source, packed.number, destination, &mut self.routes);
+        route.map_or(0, |(begin, _)| begin)
+    }
+
+    /// Takes what comes across a border.
+    fn read_flits(&mut self, layout: &Layout, border: Border, mail: &[u64]) {
+        let Border { row, back, own, others, .. } = border;
+        let mut words = mail.iter().copied();
+        for output in back * layout.channels..(back + 1) * layout.channels {
+            let mut any = 0;
+            for ((first, count), flits) in pieces(row).zip(&mut words) {
+                self.sent.set_bits(output, others + first as isize, count, flits);
+                any |= flits;
+            }
+            self.sent_any |= R::Set::of(output, any != 0);
+        }
+        let fixed = layout.channels * (1 + self.count_bits) * row.div_ceil(64);
+        let headers = mail[fixed..].chunks_exact(HEADER);
+        self.crossings.reserve(headers.len());
+        for header in headers {
+            let (packet, place) = header.split_at(PACKED);
+            let mut packed = Packed::from_words(packet);
+            if self.sources.looks_up() {
+                packed.route += self.begin_of_route(layout, &packed);
+            }
+            let (place, queue) = (place[0] as u32 as usize, (place[0] >> 32) as usize);
+            let to = Place::new(own as usize + place, queue);
+            let slot = self.packets.unpack(packed);
+            self.crossings.put(Crossing { to, slot });
+        }
+    }
+
+    /// Which queues across a border are full now, those flits included that were sent there.
+    fn read_places(&mut self, layout: &Layout, border: Border, mail: &[u64]) {
+        let Border { row, out, back, own, others, .. } = border;
+        let words = row.div_ceil(64);
+        let mut counts = mail[layout.channels * words..].iter().copied();
+        for output in out * layout.channels..(out + 1) * layout.channels {
+            let queue = usize::from(layout.queue_behind[output]);
+            let mut any = 0;
+            for (first, count) in pieces(row) {
+                let mut carry = self.sent.bits(output, own + first as isize, count);
+                let mut full = 0;
+                for (bit, left) in (0..self.count_bits).zip(&mut counts) {
+                    let level = left ^ carry;
+                    carry &= left;
+                    full = if self.most >> bit & 1 == 1 { full & level } else { full | level };
+                    if layout.headers_wait {
+                        let plane = queue * self.count_bits + bit;
+                        self.levels.set_bits(plane, others + first as isize, count, level);
+                    }
+                }
+                self.full.set_bits(queue, others + first as isize, count, full);
+                any |= full;
+            }
+            self.full_any |= R::Set::of(queue, any != 0);
+        }
+        // Links of others are not counted here.
+        for output in back * layout.channels..(back + 1) * layout.channels {
+            for (first, count) in pieces(row) {
+                self.sent.set_bits(output, others + first as isize, count, 0);
+            }
+        }
+    }
+}

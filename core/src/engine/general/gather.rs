@@ -1,0 +1,354 @@
+//! A whole made of its parts, and parts made of a whole: what is looked at, saved and restored is
+//! always the whole.
+//!
+//! A packet that lies in several parts has a slot in each of them, one for every stretch of its way
+//! inside: it comes into a slot with its header and leaves it with its tail.
+
+use super::{
+    inject::Wheel,
+    layout::{Layout, NONE, Place},
+    links::{bits, pieces, set_bits},
+    packets::Packed,
+    record::{Record, Set},
+    state::{Blocks, Crossing, Demands, Due, State},
+};
+use crate::{
+    engine::{
+        Outcome,
+        planes::vector::{Available, Vector},
+    },
+    fabric::NodeId,
+    traffic::{Sources, Workload},
+};
+use std::{cmp::Reverse, collections::HashMap, ops::Range};
+
+impl<V: Vector> Blocks<V> {
+    /// Copies all planes of so many nodes.
+    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        for plane in 0..self.planes() {
+            for (first, count) in pieces(nodes) {
+                let value = other.bits(plane, from + first, count);
+                let node = to + first;
+                let second = (node % 64 + count > 64).then_some(node / 64 * 64 + 64);
+                let mut words = [self.word(plane, node), second.map_or(0, |node| self.word(plane, node))];
+                set_bits(&mut words, node % 64, count, value);
+                *self.word_mut(plane, node) = words[0];
+                if let Some(second) = second {
+                    *self.word_mut(plane, second) = words[1];
+                }
+            }
+        }
+    }
+}
+
+/// Copies the bits of so many nodes.
+fn copy_bits(to: &mut [u64], at: usize, from: &[u64], first: usize, count: usize) {
+    for (piece, count) in pieces(count) {
+        set_bits(to, at + piece, count, bits(from, first + piece, count));
+    }
+}
+
+/// A queue or the place behind a link a packet is in, and its slot there.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    place: Place,
+    slot: u32,
+}
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// The state of the whole network, given those of its parts.
+    pub fn gather<'a>(
+        proof: Available<V>,
+        layout: &Layout,
+        workload: &Workload,
+        demands: Demands,
+        parts: impl Iterator<Item = (&'a Layout, &'a Self)>,
+    ) -> Self {
+        let mut whole = Self::new(proof, layout, Sources::new(workload, layout.nodes), demands, None);
+        whole.feeds.wheel = Wheel::new(if demands.exact_feed { 0 } else { layout.nodes });
+        whole.feeds.wakes.clear();
+        let mut slots = HashMap::new();
+        for (part, state) in parts {
+            whole.adopt(layout, part, state, &mut slots);
+        }
+        whole.derive(layout);
+        whole
+    }
+
+    fn adopt(
+        &mut self,
+        layout: &Layout,
+        part: &Layout,
+        state: &Self,
+        slots: &mut HashMap<(NodeId, u64), u32>,
+    ) {
+        let (first, nodes) = (part.first, part.nodes);
+        self.copy_nodes(layout, first, state, 0, nodes);
+        self.sources.take_over(&state.sources);
+        self.outcome.merge(&state.outcome);
+        // Packets, each once.
+        let mut free = vec![false; state.packets.packets.len()];
+        state.packets.free.iter().for_each(|&slot| free[slot as usize] = true);
+        let mut slot_of = vec![0; free.len()];
+        for slot in (1..free.len()).filter(|&slot| !free[slot]) {
+            let packed = state.packets.pack(slot as u32);
+            let packed = self.on_its_route(layout, state.progress(layout, packed));
+            let own =
+                *slots.entry((packed.source, packed.number)).or_insert_with(|| self.packets.unpack(packed));
+            // The header is where the most of the route is used up.
+            let known = self.packets.packet_mut(own);
+            known.route = known.route.max(packed.route);
+            slot_of[slot] = own;
+        }
+        for (index, fifo) in state.fifos.iter().enumerate() {
+            let own = &mut self.fifos[first * layout.queues + index];
+            for slot in fifo.slots(&state.packets) {
+                own.push(slot_of[slot as usize], &mut self.packets);
+            }
+        }
+        // What is on links.
+        self.on_links += state.on_links;
+        for (own, due) in self.wheel.iter_mut().zip(&state.wheel) {
+            own.crossings.extend(due.crossings.iter().map(|crossing| Crossing {
+                to: Place::new(first + crossing.to.node(), crossing.to.index()),
+                slot: slot_of[crossing.slot as usize],
+            }));
+            own.move_flits(due, 0..nodes, first);
+        }
+        // The nodes' sources.
+        let (own, feeds) = (&mut self.feeds, &state.feeds);
+        own.free.reserve(feeds.free.items().len());
+        for place in feeds.free.items() {
+            own.free.put(Place::new(first + place.node(), place.index()), true);
+        }
+        for node in feeds.wheel.nodes() {
+            let global = first as NodeId + node;
+            own.wheel.wait(global, state.sources.next_start(node));
+        }
+        let wakes = feeds.wakes.iter();
+        own.wakes.extend(wakes.map(|&Reverse((start, node))| Reverse((start, first as NodeId + node))));
+        if state.demands.exact_feed {
+            copy_bits(&mut own.look, first, &feeds.look, 0, nodes);
+            copy_bits(&mut own.waiting, first, &feeds.waiting, 0, nodes);
+            own.backlog[first..first + nodes].copy_from_slice(&feeds.backlog);
+        }
+        own.interlock.take_over(&feeds.interlock, 0..nodes, first);
+    }
+
+    /// The states of parts, given that of the whole.
+    pub fn scatter(&self, layout: &Layout, parts: &[&Layout]) -> Vec<Self> {
+        let mut states: Vec<Self> = parts.iter().map(|part| self.part(layout, part)).collect();
+        let part_of = |node: usize| parts.partition_point(|part| part.first + part.nodes <= node);
+        // Where packets are: queue by queue, then those on links.
+        let mut stays = Vec::new();
+        let mut first_stay = vec![0];
+        for (index, fifo) in self.fifos.iter().enumerate() {
+            let place = Place::new(index / layout.queues, index % layout.queues);
+            stays.extend(fifo.slots(&self.packets).into_iter().map(|slot| Stay { place, slot }));
+            first_stay.push(stays.len());
+        }
+        let in_queues = stays.len();
+        let on_links: Vec<(usize, Crossing)> = (self.wheel.iter().enumerate())
+            .flat_map(|(turn, due)| due.crossings.iter().map(move |&crossing| (turn, crossing)))
+            .collect();
+        stays.extend(on_links.iter().map(|(_, crossing)| Stay { place: crossing.to, slot: crossing.slot }));
+        let place_and_slot = |stay: usize| (stays[stay].place, stays[stay].slot);
+        let crossing_to: HashMap<(Place, u32), usize> =
+            (in_queues..stays.len()).map(|stay| (place_and_slot(stay), stay)).collect();
+        // Where each of them goes on: a header that was sent is behind the link of its output channel.
+        let mut next = vec![None; stays.len()];
+        let mut goes_on = vec![false; stays.len()];
+        for node in 0..layout.nodes {
+            for output in 0..layout.link_outputs {
+                let owner = self.output(layout, Place::new(node, output)).owner() as usize;
+                if owner == 0 || self.fresh.bit(output, node) {
+                    continue;
+                }
+                let stay = first_stay[node * layout.queues + owner - 1];
+                let behind = layout.links[layout.port_of_output(output)].neighbour(node);
+                let to = Place::new(behind, usize::from(layout.queue_behind[output]));
+                let queued = || first_stay[to.node() * layout.queues + to.index() + 1].checked_sub(1);
+                let ahead = crossing_to.get(&(to, stays[stay].slot)).copied().or_else(queued);
+                if let Some(ahead) = ahead.filter(|_| part_of(node) == part_of(behind)) {
+                    next[stay] = Some(ahead);
+                    goes_on[ahead] = true;
+                }
+            }
+        }
+        let mut slot_of = vec![0; stays.len()];
+        for begin in (0..stays.len()).filter(|&stay| !goes_on[stay]) {
+            let Stay { place, slot } = stays[begin];
+            let part = part_of(place.node());
+            let packed = self.progress(layout, self.packets.pack(slot));
+            let packed = states[part].on_its_route(parts[part], packed);
+            let own = states[part].packets.unpack(packed);
+            let mut stay = Some(begin);
+            while let Some(here) = stay {
+                slot_of[here] = own;
+                stay = next[here];
+            }
+        }
+        for (stay, &slot) in stays[..in_queues].iter().zip(&slot_of) {
+            let part = part_of(stay.place.node());
+            let (state, node) = (&mut states[part], stay.place.node() - parts[part].first);
+            let queue = node * layout.queues + stay.place.index();
+            state.fifos[queue].push(slot, &mut state.packets);
+        }
+        for (&(turn, crossing), &slot) in on_links.iter().zip(&slot_of[in_queues..]) {
+            let part = part_of(crossing.to.node());
+            let to = Place::new(crossing.to.node() - parts[part].first, crossing.to.index());
+            states[part].wheel[turn].crossings.push(Crossing { to, slot });
+        }
+        for (state, part) in states.iter_mut().zip(parts) {
+            state.derive(part);
+            self.show_others(layout, part, state);
+        }
+        if let Some(state) = states.first_mut() {
+            state.outcome = self.outcome.clone();
+        }
+        states
+    }
+
+    /// The state of a part but for its packets.
+    fn part(&self, layout: &Layout, part: &Layout) -> Self {
+        let (first, nodes) = (part.first, part.nodes);
+        let of_part = first..first + nodes;
+        let mut state = Self::new(self.proof, part, self.sources.part(of_part.clone()), self.demands, None);
+        state.copy_nodes(layout, 0, self, first, nodes);
+        for (own, due) in state.wheel.iter_mut().zip(&self.wheel) {
+            own.move_flits(due, of_part.clone(), 0);
+            state.on_links += own.flits.iter().map(|flits| u64::from(flits.2.count_ones())).sum::<u64>();
+        }
+        let (own, feeds) = (&mut state.feeds, &self.feeds);
+        own.wheel = Wheel::new(if self.demands.exact_feed { 0 } else { nodes });
+        own.wakes.clear();
+        for place in feeds.free.items().iter().filter(|place| of_part.contains(&place.node())) {
+            own.free.reserve(1);
+            own.free.put(Place::new(place.node() - first, place.index()), true);
+        }
+        for node in feeds.wheel.nodes().filter(|&node| of_part.contains(&(node as usize))) {
+            own.wheel.wait(node - first as NodeId, self.sources.next_start(node));
+        }
+        for &Reverse((start, node)) in &feeds.wakes {
+            if of_part.contains(&(node as usize)) {
+                own.wakes.push(Reverse((start, node - first as NodeId)));
+            }
+        }
+        if self.demands.exact_feed {
+            copy_bits(&mut own.look, 0, &feeds.look, first, nodes);
+            copy_bits(&mut own.waiting, 0, &feeds.waiting, first, nodes);
+            own.backlog.copy_from_slice(&feeds.backlog[of_part.clone()]);
+        }
+        own.interlock.take_over(&feeds.interlock, of_part, 0);
+        state
+    }
+
+    /// Copies what every node has: planes and records.
+    fn copy_nodes(&mut self, layout: &Layout, to: usize, other: &Self, from: usize, nodes: usize) {
+        self.counts.copy_nodes(to, &other.counts, from, nodes);
+        self.held.copy_nodes(to, &other.held, from, nodes);
+        self.left.copy_nodes(to, &other.left, from, nodes);
+        self.fresh.copy_nodes(to, &other.fresh, from, nodes);
+        self.last.copy_nodes(to, &other.last, from, nodes);
+        let outputs = layout.outputs;
+        self.outputs[to * outputs..(to + nodes) * outputs]
+            .copy_from_slice(&other.outputs[from * outputs..(from + nodes) * outputs]);
+        if let (Some(own), Some(links)) = (&mut self.links, &other.links) {
+            let closed = links.closed();
+            own.window = closed.window;
+            own.planes.copy_nodes(to, &closed.planes, from, nodes);
+            own.table.copy_from(to * layout.directions, &closed.table, from * layout.directions, {
+                nodes * layout.directions
+            });
+        }
+    }
+
+    /// A packet with the steps of its route that are used up, where routes are looked up.
+    fn progress(&self, layout: &Layout, mut packed: Packed) -> Packed {
+        if packed.route != NONE && self.sources.looks_up() {
+            let destination = layout.destination(packed.way) as NodeId;
+            packed.route -= self.sources.looked_up(packed.source, destination, self.routes.as_deref());
+        }
+        packed
+    }
+
+    /// The same packet where its route is looked up here.
+    fn on_its_route(&mut self, layout: &Layout, mut packed: Packed) -> Packed {
+        if self.sources.looks_up() {
+            packed.route += self.begin_of_route(layout, &packed);
+        }
+        packed
+    }
+
+    /// Shows a part what queues of other parts hold.
+    fn show_others(&self, layout: &Layout, part: &Layout, state: &mut Self) {
+        let all = layout.nodes as isize;
+        let row = part.row.unwrap_or(0);
+        for others in [-(row as isize), part.nodes as isize] {
+            let from = (part.first as isize + others).rem_euclid(all);
+            for (first, count) in pieces(row) {
+                let first = first as isize;
+                for queue in 0..layout.link_queues {
+                    let full = self.full.bits(queue, from + first, count);
+                    state.full.set_bits(queue, others + first, count, full);
+                    state.full_any |= R::Set::of(queue, full != 0);
+                }
+                for plane in 0..if layout.headers_wait { layout.link_queues * self.count_bits } else { 0 } {
+                    let level = self.levels.bits(plane, from + first, count);
+                    state.levels.set_bits(plane, others + first, count, level);
+                }
+            }
+        }
+    }
+}
+
+impl Due {
+    /// Adds the flits to some nodes of another turn, whose first node has another number here.
+    fn move_flits(&mut self, other: &Self, nodes: Range<usize>, first: usize) {
+        for &(queue, word, flits) in &other.flits {
+            let mut bits = flits;
+            while bits != 0 {
+                let node = word as usize * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if !nodes.contains(&node) {
+                    continue;
+                }
+                let own = node - nodes.start + first;
+                match self.flits.last_mut() {
+                    Some((last, word, flits)) if (*last, *word as usize) == (queue, own / 64) => {
+                        *flits |= 1 << (own % 64);
+                    }
+                    _ => self.flits.push((queue, own as u32 / 64, 1 << (own % 64))),
+                }
+            }
+        }
+    }
+}
+
+impl Outcome {
+    /// Adds what came of another part of the same run.
+    fn merge(&mut self, other: &Self) {
+        let Self {
+            duration,
+            cycles,
+            packets_delivered,
+            flits_delivered,
+            flit_hops,
+            packets_injected,
+            latency_sum,
+            fingerprint,
+            lateness,
+            makespan,
+        } = other;
+        self.duration = self.duration.max(*duration);
+        self.cycles = self.cycles.max(*cycles);
+        self.packets_delivered += packets_delivered;
+        self.flits_delivered += flits_delivered;
+        self.flit_hops += flit_hops;
+        self.packets_injected += packets_injected;
+        self.latency_sum += latency_sum;
+        self.fingerprint = self.fingerprint.wrapping_add(*fingerprint);
+        self.lateness += lateness;
+        self.makespan = self.makespan.max(*makespan);
+    }
+}

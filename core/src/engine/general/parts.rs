@@ -1,0 +1,246 @@
+//! A run in several parts, each with a thread of its own.
+
+use super::{
+    General,
+    layout::Layout,
+    record::Record,
+    run::Run,
+    state::{Demands, State},
+    step::{Account, Decide},
+};
+use crate::{
+    engine::{
+        Options, Outcome, SimulationError,
+        planes::vector::{Available, Task, Vector},
+        protocol::{Clock, Engine, Rest},
+        regions::{self, Lost, Mails, Region, Thread},
+    },
+    probe::{LinkOccupation, Probe},
+    save::{Archive, SaveError},
+    throttle,
+    traffic::{Sources, Workload},
+};
+use std::{ops::Range, sync::Arc, thread};
+
+/// A part of the network.
+#[derive(Clone)]
+pub(super) struct Part<V: Vector, R: Record> {
+    pub layout: Arc<Layout>,
+    pub state: State<V, R>,
+}
+
+/// A part, and how it meets the others.
+struct Seat<V: Vector, R: Record> {
+    part: Part<V, R>,
+    thread: Thread,
+    mails: Mails,
+}
+
+/// What all parts share.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub general: General,
+    pub workload: Workload,
+    pub demands: Demands,
+    pub may_deadlock: bool,
+    /// The rule of a throttle, which is for a whole network.
+    pub rule: Option<throttle::State>,
+}
+
+/// A simulation under way in several parts.
+pub(super) struct Parts<V: Vector, R: Record> {
+    common: Common,
+    proof: Available<V>,
+    seats: Vec<Seat<V, R>>,
+}
+
+/// Whole rows for so many parts, at most one each.
+pub(super) fn divide(layout: &Layout, parts: usize) -> Vec<Range<usize>> {
+    let rows = layout.shape.size(layout.shape.dimensions() - 1) as usize;
+    let row = layout.nodes / rows;
+    let parts = parts.clamp(1, rows);
+    (0..parts).map(|part| part * rows / parts * row..(part + 1) * rows / parts * row).collect()
+}
+
+struct Leave<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Mails);
+struct Arrive<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s Mails);
+
+impl<V: Vector, R: Record> Task for Leave<'_, V, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self(Part { layout, state }, cycle, mails) = self;
+        let changes = Decide(state, layout, cycle).run();
+        state.leave_part(layout, cycle, mails);
+        changes
+    }
+}
+
+impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(Part { layout, state }, cycle, mails) = self;
+        state.enter_part(layout, cycle, mails);
+        Account(state, layout, cycle).run();
+    }
+}
+
+impl<V: Vector, R: Record> Region for Part<V, R> {
+    fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool {
+        V::enter(self.state.proof, Leave(self, cycle, mails))
+    }
+
+    fn arrive(&mut self, cycle: u64, mails: &mut Mails) {
+        V::enter(self.state.proof, Arrive(self, cycle, mails));
+    }
+
+    fn next_wake(&self, cycle: u64) -> Option<u64> {
+        self.state.feeds.next_wake(&self.state.sources, cycle)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.state.packets.inside() > 0
+    }
+}
+
+impl<V: Vector, R: Record> Part<V, R> {
+    /// Some rows of an empty network.
+    pub fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
+        let whole = &common.general.layout;
+        let sources = Sources::of_part(&common.workload, whole.nodes, nodes.clone());
+        let layout = Arc::new(whole.part(nodes));
+        let state = State::new(proof, &layout, sources, common.demands, None);
+        Self { layout, state }
+    }
+}
+
+impl Common {
+    /// A whole network as a run of its own.
+    pub fn whole<V: Vector, R: Record>(&self, state: State<V, R>) -> Run {
+        let General { network, layout, .. } = self.general.clone();
+        Run { network, layout, step: Box::new(state), may_deadlock: self.may_deadlock }
+    }
+}
+
+impl<V: Vector, R: Record> Parts<V, R> {
+    /// Parts of an empty network.
+    pub fn new(proof: Available<V>, common: Common, ranges: Vec<Range<usize>>) -> Self {
+        let parts = ranges.into_iter().map(|nodes| Part::new(proof, &common, nodes)).collect();
+        let seats = seated(&common.general.layout, parts);
+        Self { common, proof, seats }
+    }
+
+    /// The whole network as it is.
+    fn gather(&self) -> State<V, R> {
+        let Common { general, workload, demands, .. } = &self.common;
+        let parts = self.seats.iter().map(|seat| (&*seat.part.layout, &seat.part.state));
+        State::gather(self.proof, &general.layout, workload, *demands, parts)
+    }
+
+    /// The same as a run of its own.
+    fn whole(&self) -> Run {
+        self.common.whole(self.gather())
+    }
+}
+
+/// Parts with new places to meet.
+fn seated<V: Vector, R: Record>(layout: &Layout, parts: Vec<Part<V, R>>) -> Vec<Seat<V, R>> {
+    let round = layout.shape.wraps(layout.shape.dimensions() - 1);
+    let threads = Thread::all(parts.len(), round);
+    let seats = parts.into_iter().zip(threads);
+    seats.map(|(part, thread)| Seat { part, thread, mails: Mails::default() }).collect()
+}
+
+impl<V: Vector, R: Record> Seat<V, R> {
+    fn advance(&mut self, mut cycle: u64, until: u64) -> Result<(u64, Option<Rest>), Lost> {
+        let _watch = self.thread.watch();
+        let Self { part, thread, mails } = self;
+        let rest = regions::advance(part, thread, mails, &mut cycle, until)?;
+        Ok((cycle, rest))
+    }
+}
+
+impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
+    fn advance(
+        &mut self,
+        cycle: &mut u64,
+        until: u64,
+        _probe: &mut P,
+    ) -> Result<Option<Rest>, SimulationError> {
+        let begin = *cycle;
+        let Some((first, others)) = self.seats.split_first_mut() else { return Ok(None) };
+        let first = thread::scope(|scope| {
+            let others: Vec<_> =
+                others.iter_mut().map(|seat| scope.spawn(move || seat.advance(begin, until))).collect();
+            let first = first.advance(begin, until);
+            for other in others {
+                if let Err(panic) = other.join() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+            first
+        });
+        // Only a thread that panics is lost, and its panic goes on above.
+        let (end, rest) = first.map_err(|Lost| SimulationError::Lost)?;
+        *cycle = end;
+        Ok(rest)
+    }
+
+    fn routers(&self) -> usize {
+        self.common.general.layout.nodes / self.seats.len().max(1)
+    }
+
+    fn parts(&self) -> usize {
+        self.seats.len()
+    }
+
+    fn delivered(&self) -> u64 {
+        self.seats.iter().map(|seat| seat.part.state.outcome.packets_delivered).sum()
+    }
+
+    fn check(&self, cycle: u64) -> Result<(), SimulationError> {
+        if self.common.may_deadlock { Engine::<P>::check(&self.whole(), cycle) } else { Ok(()) }
+    }
+
+    fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
+        Engine::<P>::finished(&self.whole(), cycle)
+    }
+
+    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
+        Engine::<P>::stuck(&self.whole(), cycle, options)
+    }
+
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
+        Engine::<P>::totals(&mut self.whole(), clock)
+    }
+
+    fn links(&self) -> Option<LinkOccupation> {
+        Engine::<P>::links(&self.whole())
+    }
+
+    fn occupancy(&self) -> Vec<u16> {
+        Engine::<P>::occupancy(&self.whole())
+    }
+
+    fn copy(&self) -> Box<dyn Engine<P>> {
+        let parts = self.seats.iter().map(|seat| seat.part.clone()).collect();
+        let seats = seated(&self.common.general.layout, parts);
+        Box::new(Self { common: self.common.clone(), proof: self.proof, seats })
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let mut whole = self.gather();
+        let layout = self.common.general.layout.clone();
+        whole.archive(&layout, archive)?;
+        if archive.is_reading() {
+            let parts: Vec<Arc<Layout>> = self.seats.iter().map(|seat| seat.part.layout.clone()).collect();
+            let states = whole.scatter(&layout, &parts.iter().map(|part| &**part).collect::<Vec<_>>());
+            let parts = parts.into_iter().zip(states).map(|(layout, state)| Part { layout, state }).collect();
+            self.seats = seated(&layout, parts);
+        }
+        Ok(())
+    }
+}

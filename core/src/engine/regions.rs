@@ -1,0 +1,386 @@
+//! A run in several parts: each has some of the nodes, and what crosses the borders is exchanged once
+//! per cycle.
+//!
+//! Everything is decided from the state at the beginning of a cycle and a link takes a cycle at least,
+//! so a part needs from its neighbours what they sent across the border in this cycle and how much
+//! room is left behind it. It waits for its two neighbours only. What concerns all of them (is
+//! anything left to do, when does it go on) is agreed upon at stated cycles: cycles in which nothing
+//! happens change nothing, so it does not matter if a few of them are run.
+
+use super::protocol::Rest;
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Cycles between two agreements of all parts.
+const AGREE_EVERY: u64 = 32;
+/// How long to spin for a neighbour before sleeping.
+const SPIN: Duration = Duration::from_micros(50);
+/// How often a sleeper looks whether the others still run.
+const NAP: Duration = Duration::from_millis(20);
+
+/// What goes to the part before (0) and behind (1), and what comes from them. The buffers go round, so
+/// that nothing is allocated in a cycle.
+#[derive(Clone, Debug, Default)]
+pub struct Mails {
+    /// To the part before and to the one behind.
+    pub out: [Vec<u64>; 2],
+    /// From them.
+    pub come: [Vec<u64>; 2],
+}
+
+/// Another part has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost;
+
+/// How a part meets the others.
+pub trait Transport: Send {
+    /// Sends `mails.out` to the neighbours there are and receives theirs of the same cycle.
+    ///
+    /// # Errors
+    /// A neighbour will send no more.
+    fn exchange(&mut self, mails: &mut Mails) -> Result<(), Lost>;
+    /// The greatest value that any part gives, place by place.
+    ///
+    /// # Errors
+    /// A part will give none.
+    fn greatest(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost>;
+    /// The states of all parts in their order, in bytes, for every part.
+    ///
+    /// # Errors
+    /// A part will give none.
+    fn collect(&mut self, state: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost>;
+}
+
+/// One of several processes that run a network together, each a part of it.
+pub struct Rank {
+    /// Which of them this is.
+    pub rank: usize,
+    /// How many there are.
+    pub ranks: usize,
+    /// How it meets the others.
+    pub transport: Box<dyn Transport>,
+}
+
+/// A part of a network in motion.
+pub(crate) trait Region: Send {
+    /// Decides what happens in a cycle, and flits leave; false if nothing can happen in this part.
+    fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool;
+    /// Flits arrive, and the cycle is accounted for.
+    fn arrive(&mut self, cycle: u64, mails: &mut Mails);
+    /// When the first waiting node has its next packet.
+    fn next_wake(&self, cycle: u64) -> Option<u64>;
+    /// Whether packets are in this part.
+    fn is_busy(&self) -> bool;
+}
+
+/// Runs a part from `cycle` to `until`, as [`advance`](super::protocol::advance) does a whole: all
+/// parts return the same.
+///
+/// # Errors
+/// Another part has failed.
+pub(crate) fn advance<A: Region>(
+    part: &mut A,
+    transport: &mut dyn Transport,
+    mails: &mut Mails,
+    cycle: &mut u64,
+    until: u64,
+) -> Result<Option<Rest>, Lost> {
+    while *cycle < until {
+        let next = until.min((*cycle / AGREE_EVERY + 1) * AGREE_EVERY);
+        // The first cycle from which on nothing happened here.
+        let mut quiet = *cycle;
+        for cycle in *cycle..next {
+            if part.leave(cycle, mails) {
+                quiet = cycle + 1;
+            }
+            transport.exchange(mails)?;
+            part.arrive(cycle, mails);
+        }
+        *cycle = next;
+        let wake = part.next_wake(next).unwrap_or(u64::MAX);
+        let [quiet, wake, busy] = transport.greatest([quiet, !wake, part.is_busy().into()])?;
+        if quiet == next {
+            continue;
+        }
+        match !wake {
+            u64::MAX => {
+                *cycle = quiet;
+                return Ok(Some(if busy > 0 { Rest::Stuck } else { Rest::Finished }));
+            }
+            wake if wake >= until => return Ok(Some(Rest::Until(wake))),
+            wake => *cycle = wake.max(next),
+        }
+    }
+    Ok(None)
+}
+
+/// Counts up, and wakes whoever waits for it.
+#[derive(Debug, Default)]
+struct Bell {
+    count: AtomicU64,
+    sleepers: AtomicU64,
+    lock: Mutex<()>,
+    rung: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            // A sleeper has not seen the count yet, or it sleeps when the lock is had.
+            drop(held(&self.lock));
+            self.rung.notify_all();
+        }
+    }
+
+    fn wait(&self, count: u64, failed: &AtomicBool) -> Result<(), Lost> {
+        let mut begun = None;
+        loop {
+            for _ in 0..64 {
+                if self.count.load(Ordering::Acquire) >= count {
+                    return Ok(());
+                }
+                std::hint::spin_loop();
+            }
+            if begun.get_or_insert_with(Instant::now).elapsed() > SPIN {
+                break;
+            }
+        }
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let mut guard = held(&self.lock);
+        while self.count.load(Ordering::SeqCst) < count && !failed.load(Ordering::Relaxed) {
+            guard = self.rung.wait_timeout(guard, NAP).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        if self.count.load(Ordering::SeqCst) < count { Err(Lost) } else { Ok(()) }
+    }
+}
+
+/// What is behind a lock; whoever panics ends the run, so nothing is left half-done.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What goes from a part to one of its neighbours: a neighbour is one cycle ahead at most.
+#[derive(Debug, Default)]
+struct Letterbox {
+    letters: [Mutex<Vec<u64>>; 2],
+    posted: Bell,
+}
+
+/// Where the threads of one process meet.
+#[derive(Debug)]
+struct Hub {
+    /// Per part: what comes from the part before it and behind it.
+    boxes: Vec<[Letterbox; 2]>,
+    /// The greatest values of this agreement, the next and the last.
+    greatest: [Mutex<[u64; 3]>; 3],
+    given: Bell,
+    failed: AtomicBool,
+}
+
+/// A thread's side of it.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    hub: Arc<Hub>,
+    part: usize,
+    /// The parts before and behind, if there are any.
+    neighbours: [Option<usize>; 2],
+    exchanges: u64,
+    agreements: u64,
+}
+
+impl Thread {
+    /// The sides of so many threads, in a line or (`round`) in a circle.
+    pub fn all(parts: usize, round: bool) -> Vec<Self> {
+        let hub = Arc::new(Hub {
+            boxes: (0..parts).map(|_| <[Letterbox; 2]>::default()).collect(),
+            greatest: Default::default(),
+            given: Bell::default(),
+            failed: AtomicBool::new(false),
+        });
+        let of_part = |part| Self {
+            hub: hub.clone(),
+            part,
+            neighbours: [
+                (part > 0 || round).then_some((part + parts - 1) % parts),
+                (part + 1 < parts || round).then_some((part + 1) % parts),
+            ],
+            exchanges: 0,
+            agreements: 0,
+        };
+        (0..parts).map(of_part).collect()
+    }
+
+    /// Tells the others when this thread panics.
+    pub fn watch(&self) -> Watch {
+        Watch(self.hub.clone())
+    }
+}
+
+/// Ends the others when a thread panics.
+pub(crate) struct Watch(Arc<Hub>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Transport for Thread {
+    fn exchange(&mut self, mails: &mut Mails) -> Result<(), Lost> {
+        let slot = (self.exchanges % 2) as usize;
+        self.exchanges += 1;
+        for (side, out) in mails.out.iter_mut().enumerate() {
+            let Some(other) = self.neighbours[side] else { continue };
+            // What goes forwards comes from behind.
+            let letterbox = &self.hub.boxes[other][1 - side];
+            std::mem::swap(out, &mut *held(&letterbox.letters[slot]));
+            letterbox.posted.ring();
+        }
+        for (side, come) in mails.come.iter_mut().enumerate() {
+            if self.neighbours[side].is_some() {
+                let letterbox = &self.hub.boxes[self.part][side];
+                letterbox.posted.wait(self.exchanges, &self.hub.failed)?;
+                std::mem::swap(come, &mut *held(&letterbox.letters[slot]));
+            }
+        }
+        Ok(())
+    }
+
+    fn greatest(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost> {
+        let Hub { greatest, given, failed, boxes } = &*self.hub;
+        let own = &greatest[(self.agreements % 3) as usize];
+        {
+            let mut all = held(own);
+            for (all, value) in all.iter_mut().zip(values) {
+                *all = value.max(*all);
+            }
+        }
+        self.agreements += 1;
+        given.ring();
+        given.wait(self.agreements * boxes.len() as u64, failed)?;
+        // All have left the last agreement, and nobody has begun the one after the next.
+        *held(&greatest[((self.agreements + 1) % 3) as usize]) = [0; 3];
+        Ok(*held(own))
+    }
+
+    fn collect(&mut self, _state: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
+        // Whoever holds the threads sees all of their states.
+        Err(Lost)
+    }
+}
+
+/// The time in which so many threads exchange mails of so many words so many times, with nothing else
+/// to do.
+pub fn time_of_exchanges(parts: usize, words: usize, exchanges: u64) -> Duration {
+    let exchange_all = |mut thread: Thread| {
+        let mut mails = Mails::default();
+        for exchange in 0..exchanges {
+            for out in &mut mails.out {
+                out.clear();
+                out.resize(words, exchange);
+            }
+            if thread.exchange(&mut mails).is_err() {
+                break;
+            }
+        }
+    };
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in Thread::all(parts, true) {
+            scope.spawn(move || exchange_all(thread));
+        }
+    });
+    begin.elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part in which something happens in some cycles only.
+    struct Toy {
+        active: Vec<u64>,
+        seen: Vec<u64>,
+        number: u64,
+        before: u64,
+    }
+
+    impl Region for Toy {
+        fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool {
+            for out in &mut mails.out {
+                out.clear();
+                out.extend([self.number, cycle]);
+            }
+            self.seen.push(cycle);
+            self.active.contains(&cycle)
+        }
+
+        fn arrive(&mut self, cycle: u64, mails: &mut Mails) {
+            assert_eq!(mails.come[0], [self.before, cycle]);
+        }
+
+        fn next_wake(&self, cycle: u64) -> Option<u64> {
+            self.active.iter().copied().find(|&active| active >= cycle)
+        }
+
+        fn is_busy(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn idle_stretches_are_skipped_and_all_agree() {
+        for parts in [1, 2, 5] {
+            let threads: Vec<_> = Thread::all(parts, true)
+                .into_iter()
+                .zip(0..)
+                .map(|(mut thread, number)| {
+                    std::thread::spawn(move || {
+                        let before = (number + parts as u64 - 1) % parts as u64;
+                        let active = vec![3 + number, 70, 1_000_000 + number];
+                        let mut toy = Toy { active, seen: Vec::new(), number, before };
+                        let (mut cycle, mut mails) = (0, Mails::default());
+                        let mut rests = Vec::new();
+                        for until in [50, 200, 2_000_000] {
+                            let rest = advance(&mut toy, &mut thread, &mut mails, &mut cycle, until);
+                            rests.push((rest, cycle));
+                        }
+                        assert!(toy.seen.len() < 400);
+                        rests
+                    })
+                })
+                .collect();
+            let last = 1_000_000 + parts as u64;
+            for thread in threads {
+                let rests = thread.join().unwrap();
+                // Nothing happens after cycle 3 + parts - 1: the run of 32 cycles and what is left.
+                assert_eq!(rests[0], (Ok(Some(Rest::Until(70))), 32));
+                assert_eq!(rests[1].0, Ok(Some(Rest::Until(1_000_000))));
+                assert_eq!(rests[2], (Ok(Some(Rest::Finished)), last));
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_that_panics_ends_the_others() {
+        let mut threads = Thread::all(2, false);
+        let second = threads.pop().unwrap();
+        let failing = std::thread::spawn(move || {
+            let _watch = second.watch();
+            panic!("on purpose");
+        });
+        assert!(failing.join().is_err());
+        let mut mails = Mails::default();
+        assert_eq!(threads[0].exchange(&mut mails), Err(Lost));
+        assert_eq!(threads[0].greatest([0; 3]), Err(Lost));
+    }
+}

@@ -1,0 +1,297 @@
+//! Runs in several parts: whatever their number, the same bits as in one.
+
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod reference;
+
+use common::{CaseSpace, cases};
+use flitloom_core::{
+    engine::{
+        EngineKind, Network, Options, Outcome, Setup, Simulation, SimulationError, planes::InstructionSet,
+    },
+    fabric::{Direction, Fabric, NodeId, Shape, Sign},
+    probe::LinkOccupation,
+    router::{FlowControl, RouterConfig},
+    traffic::{
+        MessageGraph, OpenLoad, Operation, OperationKind, Pattern, Purpose, RouteBook, Workload, draw_below,
+    },
+};
+use proptest::prelude::*;
+use std::sync::{Arc, atomic::AtomicBool};
+
+/// How a run ended, and what it left behind.
+#[derive(Debug, PartialEq)]
+struct End {
+    result: Result<(), SimulationError>,
+    now: u64,
+    totals: Option<Outcome>,
+    occupancy: Vec<u16>,
+    links: Option<LinkOccupation>,
+}
+
+impl End {
+    fn of(held: &mut Simulation, result: Result<(), SimulationError>) -> Self {
+        Self {
+            result,
+            now: held.now(),
+            totals: held.totals().ok(),
+            occupancy: held.occupancy(),
+            links: held.links(),
+        }
+    }
+}
+
+/// Shapes whose last dimension has rows for many parts.
+fn long() -> CaseSpace {
+    CaseSpace {
+        sizes: 2..=9,
+        most_nodes: 120,
+        packets_per_node: 3,
+        router_rules: false,
+        throttles: false,
+        ..CaseSpace::default()
+    }
+}
+
+fn begin(
+    network: &Network,
+    workload: &Workload,
+    rules: &Options<'static>,
+    parts: usize,
+    set: InstructionSet,
+) -> Result<Simulation, SimulationError> {
+    let setup = Setup {
+        engine: Some(EngineKind::General),
+        set: Some(set),
+        links: true,
+        parts,
+        options: *rules,
+        ..Setup::default()
+    };
+    Simulation::new(network, workload, &setup)
+}
+
+/// Runs in parts equal the run in one at two moments and at the end; saved in between, they are taken
+/// up in other parts.
+fn check(
+    network: &Network,
+    workload: &Workload,
+    rules: &Options<'static>,
+    stops: [u64; 2],
+) -> Result<(), TestCaseError> {
+    let rows = network.fabric().shape().sizes().last().map_or(1, |&size| size as usize);
+    let sets: Vec<_> = InstructionSet::ALL.into_iter().filter(|set| set.is_available()).collect();
+    let mut expected: Vec<End> = Vec::new();
+    let mut saved: Option<Vec<u8>> = None;
+    for (turn, parts) in [1, 2, 3, 4, 7].into_iter().enumerate() {
+        let set = |turn: usize| sets[turn % sets.len()];
+        let mut held = match begin(network, workload, rules, parts, set(turn)) {
+            Ok(held) => held,
+            Err(error) => {
+                prop_assert!(turn == 0, "{parts} parts: {error}");
+                return Ok(());
+            }
+        };
+        prop_assert_eq!(held.parts(), parts.min(rows));
+        let mut ends = Vec::new();
+        for stop in stops.map(Some).into_iter().chain([None]) {
+            let options = Options { stop_at: stop, ..*rules };
+            let result = held.run(&options);
+            let failed = result.is_err();
+            ends.push(End::of(&mut held, result));
+            if failed {
+                break;
+            }
+            if ends.len() == 1 {
+                // Another number of parts takes it up; so does a copy.
+                let other = saved.replace(held.save());
+                let state = other.unwrap_or_else(|| held.save());
+                let mut restored = begin(network, workload, rules, parts, set(turn + 1)).unwrap();
+                restored.restore(state).unwrap();
+                let seen = End::of(&mut restored, Ok(()));
+                prop_assert_eq!(&seen, &ends[0], "restored in {} parts", parts);
+                held = restored.clone();
+            }
+        }
+        if turn == 0 {
+            expected = ends;
+        } else {
+            prop_assert_eq!(&ends, &expected, "{} parts", parts);
+        }
+    }
+    Ok(())
+}
+
+/// Ranks that compute, and send to ranks some way ahead, again and again.
+fn graph(nodes: u32, seed: u64) -> MessageGraph {
+    let draw = |stream: u32, index: u64, bound: u32| draw_below(seed, stream, Purpose::Shuffle, index, bound);
+    let mut order: Vec<NodeId> = (0..nodes).collect();
+    for last in (1..nodes).rev() {
+        order.swap(last as usize, draw(0, last.into(), last + 1) as usize);
+    }
+    let ranks = 2 + draw(1, 0, nodes - 1);
+    order.truncate(ranks as usize);
+    let mut operations: Vec<Vec<Operation>> = vec![Vec::new(); ranks as usize];
+    for round in 0..4 {
+        let ahead = 1 + draw(2, round, ranks - 1);
+        let flits = 1 + u64::from(draw(3, round, 40));
+        for rank in 0..ranks {
+            let own = &mut operations[rank as usize];
+            let before: Vec<u32> = (0..own.len() as u32).rev().take(2).collect();
+            let cycles = u64::from(draw(4 + rank, round, 300));
+            own.push(Operation { kind: OperationKind::Compute { cycles }, requires: before.clone() });
+            let computed = own.len() as u32 - 1;
+            let kind = OperationKind::Send { to: (rank + ahead) % ranks, flits, tag: round as u32 };
+            own.push(Operation { kind, requires: vec![computed] });
+            let from = (rank + ranks - ahead) % ranks;
+            let kind = OperationKind::Receive { from, flits, tag: round as u32 };
+            own.push(Operation { kind, requires: before });
+        }
+    }
+    MessageGraph::new(operations, order, 7).expect("graphs are valid")
+}
+
+proptest! {
+    #![proptest_config(cases(20))]
+
+    #[test]
+    fn parts_do_what_one_does(
+        case in prop_oneof![long().packet_lists(), long().loads()],
+        stops in (0_u64..40, 0_u64..60),
+    ) {
+        let stops = [stops.0, stops.0 + stops.1];
+        check(&case.network(), &case.workload(), &case.options(), stops)?;
+    }
+
+    #[test]
+    fn parts_wait_for_each_others_messages(
+        sizes in proptest::collection::vec(3_u32..8, 1..=2),
+        wraps in any::<bool>(),
+        seed in any::<u64>(),
+        stops in (0_u64..200, 0_u64..900),
+    ) {
+        let shape = Shape::new(&sizes, &vec![wraps; sizes.len()]).unwrap();
+        let workload = Workload::Graph(graph(shape.nodes() as u32, seed));
+        let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+        check(&network, &workload, &Options::default(), [stops.0, stops.0 + stops.1])?;
+    }
+}
+
+/// The last dimension first, always the plus way round.
+#[derive(Debug)]
+struct Around(Shape);
+
+impl RouteBook for Around {
+    fn covers(&self, _: NodeId, _: NodeId) -> bool {
+        true
+    }
+
+    fn hops(&self, source: NodeId, destination: NodeId) -> Option<Vec<Direction>> {
+        let Self(shape) = self;
+        let steps = |dimension: usize| {
+            let size = shape.size(dimension);
+            let coordinate = |node| shape.coordinate(node, dimension);
+            let count = (coordinate(destination) + size - coordinate(source)) % size;
+            vec![Direction::new(dimension, Sign::Plus); count as usize]
+        };
+        Some((0..shape.dimensions()).rev().flat_map(steps).collect())
+    }
+}
+
+#[test]
+fn routes_that_are_looked_up_go_on_in_other_parts() {
+    let shape = Shape::torus(&[4, 9]).unwrap();
+    let router = RouterConfig {
+        channels: 1,
+        buffer: 12,
+        flow_control: FlowControl::Bubble,
+        ..RouterConfig::default()
+    };
+    let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+    let random = Pattern::Random.destinations(&shape, 3).unwrap();
+    let load = OpenLoad::new(random, 0.3, 6, 200, 3).unwrap();
+    let workload = Workload::Load(load.with_book(Arc::new(Around(shape))));
+    check(&network, &workload, &Options::default(), [70, 150]).unwrap();
+}
+
+#[test]
+fn limits_and_interruptions_end_all_parts() {
+    let shape = Shape::torus(&[4, 8]).unwrap();
+    let random = Pattern::Random.destinations(&shape, 1).unwrap();
+    let workload = Workload::Load(OpenLoad::new(random, 0.4, 8, 2000, 1).unwrap());
+    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+    let seen: Vec<_> = [1, 4]
+        .map(|parts| {
+            let mut held =
+                begin(&network, &workload, &Options::default(), parts, InstructionSet::Word).unwrap();
+            let limited = held.run(&Options { cycle_limit: Some(777), ..Options::default() });
+            assert!(matches!(limited, Err(SimulationError::CycleLimit { cycles: 777, .. })));
+            let flag = AtomicBool::new(true);
+            let stopped = held.run(&Options { interrupt: Some(&flag), ..Options::default() });
+            assert_eq!(stopped, Err(SimulationError::Interrupted(777)));
+            held.run(&Options::default()).unwrap();
+            (limited, held.totals().unwrap())
+        })
+        .into();
+    assert_eq!(seen[0], seen[1]);
+}
+
+/// The planes give rows of blocks to threads: on networks of several rows of blocks, vectors of a word
+/// have as many parts as there are rows.
+#[test]
+fn the_planes_in_parts_do_what_one_does() {
+    for (sizes, wraps) in [([24, 40], [true, true]), ([20, 33], [true, false]), ([50, 14], [false, true])] {
+        let shape = Shape::new(&sizes, &wraps).unwrap();
+        let random = Pattern::Random.destinations(&shape, 5).unwrap();
+        let workload = Workload::Load(OpenLoad::new(random, 0.1, 6, 300, 5).unwrap());
+        let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+        let mut expected = None;
+        for parts in [1, 2, 3, 4, 7] {
+            let setup = Setup {
+                engine: Some(EngineKind::Planes),
+                set: Some(InstructionSet::Word),
+                links: true,
+                latencies: true,
+                parts,
+                ..Setup::default()
+            };
+            let mut held = Simulation::new(&network, &workload, &setup).unwrap();
+            assert_eq!(held.engine(), EngineKind::Planes);
+            assert!(held.parts() <= parts && (held.parts() > 1) == (parts > 1), "{sizes:?}");
+            held.run(&Options { stop_at: Some(150), ..Options::default() }).unwrap();
+            let saved = held.save();
+            let mut held = held.clone();
+            held.run(&Options::default()).unwrap();
+            let ended = held.save();
+            let end = End::of(&mut held, Ok(()));
+            let (first, last, same) = expected.get_or_insert_with(|| (saved.clone(), ended.clone(), end));
+            assert_eq!((&saved, &ended), (&*first, &*last), "{parts} parts");
+            assert_eq!(&End::of(&mut held, Ok(())), same);
+            // Another number of parts takes up what one saved.
+            let mut restored = Simulation::new(&network, &workload, &setup).unwrap();
+            restored.restore(first.clone()).unwrap();
+            restored.run(&Options::default()).unwrap();
+            assert_eq!(&End::of(&mut restored, Ok(())), same);
+        }
+    }
+}
+
+/// What knows nothing of borders between parts runs in one, with what it does unchanged.
+#[test]
+fn throttles_run_in_one_part() {
+    let shape = Shape::torus(&[4, 8]).unwrap();
+    let random = Pattern::Random.destinations(&shape, 1).unwrap();
+    let workload = Workload::Load(OpenLoad::new(random, 0.6, 8, 300, 1).unwrap());
+    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
+    let rules = Options { throttle: "alo".parse().unwrap(), ..Options::default() };
+    let ends: Vec<_> = [1, 4]
+        .map(|parts| {
+            let mut held = begin(&network, &workload, &rules, parts, InstructionSet::Word).unwrap();
+            assert_eq!(held.parts(), 1);
+            let result = held.run(&rules);
+            End::of(&mut held, result)
+        })
+        .into();
+    assert_eq!(ends[0], ends[1]);
+}

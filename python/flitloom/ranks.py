@@ -1,0 +1,139 @@
+"""One network on several processes, its ranks, which ``mpiexec -n 4 flitloom simulate ...`` starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from flitloom.errors import FlitloomError, SpecError
+from flitloom.extras import need
+
+if TYPE_CHECKING:
+    from flitloom.network import Network
+
+#: Where launchers of MPI say how many processes they started.
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+#: Seconds in which the first rank says what is wrong before another one ends them all.
+PATIENCE = 1.0
+
+
+def started() -> int:
+    """How many processes a launcher of MPI started; 1 without one."""
+    sizes = [os.environ.get(name, "") for name in SIZES]
+    return max((int(size) for size in sizes if size.isdigit()), default=1)
+
+
+class Ranks:
+    """How the ranks of a run meet: what crosses the borders goes to the neighbours in every cycle.
+
+    Parameters
+    ----------
+    network : Network
+        The network they share, each some of its rows (nodes of equal last coordinate).
+
+    Raises
+    ------
+    MissingExtraError
+        mpi4py is not installed.
+    SpecError
+        There are more ranks than rows.
+    """
+
+    def __init__(self, network: Network) -> None:
+        need("mpi", "a simulation on several ranks")
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self._world: Any = MPI.COMM_WORLD
+        self.rank, self.size = int(self._world.rank), int(self._world.size)
+        topology = network.topology
+        rows = topology.sizes[-1]
+        if self.size > rows:
+            raise SpecError(
+                f"mpiexec: {self.size} ranks for a network of {rows} rows (nodes of equal last coordinate); "
+                "start at most as many"
+            )
+        others = (self.rank - 1, self.rank + 1)
+        self._neighbours = [
+            other % self.size if topology.wraps[-1] or 0 <= other < self.size else None for other in others
+        ]
+        # A row's flits and places per channel, and a header of eight words per node at most.
+        row = network.nodes // rows
+        words = -(-row // 64) * network.channels * 17 + 8 * row
+        self._buffers = [bytearray(8 * words) for _ in others]
+
+    def exchange(self, before: bytes, behind: bytes) -> list[bytes]:
+        """Send to the neighbours there are, and receive theirs."""
+        kind, requests, sides = self._mpi.BYTE, [], []
+        for side, other in enumerate(self._neighbours):
+            if other is not None:
+                sides.append(side)
+                # What goes forwards comes from behind.
+                buffer = [self._buffers[side], kind]
+                requests.append(self._world.Irecv(buffer, source=other, tag=1 - side))
+        for side, mail in enumerate((before, behind)):
+            if (other := self._neighbours[side]) is not None:
+                requests.append(self._world.Isend([mail, kind], dest=other, tag=side))
+        statuses = [self._mpi.Status() for _ in requests]
+        self._mpi.Request.Waitall(requests, statuses)
+        come = [b"", b""]
+        for side, status in zip(sides, statuses, strict=False):
+            come[side] = bytes(memoryview(self._buffers[side])[: status.Get_count(kind)])
+        return come
+
+    def greatest(self, values: Sequence[int]) -> list[int]:
+        """The greatest value of all ranks, place by place."""
+        import numpy as np
+
+        greatest = np.array(values, dtype=np.uint64)
+        self._world.Allreduce(self._mpi.IN_PLACE, greatest, op=self._mpi.MAX)
+        return [int(value) for value in greatest]
+
+    def collect(self, state: bytes) -> list[bytes]:
+        """What every rank gives, for all of them."""
+        states: list[bytes] = self._world.allgather(state)
+        return states
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Let the first rank speak for all, and end all of them where one fails.
+
+    A rank that is killed ends the others through its launcher.
+    """
+    from mpi4py import MPI
+
+    rank = MPI.COMM_WORLD.rank
+    if rank > 0:
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+    code: object = 1
+    try:
+        yield
+    except SystemExit as leaving:
+        if not leaving.code:
+            return
+        code = leaving.code
+    except FlitloomError as error:
+        from flitloom.commands.screen import complain
+
+        complain(str(error))
+        code = 2
+    except KeyboardInterrupt:
+        from flitloom import interrupts
+
+        code = interrupts.INTERRUPTED
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    else:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if rank > 0:
+        time.sleep(PATIENCE)
+    MPI.COMM_WORLD.Abort(code if isinstance(code, int) else 1)
