@@ -228,10 +228,11 @@ def _subnet_file(kind):
     def read(file):
         from flitloom.fabric import check_subnet, parse_fabric
 
-        good = file.parent / "good.dump"
-        good.write_text(_dump())
-        others = {} if kind == "tables" else {kind: file}
-        check_subnet(parse_fabric(_subnet()), file if kind == "tables" else good, **others)
+        with tempfile.TemporaryDirectory() as folder:
+            good = Path(folder) / "good.dump"
+            good.write_text(_dump())
+            others = {} if kind == "tables" else {kind: file}
+            check_subnet(parse_fabric(_subnet()), file if kind == "tables" else good, **others)
 
     return read
 
