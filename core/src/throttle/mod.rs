@@ -390,6 +390,11 @@ impl State {
         }
     }
 
+    /// Whether it goes by the hops of a header and where it turns ([`Ask::hops`], [`Ask::turn`]).
+    pub fn asks_the_way(&self) -> bool {
+        matches!(self, Self::PathTurn(_))
+    }
+
     /// Whether a node may take its packet of a number (from 0) from its source.
     pub fn may_take(&self, node: NodeId, number: u64) -> bool {
         match self {

@@ -309,6 +309,7 @@ impl Layout {
     }
 
     /// Whether output channels have lists of their own.
+    #[inline(always)]
     pub fn has_lists(&self) -> bool {
         self.lists.is_some()
     }
@@ -447,6 +448,7 @@ impl Layout {
     }
 
     /// The port of an output channel.
+    #[inline(always)]
     pub fn port_of_output(&self, output: usize) -> usize {
         output / self.channels
     }

@@ -185,6 +185,7 @@ impl Links {
     }
 
     /// The neighbour of a node that has one; wrapped around if it is before a part.
+    #[inline(always)]
     pub fn neighbour(&self, node: usize) -> usize {
         let wraps = self.wrap.nodes[node / 64] >> (node % 64) & 1;
         node.wrapping_add_signed(self.distances()[wraps as usize] as isize)

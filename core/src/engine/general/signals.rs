@@ -42,8 +42,9 @@ pub(super) struct Signals {
     next: Planes,
     /// Scratch: the planes of a register that are moved.
     moved: Planes,
-    /// Registers in which any number is above 0.
+    /// Registers in which any number is above 0, and those in which any was a cycle ago.
     any: Vec<bool>,
+    before: Vec<bool>,
     /// Per direction, where registers follow packets: nodes at which those that go straight on go one
     /// channel up.
     rises: Vec<Vec<u64>>,
@@ -71,6 +72,7 @@ impl Signals {
             next: Planes::new(directions * registers * bits, extent),
             moved: Planes::new(bits, extent),
             any: vec![false; directions * registers],
+            before: vec![false; directions * registers],
             rises: rises.collect(),
         }
     }
@@ -127,6 +129,7 @@ impl Signals {
             archive.slice("busy buffers ahead", &mut all)?;
             if archive.is_reading() {
                 self.any[register] = all.iter().any(|&word| word != 0);
+                self.before[register] = true;
                 for (bit, saved) in all.chunks(words).enumerate() {
                     self.numbers.plane_mut(register * self.bits + bit)[..words].copy_from_slice(saved);
                 }
@@ -186,8 +189,10 @@ impl Signals {
         let (this, bits) = (direction * self.registers + register, self.bits);
         let higher = register + 1 < self.registers && self.shown.following;
         let ahead = self.any[this] || higher && self.any[this + 1];
+        // What is written over is from a cycle ago.
+        let stale = std::mem::replace(&mut self.before[this], self.any[this]);
         if !ahead && !busy {
-            for bit in 0..bits {
+            for bit in 0..if stale { bits } else { 0 } {
                 self.next.plane_mut(this * bits + bit).fill(0);
             }
             self.any[this] = false;

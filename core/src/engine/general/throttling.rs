@@ -221,8 +221,12 @@ impl<V: Vector, R: Record> State<V, R> {
     fn may_begin(&self, layout: &Layout, throttling: &Throttling<V>, place: Place, output: usize) -> bool {
         match &throttling.rule {
             Rule::State(state) => {
-                let line = layout.line(place.node(), place.index());
-                let ask = self.question(layout, place, output, throttling.since[line]);
+                let since = throttling.since[layout.line(place.node(), place.index())];
+                let ask = if state.asks_the_way() {
+                    self.question(layout, place, output, since)
+                } else {
+                    self.first_hop(layout, place, output, since)
+                };
                 state.may_begin(throttling.cycle, &ask, &View { state: self, layout })
             }
             Rule::Lines(lines) => {
@@ -302,8 +306,19 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             _ => layout.straight(node, direction, self.packets.way(slot)),
         };
-        let channel = (output % layout.channels) as u8;
-        Ask { node: node as NodeId, direction, channel, hops, turn, since }
+        Ask { hops, turn, ..self.first_hop(layout, place, output, since) }
+    }
+
+    /// The same as far as its first hop.
+    fn first_hop(&self, layout: &Layout, place: Place, output: usize, since: u64) -> Ask {
+        Ask {
+            node: place.node() as NodeId,
+            direction: Direction::from_index(layout.port_of_output(output)),
+            channel: (output % layout.channels) as u8,
+            hops: 0,
+            turn: None,
+            since,
+        }
     }
 }
 
@@ -328,7 +343,12 @@ impl<V: Vector, R: Record> Seen for View<'_, V, R> {
     }
 
     fn is_empty(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
-        self.held(node, direction, channel) == Some(0)
+        let output = direction.index() * self.layout.channels + usize::from(channel);
+        if self.layout.latency > 1 {
+            return self.held(node, direction, channel) == Some(0);
+        }
+        let next = self.layout.links[direction.index()].neighbour(node as usize);
+        !self.state.nonempty.bit(self.layout.queue_behind[output].into(), next)
     }
 
     fn owned(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
