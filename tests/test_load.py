@@ -124,12 +124,13 @@ def test_a_steady_state_accepts_what_is_offered_with_one_cycle_per_hop():
 
 
 def test_critical_load_of_the_2015_router():
-    # An independent program has 0.111 +- 0.002; the averages of this steeper ramp reach over 0.0025.
+    # An independent program has 0.111 +- 0.002; at the end of an average of this steeper ramp the load is up
+    # to 0.0025 higher.
     [case] = make_cases({"router": {"preset": "t15"}}, {"torus": ["32x32"], "pattern": ["bcmp"]})
     profile, cycles = ramp_profile(0.10, 0.125, 50_000)
     ramp = run_ramp(case.experiment(kind="load", profile=profile, cycles=cycles), averaging=50)
     assert ramp.row["ideal"] == 0.125
-    assert ramp.row["critical_load"] == pytest.approx(0.111, abs=0.0045)
+    assert 0.109 <= ramp.row["critical_load"] <= 0.113 + 0.0025
     assert ramp.row["slope_rule"]["outcome"] == "too noisy"
 
 
