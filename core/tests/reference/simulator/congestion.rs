@@ -9,7 +9,7 @@
 //! A **throttle** keeps headers at the front of a P queue out of step 2 for a cycle.
 
 use super::{
-    super::{Routing, Throttle, View, Waiting, Watch},
+    super::{Lines, Routing, Throttle, View, Waiting, Watch},
     Flit, Port, Simulator, rules,
 };
 use flitloom_core::fabric::NodeId;
@@ -148,7 +148,9 @@ impl Simulator<'_> {
     fn next_register(&self, node: NodeId, direction: Port, channel: usize, watch: &Watch) -> Register {
         let mut register = vec![self.busy(node, direction, channel, watch.margin)];
         if let Some(other) = self.neighbour(node, direction) {
-            let rises = watch.following && self.dateline(other, direction);
+            // What counts for a packet that goes straight on.
+            let counts = self.rules.lines != Lines::WrapOnly || self.wraps_around(other, direction);
+            let rises = watch.following && counts && self.dateline(other, direction);
             let there = if rises { (channel + 1).min(self.channels - 1) } else { channel };
             register.extend(&self.knowledge.registers[other as usize][direction][there]);
         }
