@@ -54,6 +54,7 @@ fn space() -> CaseSpace {
         flow_controls: vec![FlowControl::Wormhole, FlowControl::CutThrough],
         given_routes: false,
         slice_rules: false,
+        throttles: false,
         packets_per_node: 8,
         ..CaseSpace::default()
     }

@@ -121,6 +121,8 @@ pub(crate) struct Clock {
     pub cycle: u64,
     /// When to look for local deadlocks.
     pub next_check: u64,
+    /// Nothing changes before this cycle, and the probes know.
+    pub idle_until: u64,
     /// Nothing more will happen.
     pub finished: bool,
 }
@@ -128,9 +130,10 @@ pub(crate) struct Clock {
 impl Clock {
     /// The clock as fields.
     pub fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { cycle, next_check, finished } = self;
+        let Self { cycle, next_check, idle_until, finished } = self;
         archive.number("cycle", cycle)?;
         archive.number("next check", next_check)?;
+        archive.number("idle until", idle_until)?;
         archive.flag("finished", finished)
     }
 
@@ -145,7 +148,7 @@ impl Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { cycle: 0, next_check: CHECK_EVERY, finished: false }
+        Self { cycle: 0, next_check: CHECK_EVERY, idle_until: 0, finished: false }
     }
 }
 
@@ -174,10 +177,14 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
             clock.next_check = clock.cycle + CHECK_EVERY;
             engine.check(clock.cycle)?;
         }
+        if clock.cycle < clock.idle_until {
+            clock.cycle = clock.idle_until.min(stop);
+            continue;
+        }
         let until = stop.min(limit).min(clock.next_check).min(clock.cycle.saturating_add(look_every));
         match engine.advance(&mut clock.cycle, until, probe)? {
             None => {}
-            Some(Rest::Until(cycle)) => clock.cycle = cycle.min(stop),
+            Some(Rest::Until(cycle)) => clock.idle_until = cycle,
             Some(Rest::Finished) => {
                 engine.finished(clock.cycle)?;
                 clock.finished = true;
