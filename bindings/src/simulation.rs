@@ -250,11 +250,11 @@ impl Simulation {
     }
 
     /// Measures a stretch of cycles, the end not included, in place of what was measured before.
-    fn measure(&mut self, from: u64, to: u64) {
+    fn measure(&mut self, first: u64, end: u64) {
         if let Held::Plain(simulation) = &mut self.held
             && let Some(windows) = simulation.windows()
         {
-            windows.measure(from, to);
+            windows.measure(first, end);
         }
     }
 
