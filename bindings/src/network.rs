@@ -2,7 +2,7 @@ use crate::errors::spec_error;
 use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
-    router::{Arbitration, FlowControl, ProcessorQueues, RouterConfig},
+    router::{Arbitration, FlowControl, ProcessorQueues, RouterConfig, Variant},
     routing::{Datelines, RoutingFunction},
 };
 use pyo3::prelude::*;
@@ -40,6 +40,7 @@ impl Network {
         schemes: Vec<String>,
         port_lists: Vec<u8>,
         routing: &str,
+        variant: &str,
     ) -> PyResult<Self> {
         let topology = |error| spec_error(py, "topology", error);
         let mut fabric = Fabric::new(Shape::new(&sizes, &wraps).map_err(topology)?);
@@ -58,6 +59,7 @@ impl Network {
         let datelines = match datelines {
             "both" => Datelines::BOTH,
             "wrap" => Datelines::WRAP_ONLY,
+            "passing" => Datelines::WRAP_UNLESS_INJECTED,
             other => return Err(spec_error(py, "router.datelines", format!("{other} is unknown"))),
         };
         let processor_queues = match processor_queues {
@@ -67,6 +69,11 @@ impl Network {
         };
         let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
         let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
+        let variant = match variant {
+            "queues" => Variant::Queues,
+            "registers" => Variant::Registers,
+            other => return Err(spec_error(py, "router.variant", format!("{other} is unknown"))),
+        };
         let routing: RoutingFunction =
             routing.parse().map_err(|error| spec_error(py, "router.routing", error))?;
         let usual = RouterConfig::for_routing(fabric.shape(), routing);
@@ -80,6 +87,7 @@ impl Network {
             processor_queues,
             arbitration: Arbitration { schemes, port_lists },
             routing,
+            variant,
         };
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;
         Ok(Self { inner })

@@ -252,36 +252,3 @@ fn single_slices_with_output_registers() {
     let wrong = differing(&cells, one);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
-
-/// The least duration of `count` slices of 8 flits over all intervals from 8 to that of one slice.
-fn least(name: &str, count: u32, scheme: ChannelScheme) -> u64 {
-    let one = registers(name, &slices(7, 1, 0), scheme);
-    let of = |interval| registers(name, &slices(7 * count, count, interval), scheme);
-    (8..=one).map(of).min().unwrap()
-}
-
-#[test]
-#[ignore = "several minutes; run with --release -- --ignored"]
-fn two_and_four_slices_with_output_registers() {
-    let two = [
-        ("bcmp", [100, 100, 100, 100, 102, 106, 102, 102, 106, 106]),
-        ("brev", [179, 194, 179, 194, 172, 208, 173, 173, 208, 208]),
-        ("brot", [147, 155, 147, 155, 176, 146, 189, 189, 146, 148]),
-        ("shfl", [153, 152, 153, 152, 153, 149, 158, 158, 149, 150]),
-        ("torn", [131, 131, 131, 131, 131, 138, 131, 131, 138, 138]),
-        ("trns", [138; 10]),
-    ];
-    let four = [("bcmp", 182), ("brev", 326), ("brot", 259), ("shfl", 269), ("torn", 259), ("trns", 266)];
-    let mut cells: Vec<_> = two
-        .iter()
-        .flat_map(|&(name, values)| {
-            ChannelScheme::PUBLISHED
-                .into_iter()
-                .zip(values)
-                .map(move |(scheme, value)| ((name, 2, scheme), value))
-        })
-        .collect();
-    cells.extend(four.map(|(name, value)| ((name, 4, ChannelScheme::C00), value)));
-    let wrong = differing(&cells, |&(name, count, scheme)| least(name, count, scheme));
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}

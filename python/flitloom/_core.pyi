@@ -29,6 +29,7 @@ class Network:
         schemes: Sequence[str],
         port_lists: bytes | Sequence[int],
         routing: str,
+        variant: str,
     ) -> Network: ...
     @property
     def channels(self) -> int: ...

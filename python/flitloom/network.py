@@ -75,6 +75,7 @@ class Network:
             schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
             port_lists=bytes(router.queue_order),
             routing=router.routing,
+            variant=router.variant,
         )
 
     @property

@@ -22,36 +22,43 @@ pub struct Direction(u8);
 
 impl Direction {
     /// The direction along `dimension` with the given sign.
+    #[inline]
     pub const fn new(dimension: usize, sign: Sign) -> Self {
         Self((2 * dimension + matches!(sign, Sign::Minus) as usize) as u8)
     }
 
     /// The direction with the given [`index`](Self::index).
+    #[inline]
     pub const fn from_index(index: usize) -> Self {
         Self(index as u8)
     }
 
     /// `2 * dimension`, plus one for the minus sign.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
     /// The dimension it runs along.
+    #[inline]
     pub const fn dimension(self) -> usize {
         self.0 as usize / 2
     }
 
     /// Its sign.
+    #[inline]
     pub const fn sign(self) -> Sign {
         if self.0.is_multiple_of(2) { Sign::Plus } else { Sign::Minus }
     }
 
     /// The letter of its dimension: x, y, z, u, v, w.
+    #[inline]
     pub const fn letter(self) -> char {
         ['x', 'y', 'z', 'u', 'v', 'w'][self.dimension()]
     }
 
     /// The other way along the same dimension.
+    #[inline]
     pub const fn opposite(self) -> Self {
         Self(self.0 ^ 1)
     }

@@ -23,7 +23,23 @@ pub struct Shape {
     sizes: Vec<u32>,
     wraps: Vec<bool>,
     strides: Vec<u32>,
+    /// Per dimension: the reciprocals of stride and size, for [`divide`].
+    reciprocals: Vec<[u64; 2]>,
     nodes: u32,
+}
+
+const FRACTION: u32 = 40;
+
+/// 2^40 divided by a number, rounded up.
+fn reciprocal(number: u32) -> u64 {
+    (1_u64 << FRACTION).div_ceil(u64::from(number))
+}
+
+/// The quotient of a number below 2^20 and another one up to 2^20, by its reciprocal: too large by less
+/// than 2^20 / 2^40, so it never reaches the next whole number.
+#[inline(always)]
+fn divide(number: u32, reciprocal: u64) -> u32 {
+    (u64::from(number) * reciprocal >> FRACTION) as u32
 }
 
 /// Greatest common divisor of two sizes.
@@ -54,7 +70,9 @@ impl Shape {
             }
         }
         let wraps = sizes.iter().zip(wraps).map(|(&size, &wrap)| wrap && size > 2).collect();
-        Ok(Self { sizes: sizes.to_vec(), wraps, strides, nodes: nodes as u32 })
+        let pairs = strides.iter().zip(sizes);
+        let reciprocals = pairs.map(|(&stride, &size)| [reciprocal(stride), reciprocal(size)]).collect();
+        Ok(Self { sizes: sizes.to_vec(), wraps, strides, reciprocals, nodes: nodes as u32 })
     }
 
     /// A torus: every dimension wraps.
@@ -74,11 +92,13 @@ impl Shape {
     }
 
     /// Number of dimensions.
+    #[inline]
     pub fn dimensions(&self) -> usize {
         self.sizes.len()
     }
 
     /// Number of routers.
+    #[inline]
     pub fn nodes(&self) -> usize {
         self.nodes as usize
     }
@@ -94,23 +114,29 @@ impl Shape {
     }
 
     /// Size of one dimension.
+    #[inline]
     pub fn size(&self, dimension: usize) -> u32 {
         self.sizes[dimension]
     }
 
     /// Whether a dimension has wrap-around links (never for size 2).
+    #[inline]
     pub fn wraps(&self, dimension: usize) -> bool {
         self.wraps[dimension]
     }
 
     /// Distance in node index between neighbours along a dimension.
+    #[inline]
     pub fn stride(&self, dimension: usize) -> u32 {
         self.strides[dimension]
     }
 
     /// Coordinate of a node along one dimension.
+    #[inline]
     pub fn coordinate(&self, node: NodeId, dimension: usize) -> u32 {
-        node / self.strides[dimension] % self.sizes[dimension]
+        let [stride, size] = self.reciprocals[dimension];
+        let along = divide(node, stride);
+        along - divide(along, size) * self.sizes[dimension]
     }
 
     /// All coordinates of a node, first dimension first.
@@ -183,6 +209,27 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn coordinates_are_quotients_and_remainders() {
+        for sizes in [
+            vec![1 << 20],
+            vec![1 << 19, 2],
+            vec![1023, 1025],
+            vec![3, 7, 11, 13, 17],
+            vec![2; 6],
+            vec![2, 524_287],
+        ] {
+            let shape = Shape::torus(&sizes).unwrap();
+            for node in 0..shape.nodes() as NodeId {
+                let mut rest = node;
+                for (dimension, &size) in sizes.iter().enumerate() {
+                    assert_eq!(shape.coordinate(node, dimension), rest % size);
+                    rest /= size;
+                }
+            }
+        }
+    }
 
     #[test]
     fn neighbours_are_mutual_in_every_shape() {

@@ -48,6 +48,18 @@ impl ProcessorQueues {
     }
 }
 
+/// Where flits wait in a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// In input queues alone.
+    #[default]
+    Queues,
+    /// In input queues one flit shorter, and in a register of one flit behind every output channel, filled
+    /// by the crossbar and emptied by the link; an output channel gets a new owner after the tail has left
+    /// its register.
+    Registers,
+}
+
 /// Parameters of every router. The default is the papers' router: three virtual channels, buffers
 /// of four flits, latency of one cycle, wormhole, scheme C00 (cup-stacking-2022, 5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +79,8 @@ pub struct RouterConfig {
     pub grant_needs_room: bool,
     /// Queues of the processor.
     pub processor_queues: ProcessorQueues,
+    /// Where flits wait.
+    pub variant: Variant,
     /// Order among channels and input ports.
     pub arbitration: Arbitration,
     /// Which way packets go that bring no route.
@@ -83,6 +97,7 @@ impl Default for RouterConfig {
             datelines: Datelines::BOTH,
             grant_needs_room: false,
             processor_queues: ProcessorQueues::One,
+            variant: Variant::Queues,
             arbitration: Arbitration::default(),
             routing: RoutingFunction::default(),
         }
@@ -146,7 +161,23 @@ impl RouterConfig {
             return Err(RouterError::Latency(self.latency));
         }
         self.check_routing(shape)?;
+        self.check_variant(shape)?;
         Ok(self.arbitration.check(shape, self.channels)?)
+    }
+
+    fn check_variant(&self, shape: &Shape) -> Result<(), RouterError> {
+        if self.variant == Variant::Queues {
+            return Ok(());
+        }
+        let plain = self.flow_control == FlowControl::Wormhole && !self.grant_needs_room && self.latency == 1;
+        let claims = self.routing.claims(self.place(shape), false);
+        if !plain || !claims.oblivious || self.buffer < 2 {
+            return Err(RouterError::Registers);
+        }
+        if claims.freedom.is_none() || claims.channels > self.channels {
+            return Err(RouterError::RegisterChannels { needed: claims.channels, given: self.channels });
+        }
+        Ok(())
     }
 
     /// Dimension order may run in circles that are then found; any other function keeps out of them.
@@ -207,6 +238,19 @@ pub enum RouterError {
         "router.routing is {0}, whose channels rely on datelines, and none counts here; with wormhole or cut-through flow control they do"
     )]
     NoDatelines(RoutingFunction),
+    /// Output registers beside rules they are not defined for.
+    #[error(
+        "router.variant is registers; that router has wormhole flow control, buffers of at least 2 flits, links of one cycle, grants that need no room and routing that does not go by the traffic"
+    )]
+    Registers,
+    /// Output registers with too few channels.
+    #[error("router.channels is {given}; with output registers the routing needs {needed} on this shape")]
+    RegisterChannels {
+        /// Channels needed.
+        needed: u8,
+        /// Channels of the router.
+        given: u8,
+    },
     /// Routes that nobody gives.
     #[error("router.routing is given; routes come with the packets (tables, plans), not with the router")]
     GivenRoutes,

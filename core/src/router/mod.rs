@@ -9,5 +9,5 @@ mod config;
 
 pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, default_port_list};
 pub use config::{
-    FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, ProcessorQueues, RouterConfig, RouterError,
+    FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, ProcessorQueues, RouterConfig, RouterError, Variant,
 };

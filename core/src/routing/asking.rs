@@ -81,6 +81,11 @@ pub trait Seen {
     fn held(&self, direction: Direction, channel: u8) -> u32;
     /// Free space of that queue in flits.
     fn free(&self, direction: Direction, channel: u8) -> u32;
+    /// Whether so many flits fit there.
+    #[inline(always)]
+    fn has_room(&self, direction: Direction, channel: u8, flits: u32) -> bool {
+        self.free(direction, channel) >= flits
+    }
     /// Full buffers among the first `hops` ahead, as the router's register of this direction and
     /// channel shows them.
     fn full_ahead(&self, direction: Direction, channel: u8, hops: u32) -> u32;
@@ -101,6 +106,7 @@ impl Place<'_> {
     }
 
     /// Directions that lead nearer, first dimension first, with the hops left in them.
+    #[inline]
     pub(super) fn productive(self, from: NodeId, to: NodeId) -> impl Iterator<Item = (Direction, u32)> {
         (0..self.shape.dimensions()).filter_map(move |dimension| {
             let size = self.shape.size(dimension);

@@ -63,6 +63,7 @@ pub fn next(shape: &Shape, here: NodeId, destination: NodeId) -> Option<Directio
 }
 
 /// The sign of travel within one dimension, or `None` when the coordinates are equal.
+#[inline]
 pub fn sign(size: u32, wraps: bool, from: u32, to: u32) -> Option<Sign> {
     if from == to {
         return None;

@@ -64,26 +64,23 @@ pub fn choice(
     adaptive: Range<u8>,
     cost: impl Fn(Direction, u32) -> u32,
 ) -> Option<Output> {
+    let rank = |(direction, channel, hops)| (cost(direction, hops), Reverse(seen.free(direction, channel)));
     let mut first = None;
-    let mut best: Option<((u32, Reverse<u32>), Output)> = None;
+    let mut best: Option<(Direction, u8, u32)> = None;
     for (direction, hops) in place.productive(at.node, header.destination) {
         first = first.or(Some(direction));
         for channel in adaptive.clone() {
-            if seen.owned(direction, channel) {
-                continue;
-            }
-            let free = seen.free(direction, channel);
-            if free < header.length {
-                continue;
-            }
-            let rank = (cost(direction, hops), Reverse(free));
-            if best.is_none_or(|(least, _)| rank < least) {
-                best = Some((rank, Output { direction: Some(direction), channel }));
+            let fits = !seen.owned(direction, channel) && seen.has_room(direction, channel, header.length);
+            let other = (direction, channel, hops);
+            // Ranks are looked at only where there is a choice.
+            if fits && best.is_none_or(|best| rank(other) < rank(best)) {
+                best = Some(other);
             }
         }
     }
     let Some(direction) = first else { return Some(Output { direction: None, channel: at.channel }) };
-    best.map(|(_, output)| output).or_else(|| {
+    let best = best.map(|(direction, channel, _)| Output { direction: Some(direction), channel });
+    best.or_else(|| {
         let channel = escape(place, at, header, direction);
         (!seen.owned(direction, channel)).then_some(Output { direction: Some(direction), channel })
     })

@@ -75,20 +75,17 @@ pub struct Rules {
     pub seed: u64,
     /// Who must wait before injecting.
     pub throttle: Throttle,
-    /// A router with output registers; see [`Rules::REGISTER_QUEUE`].
+    /// The second reading of the router. Behind an input queue one flit shorter than the buffer (the P
+    /// queue as deep as ever) every output channel has a register of one flit. The cycle is then: a) every
+    /// output port sends, of the channels whose register is full and whose downstream queue had space at
+    /// the start of the cycle, the first in the scheme's order, and the flit is in that queue at once;
+    /// b) top-up; c) queue selection, for output channels that have no owner; d) every output channel
+    /// with an owner and an empty register takes a flit of its owner's queue. An output channel loses its
+    /// owner when the tail leaves the register.
     pub output_registers: bool,
 }
 
 impl Rules {
-    /// The second reading of the router. Behind an input queue of this many flits (the P queue as
-    /// deep as ever) every output channel has a register of one flit. The cycle is then: a) every output
-    /// port sends, of the channels whose register is full and whose downstream queue had space at the
-    /// start of the cycle, the first in the scheme's order, and the flit is in that queue at once;
-    /// b) top-up; c) queue selection, for output channels that have no owner; d) every output channel
-    /// with an owner and an empty register takes a flit of its owner's queue. An output channel loses its
-    /// owner when the tail leaves the register.
-    pub const REGISTER_QUEUE: usize = 3;
-
     /// The router of state-propagation-throttling-2015, with a throttle; its scheme is `packet`.
     pub fn t15(throttle: Throttle) -> Self {
         Self { grant_needs_room: true, p_queue_per_direction: true, throttle, ..Self::default() }

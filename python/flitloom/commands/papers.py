@@ -129,6 +129,10 @@ def show(report: Report, before: str = "") -> None:
             cell = by_place.get((row, column))
             texts.append("" if cell is None else cell.text)
         table.add_row(row, *texts)
+        found = [by_place.get((row, column)) for column in columns]
+        others = [None if cell is None else cell.registers for cell in found]
+        if any(value is not None for value in others):
+            table.add_row("  registers", *("" if value is None else str(value) for value in others))
     screen.echo(f"{report.identifier}: {report.title}")
     # Data is never folded to the width of a terminal.
     console = Console(width=10_000)

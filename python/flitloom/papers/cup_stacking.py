@@ -15,6 +15,6 @@ ROUTER_REMARK = (
 )
 
 
-def network(size: int = 16, arbitration: str = "C00") -> fl.Network:
-    """The papers' network: a square torus with their router."""
-    return fl.Network(fl.Torus(size, size), fl.Router(arbitration=arbitration))
+def network(size: int = 16, arbitration: str = "C00", variant: str = "queues") -> fl.Network:
+    """The papers' network: a square torus with their router, in one of its readings."""
+    return fl.Network(fl.Torus(size, size), fl.Router(arbitration=arbitration, variant=variant))

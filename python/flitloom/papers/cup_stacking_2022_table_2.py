@@ -26,21 +26,27 @@ THICKNESS_REMARK = (
 )
 
 
+def row(net: fl.Network, pattern: str, context: Context) -> list[int]:
+    """The values of a pattern on a network."""
+    unit = fl.simulate(net, fl.Collective(pattern, payload=7))
+    ours = [unit.duration, unit.effective_thickness]
+    for payload, slices in ((14, 2), (28, 4)):
+        collective = fl.Collective(pattern, payload=payload, slices=slices)
+        stacking = fl.stack(net, collective, threads=context.threads)
+        ours += [stacking.whole, stacking.duration]
+    return ours
+
+
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""
-    net = network()
     cells = []
     for number, pattern in enumerate(PATTERNS):
-        unit = fl.simulate(net, fl.Collective(pattern, payload=7))
-        ours = [unit.duration, unit.effective_thickness]
-        for payload, slices in ((14, 2), (28, 4)):
-            stacking = fl.stack(
-                net, fl.Collective(pattern, payload=payload, slices=slices), threads=context.threads
-            )
-            ours += [stacking.whole, stacking.duration]
+        plain, registers = (
+            row(network(variant=variant), pattern, context) for variant in ("queues", "registers")
+        )
         cells += [
-            Cell(pattern, column, paper, value)
-            for column, paper, value in zip(COLUMNS, PUBLISHED[pattern], ours, strict=True)
+            Cell(pattern, column, paper, value, registers=other)
+            for column, paper, value, other in zip(COLUMNS, PUBLISHED[pattern], plain, registers, strict=True)
         ]
         if context.progress:
             context.progress("patterns", number + 1, len(PATTERNS))

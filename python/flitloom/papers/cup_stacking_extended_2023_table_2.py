@@ -25,8 +25,11 @@ def reproduce(context: Context) -> Report:
     for pattern in PATTERNS:
         for scheme, paper in zip(SCHEMES, PUBLISHED[pattern], strict=True):
             collective = fl.Collective(pattern, payload=14, slices=2)
-            stacking = fl.stack(network(arbitration=scheme), collective, threads=context.threads)
-            cells.append(Cell(pattern, scheme, paper, stacking.duration))
+            plain, registers = (
+                fl.stack(network(arbitration=scheme, variant=variant), collective, threads=context.threads)
+                for variant in ("queues", "registers")
+            )
+            cells.append(Cell(pattern, scheme, paper, plain.duration, registers=registers.duration))
             if context.progress:
                 context.progress("patterns and schemes", len(cells), len(PATTERNS) * len(SCHEMES))
     return Report(IDENTIFIER, TITLE, cells, [ROUTER_REMARK])

@@ -63,6 +63,8 @@ class Cell:
     ours: Value
     at_most: bool = False
     tolerance: float = 0
+    #: What the router with output registers gives (docs/router.md), where it was asked, too.
+    registers: Value = None
 
     @property
     def status(self) -> str:
@@ -101,6 +103,7 @@ class Cell:
             "paper": self.paper,
             "ours": self.ours,
             "status": self.status,
+            **({} if self.registers is None else {"registers": self.registers}),
         }
 
 
@@ -154,6 +157,9 @@ class Report:
             parts.append(f"{counts['holds']} of {statements} published statements hold")
         if not parts:
             return ""
+        if others := [cell for cell in self.cells if cell.registers is not None]:
+            exact = sum(cell.registers == cell.paper for cell in others)
+            parts.append(f"{exact} of {len(others)} with output registers")
         different = counts.keys() & {"not reproduced", "not reached", "beaten", "does not hold"}
         return ", ".join(parts) + ("; others in parentheses." if different else ".")
 

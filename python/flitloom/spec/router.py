@@ -76,9 +76,10 @@ class Router(SpecModel):
         Whether a header advances as soon as one flit fits, or only when its whole packet does; with
         bubble, a packet that enters a ring must also leave room for another one, and there are no
         datelines (Puente et al. 1999).
-    datelines : {"both", "wrap"}
+    datelines : {"both", "wrap", "passing"}
         Where channel numbers rise in a ring of N nodes: between N/2 - 1 and N/2 as well as between N - 1
-        and 0 (cup-stacking-extended-2023, A.1), or there only. None do with bubble.
+        and 0 (cup-stacking-extended-2023, A.1), or there only, or at both, but between N - 1 and 0 not for
+        packets injected right before. None do with bubble.
     grant_needs_room : bool
         Whether queue selection grants an output channel of a link only to a header whose whole packet fits
         behind it at the start of the cycle (state-propagation-throttling-2015).
@@ -110,6 +111,10 @@ class Router(SpecModel):
           flits wait times the hops (Singh 2005).
 
         sa, cl and ma need cut-through.
+    variant : {"queues", "registers"}
+        Flits wait in input queues, or in input queues one flit shorter and an output register of one flit
+        per output channel: the second reading of the cup-stacking papers (docs/router.md), with datelines
+        ``passing`` unless others are given.
     preset : {"t15", "s07"}, optional
         Start from the router of a paper, state-propagation-throttling-2015 or scaling-effects-2007;
         fields that are given overrule its own.
@@ -132,7 +137,7 @@ class Router(SpecModel):
     buffer: Annotated[int, whole(1, LIMITS["buffer"], "flits")] = 4
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
     flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
-    datelines: Annotated[str, one_of("both", "wrap")] = "both"
+    datelines: Annotated[str, one_of("both", "wrap", "passing")] = "both"
     grant_needs_room: Annotated[bool, BeforeValidator(boolean)] = False
     processor_queues: Annotated[str, one_of("one", "per-direction")] = "one"
     arbitration: Annotated[str | tuple[str, ...], BeforeValidator(parse_arbitration)] = "C00"
@@ -140,6 +145,7 @@ class Router(SpecModel):
         tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))
     ] = ()
     routing: Annotated[str, BeforeValidator(parse_routing)] = "do"
+    variant: Annotated[str, one_of("queues", "registers")] = "queues"
 
     if TYPE_CHECKING:
 
@@ -170,4 +176,6 @@ class Router(SpecModel):
                 # As many as the function needs: three for those of the papers.
                 del fields["channels"]
             data = {**fields, **{name: value for name, value in data.items() if name != "preset"}}
+        if isinstance(data, dict) and data.get("variant") == "registers":
+            data = {"datelines": "passing", **data}
         return data

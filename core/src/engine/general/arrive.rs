@@ -83,7 +83,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Counts what left the queues of a block and what arrives in them.
     #[inline(always)]
-    fn count_block(&mut self, layout: &Layout, block: usize) {
+    pub fn count_block(&mut self, layout: &Layout, block: usize) {
         let (count_bits, word) = (self.count_bits, block * V::WORDS);
         let slow = layout.latency > 1;
         let leaves = self.leaves.block(block);

@@ -124,7 +124,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Counts the flits that leave the processor queues.
-    fn drain_processors(&mut self, layout: &Layout, block: usize) {
+    pub fn drain_processors(&mut self, layout: &Layout, block: usize) {
         for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
             let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
             for (word, &bits) in (block * V::WORDS..).zip(leaves) {

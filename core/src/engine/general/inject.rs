@@ -266,7 +266,7 @@ impl<V: Vector, R: Record> State<V, R> {
         for queue in layout.link_queues..layout.queues {
             let line = layout.line(node, queue);
             let mut backlog = self.feeds.backlog[line];
-            while backlog.unsent < layout.buffer {
+            while backlog.unsent < layout.processor_buffer {
                 let next = if layout.processor_queues > 1 {
                     self.take_over(layout, Place::new(node, queue))
                 } else {
@@ -277,7 +277,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     None => break,
                 }
             }
-            let queued = backlog.unsent.min(layout.buffer);
+            let queued = backlog.unsent.min(layout.processor_buffer);
             any |= queued != backlog.queued;
             self.feeds.backlog[line] = Backlog { queued, ..backlog };
         }

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
-    router::{Arbitration, ChannelScheme, FlowControl, default_port_list},
-    routing::{self, At, ChannelRule, dimension_order},
+    router::{Arbitration, ChannelScheme, FlowControl, Variant, default_port_list},
+    routing::{self, At, Came, ChannelRule, dimension_order},
     traffic::Routes,
 };
 use std::{ops::Range, sync::Arc};
@@ -87,6 +87,10 @@ pub(super) struct Layout {
     pub link_outputs: usize,
     pub outputs: usize,
     pub buffer: u32,
+    /// Depth of the processor queue.
+    pub processor_buffer: u32,
+    /// Every output channel has a register.
+    pub registers: bool,
     pub latency: usize,
     /// Cut-through, with or without bubbles.
     pub cut_through: bool,
@@ -117,6 +121,8 @@ pub(super) struct Layout {
     pub rule: ChannelRule,
     /// Per node: directions on whose link packets go one channel up, as a set.
     rises: Arc<[u16]>,
+    /// The same for packets that come from the processor.
+    rises_first: Arc<[u16]>,
     pub schemes: Schemes,
     lists: Option<Lists>,
 }
@@ -151,12 +157,13 @@ impl Layout {
                 channel_of_queue.push(if of_processor { 0 } else { channel as u8 });
             }
         }
+        let registers = router.variant == Variant::Registers;
         let bubble = router.flow_control == FlowControl::Bubble;
         let cut_through = router.flow_control != FlowControl::Wormhole;
         let all = || (0..directions).map(Direction::from_index);
         let rule = router.channel_rule();
-        let rising = |node| {
-            let up = all().filter(|&direction| rule.rises(&shape, node, direction).ever());
+        let rising = |node, came| {
+            let up = all().filter(|&direction| rule.rises(&shape, node, direction).on(came));
             up.fold(0, |set, direction| set | 1 << direction.index())
         };
         let fields: Vec<u32> = (0..shape.dimensions())
@@ -188,7 +195,10 @@ impl Layout {
             queues: directions * channels + processor_queues,
             link_outputs: directions * channels,
             outputs: (directions + 1) * channels,
-            buffer: router.buffer.into(),
+            // A register is one of the places.
+            buffer: u32::from(router.buffer) - u32::from(registers),
+            processor_buffer: router.buffer.into(),
+            registers,
             latency: router.latency as usize,
             cut_through,
             bubble,
@@ -203,7 +213,9 @@ impl Layout {
             first_queue,
             coordinates: (0..nodes as NodeId).map(packed).collect(),
             rule,
-            rises: (0..nodes as NodeId).map(rising).collect(),
+            // No rule tells straight on from turned.
+            rises: (0..nodes as NodeId).map(|node| rising(node, Came::Straight)).collect(),
+            rises_first: (0..nodes as NodeId).map(|node| rising(node, Came::Injected)).collect(),
             fields,
             dimension_of_bit,
             schemes: Schemes::Same(ChannelScheme::C00),
@@ -384,13 +396,15 @@ impl Layout {
         self.shape.node(&coordinates) as usize
     }
 
-    /// The output channel of a header in a channel of a node, in dimension order.
+    /// The output channel of a header in a queue of a node, in dimension order.
     #[inline(always)]
-    pub fn next(&self, node: usize, channel: u8, way: Way) -> usize {
+    pub fn next_of(&self, node: usize, queue: usize, way: Way) -> usize {
+        let rises = if queue >= self.link_queues { &self.rises_first } else { &self.rises };
+        let (channel, rises) = (self.channel_of_queue[queue], rises[self.first + node]);
         let ahead = (way ^ self.coordinates[self.first + node]) & ((1 << SIGNS) - 1);
         let dimension = u32::from(self.dimension_of_bit[ahead.trailing_zeros() as usize]);
         let port = 2 * dimension + (way >> SIGNS >> dimension & 1);
-        let rises = self.rises[self.first + node] >> port & 1 == 1;
+        let rises = rises >> port & 1 == 1;
         port as usize * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
@@ -410,11 +424,12 @@ impl Layout {
     }
 
     /// The output channel for the next step of a given route.
-    pub fn follow(&self, node: usize, channel: u8, step: u8) -> usize {
+    pub fn follow(&self, node: usize, queue: usize, channel: u8, step: u8) -> usize {
         if step == Routes::END {
             return self.link_outputs + usize::from(channel);
         }
-        let rises = self.rises[self.first + node] >> step & 1 == 1;
+        let rises = if queue >= self.link_queues { &self.rises_first } else { &self.rises };
+        let rises = rises[self.first + node] >> step & 1 == 1;
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
@@ -444,7 +459,7 @@ impl Layout {
 
     /// The port of the first hop of a packet, in dimension order.
     pub fn first_port(&self, node: usize, way: Way) -> usize {
-        self.port_of_output(self.next(node, 0, way))
+        self.port_of_output(self.next_of(node, self.link_queues, way))
     }
 
     /// The port of an output channel.
@@ -500,13 +515,13 @@ mod tests {
                 let way = layout.way(from, to);
                 let mut here = from as NodeId;
                 while let Some(direction) = dimension_order::next(&shape, here, to as NodeId) {
-                    let output = layout.next(here as usize, 0, way);
+                    let output = layout.next_of(here as usize, 0, way);
                     assert_eq!(layout.port_of_output(output), direction.index());
                     let rises = network.router().channel_rule().rises(&shape, here, direction).ever();
                     assert_eq!(output % layout.channels, usize::from(rises));
                     here = shape.neighbour(here, direction).unwrap();
                 }
-                assert_eq!(layout.next(to, 1, way), layout.link_outputs + 1);
+                assert_eq!(layout.next_of(to, 1, way), layout.link_outputs + 1);
                 assert_eq!(layout.destination(way), to);
             }
         }

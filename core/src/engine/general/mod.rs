@@ -47,6 +47,7 @@ mod ranks;
 mod reach;
 mod reconsider;
 mod record;
+mod registers;
 mod request;
 mod run;
 mod saving;
@@ -265,13 +266,14 @@ impl General {
     }
 
     /// Whether all a run does knows of borders between parts: throttles, choices that look at traffic,
-    /// windows, grants that need room and several processor queues do not.
+    /// windows, grants that need room, output registers and several processor queues do not.
     fn divides(&self, demands: &Demands) -> bool {
         !demands.reconsiders
             && !demands.draws
             && demands.windows.is_none()
             && demands.watches.is_none()
             && !self.layout.grant_needs_room
+            && !self.layout.registers
             && self.layout.processor_queues == 1
     }
 

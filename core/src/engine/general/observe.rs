@@ -39,6 +39,10 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The next flit of the owner of an output channel.
     fn next_flit(&self, layout: &Layout, place: Place) -> Flit {
+        if let Some(registers) = &self.registers {
+            let (slot, head, tail) = registers.flit(layout, place);
+            return self.packets.packet(slot).describe(head, tail);
+        }
         let (node, output) = (place.node(), place.index());
         let queue = self.output(layout, place).owner() as usize - 1;
         let slot = self.fifo(layout, Place::new(node, queue)).front;
@@ -100,7 +104,14 @@ impl<V: Vector, R: Record> State<V, R> {
                 let packet = self.packets.packet(self.fifo(layout, Place::new(node, queue)).front);
                 packet.describe(true, packet.length == 1)
             };
-            let granted = header(record.owner() as usize - 1);
+            let granted = match &self.registers {
+                // It has left its queue already.
+                Some(registers) => {
+                    let packet = self.packets.packet(registers.flit(layout, place).0);
+                    packet.describe(true, packet.length == 1)
+                }
+                None => header(record.owner() as usize - 1),
+            };
             for queue in 0..layout.queues {
                 if record.requests(layout.bit_of_queue(node, place.index(), queue)) {
                     losses.push(Loss {

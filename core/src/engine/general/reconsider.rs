@@ -75,6 +75,7 @@ pub(super) struct Router<'s, V: Vector, R: Record> {
 }
 
 impl<V: Vector, R: Record> Router<'_, V, R> {
+    #[inline(always)]
     fn output(&self, direction: Direction, channel: u8) -> usize {
         direction.index() * self.layout.channels + usize::from(channel)
     }
@@ -97,6 +98,17 @@ impl<V: Vector, R: Record> routing::Seen for Router<'_, V, R> {
     #[inline(always)]
     fn free(&self, direction: Direction, channel: u8) -> u32 {
         self.layout.buffer - self.held(direction, channel)
+    }
+
+    #[inline(always)]
+    fn has_room(&self, direction: Direction, channel: u8, flits: u32) -> bool {
+        if self.state.by_room {
+            // All packets are of one length, and a full queue is one without room for it.
+            let next = self.layout.links[direction.index()].neighbour(self.node);
+            let queue = self.layout.queue_behind[self.output(direction, channel)];
+            return self.state.full.plane(queue.into())[next / 64] >> (next % 64) & 1 == 0;
+        }
+        self.free(direction, channel) >= flits
     }
 
     #[inline(always)]

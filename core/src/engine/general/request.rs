@@ -35,7 +35,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let (node, queue) = (place.node(), place.index());
             let slot = self.fifos[node * layout.queues + queue].front;
             let output = if PLAIN {
-                layout.next(node, layout.channel_of_queue[queue], self.packets.way(slot))
+                layout.next_of(node, queue, self.packets.way(slot))
             } else {
                 // A function that does not go by the traffic always answers.
                 let Some(output) = self.choice(layout, place) else { continue };
@@ -67,10 +67,10 @@ impl<V: Vector, R: Record> State<V, R> {
                 let channel = if layout.is_processor(queue) { packet.first_channel } else { channel };
                 // Nothing follows the end, whatever a restored state says.
                 let step = routes.steps().get(packet.route as usize).copied().unwrap_or(Routes::END);
-                Some(layout.follow(node, channel, step))
+                Some(layout.follow(node, queue, channel, step))
             }
             (RoutingFunction::Given | RoutingFunction::DimensionOrder, _) => {
-                Some(layout.next(node, channel, self.packets.way(slot)))
+                Some(layout.next_of(node, queue, self.packets.way(slot)))
             }
             (function, _) => self.choice_of(function, layout, place),
         }

@@ -32,6 +32,9 @@ impl<V: Vector, R: Record> State<V, R> {
         self.sources.fields(&mut self.routes, archive)?;
         self.archive_feeds(layout, archive)?;
         self.archive_wheel(archive)?;
+        if let Some(registers) = &mut self.registers {
+            registers.archive(words, self.packets.packets.len(), archive)?;
+        }
         if let Some(ahead) = &mut self.ahead {
             ahead.archive(words, archive)?;
         }
@@ -181,6 +184,12 @@ impl<V: Vector, R: Record> State<V, R> {
                 for queue in 0..layout.queues {
                     let asks = record.requests(layout.bit_of_queue(node, output, queue));
                     asked |= R::Set::of(queue, asks);
+                }
+                let place = Place::new(node, output);
+                let passed = self.registers.as_ref().is_some_and(|registers| registers.holds_tail(place));
+                if passed {
+                    // The queue is at its next packet, though the output channel is not free.
+                    continue;
                 }
                 if let Some(queue) = (record.owner() as usize).checked_sub(1) {
                     asked |= R::Set::of(queue, true);

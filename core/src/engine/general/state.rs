@@ -10,6 +10,7 @@ use super::{
     packets::{Fifo, Packets},
     pairs::Pairs,
     record::Record,
+    registers::Registers,
     throttling::Throttling,
 };
 use crate::{
@@ -79,6 +80,7 @@ impl<V: Vector> Blocks<V> {
     }
 
     /// The bit of a node.
+    #[inline(always)]
     pub fn bit(&self, plane: usize, node: usize) -> bool {
         self.word(plane, node) >> (node % 64) & 1 == 1
     }
@@ -351,6 +353,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub links: Option<LinkCounts<V>>,
     /// What happened in windows, if that is kept.
     pub windows: Option<Box<Windows>>,
+    /// Registers behind output channels, if there are any.
+    pub registers: Option<Box<Registers<V>>>,
     /// What routers know of full buffers ahead, if they are told.
     pub ahead: Option<Ahead>,
     pub outcome: Outcome,
@@ -430,6 +434,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 .map(|cycles| Box::new(Windows::new(sources.workload(), layout.nodes, cycles))),
             sources,
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
+            registers: layout.registers.then(|| Box::new(Registers::new(layout, blocks))),
             ahead: demands.watches.map(|channel| Ahead::new(layout, channel)),
             outcome: Outcome::default(),
         };
@@ -470,6 +475,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Flits in a queue behind a link, or with those on their way to it.
+    #[inline(always)]
     pub fn count(&self, layout: &Layout, node: usize, queue: usize, held: bool) -> u32 {
         let planes = if held && layout.latency > 1 { &self.held } else { &self.counts };
         let bits =

@@ -87,7 +87,12 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
             changes |= state.hold_all(layout);
         }
         changes |= state.grant_all(layout);
-        changes |= state.decide_all(layout);
+        if let Some(mut registers) = state.registers.take() {
+            changes |= state.cross_all(layout, &mut registers, cycle);
+            state.registers = Some(registers);
+        } else {
+            changes |= state.decide_all(layout);
+        }
         changes |= state.on_links > 0 || state.ahead.as_ref().is_some_and(|ahead| !ahead.is_clear());
         if !changes && state.demands.reconsiders {
             state.withdraw(layout);
@@ -105,7 +110,12 @@ impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
         if state.demands.reconsiders {
             state.withdraw(layout);
         }
-        state.depart_all(layout, cycle);
+        if let Some(registers) = state.registers.take() {
+            state.depart_from_registers(layout, &registers);
+            state.registers = Some(registers);
+        } else {
+            state.depart_all(layout, cycle);
+        }
         state.arrive_all(layout, cycle);
     }
 }

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     fabric::{Direction, NodeId},
     probe::NoProbe,
-    router::{ChannelScheme, FlowControl, ProcessorQueues, RouterConfig},
+    router::{ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, Variant},
     routing::{Datelines, RoutingFunction},
     traffic::{PacketSource, Workload},
 };
@@ -143,6 +143,9 @@ pub enum Unsupported {
     /// A message graph.
     #[error("planes cover packet lists and loads, not message graphs")]
     Graph,
+    /// Output registers.
+    #[error("planes cover routers without output registers")]
+    Registers,
     /// Another way than dimension order.
     #[error("planes cover dimension-order routing only, not {0}")]
     Routing(&'static str),
@@ -171,6 +174,9 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     let (shape, router) = (network.fabric().shape(), network.router());
     if router.routing != RoutingFunction::DimensionOrder {
         return Err(Unsupported::Routing(router.routing.name()));
+    }
+    if router.variant != Variant::Queues {
+        return Err(Unsupported::Registers);
     }
     if shape.dimensions() > 2 {
         return Err(Unsupported::Dimensions(shape.dimensions()));

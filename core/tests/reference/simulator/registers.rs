@@ -1,6 +1,6 @@
-//! The cycle of the router with output registers; see [`Rules::REGISTER_QUEUE`](super::Rules).
+//! The cycle of the router with output registers; see [`Rules::output_registers`](super::Rules).
 
-use super::{Event, Flit, Port, Rules, Simulator, What, rules};
+use super::{Event, Flit, Port, Simulator, What, rules};
 use flitloom_core::fabric::NodeId;
 
 impl Simulator<'_> {
@@ -20,7 +20,8 @@ impl Simulator<'_> {
             for out in 0..=self.p {
                 let may_send = |&channel: &usize| {
                     let full = self.routers[node as usize].outputs[out][channel].register.is_some();
-                    full && (out == self.p || self.occupied(node, out, channel) < Rules::REGISTER_QUEUE)
+                    full && (out == self.p
+                        || self.occupied(node, out, channel) + 1 < self.config.buffer as usize)
                 };
                 if let Some(channel) = self.order(node, out).into_iter().find(may_send) {
                     sends.push((node, out, channel));
