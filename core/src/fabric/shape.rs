@@ -39,7 +39,7 @@ fn reciprocal(number: u32) -> u64 {
 /// than 2^20 / 2^40, so it never reaches the next whole number.
 #[inline(always)]
 fn divide(number: u32, reciprocal: u64) -> u32 {
-    (u64::from(number) * reciprocal >> FRACTION) as u32
+    ((u64::from(number) * reciprocal) >> FRACTION) as u32
 }
 
 /// Greatest common divisor of two sizes.

@@ -208,7 +208,6 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The registers that are sent; returns the flits ejected.
     #[inline(always)]
-    #[expect(clippy::needless_range_loop, reason = "a channel indexes several arrays")]
     fn send_block(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize) -> u64 {
         let (channels, word) = (layout.channels, block * V::WORDS);
         let last = self.last.block_mut(block);
