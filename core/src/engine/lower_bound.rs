@@ -1,6 +1,7 @@
 use super::Network;
 use crate::{
     fabric::{LinkId, NodeId},
+    router::ProcessorQueues,
     routing::{RoutingFunction, dimension_order},
     traffic::{Packet, PacketList},
 };
@@ -109,7 +110,9 @@ pub fn lower_bound(network: &Network, packets: &PacketList) -> LowerBound {
         injections[source as usize].push(Visit { arrival: start, flits, way_behind: way });
         ejections[destination as usize].push(Visit { arrival: start + way, flits, way_behind: 0 });
     }
-    for (node, visits) in injections.iter_mut().enumerate() {
+    // Several queues of a processor send side by side.
+    let one_queue = network.router().processor_queues == ProcessorQueues::One;
+    for (node, visits) in injections.iter_mut().enumerate().filter(|_| one_queue) {
         consider(duration_through(visits), Bottleneck::Injection(node as NodeId));
     }
     for (node, visits) in ejections.iter_mut().enumerate() {
