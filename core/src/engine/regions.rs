@@ -13,13 +13,17 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
 /// Cycles between two agreements of all parts.
 const AGREE_EVERY: u64 = 32;
-/// How long to spin for a neighbour before sleeping.
+/// How long to spin for a neighbour before offering the core to others.
 const SPIN: Duration = Duration::from_micros(50);
+/// How long to wait for a neighbour before sleeping. Whoever sleeps is late for the next cycles, so that
+/// its neighbours sleep too.
+const PATIENCE: Duration = Duration::from_millis(5);
 /// How often a sleeper looks whether the others still run.
 const NAP: Duration = Duration::from_millis(20);
 
@@ -147,8 +151,12 @@ impl Bell {
                 }
                 std::hint::spin_loop();
             }
-            if begun.get_or_insert_with(Instant::now).elapsed() > SPIN {
+            let waited = begun.get_or_insert_with(Instant::now).elapsed();
+            if waited > PATIENCE {
                 break;
+            }
+            if waited > SPIN {
+                thread::yield_now();
             }
         }
         self.sleepers.fetch_add(1, Ordering::SeqCst);

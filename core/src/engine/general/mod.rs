@@ -282,8 +282,6 @@ impl General {
         let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
         if bits <= u32::REQUESTS && ports <= u32::PORTS {
             self.parts_of::<P, u32>(common, division)
-        } else if bits <= u64::REQUESTS && ports <= u64::PORTS {
-            self.parts_of::<P, u64>(common, division)
         } else {
             self.parts_of::<P, u128>(common, division)
         }

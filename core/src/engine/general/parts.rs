@@ -6,7 +6,7 @@ use super::{
     record::Record,
     run::Run,
     state::{Demands, State},
-    step::{Account, Decide},
+    step::Step,
 };
 use crate::{
     engine::{
@@ -62,39 +62,40 @@ pub(super) fn divide(layout: &Layout, parts: usize) -> Vec<Range<usize>> {
     (0..parts).map(|part| part * rows / parts * row..(part + 1) * rows / parts * row).collect()
 }
 
+/// What leaves a part, and what enters it; what both are between is compiled once for parts and wholes.
 struct Leave<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Mails);
-struct Arrive<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s Mails);
+struct Enter<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s Mails);
 
 impl<V: Vector, R: Record> Task for Leave<'_, V, R> {
-    type Output = bool;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> bool {
+    fn run(self) {
         let Self(Part { layout, state }, cycle, mails) = self;
-        let changes = Decide(state, layout, cycle).run();
         state.leave_part(layout, cycle, mails);
-        changes
     }
 }
 
-impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
+impl<V: Vector, R: Record> Task for Enter<'_, V, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self(Part { layout, state }, cycle, mails) = self;
         state.enter_part(layout, cycle, mails);
-        Account(state, layout, cycle).run();
     }
 }
 
 impl<V: Vector, R: Record> Region for Part<V, R> {
     fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool {
-        V::enter(self.state.proof, Leave(self, cycle, mails))
+        let changes = self.state.decide(&self.layout, cycle);
+        V::enter(self.state.proof, Leave(self, cycle, mails));
+        changes
     }
 
     fn arrive(&mut self, cycle: u64, mails: &mut Mails) {
-        V::enter(self.state.proof, Arrive(self, cycle, mails));
+        V::enter(self.state.proof, Enter(self, cycle, mails));
+        self.state.account(&self.layout, cycle);
     }
 
     fn next_wake(&self, cycle: u64) -> Option<u64> {

@@ -63,9 +63,9 @@ pub(super) trait Step: Send + Sync {
     fn channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>);
 }
 
-pub(super) struct Decide<'s, V: Vector, R: Record>(pub &'s mut State<V, R>, pub &'s Layout, pub u64);
+struct Decide<'s, V: Vector, R: Record>(&'s mut State<V, R>, &'s Layout, u64);
 struct Arrive<'s, V: Vector, R: Record>(&'s mut State<V, R>, &'s Layout, u64);
-pub(super) struct Account<'s, V: Vector, R: Record>(pub &'s mut State<V, R>, pub &'s Layout, pub u64);
+struct Account<'s, V: Vector, R: Record>(&'s mut State<V, R>, &'s Layout, u64);
 
 impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
     type Output = bool;
