@@ -9,7 +9,7 @@ use flitloom_core::{
     engine::{
         EngineKind, Options, Setup, Simulation, SimulationError,
         general::General,
-        planes::{InstructionSet, Planes, Settings},
+        planes::{InstructionSet, Planes, Settings, supports},
         time_of_exchanges,
     },
     probe::NoProbe,
@@ -30,11 +30,12 @@ pub fn engines() -> Vec<&'static str> {
     std::iter::once("general").chain(planes).collect()
 }
 
-/// The planes flitloom would pick for `networks` copies of a network side by side.
+/// The planes flitloom would pick for `networks` copies of a network side by side, if they cover it.
 #[pyfunction]
-pub fn best_planes(network: &Network, networks: usize) -> &'static str {
+pub fn best_planes(network: &Network, workload: &Workload, networks: usize) -> Option<&'static str> {
+    supports(&network.inner, &workload.inner).ok()?;
     let best = InstructionSet::best(&network.inner, networks);
-    SETS.into_iter().find(|&(_, set)| set == best).map_or("planes u64", |(name, _)| name)
+    SETS.into_iter().find(|&(_, set)| set == best).map(|(name, _)| name)
 }
 
 /// Seconds that so many cycles take on an engine in so many threads, after others to begin with; the

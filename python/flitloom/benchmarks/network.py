@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from flitloom import _core
 from flitloom.benchmarks import Context, Row
 from flitloom.network import Network
 from flitloom.simulation import simulate
-from flitloom.spec import Collective, Load, Torus
+from flitloom.spec import Collective, Load, Router, Torus
 from flitloom.workload import make_workload
 
 #: Measurements per row; the median counts.
@@ -19,44 +20,74 @@ MEASUREMENTS = 3
 SHARE = 0.75
 
 
+#: Nodes beyond which a case is for ``--all``.
+LARGE = 64**2
+#: Side of the torus whose saturation is scaled to larger ones.
+SMALL = 32
+
+
 @dataclass(frozen=True)
 class Case:
-    """What is simulated, and the goals: per engine, a unit and what it should reach."""
+    """What is simulated, and the goals: per engine, a unit and what it should reach.
+
+    Large cases are for ``--all`` only.
+    """
 
     name: str
     network: Network
     traffic: Collective | Load
     stop_at: int | None
     goals: dict[str, tuple[str, float]]
+    is_large: bool = False
 
 
 def cases() -> list[Case]:
     """The cases, loads at a share of saturation included."""
-    found = [
-        Case(
-            "two 8-flit slices, shfl, 16x16",
-            Network(Torus(16, 16)),
-            Collective("shfl", payload=14, slices=2, interval=58),
-            None,
-            {"planes": ("simulations/s", 15_000)},
-        )
-    ]
-    general = {"general": ("flit-hops/s", 40e6)}
-    small = {"planes": ("cycles/s", 400e3)}
-    large = {"general": ("flit-hops/s", 15e6), "planes": ("cycles/s", 20e3)}
-    for size, cycles, share, goals in (
-        (16, 10_000, SHARE, general),
-        (32, 4_000, SHARE, general),
-        (32, 4_000, 0.1, small),
-        (32, 4_000, 0.9, small),
-        (128, 1_000, 0.1, large),
-        (128, 1_000, 0.9, large),
-    ):
-        network = Network(Torus(size, size))
-        rate = round(SHARE * saturation(network), 3) if share == SHARE else share
-        name = f"uniform {rate:g} flits/node/cycle, {size}x{size}"
-        name += " (75 % of saturation)" if share == SHARE else ""
-        found.append(Case(name, network, Load("rand", rate=rate, length=8, cycles=cycles), cycles, goals))
+    slices = Collective("shfl", payload=14, slices=2, interval=58)
+    simulations = {"planes AVX2": ("simulations/s", 17e3), "planes AVX-512": ("simulations/s", 25e3)}
+    found = [Case("two 8-flit slices, shfl, 16x16", Network(Torus(16, 16)), slices, None, simulations)]
+
+    def loaded(
+        size: Torus,
+        rate: float,
+        cycles: int,
+        goals: dict[str, tuple[str, float]],
+        what: str = "",
+        **more: Any,
+    ) -> None:
+        router = Router(**more.pop("router", {}))
+        load = Load("rand", **{"rate": rate, "length": 8, "cycles": cycles, **more})
+        name = f"uniform {rate:g} flits/node/cycle, {str(size).split()[0]}{what}"
+        large = size.nodes > LARGE
+        found.append(Case(name, Network(size, router), load, cycles, goals, large))
+
+    share = f" ({SHARE:.0%} of saturation)"
+    base = saturation(Network(Torus(SMALL, SMALL)))
+
+    def flit_hops(goal: float) -> dict[str, tuple[str, float]]:
+        return {"general": ("flit-hops/s", goal * 1e6)}
+
+    for size, cycles, goal in ((16, 10_000, 125), (SMALL, 4_000, 145), (64, 2_000, 140), (128, 1_000, 100)):
+        rate = saturation(Network(Torus(size, size))) if size < SMALL else base * SMALL / size
+        loaded(Torus(size, size), round(SHARE * rate, 4), cycles, flit_hops(goal), share)
+    loaded(Torus(256, 256), round(SHARE * base * SMALL / 256, 5), 1_000, flit_hops(60), share)
+    scaled = round(SHARE * base * SMALL / 1024, 5)
+    loaded(Torus(1024, 1024), scaled, 300, {"planes": ("cycles/s", 250)}, share)
+    for size, cycles, goal in ((8, 3_000, 120), (16, 500, 100)):
+        cube = Torus(size, size, size)
+        loaded(cube, round(SHARE * saturation(Network(cube), 1_000), 3), cycles, flit_hops(goal), share)
+    rate = round(SHARE * base, 3)
+    for length in (1, 32):
+        loaded(Torus(SMALL, SMALL), rate, 4_000, {}, f", packets of {length}", length=length)
+    for size in (8, 16, SMALL):
+        loaded(Torus(size, size), 0.01, 20_000, {})
+    for routing in ("do", "sa", "cl"):
+        router = {"preset": "s07", "routing": routing}
+        loaded(Torus(SMALL, SMALL), rate, 4_000, {}, f", s07 {routing}", router=router)
+    goals = {"planes AVX-512": ("cycles/s", 700e3)}
+    loaded(Torus(SMALL, SMALL), 0.1, 4_000, goals)
+    loaded(Torus(SMALL, SMALL), 0.9, 4_000, {})
+    loaded(Torus(128, 128), 0.1, 1_000, {"planes": ("cycles/s", 20e3)})
     return found
 
 
@@ -72,11 +103,14 @@ def saturation(network: Network, cycles: int = 4_000) -> float:
 def run(context: Context) -> list[Row]:
     """Measure every case on the general engine and on the planes."""
     rows: list[Row] = []
-    every = cases()
+    every = [case for case in cases() if context.everything or not case.is_large]
     for done, case in enumerate(every):
         # Whole simulations run side by side, as the searches do it.
-        best = _core.best_planes(case.network._core, 2 if case.stop_at is None else 1)
-        engines = _core.engines() if context.everything else ["general", best]
+        workload = make_workload(case.network, case.traffic, 1)
+        best = _core.best_planes(case.network._core, workload, 2 if case.stop_at is None else 1)
+        engines = ["general"]
+        if best is not None:
+            engines = _core.engines() if context.everything else ["general", best]
         truth = _measure(case, "general", 1)[1]["fingerprint"]
         rows += [_row(case, engine, context.seconds, truth) for engine in engines]
         context.progress(done + 1, len(every))
@@ -103,7 +137,7 @@ def _row(case: Case, engine: str, seconds: float, truth: int) -> Row:
         "equal": "yes" if totals["fingerprint"] == truth else "NO",
         "goal": "",
     }
-    unit, goal = case.goals.get(engine.split()[0], ("", 0.0))
+    unit, goal = case.goals.get(engine) or case.goals.get(engine.split()[0], ("", 0.0))
     if unit:
         row["goal"] = f"{goal:,.0f} {unit}: {'reached' if row[unit] >= goal else 'missed'}"
     return row

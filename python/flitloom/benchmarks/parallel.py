@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from statistics import median
 
 from flitloom import _core
 from flitloom.benchmarks import Context, Row
-from flitloom.benchmarks.network import MEASUREMENTS, SHARE, saturation
+from flitloom.benchmarks.network import MEASUREMENTS, SHARE, SMALL, saturation
 from flitloom.network import Network
 from flitloom.spec import Load, Torus
 from flitloom.workload import make_workload
@@ -15,8 +16,6 @@ from flitloom.workload import make_workload
 #: Sides of the tori by engine, and speed-ups to be reached by threads.
 CASES = (("general", 256), ("planes", 512))
 GOALS = {2: 1.7, 4: 3.0}
-#: Side of the torus whose saturation is scaled to the larger ones.
-SMALL = 32
 #: Exchanges that are timed.
 EXCHANGES = 20_000
 
@@ -35,15 +34,15 @@ def run(context: Context) -> list[Row]:
         network = Network(Torus(side, side))
         load = Load("rand", rate=round(rate / side, 5), length=8, cycles=1_000_000)
         workload = make_workload(network, load, 1)
-        before, cycles = 2 * side, 16
-
-        def measure(threads: int) -> tuple[float, int, int]:
-            return _core.in_parts(network._core, workload, engine, threads, before, cycles)
-
-        while measure(1)[0] < context.seconds / 2:
+        cycles = 16
+        measure = partial(_core.in_parts, network._core, workload, engine, before=2 * side)
+        while measure(threads=1, cycles=cycles)[0] < context.seconds / 2:
             cycles *= 2
         # In turns, so that what else the machine does slows all of them.
-        rounds = [{threads: measure(threads) for threads in counts} for _ in range(MEASUREMENTS)]
+        rounds = [
+            {threads: measure(threads=threads, cycles=cycles) for threads in counts}
+            for _ in range(MEASUREMENTS)
+        ]
         truth = rounds[0][1][1]
         for threads in counts:
             measured = [one_round[threads] for one_round in rounds]
