@@ -76,7 +76,8 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    #[inline(always)]
+    /// By a function that looks about or draws. Never inlined: it is large and has no use for vectors.
+    #[inline(never)]
     fn choice_of(&self, function: RoutingFunction, layout: &Layout, place: Place) -> Option<usize> {
         let (node, queue) = (place.node(), place.index());
         let packet = self.packets.packet(self.fifos[node * layout.queues + queue].front);

@@ -133,15 +133,19 @@ impl<V: Vector, R: Record> Task for Account<'_, V, R> {
     }
 }
 
+// Never inlined: they are called by wholes and by parts, and compilers take long over them.
 impl<V: Vector, R: Record> Step for State<V, R> {
+    #[inline(never)]
     fn decide(&mut self, layout: &Layout, cycle: u64) -> bool {
         V::enter(self.proof, Decide(self, layout, cycle))
     }
 
+    #[inline(never)]
     fn arrive(&mut self, layout: &Layout, cycle: u64) {
         V::enter(self.proof, Arrive(self, layout, cycle));
     }
 
+    #[inline(never)]
     fn account(&mut self, layout: &Layout, cycle: u64) {
         V::enter(self.proof, Account(self, layout, cycle));
     }
