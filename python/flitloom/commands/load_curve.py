@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
+from flitloom.commands.grouped import grouped
+
+if TYPE_CHECKING:
+    from flitloom.load import Case, Steady
 
 
+@grouped
 def curve(
-    spec: shared.Spec = None,
-    torus: shared.Torus = None,
-    mesh: shared.Mesh = None,
-    pattern: shared.Pattern = None,
+    *,
+    compared: shared.Compared,
     rates: shared.Rates = "0.02:0.4:0.02",
-    length: shared.Length = None,
-    process: shared.Process = None,
-    routing: shared.Routing = None,
-    throttle: shared.Throttle = None,
-    preset: options.Preset = None,
-    channels: options.Channels = None,
-    buffer: options.Buffer = None,
-    flow_control: options.FlowControl = None,
-    hotspot_fraction: options.HotspotFraction = None,
-    hotspot_target: options.HotspotTarget = None,
-    settings: shared.Settings = None,
-    seed: options.Seed = None,
-    window: shared.Window = 100,
-    warm_up: shared.WarmUp = None,
-    measure: shared.Measure = 10_000,
-    limit: shared.Limit = 400_000,
-    workers: options.Workers = None,
+    packets: shared.Packets,
+    router: shared.Router,
+    measured: shared.Measured,
     json: options.Json = False,
     out: shared.Rows = None,
     plot: shared.Plot = None,
@@ -46,23 +35,13 @@ def curve(
       flitloom load curve --torus 8x8 --pattern rand --rates 0.1:0.5:0.1
       flitloom load curve --torus 8x8,16x16 --pattern rand,bcmp --rates 0.05:0.3:0.05 --plot curve.png
     """
-    from flitloom.load import curve_rows, run_curve
+    from flitloom.load import curve_rows
     from flitloom.outputs import write_csv
 
-    cases = shared.cases(locals())
+    cases = shared.cases(compared, packets, router)
     shared.check_outputs(out, plot)
     loads = shared.read_rates(rates, "--rates")
-    with screen.progress("points") as show:
-        points, interrupted = run_curve(
-            cases,
-            loads,
-            window=window,
-            warm_up=warm_up,
-            measure=measure,
-            limit=limit,
-            workers=workers,
-            progress=show,
-        )
+    points, interrupted = _run(cases, loads, measured, "points")
     rows = curve_rows(points)
     if out is not None and rows:
         if out.suffix == ".nc":
@@ -80,29 +59,14 @@ def curve(
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
+@grouped
 def steady(
-    spec: shared.Spec = None,
-    torus: shared.Torus = None,
-    mesh: shared.Mesh = None,
-    pattern: shared.Pattern = None,
+    *,
+    compared: shared.Compared,
     rate: shared.Rate = "0.1",
-    length: shared.Length = None,
-    process: shared.Process = None,
-    hotspot_fraction: options.HotspotFraction = None,
-    hotspot_target: options.HotspotTarget = None,
-    routing: shared.Routing = None,
-    throttle: shared.Throttle = None,
-    preset: options.Preset = None,
-    channels: options.Channels = None,
-    buffer: options.Buffer = None,
-    flow_control: options.FlowControl = None,
-    settings: shared.Settings = None,
-    seed: options.Seed = None,
-    window: shared.Window = 100,
-    warm_up: shared.WarmUp = None,
-    measure: shared.Measure = 10_000,
-    limit: shared.Limit = 400_000,
-    workers: options.Workers = None,
+    packets: shared.Packets,
+    router: shared.Router,
+    measured: shared.Measured,
     json: options.Json = False,
     out: shared.Series = None,
     plot: shared.Plot = None,
@@ -114,22 +78,12 @@ def steady(
       flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3
       flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3,0.6 --plot steady.png --json
     """
-    from flitloom.load import curve_rows, run_curve
+    from flitloom.load import curve_rows
 
-    cases = shared.cases(locals())
+    cases = shared.cases(compared, packets, router)
     shared.check_outputs(out, plot, (".nc",))
     loads = shared.read_rates(rate, "--rate")
-    with screen.progress("loads") as show:
-        points, interrupted = run_curve(
-            cases,
-            loads,
-            window=window,
-            warm_up=warm_up,
-            measure=measure,
-            limit=limit,
-            workers=workers,
-            progress=show,
-        )
+    points, interrupted = _run(cases, loads, measured, "loads")
     rows = curve_rows(points)
     if out is not None and rows:
         shared.write_series(out, points)
@@ -145,6 +99,16 @@ def steady(
             screen.print_fields({name: _told(name, value) for name, value in row.items()})
             screen.echo()
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+
+
+def _run(
+    cases: list[Case], loads: list[float], measured: shared.Measured, what: str
+) -> tuple[list[tuple[Case, Steady]], bool]:
+    """All cases at all loads, and whether Ctrl-C ended it before."""
+    from flitloom.load import run_curve
+
+    with screen.progress(what) as show:
+        return run_curve(cases, loads, **vars(measured), progress=show)
 
 
 def _told(name: str, value: Any) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,6 +69,63 @@ Checkpoint = Annotated[
     typer.Option(help="Save the run to this file every minute and at Ctrl-C; go on from it if it is there."),
 ]
 
+
+@dataclass
+class Compared:
+    """The networks and patterns that are compared."""
+
+    spec: Spec = None
+    torus: Torus = None
+    mesh: Mesh = None
+    pattern: Pattern = None
+
+
+@dataclass
+class Packets:
+    """What packets are like, when they start and where they go."""
+
+    length: Length = None
+    process: Process = None
+    hotspot_fraction: options.HotspotFraction = None
+    hotspot_target: options.HotspotTarget = None
+
+
+@dataclass
+class Router:
+    """What the routers are like, and what else a spec says."""
+
+    routing: Routing = None
+    throttle: Throttle = None
+    preset: options.Preset = None
+    channels: options.Channels = None
+    buffer: options.Buffer = None
+    flow_control: options.FlowControl = None
+    settings: Settings = None
+    seed: options.Seed = None
+
+
+@dataclass
+class Measured:
+    """How steady states are measured."""
+
+    window: Window = 100
+    warm_up: WarmUp = None
+    measure: Measure = 10_000
+    limit: Limit = 400_000
+    workers: options.Workers = None
+
+
+@dataclass
+class Outputs:
+    """How responses are run, and what is made of them."""
+
+    workers: options.Workers = None
+    checkpoint: Checkpoint = None
+    json: options.Json = False
+    out: Series = None
+    plot: Plot = None
+
+
 #: Options that may name several values, all combinations of which are compared.
 LISTS = ("torus", "mesh", "pattern", "routing", "throttle")
 #: Fields of a spec's traffic that the verbs themselves set.
@@ -85,12 +143,13 @@ def check_outputs(out: Path | None, plot: Path | None, endings: tuple[str, ...] 
         check_picture(plot, "--plot")
 
 
-def cases(given: dict[str, Any]) -> list[Case]:
-    """What the options compare, given by their names: all combinations of their lists."""
+def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
+    """What the options compare: all combinations of their lists."""
     from flitloom.load import make_cases
     from flitloom.spec.experiment import change, read_fields
 
-    spec = given["spec"]
+    spec = compared.spec
+    given = {**vars(compared), **vars(packets), **vars(router)}
     fields: dict[str, Any] = {} if spec is None else read_fields(spec)
     traffic = fields.setdefault("traffic", {})
     if not isinstance(traffic, dict):
@@ -98,22 +157,22 @@ def cases(given: dict[str, Any]) -> list[Case]:
     for name in RUN:
         traffic.pop(name, None)
     traffic.update(_some(given, "length", "process", "hotspot_fraction", "hotspot_target"))
-    if given.get("preset") == "s07":
+    if router.preset == "s07":
         # As that paper generates its packets (Eq. 1).
         traffic.setdefault("process", "gap")
-    router = _some(given, "preset", "channels", "buffer", "flow_control")
-    options.merge(fields, {"router": router} if router else {})
+    of_router = _some(given, "preset", "channels", "buffer", "flow_control")
+    options.merge(fields, {"router": of_router} if of_router else {})
     options.merge(fields, _some(given, "seed"))
-    for setting in given["settings"] or []:
+    for setting in router.settings or []:
         change(fields, setting)
-    if given["torus"] is not None and given["mesh"] is not None:
+    if compared.torus is not None and compared.mesh is not None:
         raise SpecError("topology: give either --torus or --mesh")
-    values = {name: _entries(given[name]) for name in LISTS if given.get(name) is not None}
+    values = {name: _entries(given[name]) for name in LISTS if given[name] is not None}
     return make_cases(fields, values, Path() if spec is None else spec.parent)
 
 
 def _some(given: dict[str, Any], *names: str) -> dict[str, Any]:
-    return options.given(**{name: given.get(name) for name in names})
+    return options.given(**{name: given[name] for name in names})
 
 
 def _entries(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,43 +10,29 @@ import typer
 
 from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
+from flitloom.commands.grouped import grouped
 from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
     from flitloom.load import Case, Response
 
 
+@grouped
 def ramp(
-    spec: shared.Spec = None,
-    torus: shared.Torus = None,
-    mesh: shared.Mesh = None,
-    pattern: shared.Pattern = None,
+    *,
+    compared: shared.Compared,
     rates: Annotated[
         str, typer.Option(help="First and last load in flits/node/cycle.", metavar="FIRST:LAST")
     ] = "0:0.275",
     cycles: Annotated[int, typer.Option(min=1, help="Cycles in which the load rises.")] = 2_750_000,
     warm_up: Annotated[int, typer.Option(min=0, help="Cycles at the first load before it rises.")] = 0,
     hold: Annotated[int, typer.Option(min=0, help="Cycles at the last load.")] = 0,
-    length: shared.Length = None,
-    process: shared.Process = None,
-    hotspot_fraction: options.HotspotFraction = None,
-    hotspot_target: options.HotspotTarget = None,
-    routing: shared.Routing = None,
-    throttle: shared.Throttle = None,
-    preset: options.Preset = None,
-    channels: options.Channels = None,
-    buffer: options.Buffer = None,
-    flow_control: options.FlowControl = None,
-    settings: shared.Settings = None,
-    seed: options.Seed = None,
+    packets: shared.Packets,
+    router: shared.Router,
     window: shared.Window = 100,
     averaging: Annotated[int, typer.Option(min=1, help="Windows per average.")] = 200,
     fitted: Annotated[int, typer.Option("--windows", min=2, help="Windows per fit of the slope rule.")] = 401,
-    workers: options.Workers = None,
-    checkpoint: shared.Checkpoint = None,
-    json: options.Json = False,
-    out: shared.Series = None,
-    plot: shared.Plot = None,
+    outputs: shared.Outputs,
 ) -> None:
     """Let the load rise slowly, and find where the network no longer follows: its critical load.
 
@@ -58,40 +45,25 @@ def ramp(
     """
     from flitloom.load import ramp_profile
 
-    cases = shared.cases(locals())
+    cases = shared.cases(compared, packets, router)
     first, last = _ends(rates)
     profile, length_of_run = ramp_profile(first, last, cycles, warm_up, hold)
     tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
-    settings_of_run = {"window": window, "averaging": averaging, "fitted": fitted, "checkpoint": checkpoint}
-    made = _run("ramp", tasks, settings_of_run, workers, json, out, plot)
-    _print(made, json, ("critical_load", "resolution", "outcome", "ideal", "accepted_at_end"))
+    settings = {"window": window, "averaging": averaging, "fitted": fitted}
+    columns = ("critical_load", "resolution", "outcome", "ideal", "accepted_at_end")
+    _run("ramp", tasks, settings, outputs, columns)
 
 
+@grouped
 def step(
-    spec: shared.Spec = None,
-    torus: shared.Torus = None,
-    mesh: shared.Mesh = None,
-    pattern: shared.Pattern = None,
+    *,
+    compared: shared.Compared,
     rate: shared.Rate = "0.5",
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 10_000,
-    length: shared.Length = None,
-    process: shared.Process = None,
-    hotspot_fraction: options.HotspotFraction = None,
-    hotspot_target: options.HotspotTarget = None,
-    routing: shared.Routing = None,
-    throttle: shared.Throttle = None,
-    preset: options.Preset = None,
-    channels: options.Channels = None,
-    buffer: options.Buffer = None,
-    flow_control: options.FlowControl = None,
-    settings: shared.Settings = None,
-    seed: options.Seed = None,
+    packets: shared.Packets,
+    router: shared.Router,
     window: shared.Window = 10,
-    workers: options.Workers = None,
-    checkpoint: shared.Checkpoint = None,
-    json: options.Json = False,
-    out: shared.Series = None,
-    plot: shared.Plot = None,
+    outputs: shared.Outputs,
 ) -> None:
     """Put a constant load on an empty network: overshoot, and the time until it has settled.
 
@@ -99,20 +71,25 @@ def step(
     For example:
       flitloom load step --torus 16x16,32x32 --pattern rand --rate 0.5 --cycles 6000 --window 50
     """
-    cases = shared.cases(locals())
+    cases = shared.cases(compared, packets, router)
     rates = shared.read_rates(rate, "--rate")
     tasks = [(case, {"rate": value, "cycles": cycles}) for case in cases for value in rates]
-    made = _run("step", tasks, {"window": window, "checkpoint": checkpoint}, workers, json, out, plot)
-    _print(made, json, ("rate", "settling_time", "outcome", "peak", "final"))
+    _run("step", tasks, {"window": window}, outputs, ("rate", "settling_time", "outcome", "peak", "final"))
 
 
-def impulse(
-    spec: shared.Spec = None,
-    torus: shared.Torus = None,
-    mesh: shared.Mesh = None,
+@dataclass
+class Background(shared.Compared):
+    """The networks and patterns that are compared; the pattern is that of the steady load."""
+
     pattern: Annotated[
         str | None, typer.Option(help="Pattern of the background, or several. [default: rand]")
-    ] = "rand",
+    ] = "rand"
+
+
+@grouped
+def impulse(
+    *,
+    compared: Background,
     rate: shared.Rate = "0.1",
     impulse_pattern: Annotated[
         str, typer.Option("--impulse", help="Pattern of the impulse.", metavar="NAME")
@@ -123,20 +100,9 @@ def impulse(
     length: shared.Length = None,
     process: Annotated[str | None, typer.Option(help="bernoulli or gap.", metavar="NAME")] = "gap",
     hotspot_fraction: options.HotspotFraction = None,
-    routing: shared.Routing = None,
-    throttle: shared.Throttle = None,
-    preset: options.Preset = None,
-    channels: options.Channels = None,
-    buffer: options.Buffer = None,
-    flow_control: options.FlowControl = None,
-    settings: shared.Settings = None,
-    seed: options.Seed = None,
+    router: shared.Router,
     window: shared.Window = 10,
-    workers: options.Workers = None,
-    checkpoint: shared.Checkpoint = None,
-    json: options.Json = False,
-    out: shared.Series = None,
-    plot: shared.Plot = None,
+    outputs: shared.Outputs,
 ) -> None:
     """Disturb a steady load: every node sends some packets at once, and the network recovers or does not.
 
@@ -144,8 +110,7 @@ def impulse(
     For example:
       flitloom load impulse --torus 8x8 --rate 0.2 --impulse trns --packets 2,10 --at 4000 --cycles 10000
     """
-    background = {**locals(), "hotspot_fraction": None}
-    cases = shared.cases(background)
+    cases = shared.cases(compared, shared.Packets(length, process), router)
     rates = shared.read_rates(rate, "--rate")
     counts = options.whole_numbers(packets, "--packets")
     share = {} if hotspot_fraction is None else {"hotspot_fraction": hotspot_fraction}
@@ -156,27 +121,19 @@ def impulse(
         for value in rates
         for added in impulses
     ]
-    made = _run("impulse", tasks, {"window": window, "checkpoint": checkpoint}, workers, json, out, plot)
-    _print(made, json, ("rate", "packets", "duration", "outcome", "before", "peak", "delivered_share"))
+    columns = ("rate", "packets", "duration", "outcome", "before", "peak", "delivered_share")
+    _run("impulse", tasks, {"window": window}, outputs, columns)
 
 
+@grouped
 def burst(
-    spec: shared.Spec = None,
-    torus: shared.Torus = None,
-    mesh: shared.Mesh = None,
-    pattern: shared.Pattern = None,
+    *,
+    compared: shared.Compared,
     packets: Annotated[int, typer.Option(min=1, help="Packets per node.")] = 10,
     length: Annotated[int, typer.Option(min=1, help="Flits per packet.")] = 8,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
-    routing: shared.Routing = None,
-    throttle: shared.Throttle = None,
-    preset: options.Preset = None,
-    channels: options.Channels = None,
-    buffer: options.Buffer = None,
-    flow_control: options.FlowControl = None,
-    settings: shared.Settings = None,
-    seed: options.Seed = None,
+    router: shared.Router,
     workers: options.Workers = None,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None,
@@ -190,8 +147,8 @@ def burst(
     from flitloom.load import run_bursts
     from flitloom.outputs import write_csv
 
-    given = {**locals(), "length": None}
-    cases = shared.cases(given)
+    spread = shared.Packets(hotspot_fraction=hotspot_fraction, hotspot_target=hotspot_target)
+    cases = shared.cases(compared, spread, router)
     shared.check_outputs(out, None, (".csv",))
     with screen.progress("bursts") as show:
         rows, interrupted = run_bursts(cases, packets, length=length, workers=workers, progress=show)
@@ -217,30 +174,27 @@ def _run(
     kind: str,
     tasks: list[tuple[Case, dict[str, Any]]],
     settings: dict[str, Any],
-    workers: int | None,
-    json: bool,
-    out: Path | None,
-    plot: Path | None,
-) -> list[tuple[Case, Response]]:
-    """Run responses, and write what is asked for."""
+    outputs: shared.Outputs,
+    columns: tuple[str, ...],
+) -> None:
+    """Run responses, write what is asked for, and print these columns of them."""
     from flitloom.load import run_responses
 
-    shared.check_outputs(out, plot, (".nc",))
-    if settings["checkpoint"] is not None and len(tasks) > 1:
+    shared.check_outputs(outputs.out, outputs.plot, (".nc",))
+    if outputs.checkpoint is not None and len(tasks) > 1:
         raise SpecError(f"--checkpoint: of one run at a time; there are {len(tasks)}")
+    settings = {**settings, "checkpoint": outputs.checkpoint}
     with screen.progress(f"{kind}s") as show:
-        made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
-    if out is not None and made:
-        shared.write_series(out, made)
-    if plot is not None and made:
+        made, interrupted = run_responses(kind, tasks, settings, workers=outputs.workers, progress=show)
+    if outputs.out is not None and made:
+        shared.write_series(outputs.out, made)
+    if outputs.plot is not None and made:
         from flitloom.plots import load
 
         title = shared.common(kind.capitalize(), [case for case, _ in made])
-        load.plot_responses(kind, _named(made), plot, title)
-    if interrupted:
-        _print(made, json, ())
-        shared.end_interrupted(interrupted, len(made), len(tasks))
-    return made
+        load.plot_responses(kind, _named(made), outputs.plot, title)
+    _print(made, outputs.json, () if interrupted else columns)
+    shared.end_interrupted(interrupted, len(made), len(tasks))
 
 
 def _named(made: list[tuple[Case, Response]]) -> dict[str, Response]:
