@@ -491,7 +491,7 @@ def test_options_that_an_operation_ignores_are_refused(options: list[str]) -> No
 
 
 def test_what_is_optimal_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["schedule", "--torus", "4x4", "--operation", "broadcast", "--time", "5s"]) == 0
+    assert run(["schedule", "--torus", "4x4", "--operation", "broadcast", "--seconds", "5"]) == 0
     found = capsys.readouterr()
     assert "proven optimal for these messages in this order" in found.out
     assert "another run may differ" not in found.err
@@ -609,7 +609,7 @@ def test_options_that_would_be_ignored_are_refused(
 def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["--sample", "4"], "--sample belongs to --resilience"),
-        (["--resilience", "--output", "x.json"], "--output does not go with --resilience"),
+        (["--resilience", "--out", "x.json"], "--out does not go with --resilience"),
         (["--compare", "--method", "bfs"], "--method does not go with --compare"),
         (["--lanes", "4"], "--lanes belongs to --fabric"),
         (["--fabric", "x", "--seed", "3"], "--seed does not go with --fabric"),

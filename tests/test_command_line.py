@@ -62,7 +62,7 @@ def test_simulate_prints_what_python_computes(flit):
 
 def test_simulate_writes_records_and_a_chart(flit, tmp_path):
     out, chart = tmp_path / "result.nc", tmp_path / "chart.png"
-    assert flit(*SHUFFLE, "--out", out, "--chart", chart)[0] == 0
+    assert flit(*SHUFFLE, "--out", out, "--picture", chart)[0] == 0
     assert chart.read_bytes().startswith(b"\x89PNG")
     with xr.open_datatree(out, engine="h5netcdf") as tree:
         assert set(tree.children) == {"links", "packets", "link_time"}
@@ -99,7 +99,7 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         ((*SHUFFLE, "--set", "router.bufer=4"), "router.bufer: unknown field; did you mean buffer?"),
         ((*SHUFFLE, "--out", "result.txt"), "--out: result.txt must end in .nc"),
         ((*SHUFFLE, "--out", "no/such/folder/result.nc"), "no/such/folder is no folder"),
-        ((*SHUFFLE, "--chart", "chart.gif"), "--chart: chart.gif must end in .png or .pdf or .svg"),
+        ((*SHUFFLE, "--picture", "chart.gif"), "--picture: chart.gif must end in .png or .pdf or .svg"),
         (("simulate", "none.toml"), "none.toml: cannot be read: No such file or directory"),
         (("stack", "--pattern", "shfl"), "topology: is missing; give --torus 16x16"),
         (("stack", "--torus", "8x8", "--pattern", "shf"), "traffic.pattern: 'shf' is unknown"),
@@ -126,7 +126,7 @@ def test_stack_saves_what_it_prints(flit, tmp_path):
     curves, chart = tmp_path / "curves.csv", tmp_path / "curves.svg"
     code, out, _ = flit(
         "stack", "--torus", "8x8", "--pattern", "shfl", "--pattern", "torn", "--arbitration", "C00",
-        "--arbitration", "C05", "--json", "--out", curves, "--chart", chart,
+        "--arbitration", "C05", "--json", "--out", curves, "--picture", chart,
     )  # fmt: skip
     assert code == 0
     rows = json.loads(out)

@@ -39,7 +39,7 @@ REDUCED = {
     "--pattern NAME": "--pattern brot",
     "[--routes any-order|minimal]": "--routes any-order --moves 20000",
     "--operation NAME [--nodes LIST] [--as-one]": "--operation all-gather --nodes 0-7 --as-one",
-    "--time 8s": "--time 0.2s",
+    "--seconds 8": "--seconds 0.2",
     "--cycles 20000": "--cycles 500",
     "--method genetic": "--method genetic --generations 20",
     "figure-1 --out figures": "figure-1 --out figures --quick",

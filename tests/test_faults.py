@@ -57,13 +57,13 @@ def finished(tmp_path_factory):
 
 WRITERS = [
     ["simulate", *SHUFFLE, "--out", "OUT/x.nc"],
-    ["simulate", *SHUFFLE, "--chart", "OUT/x.png"],
-    ["simulate", *SHUFFLE, "--chart", "OUT/x.svg"],
+    ["simulate", *SHUFFLE, "--picture", "OUT/x.png"],
+    ["simulate", *SHUFFLE, "--picture", "OUT/x.svg"],
     ["stack", *SHUFFLE, "--out", "OUT/x.nc"],
     ["stack", *SHUFFLE, "--out", "OUT/x.csv"],
-    ["stack", *SHUFFLE, "--chart", "OUT/x.pdf"],
+    ["stack", *SHUFFLE, "--picture", "OUT/x.pdf"],
     ["schedule", *SHUFFLE, "-o", "OUT/x.json"],
-    ["schedule", *SHUFFLE, "--chart", "OUT/x.png"],
+    ["schedule", *SHUFFLE, "--picture", "OUT/x.png"],
     *(["route", "--torus", "4x4x2", "--method", "coherent", "-o", f"OUT/x{end}"] for end in
       (".json", ".csv", ".npz", ".lft", ".txt")),
     ["route", "--torus", "4x4", "--loads", "OUT/x.csv"],
@@ -252,7 +252,7 @@ def test_a_store_on_a_full_disk_keeps_what_is_finished(tmp_path, capsys):
         SMALL.read_text().replace("repeats = 2", "repeats = 40").replace("8x8", "4x4").replace("60", "2")
     )
     with full_disk(200_000):
-        code = run(["campaign", "run", str(file), "--workers", "1"])
+        code = run(["campaign", "run", str(file), "--threads", "1"])
     err = capsys.readouterr().err
     assert (code, err.count("error: ")) == (2, 1)
     assert f"store: {file.with_suffix('.sqlite')} cannot be used: " in err
@@ -312,7 +312,7 @@ def kill_own_process():
 def test_a_campaign_on_a_network_with_a_failed_node_is_one_message(tmp_path, capsys):
     file = tmp_path / "failed.toml"
     file.write_text(SMALL.read_text().replace('sizes = "8x8"', 'sizes = "8x8"\nfailed_nodes = [5]'))
-    assert run(["campaign", "run", str(file), "--workers", "2"]) == 2
+    assert run(["campaign", "run", str(file), "--threads", "2"]) == 2
     err = capsys.readouterr().err
     assert "pairs of nodes need a failed part" in err
     assert "Traceback" not in err
@@ -333,7 +333,7 @@ def children_of(parent):
 def test_workers_end_when_their_parent_is_killed(tmp_path, delay):
     file = tmp_path / "long.toml"
     file.write_text(SMALL.read_text().replace("generations = 60", "generations = 1000000"))
-    command = [sys.executable, "-m", "flitloom", "campaign", "run", str(file), "--workers", "3"]
+    command = [sys.executable, "-m", "flitloom", "campaign", "run", str(file), "--threads", "3"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as parent:
         while len(children := children_of(parent.pid)) < 3:
             time.sleep(0.01)

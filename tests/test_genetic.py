@@ -131,7 +131,7 @@ def test_the_commands(tmp_path, capsys):
     )
     assert command_line(["campaign", "best", str(file)]) == 0
     assert command_line(["campaign", "export", str(file), "--out", str(tmp_path / "rows.csv")]) == 2
-    assert command_line(["campaign", "run", str(file), "--workers", "1"]) == 0
+    assert command_line(["campaign", "run", str(file), "--threads", "1"]) == 0
     capsys.readouterr()
     assert command_line(["campaign", "status", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [{"pattern": "brev", "finished": 1, "searches": 1}]

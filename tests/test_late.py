@@ -365,7 +365,7 @@ def ctrl_c(arguments: list[str], ready: Callable[[bytes], bool]) -> tuple[int, s
 def test_ctrl_c_keeps_the_best_schedule(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     command = ["-m", "flitloom", "schedule", "--torus", "8x8", "--operation", "all-to-all"]
-    code, text = ctrl_c([*command, "--time", "10m", "-o", str(file)], lambda text: b"trying" in text)
+    code, text = ctrl_c([*command, "--seconds", "10m", "-o", str(file)], lambda text: b"trying" in text)
     assert code == 130, text
     assert "interrupted: the best schedule found so far is kept" in text
     plan = fl.read_plan(file)
@@ -383,7 +383,7 @@ def test_ctrl_c_keeps_finished_searches_of_a_campaign(tmp_path: Path) -> None:
         with contextlib.closing(Store(store)) as results:
             return len(results.finished()) > 1
 
-    code, text = ctrl_c(["-m", "flitloom", "campaign", "run", str(campaign), "--workers", "1"], finished)
+    code, text = ctrl_c(["-m", "flitloom", "campaign", "run", str(campaign), "--threads", "1"], finished)
     assert code == 130, text
     assert "Traceback" not in text
     kept = int(re.search(r"interrupted: ([0-9]+) of 4000 searches are finished and kept", text)[1])

@@ -231,12 +231,12 @@ def test_responses_of_several_cases_are_told_and_drawn(tmp_path, capsys):
         "--window",
         "50",
     ]
-    assert run(["load", "step", *step, "--plot", str(picture)]) == 0
+    assert run(["load", "step", *step, "--picture", str(picture)]) == 0
     assert capsys.readouterr().out.count("measured") == 2
-    net = ["--torus", "4x4,8x8", "--pattern", "rand", "--workers", "2"]
+    net = ["--torus", "4x4,8x8", "--pattern", "rand", "--threads", "2"]
     assert picture.stat().st_size > 1000
     ramp = ["--rates", "0.1:0.9", "--cycles", "20000", "--json", "--out", str(tmp_path / "ramp.nc")]
-    assert run(["load", "ramp", *net, *ramp, "--plot", str(tmp_path / "ramp.png")]) == 0
+    assert run(["load", "ramp", *net, *ramp, "--picture", str(tmp_path / "ramp.png")]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["torus"] for row in rows] == ["4x4", "8x8"]
     assert rows[0]["critical_load"] > rows[1]["critical_load"] > 0.2
@@ -272,11 +272,11 @@ def test_the_command_prints_a_list_and_writes_files(tmp_path, capsys):
         "0.1,0.95",
         "--measure",
         "500",
-        "--workers",
+        "--threads",
         "1",
     ]
     out, plot = tmp_path / "curve.nc", tmp_path / "curve.png"
-    assert run(["load", "curve", *options, "--json", "--out", str(out), "--plot", str(plot)]) == 0
+    assert run(["load", "curve", *options, "--json", "--out", str(out), "--picture", str(plot)]) == 0
     low, high = json.loads(capsys.readouterr().out)
     assert (low["rate"], low["saturated"], high["saturated"], high["latency"]) == (0.1, False, True, None)
     assert 10 < low["latency"] < 20

@@ -33,7 +33,7 @@ TOGETHER = [
     ["simulate", "--torus", "1024x1024", "--pattern", "shfl", "--buffer", "1024", "--channels", "8"],
     ["simulate", "--torus", "8x8x16x16x8x8", "--pattern", "torn", "--channels", "8"],
     ["simulate", "--torus", "8x8", "--pattern", "shfl", "--packets", "268435456"],
-    ["simulate", "--torus", "8x8", "--pattern", "shfl", "--chart", "c.png", "--packets", "1000000"],
+    ["simulate", "--torus", "8x8", "--pattern", "shfl", "--picture", "c.png", "--packets", "1000000"],
     ["schedule", "--torus", "8x8", "--pattern", "shfl", "--packets", "20000"],
     ["schedule", "--torus", "8x8", "--pattern", "shfl", "--packets", "20000", "--method", "greedy"],
     ["schedule", "--torus", "4x4", "--pattern", "shfl", "--payload", "1000000", "--slices", "1000000"],

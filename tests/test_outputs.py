@@ -11,11 +11,11 @@ from flitloom.outputs import check_output, make_folder, within, write_text
 
 COMMANDS = [
     ["schedule", "--torus", "4x4", "--pattern", "shfl", "-o", "OUT.json"],
-    ["schedule", "--torus", "4x4", "--pattern", "shfl", "--chart", "OUT.png"],
+    ["schedule", "--torus", "4x4", "--pattern", "shfl", "--picture", "OUT.png"],
     ["simulate", "--torus", "4x4", "--pattern", "shfl", "--out", "OUT.nc"],
-    ["simulate", "--torus", "4x4", "--pattern", "shfl", "--chart", "OUT.svg"],
+    ["simulate", "--torus", "4x4", "--pattern", "shfl", "--picture", "OUT.svg"],
     ["stack", "--torus", "4x4", "--pattern", "shfl", "--out", "OUT.csv"],
-    ["stack", "--torus", "4x4", "--pattern", "shfl", "--chart", "OUT.png"],
+    ["stack", "--torus", "4x4", "--pattern", "shfl", "--picture", "OUT.png"],
     ["route", "--torus", "4x4", "-o", "OUT.json"],
     ["route", "--torus", "4x4", "-o", "OUT.npz"],
     ["route", "--torus", "4x4", "--method", "coherent", "-o", "OUT.lft"],
@@ -72,7 +72,7 @@ def test_folders_are_not_replaced(tmp_path):
 
 
 def test_a_store_does_not_choose_the_names_of_files(folder, capsys):
-    assert run(["campaign", "run", "campaign.toml", "--workers", "1"]) == 0
+    assert run(["campaign", "run", "campaign.toml", "--threads", "1"]) == 0
     with sqlite3.connect("campaign.sqlite") as store:
         store.execute("update runs set pattern = '../../X', arbitration = '/tmp/Y'")
     store.close()

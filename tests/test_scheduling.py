@@ -149,7 +149,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["check", file]) == 0
     assert run(["simulate", "--plan", file, "--jitter", "2", "--trials", "2", "--json"]) == 0
     assert run([*command, "--method", "magic"]) == 2
-    assert run([*command, "--time", "soon"]) == 2
+    assert run([*command, "--seconds", "soon"]) == 2
     assert run(["schedule", "--torus", "4x4", "--operation", "gossip"]) == 2
 
 

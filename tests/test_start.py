@@ -76,8 +76,8 @@ def test_every_extra_of_the_package_is_known():
 @pytest.mark.parametrize(
     ("module", "arguments", "message"),
     [
-        ("matplotlib", ("simulate", "--torus", "4x4", "--pattern", "shfl", "--chart", "c.png"),
-         '--chart needs matplotlib, which is not installed; pip install "flitloom[plots]"'),
+        ("matplotlib", ("simulate", "--torus", "4x4", "--pattern", "shfl", "--picture", "c.png"),
+         '--picture needs matplotlib, which is not installed; pip install "flitloom[plots]"'),
         ("matplotlib", ("route", "--torus", "4x4", "--picture", "c.png"), 'pip install "flitloom[plots]"'),
         ("matplotlib", ("demo",), 'pip install "flitloom[plots]"'),
         ("ortools", ("schedule", "--torus", "4x4", "--pattern", "shfl", "--cp-sat", "1s"),

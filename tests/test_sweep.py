@@ -102,7 +102,7 @@ def test_a_sweep_from_the_command_line_is_resumed_and_plotted(tmp_path, capsys):
     (tmp_path / "load.toml").write_text(SPEC)
     out, picture = tmp_path / "out.csv", tmp_path / "out.svg"
     grid = ["--grid", "traffic.rate=0.1:0.2:0.1", "--grid", "router.buffer=2,4", "--seeds", "2"]
-    arguments = ["sweep", str(tmp_path / "load.toml"), *grid, "--workers", "1", "-o", str(out)]
+    arguments = ["sweep", str(tmp_path / "load.toml"), *grid, "--threads", "1", "-o", str(out)]
     assert run(arguments) == 0
     assert "8 simulations, 8 of them run now" in capsys.readouterr().err
     first = out.read_bytes()

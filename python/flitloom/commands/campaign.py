@@ -87,7 +87,9 @@ def best(
     file: File,
     store: StoreFile = None,
     json: Json = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for the best chromosomes, as JSON.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the best chromosomes, as JSON.")
+    ] = None,
 ) -> None:
     """Show the best search of every pattern and scheme.
 
@@ -124,7 +126,7 @@ def best(
 @app.command("export")
 def export(
     file: File,
-    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV or Parquet file to write.")],
     store: StoreFile = None,
 ) -> None:
     """Write one row per finished search to a CSV or Parquet file.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from flitloom.commands import options
 from flitloom.commands.screen import echo, print_json, progress
 from flitloom.errors import SpecError, show_file
 from flitloom.routing import check
@@ -47,6 +48,7 @@ def command(
     certificate: Annotated[
         Path | None, typer.Option(help="Where the deadlock certificate goes (.json).")
     ] = None,
+    _threads: options.CommonThreads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Check a plan or routing tables.

@@ -50,7 +50,8 @@ def plan(
         Path | None, typer.Option("--out", "-o", help="Write the plan to this file (.json).")
     ] = None,
     chart: Annotated[
-        Path | None, typer.Option(help="Draw how many links are busy in every step (.png, .pdf, .svg).")
+        Path | None,
+        typer.Option("--picture", help="Draw how many links are busy in every step (.png, .pdf, .svg)."),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -77,7 +78,7 @@ def plan(
     if out is not None:
         check_output(out, (".json",), "--out")
     if chart is not None:
-        check_picture(chart, "--chart")
+        check_picture(chart, "--picture")
     fields = options.topology_fields(torus, mesh, wrap, fail)
     if "sizes" not in fields:
         raise SpecError("topology: is missing; give --torus 8x8x8 or --mesh 6x6")
@@ -155,7 +156,7 @@ def advise(
     alpha: Annotated[str, typer.Option(help="Time of a round whatever it carries.")] = "1us",
     bandwidth: Annotated[str, typer.Option(help="Of a link in one direction.")] = "50GB/s",
     chart: Annotated[
-        Path | None, typer.Option(help="Draw time over bound by size (.png, .pdf, .svg).")
+        Path | None, typer.Option("--picture", help="Draw time over bound by size (.png, .pdf, .svg).")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -184,7 +185,7 @@ def advise(
     from flitloom.spec import Topology
 
     if chart is not None:
-        check_picture(chart, "--chart")
+        check_picture(chart, "--picture")
     if torus is None:
         raise SpecError("topology: is missing; give --torus 8x8x8")
     topology = Topology(**options.topology_fields(torus, None, None, fail))

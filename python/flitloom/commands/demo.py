@@ -16,7 +16,7 @@ PATTERNS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
 
 
 def command(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pictures.")] = Path("demo-output"),
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     threads: options.Threads = None,
 ) -> None:

@@ -33,7 +33,7 @@ def curve(
     \b
     For example:
       flitloom load curve --torus 8x8 --pattern rand --rates 0.1:0.5:0.1
-      flitloom load curve --torus 8x8,16x16 --pattern rand,bcmp --rates 0.05:0.3:0.05 --plot curve.png
+      flitloom load curve --torus 8x8,16x16 --pattern rand,bcmp --rates 0.05:0.3:0.05 --picture curve.png
     """
     from flitloom.load import curve_rows
     from flitloom.outputs import write_csv
@@ -76,7 +76,7 @@ def steady(
     \b
     For example:
       flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3
-      flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3,0.6 --plot steady.png --json
+      flitloom load steady --torus 8x8 --pattern bcmp --rate 0.3,0.6 --picture steady.png --json
     """
     from flitloom.load import curve_rows
 

@@ -56,7 +56,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Most cycles of a warm-up, and o
 Rows = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write rows (.csv) or all windows (.nc) to this file.")
 ]
-Plot = Annotated[Path | None, typer.Option(help="Draw to this file (.png, .pdf, .svg).")]
+Plot = Annotated[Path | None, typer.Option("--picture", help="Draw to this file (.png, .pdf, .svg).")]
 
 Rates = Annotated[str, typer.Option(help="Offered loads in flits/node/cycle: a list, or first:last:step.")]
 Rate = Annotated[str, typer.Option(help="Offered load in flits/node/cycle, or several: 0.1,0.2.")]
@@ -140,7 +140,7 @@ def check_outputs(out: Path | None, plot: Path | None, endings: tuple[str, ...] 
     if out is not None:
         check_output(out, endings, "--out")
     if plot is not None:
-        check_picture(plot, "--plot")
+        check_picture(plot, "--picture")
 
 
 def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:

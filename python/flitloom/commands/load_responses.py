@@ -40,7 +40,7 @@ def ramp(
 
     \b
     For example:
-      flitloom load ramp --torus 8x8 --pattern bcmp --rates 0:0.8 --cycles 100000 --plot ramp.png
+      flitloom load ramp --torus 8x8 --pattern bcmp --rates 0:0.8 --cycles 100000 --picture ramp.png
       flitloom load ramp --torus 8x8 --pattern rand,bcmp --rates 0.2:0.6 --cycles 50000 --warm-up 5000
     """
     from flitloom.load import ramp_profile

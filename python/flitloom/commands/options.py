@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,14 @@ from flitloom.errors import SpecError
 
 def _usual_threads(given: int | None) -> int | None:
     return settings.get("threads") if given is None else given
+
+
+def _common_pool(given: int | None) -> int | None:
+    """Let the extension's common pool, which starts when it is first used, have so many threads."""
+    threads = _usual_threads(given)
+    if threads is not None:
+        os.environ["RAYON_NUM_THREADS"] = str(threads)
+    return threads
 
 
 Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
@@ -62,8 +71,19 @@ Threads = Annotated[
         help="Threads to use; results do not depend on it. [default: all cores]", callback=_usual_threads
     ),
 ]
+CommonThreads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=4096,
+        help="Threads of what is done in parallel; results do not depend on it. [default: all cores]",
+        callback=_common_pool,
+    ),
+]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes. [default: all cores]", callback=_usual_threads)
+    int | None,
+    typer.Option("--threads", min=1, help="Processes. [default: all cores]", callback=_usual_threads),
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", help="Show it as a page that moves, in this file (.html).")
@@ -74,7 +94,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def typed(context: typer.Context) -> dict[str, str]:
     """The options on the command line: names of parameters, and how they are written."""
     return {
-        parameter.name: parameter.opts[-1]
+        parameter.name: max(parameter.opts, key=len)
         for parameter in context.command.params
         if parameter.name is not None
         and parameter.opts[-1].startswith("-")

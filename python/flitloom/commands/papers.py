@@ -46,7 +46,9 @@ def run(
         typer.Argument(help="Which one, as 'flitloom papers list' names it; without /..., a whole paper."),
     ],
     json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for pictures and data [figures: .].")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for pictures and data [figures: .].")
+    ] = None,
     threads: Threads = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
     searches: Annotated[

@@ -98,7 +98,7 @@ def simulate_plan(
         plan.require_traffic(network, expected, seed)
     if jitter is not None:
         if out is not None or chart is not None or html is not None:
-            raise SpecError("--out, --chart and --html show one simulation; leave out --jitter")
+            raise SpecError("--out, --picture and --html show one simulation; leave out --jitter")
         summary: dict[str, Any] = study_jitter(
             network, plan, jitter, trials, seed, separate=separate, lead=lead
         ).summary()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.options import refuse
+from flitloom.commands.options import CommonThreads, refuse
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.limits import LISTED_NODES
@@ -36,7 +36,7 @@ def command(
     mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
     fabric: Annotated[
         Path | None,
-        typer.Option(help="What ibnetdiscover prints: tables for OpenSM go to the folder of --output."),
+        typer.Option(help="What ibnetdiscover prints: tables for OpenSM go to the folder of --out."),
     ] = None,
     mode: Annotated[
         str | None,
@@ -76,10 +76,10 @@ def command(
         typer.Option(help="Turns against the order: on-demand, closed-form, direction-sets, exact or none."),
     ] = "on-demand",
     traffic: Annotated[Path | None, typer.Option(help="CSV matrix of weights: balance for this job.")] = None,
-    output: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help=f"Where the tables go (--compare: the first): {', '.join(OUTPUTS)}."
+            "--out", "-o", help=f"Where the tables go (--compare: the first): {', '.join(OUTPUTS)}."
         ),
     ] = None,
     loads: Annotated[Path | None, typer.Option(help="CSV file for the load of every link.")] = None,
@@ -96,6 +96,7 @@ def command(
     ] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
     effort: Annotated[int, typer.Option(help="Factor on the work of the balanced method.")] = 1,
+    _threads: CommonThreads = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Show the tables as a page, in this file (.html).")
     ] = None,
@@ -113,7 +114,7 @@ def command(
         others = ["torus", "mesh", "nodes", "method", "rules", "turns", "traffic", "loads", "compare"]
         others += ["picture", "resilience", "sample", "seed", "html"]
         if words or critical:
-            others += ["output", "mode", "lanes", "sizes", "effort", "old"]
+            others += ["out", "mode", "lanes", "sizes", "effort", "old"]
         refuse(
             context,
             others,
@@ -129,7 +130,7 @@ def command(
         elif critical:
             show_critical(subnet, as_json)
         else:
-            route_fabric(subnet, output, mode, lanes, sizes, effort, old, as_json)
+            route_fabric(subnet, out, mode, lanes, sizes, effort, old, as_json)
         return
     refuse(context, ["critical", "old", "mode", "lanes", "sizes"], "belongs to --fabric")
     if words:
@@ -140,7 +141,7 @@ def command(
             "method",
             "turns",
             "traffic",
-            "output",
+            "out",
             "loads",
             "compare",
             "picture",
@@ -153,11 +154,11 @@ def command(
     if compare:
         refuse(context, ["method"], "does not go with --compare")
     topology = read_topology(torus, mesh, fail or [], nodes)
-    if output is not None:
-        check_output(output, OUTPUTS)
-        if output.suffix != ".npz" and topology.nodes > LISTED_NODES:
+    if out is not None:
+        check_output(out, OUTPUTS, "--out")
+        if out.suffix != ".npz" and topology.nodes > LISTED_NODES:
             raise SpecError(
-                f"output: {output.suffix} lists every route and is for at most {LISTED_NODES} nodes; "
+                f"--out: {out.suffix} lists every route and is for at most {LISTED_NODES} nodes; "
                 f"write {topology.nodes} nodes to an .npz file"
             )
     if loads is not None:
@@ -208,8 +209,8 @@ def command(
         write_tables_page(made, html)
     if loads is not None:
         made[0].loads_to_csv(loads)
-    if output is not None:
-        write_tables(made[0], output)
+    if out is not None:
+        write_tables(made[0], out)
 
 
 def _say_exchanged(tables: Tables) -> None:

@@ -82,10 +82,10 @@ def command(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
     moves: Annotated[
-        int | None, typer.Option(help="Placements to try. [default: 2000000, unless --time is given]")
+        int | None, typer.Option(help="Placements to try. [default: 2000000, unless --seconds is given]")
     ] = None,
     seconds: Annotated[
-        str | None, typer.Option("--time", help="Wall-clock limit, as 60s or 2m; then not reproducible.")
+        str | None, typer.Option("--seconds", help="Wall-clock limit, as 60 or 2m; then not reproducible.")
     ] = None,
     cp_sat: Annotated[
         str | None, typer.Option("--cp-sat", help="Time for CP-SAT to finish or refute, as 30s.")
@@ -95,7 +95,9 @@ def command(
     ] = None,
     chart: Annotated[
         Path | None,
-        typer.Option(help="Draw unison, stacked and planned link-time charts (.png, .pdf, .svg)."),
+        typer.Option(
+            "--picture", help="Draw unison, stacked and planned link-time charts (.png, .pdf, .svg)."
+        ),
     ] = None,
     html: options.Html = None,
     json: options.Json = False,
@@ -105,8 +107,8 @@ def command(
     \b
     For example:
       flitloom schedule --torus 16x16 --pattern shfl --payload 14 --slices 2 -o plan.json
-      flitloom schedule --torus 16x16 --pattern brot --payload 14 --slices 2 --routes minimal --time 20s
-      flitloom schedule --torus 4x4x4 --operation all-to-all --time 10s
+      flitloom schedule --torus 16x16 --pattern brot --payload 14 --slices 2 --routes minimal --seconds 20
+      flitloom schedule --torus 4x4x4 --operation all-to-all --seconds 10
       flitloom schedule --torus 8x8 --operation all-to-all --routes staircase
       flitloom schedule --torus 8x8 --operation all-reduce --nodes 0-15,20 --as-one
       flitloom schedule --torus 16x16 --pattern bcmp --payload 14 --slices 2 --method genetic
@@ -130,7 +132,7 @@ def command(
     if out is not None:
         check_output(out, (".json",), "--out")
     if chart is not None:
-        check_picture(chart, "--chart")
+        check_picture(chart, "--picture")
     if html is not None:
         check_output(html, (".html",), "--html")
     topology = options.topology_fields(torus, mesh, wrap, fail)
@@ -153,7 +155,7 @@ def command(
     if guard != "auto" and not (guard.isascii() and guard.isdigit() and len(guard) <= 9):
         raise SpecError(f"--guard {guard}: write a number of cycles, or auto")
     if moves is not None and seconds is not None:
-        raise SpecError("give either --moves or --time")
+        raise SpecError("give either --moves or --seconds")
     kind = "matrix" if matrix is not None else "collective"
     traffic_fields = options.given(kind=kind, pattern=pattern, destinations=destinations, matrix=matrix)
     if matrix is not None:
@@ -187,7 +189,7 @@ def command(
         "as_one": as_one,
         "seed": seed,
         "moves": MOVES if moves is None else moves,
-        "seconds": None if seconds is None else read_time(seconds, "--time"),
+        "seconds": None if seconds is None else read_time(seconds, "--seconds"),
         "cp_sat_seconds": 0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
     }
     late: dict[str, Any] = {}

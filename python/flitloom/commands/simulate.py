@@ -116,7 +116,9 @@ def command(
         typer.Option(help="Message graph: cycles of a unit of computing, Chakra's microsecond. [default: 1]"),
     ] = None,
     json: options.Json = False,
-    out: Annotated[Path | None, typer.Option(help="Write all records to this NetCDF file (.nc).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write all records to this NetCDF file (.nc).")
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Save the simulation to this file now and then, and at Ctrl-C.")
     ] = None,
@@ -128,7 +130,8 @@ def command(
         Path | None, typer.Option(help="Go on with the simulation in this file, instead of a spec.")
     ] = None,
     chart: Annotated[
-        Path | None, typer.Option(help="Draw the link-time chart to this file (.png, .pdf, .svg).")
+        Path | None,
+        typer.Option("--picture", help="Draw the link-time chart to this file (.png, .pdf, .svg)."),
     ] = None,
     space_time: Annotated[
         Path | None,
@@ -170,7 +173,7 @@ def command(
     if out is not None:
         check_output(out, (".nc",), "--out")
     if chart is not None:
-        check_picture(chart, "--chart")
+        check_picture(chart, "--picture")
     span = read_span(space_time_cycles) if space_time is not None else None
     if space_time is not None:
         check_picture(space_time, "--space-time")
@@ -182,7 +185,7 @@ def command(
         check_output(html, (".html",), "--html")
     on_ranks = ranks.started() > 1
     if on_ranks:
-        wanted = {"--out": out, "--chart": chart, "--html": html, "--space-time": space_time}
+        wanted = {"--out": out, "--picture": chart, "--html": html, "--space-time": space_time}
         wanted |= {"--checkpoint": checkpoint, "--plan": plan}
         for name in (name for name, value in wanted.items() if value is not None):
             raise SpecError(f"{name}: is not for several ranks (mpiexec); start one, with --threads")

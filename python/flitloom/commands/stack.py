@@ -50,9 +50,11 @@ def command(
     seed: options.Seed = None,
     threads: options.Threads = None,
     json: options.Json = False,
-    out: Annotated[Path | None, typer.Option(help="Save the curves to this file (.csv or .nc).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Save the curves to this file (.csv or .nc).")
+    ] = None,
     chart: Annotated[
-        Path | None, typer.Option(help="Draw the curves to this file (.png, .pdf, .svg).")
+        Path | None, typer.Option("--picture", help="Draw the curves to this file (.png, .pdf, .svg).")
     ] = None,
 ) -> None:
     """Find the best interval between slices that all nodes send in unison (simple stacking).
@@ -60,7 +62,7 @@ def command(
     \b
     For example:
       flitloom stack --torus 16x16 --pattern brot --payload 14 --slices 2 --arbitration all
-      flitloom stack --torus 16x16 --pattern shfl --payload 32 --slices 2 --slices 4 --chart shfl.png
+      flitloom stack --torus 16x16 --pattern shfl --payload 32 --slices 2 --slices 4 --picture shfl.png
     """
     from flitloom.commands import screen
     from flitloom.errors import SpecError
@@ -74,7 +76,7 @@ def command(
     if out is not None:
         check_output(out, (".csv", ".nc"), "--out")
     if chart is not None:
-        check_picture(chart, "--chart")
+        check_picture(chart, "--picture")
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
         raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")

@@ -25,7 +25,7 @@ def failing(fabric: Path, parts: list[str]) -> Subnet:
 
 def route_fabric(
     subnet: Subnet,
-    output: Path | None,
+    out: Path | None,
     mode: str | None,
     lanes: int,
     sizes: str | None,
@@ -42,8 +42,8 @@ def route_fabric(
         raise SpecError(f"--mode: {mode!r} is unknown; write portable or sl2vl")
     if effort < 1:
         raise SpecError(f"--effort: {effort} is out of range; it must be at least 1")
-    if output is not None:
-        make_folder(output, "--output")
+    if out is not None:
+        make_folder(out, "--out")
     with progress("tables of the fabric"):
         tables = route_subnet(
             subnet,
@@ -56,8 +56,8 @@ def route_fabric(
     for remark in tables.report.remarks:
         say(f"note: {remark}")
     facts = tables.facts()
-    if output is not None:
-        tables.write(output)
+    if out is not None:
+        tables.write(out)
     if as_json:
         print_json(facts)
     else:
@@ -70,8 +70,8 @@ def route_fabric(
         if old is not None:
             echo(f"changed      {facts['changed_entries']} of {facts['entries']} entries")
         echo(f"time         {facts['seconds']} s")
-        if output is not None:
-            echo(f"written      {output}/")
+        if out is not None:
+            echo(f"written      {out}/")
     if facts["unreachable"]:
         say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
 

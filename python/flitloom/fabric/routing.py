@@ -120,7 +120,7 @@ class SubnetTables:
 
     def write(self, folder: str | Path) -> Path:
         """Write all files into a folder; see the page `docs/fabric.md`."""
-        folder = make_folder(folder, "--output")
+        folder = make_folder(folder, "--out")
         write_text(folder / "opensm-lfts.dump", self._forwarding_text())
         write_text(folder / "path-sl.txt", self._levels_text())
         slvl, dump = self._lane_texts()

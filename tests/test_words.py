@@ -1,0 +1,84 @@
+"""One word for one thing, on the command line and in Python."""
+
+import inspect
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+import flitloom as fl
+from flitloom.commands import VERBS
+from flitloom.commands.assembly import build
+
+#: Words that mean the same as another one, which is used everywhere.
+OTHERS = {
+    "--chart": "--picture",
+    "--figure": "--picture",
+    "--image": "--picture",
+    "--output": "--out",
+    "--processes": "--threads",
+    "--shape": "--torus",
+    "--time": "--seconds",
+    "--workers": "--threads",
+}
+
+
+def commands():
+    """Every command with its words."""
+    for verb in VERBS:
+        command = get_command(build([verb])).commands[verb]
+        for name, part in getattr(command, "commands", {"": command}).items():
+            yield f"{verb} {name}".strip(), part
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_options_have_one_name_each(words):
+    for option in COMMANDS[words].params:
+        if option.param_type_name != "option":
+            continue
+        names = set(option.opts)
+        assert not names & set(OTHERS), f"{words}: {names} is {[OTHERS.get(name) for name in names]}"
+        assert ("--out" in names) == ("-o" in names), f"{words}: -o stands for --out, everywhere"
+        if ".svg" in (option.help or ""):
+            # `plot` writes nothing but a picture; simulations have two kinds.
+            assert names & {"--picture", "--out", "--space-time"}, f"{words}: {names}"
+
+
+def test_public_functions_say_seed_threads_and_seconds():
+    wrong = {"workers_count", "n_threads", "num_threads", "timeout", "time_limit", "random_state", "rng_seed"}
+    for name in fl.__all__:
+        thing = getattr(fl, name)
+        if callable(thing):
+            try:
+                names = set(inspect.signature(thing).parameters)
+            except ValueError:
+                continue
+            assert not names & wrong, f"{name}: {names & wrong}"
+
+
+@pytest.mark.parametrize("arguments", [["route", "--torus", "4x4", "--resilience"]], ids=["route"])
+def test_threads_bound_what_is_done_in_parallel(arguments, tmp_path):
+    def threads(count):
+        """Threads left when a command is over: the pool stays, what it did not start is not there."""
+        program = (
+            f"import os; from flitloom.commands import run; run({[*arguments, '--threads', str(count)]!r});"
+            "print(len(os.listdir('/proc/self/task')))"
+        )
+        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, env=alone, capture_output=True, text=True
+        )
+        assert done.stderr == ""
+        *shown, left = done.stdout.splitlines()
+        return int(left), shown
+
+    if not os.path.isdir("/proc/self/task"):
+        pytest.skip("threads are counted in /proc")
+    one, three = threads(1), threads(3)
+    assert three[0] - one[0] == 2
+    assert three[1] == one[1]
