@@ -9,8 +9,8 @@ import pytest
 from typer.main import get_command
 
 import flitloom as fl
-from flitloom.commands import VERBS
-from flitloom.commands.assembly import build
+from flitloom.commands import VERBS, run
+from flitloom.commands.assembly import RENAMED, build
 
 #: Words that mean the same as another one, which is used everywhere.
 OTHERS = {
@@ -47,6 +47,19 @@ def test_options_have_one_name_each(words):
         if ".svg" in (option.help or ""):
             # `plot` writes nothing but a picture; simulations have two kinds.
             assert names & {"--picture", "--out", "--space-time"}, f"{words}: {names}"
+
+
+def test_options_of_yesterday_are_understood(tmp_path, capsys):
+    here = {"old": tmp_path / "old.png", "new": tmp_path / "new.png"}
+    simulation = ["simulate", "--torus", "4x4", "--pattern", "trns", "--payload", "14"]
+    assert run([*simulation, "--chart", str(here["old"])]) == 0
+    said = capsys.readouterr().out
+    assert run([*simulation, f"--picture={here['new']}"]) == 0
+    assert capsys.readouterr().out == said
+    assert here["old"].read_bytes() == here["new"].read_bytes()
+    every = {name for command in COMMANDS.values() for option in command.params for name in option.opts}
+    assert not every & RENAMED.keys()
+    assert set(RENAMED.values()) <= every
 
 
 def test_public_functions_say_seed_threads_and_seconds():

@@ -43,7 +43,7 @@ VERBS = {
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
-    from flitloom.commands.assembly import build
+    from flitloom.commands.assembly import build, renamed
     from flitloom.commands.screen import ReaderLeftError, complain, say
     from flitloom.errors import FlitloomError
 
@@ -56,7 +56,7 @@ def run(arguments: list[str]) -> int:
     try:
         try:
             with _all_ranks(arguments):
-                build(line)(arguments, prog_name="flitloom")
+                build(line)(renamed(arguments), prog_name="flitloom")
         except SystemExit as leaving:
             code = leaving.code
         if settings.get("verbosity") == "verbose":

@@ -11,6 +11,25 @@ import typer
 from flitloom import settings
 from flitloom.commands import VERBS
 
+#: What options were called once; scripts that say so go on working.
+RENAMED = {
+    "--chart": "--picture",
+    "--output": "--out",
+    "--plot": "--picture",
+    "--time": "--seconds",
+    "--workers": "--threads",
+}
+
+
+def renamed(arguments: Sequence[str]) -> list[str]:
+    """The arguments with options by the names of today.
+
+    >>> renamed(["simulate", "--torus", "4x4", "--chart=a.png"])
+    ['simulate', '--torus', '4x4', '--picture=a.png']
+    """
+    split = (word.partition("=") for word in arguments)
+    return [RENAMED.get(name, name) + equals + value for name, equals, value in split]
+
 
 def build(arguments: Sequence[str]) -> typer.Typer:
     """Assemble the command line: the verb that is asked for, and the summaries of the others."""
