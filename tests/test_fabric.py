@@ -202,12 +202,17 @@ def test_texts_that_are_no_fabric(text):
         parse_fabric(text)
 
 
-def test_host_lists():
+def test_host_lists(monkeypatch):
     assert expand("r[0-1]n[09-10],x, y") == ["r0n09", "r0n10", "r1n09", "r1n10", "x", "y"]
     assert expand("n[0-10/5,12]") == expand("n[0-10:5,12]") == ["n0", "n5", "n10", "n12"]
     for bad in ("n[3-1]", "n[", "n]", "n[a]", "n[0-9999999999]", "n[0-3/0]"):
         with pytest.raises(SpecError):
             expand(bad)
+    monkeypatch.setattr("flitloom.fabric.hostlist._MOST", 8)
+    assert len(expand("n[0-3,5-8]")) == 8
+    for many in ("n[0-8]", "n[0-3,4-8]", "n[0-2][0-2]", "n[0-3],m[0-4]"):
+        with pytest.raises(SpecError, match="names more than 8 nodes"):
+            expand(many)
 
 
 def test_show_prints_the_fixed_keys(tmp_path, capsys):

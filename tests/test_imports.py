@@ -56,16 +56,3 @@ for name in {modules!r}:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_names_are_found_and_misspelt_ones_are_not():
-    assert all(getattr(fl, name) is not None for name in fl.__all__)
-    assert set(fl.__all__) <= set(dir(fl))
-    with pytest.raises(AttributeError, match="has no attribute 'rout'"):
-        fl.rout  # noqa: B018
-
-
-def test_nothing_heavy_is_imported_before_it_is_used():
-    program = "import sys, flitloom, flitloom.commands; print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not {"numpy", "pydantic", "highspy", "ortools", "typer"} & set(done.stdout.split())

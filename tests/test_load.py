@@ -7,6 +7,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
+from flitloom.errors import SpecError
 from flitloom.load import (
     make_cases,
     ramp_profile,
@@ -143,6 +144,28 @@ def test_a_hotspot_is_one_of_several_patterns(capsys):
     assert hots["receive_bound"] == pytest.approx(1 / (15 * 0.2 + 14 * 0.8 / 15 + 0.8 / 15))
 
 
+def test_numbers_and_names_that_cannot_be_are_named(tmp_path, capsys):
+    [case] = make_cases({}, {"torus": ["4x4"], "pattern": ["rand"]})
+    steady = case.experiment(kind="load", rate=0.1, cycles=100)
+    profile, cycles = ramp_profile(0.1, 0.2, 100)
+    ramp = case.experiment(kind="load", profile=profile, cycles=cycles)
+    for wrong, begin in (
+        ("warm_up: -1", lambda: run_steady(steady, warm_up=-1)),
+        ("averaging: 0", lambda: run_ramp(ramp, averaging=0)),
+        ("fitted: -2", lambda: run_ramp(ramp, fitted=-2)),
+    ):
+        with pytest.raises(SpecError, match=f"{wrong} is out of range"):
+            begin()
+    (tmp_path / "flat.toml").write_text("topology = 3\n")
+    network = ["--torus", "4x4", "--pattern", "rand"]
+    for given, message in (
+        ([str(tmp_path / "flat.toml"), *network], "--torus: 'topology' is no table of fields"),
+        (["--torus", "4x4", "--pattern", 'ra"nd'], "traffic.pattern: 'ra\"nd' is unknown"),
+    ):
+        assert run(["load", "curve", *given]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_curves_run_on_all_cores_and_name_their_saturation():
     cases = make_cases({}, {"torus": ["4x4", "8x8"], "pattern": ["bcmp"]})
     points, interrupted = run_curve(cases, [0.1, 0.9], measure=1000, workers=2)
@@ -158,7 +181,7 @@ def test_curves_run_on_all_cores_and_name_their_saturation():
 
 
 def test_a_ramp_finds_the_load_that_the_fullest_link_carries():
-    # Packets of bcmp on a ring of 8: at most four nodes share a link, which carries 1 flit per cycle at best.
+    # Every link carries the packets of one node, 1 flit per cycle at best.
     [case] = make_cases({"router": {"buffer": 16}}, {"torus": ["8x8"], "pattern": ["next"]})
     profile, cycles = ramp_profile(0.5, 1.0, 40_000)
     free = run_ramp(case.experiment(kind="load", profile=profile, cycles=cycles))

@@ -51,7 +51,7 @@ def _numbers(ranges: str, item: str, place: str) -> list[str]:
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if last < first or step == 0:
             raise SpecError(f"{place}: the range {part} in {item[:60]!r} runs backwards or has no step")
-        if (last - first) // step >= _MOST:
+        if len(numbers) + (last - first) // step >= _MOST:
             raise SpecError(f"{place}: {part!r} in {item[:60]!r} names more than {_MOST} nodes")
         width = len(match[1])
         numbers.extend(f"{number:0{width}d}" for number in range(first, last + 1, step))

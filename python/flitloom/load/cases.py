@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError
-from flitloom.spec.experiment import Experiment, build_experiment, change
+from flitloom.spec.experiment import Experiment, build_experiment, put
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
 FIELDS = {
@@ -92,8 +92,8 @@ def make_cases(
         own = copy.deepcopy(dict(fields))
         for name, value in labels.items():
             if name in ("torus", "mesh"):
-                own.setdefault("topology", {})["kind"] = name
-            change(own, f'{FIELDS[name]}="{value}"')
+                put(own, "topology.kind", name, f"--{name}")
+            put(own, FIELDS[name], value, f"--{name}")
         if "hots" in values.get("pattern", ()) and labels["pattern"] != "hots":
             # Its fields belong to no other pattern of the list.
             for name in ("hotspot_fraction", "hotspot_target"):

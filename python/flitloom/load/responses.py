@@ -114,6 +114,9 @@ def run_ramp(
     >>> 0.3 < ramp.row["critical_load"] < 0.6
     True
     """
+    for name, value in (("averaging", averaging), ("fitted", fitted)):
+        if value < 1:
+            raise SpecError(f"{name}: {value} is out of range; it must be at least 1 window")
     series = _observe(experiment, window, progress, checkpoint)
     averaging = max(1, min(averaging, series.sizes["window"] // PARTS))
     level = critical_load(series, averaging)

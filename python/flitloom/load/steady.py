@@ -88,6 +88,8 @@ def run_steady(
     for name, value in (("window", window), ("measure", measure), ("limit", limit)):
         if value < 1:
             raise SpecError(f"{name}: {value} is out of range; it must be at least 1 cycle")
+    if warm_up is not None and warm_up < 0:
+        raise SpecError(f"warm_up: {warm_up} is out of range; it must be at least 0 cycles")
     load = load.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     simulation = begin_experiment(endless, links=False, windows=window)

@@ -104,9 +104,21 @@ def change(fields: dict[str, Any], setting: str) -> None:
     except SpecError:
         # Names need no quotes.
         value = text.strip()
+    put(fields, ".".join(names), value, f"--set {show(setting)}")
+
+
+def put(fields: dict[str, Any], path: str, value: Any, place: str) -> None:
+    """Set the field at a path; `place` says in messages who asks for it.
+
+    >>> fields = {}
+    >>> put(fields, "router.buffer", 8, "--buffer")
+    >>> fields
+    {'router': {'buffer': 8}}
+    """
+    *names, last = path.split(".")
     table = fields
-    for name in names[:-1]:
+    for name in names:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise SpecError(f"--set {show(setting)}: {show(name)} is no table of fields")
-    table[names[-1]] = value
+            raise SpecError(f"{place}: {show(name)} is no table of fields")
+    table[last] = value
