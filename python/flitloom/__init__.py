@@ -117,20 +117,23 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Import what a public name stands for."""
-    from importlib import import_module
+# Type checkers are told of names that are not there.
+if not TYPE_CHECKING:
 
-    if name == "__version__":
-        from flitloom.provenance import version
+    def __getattr__(name: str) -> Any:
+        """Import what a public name stands for."""
+        from importlib import import_module
 
-        value: Any = version()
-    elif name in _HOME:
-        value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
-    else:
-        raise AttributeError(f"module 'flitloom' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+        if name == "__version__":
+            from flitloom.provenance import version
+
+            value: Any = version()
+        elif name in _HOME:
+            value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
+        else:
+            raise AttributeError(f"module 'flitloom' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pydantic
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from flitloom import provenance
@@ -22,7 +22,18 @@ from flitloom.limits import SEARCHES
 from flitloom.network import Network
 from flitloom.reading import read_toml
 from flitloom.spec import OTHER_NAMES, PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
-from flitloom.spec.base import Problems, SpecModel, each, explain, name_of, one_of, problem, whole
+from flitloom.spec.base import (
+    Checked,
+    Problems,
+    SpecModel,
+    each,
+    explain,
+    listed,
+    name_of,
+    one_of,
+    problem,
+    whole,
+)
 
 
 def _grid(value: Any, info: ValidationInfo) -> dict[str, tuple[Any, ...]]:
@@ -53,6 +64,16 @@ def _grid(value: Any, info: ValidationInfo) -> dict[str, tuple[Any, ...]]:
             problems.add(name, error)
     problems.end()
     return found
+
+
+_GRID = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        name: listed(field, SEARCHES)
+        for name, field in GeneticSettings.model_json_schema()["properties"].items()
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -126,16 +147,21 @@ class Campaign(SpecModel):
     topology: Topology
     router: Router = Field(default_factory=Router)
     patterns: Annotated[
-        tuple[str, ...], BeforeValidator(each(name_of(*PATTERNS, others=OTHER_NAMES), len(PATTERNS), 1))
+        tuple[str, ...],
+        Checked(
+            each(name_of(*PATTERNS, others=OTHER_NAMES), len(PATTERNS), 1),
+            listed({"enum": [*PATTERNS, *OTHER_NAMES]}, len(PATTERNS), 1),
+        ),
     ] = PERMUTATIONS
     payload: Annotated[int, whole(1, 1 << 20, "flits")] = 14
     slices: Annotated[int, whole(1, 1 << 20)] = 2
-    arbitrations: Annotated[tuple[str, ...], BeforeValidator(each(name_of(*SCHEMES), len(SCHEMES), 1))] = (
-        "C00",
-    )
+    arbitrations: Annotated[
+        tuple[str, ...],
+        Checked(each(name_of(*SCHEMES), len(SCHEMES), 1), listed({"enum": [*SCHEMES]}, len(SCHEMES), 1)),
+    ] = ("C00",)
     genes: Annotated[str, one_of(*GENES)] = "full"
     genetic: GeneticSettings = Field(default_factory=GeneticSettings)
-    grid: Annotated[dict[str, tuple[Any, ...]], BeforeValidator(_grid)] = Field(default_factory=dict)
+    grid: Annotated[dict[str, tuple[Any, ...]], Checked(_grid, _GRID)] = Field(default_factory=dict)
     restarts: Annotated[str, one_of("one", "any")] = "any"
     repeats: Annotated[int, whole(1, 1_000_000)] = 1
     seed: Annotated[int, whole(0, (1 << 63) - 1)] = 1

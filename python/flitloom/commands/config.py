@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from json import dumps
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from flitloom import settings
@@ -16,6 +20,32 @@ app = typer.Typer(
 @app.callback()
 def _several() -> None:
     """Keep verbs of one group apart."""
+
+
+@app.command("schema")
+def schema(
+    file: Annotated[str, typer.Argument(help="experiment or campaign.")] = "experiment",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write it to this file (.json). [default: the screen]")
+    ] = None,
+) -> None:
+    """Print the JSON schema of a kind of file, for editors that complete, explain and check fields.
+
+    A file names its schema in its first line: "#:schema schemas/experiment.json".
+
+    Example: flitloom config schema experiment -o experiment.json
+    """
+    from flitloom import schemas
+    from flitloom.errors import SpecError, unknown
+    from flitloom.outputs import check_output, write_text
+
+    if file not in schemas.FILES:
+        raise SpecError(f"config schema: {unknown(file, schemas.FILES)}")
+    if out is not None:
+        check_output(out, (".json",), "--out")
+        write_text(out, dumps(schemas.schema(file), indent=2) + "\n")
+        return
+    screen.print_json(schemas.schema(file))
 
 
 @app.command("show")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from json import loads
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +23,7 @@ app = typer.Typer(
 def names() -> list[str]:
     """All examples, as paths below their folder."""
     files = (file.relative_to(FOLDER) for file in FOLDER.rglob("*") if file.is_file())
-    return sorted(file.as_posix() for file in files if file.suffix in (".toml", ".csv"))
+    return sorted(file.as_posix() for file in files if file.suffix in (".toml", ".csv", ".json"))
 
 
 @app.command("list")
@@ -30,15 +32,21 @@ def list_(json: options.Json = False) -> None:
 
     Example: flitloom examples list
     """
-    rows = []
-    for name in names():
-        lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
-        about = [line.removeprefix("#").strip() for line in lines if line.startswith("#")]
-        rows.append({"name": name, "about": about[0] if about else f"a table with the column {lines[0]}"})
+    texts = {name: (FOLDER / name).read_text(encoding="utf-8") for name in names()}
+    rows = [{"name": name, "about": _about(text, name)} for name, text in texts.items()]
     if json:
         screen.print_json(rows)
         return
     screen.print_table(("name", "about"), [tuple(row.values()) for row in rows])
+
+
+def _about(text: str, name: str) -> str:
+    """What an example says of itself."""
+    if name.endswith(".json"):
+        return str(loads(text)["description"])
+    lines = text.splitlines()
+    words = [line.removeprefix("#").strip() for line in lines if re.match("#[^:]", line)]
+    return words[0] if words else f"a table with the column {lines[0]}"
 
 
 @app.command("copy")

@@ -6,23 +6,34 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, get_args, get_origin
 
 import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from flitloom import limits
 from flitloom.errors import SpecError, nearest, show, unknown
 
 __all__ = [
+    "Checked",
     "Closed",
     "Problems",
     "SpecModel",
     "boolean",
     "each",
     "explain",
+    "in_file",
+    "listed",
     "name_of",
     "one_of",
     "path",
@@ -41,39 +52,6 @@ __all__ = [
 def problem(message: str, **context: Any) -> PydanticCustomError:
     """An error whose text is `message` as it stands."""
     return PydanticCustomError("problem", "{text}", {"text": message, **context})
-
-
-if TYPE_CHECKING:
-    from pydantic._internal._model_construction import ModelMetaclass
-else:
-    ModelMetaclass = type(BaseModel)
-
-
-class _SpecMeta(ModelMetaclass):
-    """Turns pydantic's errors of a part that is built by hand into a `SpecError`."""
-
-    #: Path to the part in an experiment, for error messages.
-    place: str
-    #: Field that may be given without its name, if any.
-    positional: str
-
-    # Type checkers look at the constructors of the parts instead.
-    if not TYPE_CHECKING:
-
-        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-            if args and cls.positional and cls.positional not in kwargs:
-                first, *rest = args
-                args, kwargs = tuple(rest), {cls.positional: first, **kwargs}
-            if args and cls.__init__ is BaseModel.__init__:
-                others = [name for name in cls.model_fields if name not in (cls.positional, "kind")]
-                raise SpecError(
-                    f"{cls.place or cls.__name__}: {show(args[0])} is given without a name; "
-                    f"write NAME={show(args[0])}, with a name of {', '.join(others)}"
-                )
-            try:
-                return super().__call__(*args, **kwargs)
-            except pydantic.ValidationError as error:
-                raise SpecError(explain(error, cls.place)) from None
 
 
 class Closed(BaseModel):
@@ -97,17 +75,45 @@ class Closed(BaseModel):
         return data
 
 
-class SpecModel(Closed, metaclass=_SpecMeta):
-    """A part of a spec."""
+class SpecModel(Closed):
+    """A part of a spec.
 
+    A part that is built by hand raises a `SpecError`; parts of what is read are filled by pydantic itself,
+    so that errors of the whole keep the paths to their fields. What type checkers and editors know of the
+    constructors stands in the parts (held against the fields by a test).
+    """
+
+    #: Path to the part in an experiment, for error messages.
     place: ClassVar[str] = ""
+    #: Field that may be given without its name, if any.
     positional: ClassVar[str] = ""
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, *values: Any, **fields: Any) -> None:
+            kind = type(self)
+            if values and kind.positional and kind.positional not in fields:
+                fields = {kind.positional: values[0], **fields}
+                values = values[1:]
+            if values:
+                others = [name for name in kind.model_fields if name not in (kind.positional, "kind")]
+                raise SpecError(
+                    f"{kind.place or kind.__name__}: {show(values[0])} is given without a name; "
+                    f"write NAME={show(values[0])}, with a name of {', '.join(others)}"
+                )
+            try:
+                super().__init__(**fields)
+            except pydantic.ValidationError as error:
+                raise SpecError(explain(error, kind.place)) from None
+
+        # As pydantic's own, which it does without where it fills parts itself.
+        __init__.__pydantic_base_init__ = True
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Let the signature say what a person gives: plain types, and what may come without a name first."""
         super().__pydantic_init_subclass__(**kwargs)
-        if cls.__init__ is not BaseModel.__init__:  # type: ignore[comparison-overlap]
+        if cls.__init__ is not SpecModel.__init__:
             return
         parameters = [
             inspect.Parameter(
@@ -143,9 +149,35 @@ def _plain(annotation: Any) -> Any:
     return annotation
 
 
-def whole(low: int, high: int, unit: str = "") -> BeforeValidator:
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """How a field of a spec is checked, and how a JSON schema says what may stand there.
+
+    Attributes
+    ----------
+    check : callable
+        Takes what is given, returns the value of the field or raises a `problem`.
+    schema : dict
+        JSON schema of what may be given in a file.
+    """
+
+    check: Callable[[Any, ValidationInfo], Any]
+    schema: dict[str, Any]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_before_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return dict(self.schema)
+
+
+def whole(low: int, high: int, unit: str = "") -> Checked:
     """Accept whole numbers (of any integer type, never booleans) from `low` to `high`."""
-    return BeforeValidator(whole_number(low, high, unit))
+    return Checked(whole_number(low, high, unit), {"type": "integer", "minimum": low, "maximum": high})
 
 
 def whole_number(low: int, high: int, unit: str = "") -> Callable[[Any, Any], int]:
@@ -168,9 +200,10 @@ def whole_number(low: int, high: int, unit: str = "") -> Callable[[Any, Any], in
     return check
 
 
-def real(low: float, high: float, unit: str = "", *, above: bool = False) -> BeforeValidator:
+def real(low: float, high: float, unit: str = "", *, above: bool = False) -> Checked:
     """Accept numbers from `low` (only above it, if so asked) to `high`; NaN is refused."""
-    return BeforeValidator(real_number(low, high, unit, above=above))
+    least = {"exclusiveMinimum" if above else "minimum": low}
+    return Checked(real_number(low, high, unit, above=above), {"type": "number", **least, "maximum": high})
 
 
 def real_number(
@@ -283,9 +316,19 @@ def require_whole(place: str, value: object, low: int, high: int, unit: str = ""
         raise SpecError(f"{place}: {error.message()}") from None
 
 
-def one_of(*names: str, others: Mapping[str, str] | None = None) -> BeforeValidator:
+def one_of(*names: str, others: Mapping[str, str] | None = None) -> Checked:
     """Accept one of the given names, and other names for them."""
-    return BeforeValidator(name_of(*names, others=others))
+    return Checked(name_of(*names, others=others), {"enum": [*names, *(others or ())]})
+
+
+def listed(entry: dict[str, Any], most: int = limits.ENTRIES, least: int = 0) -> dict[str, Any]:
+    """JSON schema of a list of `least` to `most` entries."""
+    return {"type": "array", "items": entry, "minItems": least, "maxItems": most}
+
+
+def in_file(schema: dict[str, Any]) -> dict[str, Any]:
+    """JSON schema of what may also be the name of a file that holds it."""
+    return {"anyOf": [{"type": "string", "description": "a CSV file"}, schema]}
 
 
 def name_of(*names: str, others: Mapping[str, str] | None = None) -> Callable[[Any, Any], str]:

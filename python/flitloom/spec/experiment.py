@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 
@@ -15,7 +15,7 @@ from flitloom.spec.base import SpecModel, explain, whole
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.topology import Topology
-from flitloom.spec.traffic import Cycle, Traffic
+from flitloom.spec.traffic import Collective, Cycle, Load, Packets, Traffic, TrafficMatrix
 
 
 class Experiment(SpecModel):
@@ -46,6 +46,20 @@ class Experiment(SpecModel):
     stop_at: Cycle | None = None
     cycle_limit: Cycle | None = None
     throttle: Throttle = "none"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            topology: Topology,
+            router: Router = ...,
+            traffic: Collective | Load | Packets | TrafficMatrix,
+            seed: int = 1,
+            stop_at: int | None = None,
+            cycle_limit: int | None = None,
+            throttle: str = "none",
+        ) -> None: ...
 
 
 def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experiment:

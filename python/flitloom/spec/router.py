@@ -5,23 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ValidationInfo, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import GetJsonSchemaHandler, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError, core_schema
 
 from flitloom._core import LIMITS, routing_functions
-from flitloom.spec.base import Problems, SpecModel, boolean, each, name_of, one_of, whole, whole_number
+from flitloom.spec.base import (
+    Checked,
+    Problems,
+    SpecModel,
+    boolean,
+    each,
+    listed,
+    name_of,
+    one_of,
+    whole,
+    whole_number,
+)
 
 #: Names for editors to offer.
 SchemeName = Literal["C00", "C01", "C02", "C03", "C04", "C05", "C06", "C07", "C08", "C09", "packet"]
 #: The ten channel-selection schemes of cup-stacking-extended-2023, Table 1.
 SCHEMES = tuple(f"C{number:02}" for number in range(10))
 _scheme = name_of(*SCHEMES, "packet")
-_schemes = each(_scheme, LIMITS["nodes"] * (2 * LIMITS["dimensions"] + 1))
+_MOST_PORTS = LIMITS["nodes"] * (2 * LIMITS["dimensions"] + 1)
+_schemes = each(_scheme, _MOST_PORTS)
+_SCHEME = {"enum": [*SCHEMES, "packet"]}
 
 #: What routing functions do, by their short names.
 ROUTINGS = {short: summary for short, _, summary in routing_functions()}
 _ROUTING_NAMES = {name: short for short, long, _ in routing_functions() for name in (short, long)}
 _routing = name_of(*_ROUTING_NAMES)
+#: The same, for editors to offer.
+RoutingName = Literal[
+    "do", "dimension-order", "sa", "simple-adaptive", "cl", "cross-line", "o1turn", "orthogonal-one-turn",
+    "valiant", "valiant-randomised", "ma", "minimal-adaptive", "ugal", "globally-adaptive",
+]  # fmt: skip
 
 
 def parse_routing(value: Any, info: ValidationInfo) -> str:
@@ -35,6 +53,9 @@ def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
         return _schemes(value, info)
     return _scheme(value, info)
 
+
+_LAST_PORT, _MOST_ORDERED = 2 * LIMITS["dimensions"], 1 << 24
+_PORT = {"type": "integer", "minimum": 0, "maximum": _LAST_PORT}
 
 #: Routers of papers: the fields in which they differ from the default one.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -138,13 +159,17 @@ class Router(SpecModel):
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
     flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
     datelines: Annotated[str, one_of("both", "wrap", "passing")] = "both"
-    grant_needs_room: Annotated[bool, BeforeValidator(boolean)] = False
+    grant_needs_room: Annotated[bool, Checked(boolean, {"type": "boolean"})] = False
     processor_queues: Annotated[str, one_of("one", "per-direction")] = "one"
-    arbitration: Annotated[str | tuple[str, ...], BeforeValidator(parse_arbitration)] = "C00"
+    arbitration: Annotated[
+        str | tuple[str, ...],
+        Checked(parse_arbitration, {"anyOf": [_SCHEME, listed(_SCHEME, _MOST_PORTS)]}),
+    ] = "C00"
     queue_order: Annotated[
-        tuple[int, ...], BeforeValidator(each(whole_number(0, 2 * LIMITS["dimensions"]), 1 << 24))
+        tuple[int, ...],
+        Checked(each(whole_number(0, _LAST_PORT), _MOST_ORDERED), listed(_PORT, _MOST_ORDERED)),
     ] = ()
-    routing: Annotated[str, BeforeValidator(parse_routing)] = "do"
+    routing: Annotated[str, Checked(parse_routing, {"enum": [*_ROUTING_NAMES]})] = "do"
     variant: Annotated[str, one_of("queues", "registers")] = "queues"
 
     if TYPE_CHECKING:
@@ -156,9 +181,24 @@ class Router(SpecModel):
             buffer: int = 4,
             latency: int = 1,
             flow_control: Literal["wormhole", "cut-through", "bubble"] | str = "wormhole",
+            datelines: Literal["both", "wrap", "passing"] | str = "both",
+            grant_needs_room: bool = False,
+            processor_queues: Literal["one", "per-direction"] | str = "one",
             arbitration: SchemeName | str | Sequence[str] = "C00",
-            **fields: Any,
+            queue_order: Sequence[int] = (),
+            routing: RoutingName | str = "do",
+            variant: Literal["queues", "registers"] | str = "queues",
+            preset: Literal["t15", "s07"] | str | None = None,
         ) -> None: ...
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """A preset may be given, too, which is no field."""
+        found = handler.resolve_ref_schema(handler(schema))
+        found["properties"]["preset"] = {"enum": [*PRESETS]}
+        return found
 
     @model_validator(mode="before")
     @classmethod

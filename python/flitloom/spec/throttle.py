@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
-
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.spec.base import problem, text
+from flitloom.spec.base import Checked, problem, text
 
 
 def read_throttle(value: Any, _: Any = None) -> str:
@@ -25,4 +23,6 @@ def read_throttle(value: Any, _: Any = None) -> str:
         raise problem(str(error).removeprefix("throttle: ")) from None
 
 
-Throttle = Annotated[str, BeforeValidator(read_throttle)]
+#: Begins with the name of a throttle; parameters may follow.
+_SCHEMA = {"type": "string", "pattern": f"^({'|'.join(_core.throttle_names())})\\b"}
+Throttle = Annotated[str, Checked(read_throttle, _SCHEMA)]

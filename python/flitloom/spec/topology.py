@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from flitloom._core import LIMITS
-from flitloom.spec.base import SpecModel, boolean, each, one_of, problem, show, whole, whole_number
+from flitloom.spec.base import (
+    Checked,
+    SpecModel,
+    boolean,
+    each,
+    listed,
+    one_of,
+    problem,
+    show,
+    whole,
+    whole_number,
+)
 
 #: Names of the dimensions, in the order of coordinates.
 DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
@@ -41,6 +52,17 @@ def parse_cable(value: Any) -> Any:
         raise problem(f'{show(value)} is no link; name its two end nodes, as [3, 4] or "3-4"')
     return value
 
+
+#: JSON schemas of a node, and of what `parse_sizes` and `parse_cable` read.
+NODE = {"type": "integer", "minimum": 0, "maximum": _LAST_NODE}
+SIZES = {
+    "anyOf": [
+        {"type": "string", "pattern": "^[0-9]+(x[0-9]+)*$"},
+        listed({"type": "integer", "minimum": 2, "maximum": LIMITS["nodes"]}, LIMITS["dimensions"], 1),
+    ]
+}
+CABLE = {"anyOf": [{"type": "string", "pattern": "^[0-9]+-[0-9]+$"}, listed(NODE, 2, 2)]}
+_MOST_CABLES = LIMITS["dimensions"] * LIMITS["nodes"]
 
 _ends = each(node_number, 2)
 _each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimensions"], 1)
@@ -76,13 +98,31 @@ class Topology(SpecModel):
 
     kind: Annotated[str, one_of("torus", "mesh")] = "torus"
     sizes: Annotated[
-        tuple[int, ...], BeforeValidator(_sizes), Field(min_length=1, max_length=LIMITS["dimensions"])
+        tuple[int, ...], Checked(_sizes, SIZES), Field(min_length=1, max_length=LIMITS["dimensions"])
     ]
-    wrap: Annotated[tuple[bool, ...], BeforeValidator(each(boolean, LIMITS["dimensions"]))] | None = None
-    failed_nodes: Annotated[tuple[int, ...], BeforeValidator(each(node_number))] = ()
+    wrap: (
+        Annotated[
+            tuple[bool, ...],
+            Checked(each(boolean, LIMITS["dimensions"]), listed({"type": "boolean"}, LIMITS["dimensions"])),
+        ]
+        | None
+    ) = None
+    failed_nodes: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
     failed_links: Annotated[
-        tuple[tuple[int, int], ...], BeforeValidator(each(_cable, LIMITS["dimensions"] * LIMITS["nodes"]))
+        tuple[tuple[int, int], ...], Checked(each(_cable, _MOST_CABLES), listed(CABLE, _MOST_CABLES))
     ] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            kind: Literal["torus", "mesh"] | str = "torus",
+            sizes: Sequence[int] | str,
+            wrap: Sequence[bool] | None = None,
+            failed_nodes: Iterable[int] = (),
+            failed_links: Iterable[Sequence[int] | str] = (),
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _one_wrap_per_dimension(self) -> Topology:
@@ -146,7 +186,7 @@ class Torus(_BySizes):
         *sizes: int | str,
         wrap: Sequence[bool] | None = None,
         failed_nodes: Iterable[int] = (),
-        failed_links: Iterable[tuple[int, int] | str] = (),
+        failed_links: Iterable[Sequence[int] | str] = (),
     ) -> None:
         _init(self, "torus", sizes, wrap, failed_nodes, failed_links)
 
@@ -168,7 +208,7 @@ class Mesh(_BySizes):
         *sizes: int | str,
         wrap: Sequence[bool] | None = None,
         failed_nodes: Iterable[int] = (),
-        failed_links: Iterable[tuple[int, int] | str] = (),
+        failed_links: Iterable[Sequence[int] | str] = (),
     ) -> None:
         _init(self, "mesh", sizes, wrap, failed_nodes, failed_links)
 
@@ -179,7 +219,7 @@ def _init(
     sizes: tuple[int | str, ...],
     wrap: Sequence[bool] | None,
     failed_nodes: Iterable[int],
-    failed_links: Iterable[tuple[int, int] | str],
+    failed_links: Iterable[Sequence[int] | str],
 ) -> None:
     """Let pydantic check the fields of a topology given by position."""
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], str) else sizes

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, model_validator
 
 from flitloom._core import LIMITS, pattern_names
-from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, MATRIX_PACKETS
+from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, MATRIX_PACKETS, MATRIX_ROWS
 from flitloom.spec.base import (
+    Checked,
     SpecModel,
     each,
+    in_file,
+    listed,
     one_of,
     problem,
     real,
@@ -24,7 +29,7 @@ from flitloom.spec.base import (
 )
 from flitloom.spec.legs import count_hops
 from flitloom.spec.tables import column, matrix, packet_table
-from flitloom.spec.topology import Node, node_number
+from flitloom.spec.topology import NODE, Node, node_number
 
 #: Short names of the patterns.
 PATTERNS = tuple(pattern_names())
@@ -58,6 +63,13 @@ _PACKET = (
 )
 
 
+_CYCLE = {"type": "integer", "minimum": 0, "maximum": LIMITS["start"]}
+_COUNT = {"type": "integer", "minimum": 0, "maximum": LIMITS["packets"]}
+_MATRIX = in_file(listed(listed(_COUNT, MATRIX_ROWS), MATRIX_ROWS, 1))
+#: What columns of whole numbers may be given as: the numbers, or a CSV file.
+Column = ArrayLike | str | Path
+
+
 class Patterned(SpecModel):
     """Traffic that goes where a pattern, or a list of destinations, says."""
 
@@ -65,7 +77,9 @@ class Patterned(SpecModel):
     positional: ClassVar[str] = "pattern"
 
     pattern: Annotated[str, one_of(*PATTERNS, others=OTHER_NAMES)] | None = None
-    destinations: Annotated[tuple[int, ...], BeforeValidator(column("node", node_number))] | None = None
+    destinations: (
+        Annotated[tuple[int, ...], Checked(column("node", node_number), in_file(listed(NODE)))] | None
+    ) = None
     hotspot_fraction: Annotated[float, real(0, 1)] | None = None
     hotspot_target: Node | None = None
 
@@ -119,12 +133,24 @@ class Collective(Patterned):
     payload: Annotated[int, whole(0, LIMITS["length"] - 1, "flits")] = 7
     slices: Annotated[int, whole(1, LIMITS["length"])] = 1
     interval: Cycle = 0
-    delays: Annotated[tuple[int, ...], BeforeValidator(column("delay", _cycle))] = ()
+    delays: Annotated[tuple[int, ...], Checked(column("delay", _cycle), in_file(listed(_CYCLE)))] = ()
     packets: Annotated[int, whole(1, LIMITS["packets"])] = 1
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
+        def __init__(
+            self,
+            pattern: PatternName | str | None = None,
+            *,
+            destinations: Column | None = None,
+            hotspot_fraction: float | None = None,
+            hotspot_target: int | None = None,
+            payload: int = 7,
+            slices: int = 1,
+            interval: int = 0,
+            delays: Column = (),
+            packets: int = 1,
+        ) -> None: ...
 
     @property
     def slice_length(self) -> int:
@@ -158,7 +184,16 @@ class Impulse(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
+        def __init__(
+            self,
+            pattern: PatternName | str | None = None,
+            *,
+            destinations: Column | None = None,
+            hotspot_fraction: float | None = None,
+            hotspot_target: int | None = None,
+            at: int,
+            packets: int,
+        ) -> None: ...
 
 
 class TrafficClass(Patterned):
@@ -185,12 +220,21 @@ class TrafficClass(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
+        def __init__(
+            self,
+            pattern: PatternName | str | None = None,
+            *,
+            destinations: Column | None = None,
+            hotspot_fraction: float | None = None,
+            hotspot_target: int | None = None,
+            weight: int = 1,
+        ) -> None: ...
 
 
 #: Names of the processes by which nodes start packets.
 PROCESSES = ("bernoulli", "gap")
 _rate = real_number(0, 1, "flits/node/cycle")
+_POINT = listed({"type": "number", "minimum": 0}, 2, 2)
 
 
 def _point(value: Any, _: Any = None) -> tuple[int, float]:
@@ -243,13 +287,17 @@ class Load(Patterned):
     kind: Literal["load"] = "load"
     weights: (
         Annotated[
-            tuple[tuple[int, ...], ...], BeforeValidator(matrix(whole_number(0, LIMITS["packets"], "")))
+            tuple[tuple[int, ...], ...],
+            Checked(matrix(whole_number(0, LIMITS["packets"], "")), _MATRIX),
         ]
         | None
     ) = None
     classes: Annotated[tuple[TrafficClass, ...], Field(min_length=1, max_length=64)] | None = None
     rate: Annotated[float, real(0, 1, "flits/node/cycle", above=True)] | None = None
-    profile: Annotated[tuple[tuple[int, float], ...], BeforeValidator(each(_point, 10_000, 1))] | None = None
+    profile: (
+        Annotated[tuple[tuple[int, float], ...], Checked(each(_point, 10_000, 1), listed(_POINT, 10_000, 1))]
+        | None
+    ) = None
     process: Annotated[str, one_of(*PROCESSES)] = "bernoulli"
     length: Length = 8
     cycles: Annotated[int, whole(1, LIMITS["start"], "cycles")]
@@ -257,7 +305,22 @@ class Load(Patterned):
 
     if TYPE_CHECKING:
 
-        def __init__(self, pattern: PatternName | str | None = None, **fields: Any) -> None: ...
+        def __init__(
+            self,
+            pattern: PatternName | str | None = None,
+            *,
+            destinations: Column | None = None,
+            hotspot_fraction: float | None = None,
+            hotspot_target: int | None = None,
+            weights: Column | None = None,
+            classes: Sequence[TrafficClass] | None = None,
+            rate: float | None = None,
+            profile: Sequence[tuple[int, float]] | None = None,
+            process: Literal["bernoulli", "gap"] | str = "bernoulli",
+            length: int = 8,
+            cycles: int,
+            impulse: Impulse | None = None,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _one_rate(self) -> Any:
@@ -326,17 +389,25 @@ class Packets(SpecModel):
     kind: Literal["packets"] = "packets"
     table: Annotated[
         tuple[tuple[int, int, int, int, int], ...],
-        BeforeValidator(packet_table(_PACKET)),
+        Checked(packet_table(_PACKET), in_file(listed(listed(_CYCLE, 5, 4), LISTED_PACKETS, 1))),
         Field(min_length=1),
     ]
-    routes: Annotated[tuple[str, ...], BeforeValidator(each(text, LISTED_PACKETS))] = ()
+    routes: Annotated[
+        tuple[str, ...], Checked(each(text, LISTED_PACKETS), listed({"type": "string"}, LISTED_PACKETS))
+    ] = ()
     channels: Annotated[
-        tuple[int, ...], BeforeValidator(each(whole_number(0, LIMITS["channels"] - 1), LISTED_PACKETS))
+        tuple[int, ...],
+        Checked(
+            each(whole_number(0, LIMITS["channels"] - 1), LISTED_PACKETS),
+            listed({"type": "integer", "minimum": 0, "maximum": LIMITS["channels"] - 1}, LISTED_PACKETS),
+        ),
     ] = ()
 
     if TYPE_CHECKING:
 
-        def __init__(self, table: Any = None, **fields: Any) -> None: ...
+        def __init__(
+            self, table: Column, *, routes: Sequence[str] = (), channels: Sequence[int] = ()
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _one_route_per_packet(self) -> Any:
@@ -385,14 +456,15 @@ class TrafficMatrix(SpecModel):
 
     kind: Literal["matrix"] = "matrix"
     matrix: Annotated[
-        tuple[tuple[int, ...], ...], BeforeValidator(matrix(whole_number(0, LIMITS["packets"], "packets")))
+        tuple[tuple[int, ...], ...],
+        Checked(matrix(whole_number(0, LIMITS["packets"], "packets")), _MATRIX),
     ]
     length: Length = 8
     interval: Cycle = 0
 
     if TYPE_CHECKING:
 
-        def __init__(self, matrix: Any = None, **fields: Any) -> None: ...
+        def __init__(self, matrix: Column, *, length: int = 8, interval: int = 0) -> None: ...
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Any:

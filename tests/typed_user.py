@@ -1,0 +1,42 @@
+"""What a user writes; every line that ends in ``# wrong`` is refused by type checkers, and no other."""
+
+from pathlib import Path
+from typing import assert_type
+
+import numpy as np
+
+import flitloom as fl
+
+torus = fl.Torus(4, 4, failed_nodes=[3], failed_links=["0-1", (4, 5)])
+topology = fl.Topology(sizes="8x8", kind="mesh", wrap=[True, False])
+router = fl.Router(buffer=8, channels=4, arbitration="C04", routing="sa", flow_control="cut-through")
+network = fl.Network(torus, router)
+shuffle = fl.Collective("shfl", payload=14, slices=2, delays=np.zeros(16, dtype=int))
+listed = fl.Collective(destinations=[1, 0, 3, 2], delays=Path("delays.csv"))
+load = fl.Load("uniform", rate=0.1, cycles=1000, impulse=fl.Impulse("trns", at=10, packets=2))
+mixed = fl.Load(classes=[fl.TrafficClass("rand", weight=3)], profile=[(0, 0.0), (10, 0.5)], cycles=100)
+packets = fl.Packets([(0, 5, 8, 0)], routes=["+x1"])
+matrix = fl.TrafficMatrix(np.ones((16, 16), dtype=int), length=4)
+experiment = fl.Experiment(topology=torus, traffic=load, seed=3)
+
+result = fl.simulate(network, shuffle, link_time=True)
+assert_type(result, fl.Result)
+assert_type(result.duration, int)
+assert_type(fl.schedule(network, shuffle), fl.Plan)
+assert_type(fl.route(torus), fl.Tables)
+assert_type(fl.stack(network, shuffle), fl.Stacking)
+assert_type(shuffle.slice_length, int)
+
+fl.Collective("shfl", 14)  # wrong
+fl.Collective("shfl", paylod=14)  # wrong
+fl.Collective("shfl", payload="many")  # wrong
+fl.Router(3)  # wrong
+fl.Router(buffr=8)  # wrong
+fl.Load("rand", rate=0.1)  # wrong
+fl.Impulse("trns", packets=2)  # wrong
+fl.Topology("4x4")  # wrong
+fl.Torus(4, 4, failed_node=[3])  # wrong
+fl.Experiment(topology=torus)  # wrong
+fl.simulate(torus, shuffle)  # wrong
+fl.simulate(network, "shfl")  # wrong
+fl.simulat(network, shuffle)  # wrong
