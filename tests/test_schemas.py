@@ -17,8 +17,8 @@ from flitloom import spec
 from flitloom.campaign import Campaign, read_campaign
 from flitloom.commands import run
 from flitloom.genetic import GeneticSettings
-from flitloom.schemas import FILES, schema
 from flitloom.spec import OTHER_NAMES, PATTERNS, SCHEMES
+from flitloom.spec.schema import FILES, schema
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODELS = {

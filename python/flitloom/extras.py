@@ -17,6 +17,7 @@ EXTRAS = {
     "plan": ("ortools",),
     "parquet": ("pyarrow",),
     "graphs": ("networkx",),
+    "notebook": ("anywidget",),
     "mpi": ("mpi4py",),
 }
 

@@ -35,9 +35,9 @@ def schema(
 
     Example: flitloom config schema experiment -o experiment.json
     """
-    from flitloom import schemas
     from flitloom.errors import SpecError, unknown
     from flitloom.outputs import check_output, write_text
+    from flitloom.spec import schema as schemas
 
     if file not in schemas.FILES:
         raise SpecError(f"config schema: {unknown(file, schemas.FILES)}")

@@ -19,6 +19,7 @@ from flitloom.workload import describe, make_workload
 if TYPE_CHECKING:
     from flitloom.result import Result
     from flitloom.scheduling.plan import Plan
+    from flitloom.view.frame import PageWidget
 
 #: Links times cycles of a film; more would neither fit into a page nor play.
 CELLS = 1 << 26
@@ -63,6 +64,12 @@ class Film:
         from flitloom.view.page import page_text
 
         return frame_html(page_text([self]), FRAME_HEIGHT)
+
+    def widget(self, **traits: Any) -> PageWidget:
+        """The page as a widget of a notebook; see `flitloom.view.widget`."""
+        from flitloom.view.page import widget
+
+        return widget(self, **traits)
 
     def require(self, fingerprint: str, place: object) -> None:
         """Refuse a film that does not show what another simulation of the same spec did."""

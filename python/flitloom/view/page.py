@@ -8,7 +8,7 @@ import html
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flitloom._core import throttle_names
 from flitloom.errors import FlitloomError, SpecError
@@ -19,6 +19,7 @@ from flitloom.view.film import Film, origin
 from flitloom.view.pack import Packer
 
 if TYPE_CHECKING:
+    from flitloom.view.frame import PageWidget
     from flitloom.view.tables import Loads
 
 #: Largest page, in bytes.
@@ -77,6 +78,39 @@ def write_live_page(file: str | Path) -> None:
         form = form.replace(f"@{name}@", "".join(f"<option>{option}</option>" for option in options))
     form = form.replace("<option>shfl", "<option selected>shfl")
     write_text(file, page_text([], "flitloom live", form))
+
+
+def widget(*shown: Film | Loads, title: str | None = None, **traits: Any) -> PageWidget:
+    """Show films, or tables, side by side as a widget of a notebook.
+
+    Needs the extra ``flitloom[notebook]``.
+
+    Parameters
+    ----------
+    *shown : Film or Loads
+        What it shows, as for `flitloom.view.write_page`.
+    title : str, optional
+        Its title; by default that of the first.
+    **traits
+        Where it begins, as `cycle`, and its `height`.
+
+    Raises
+    ------
+    MissingExtraError
+        anywidget is not installed.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.view import film, widget
+    >>> network = fl.Network(fl.Torus(4, 4))
+    >>> shown = widget(film(network, fl.Collective("shfl")), cycle=5)
+    >>> shown.cycle, shown.title
+    (5, 'shfl on 4x4 torus, 7 payload flits')
+    """
+    from flitloom.view.frame import PageWidget
+
+    return PageWidget(page=page_text(shown, title), title=title or shown[0].title, **traits)
 
 
 def page_text(shown: Sequence[Film | Loads], title: str | None = None, live: str = "") -> str:

@@ -32,6 +32,11 @@ class Loads:
     tables: Tables
     bound: int
 
+    @property
+    def title(self) -> str:
+        """What a page calls them."""
+        return self.tables.method
+
     def head(self, packer: Packer) -> dict[str, Any]:
         """What the page needs to know; the columns go to `packer`."""
         tables = self.tables
@@ -42,7 +47,7 @@ class Loads:
         verdict = "optimal" if tables.max_load <= self.bound else f"gap {tables.max_load - self.bound}"
         return {
             "kind": "tables",
-            "title": tables.method,
+            "title": self.title,
             "fabric": fabric_head(Network(tables.topology)),
             "facts": {
                 "largest load": f"{tables.max_load} routes",

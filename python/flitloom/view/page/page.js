@@ -19,6 +19,22 @@ let cycles = 1;
 let most = 1;
 let waiting = false;
 
+/** Tell whoever shows this page in a frame (a widget of a notebook) what is looked at. */
+function report() {
+  if (parent === window || !runs.length) return;
+  const link = state.link == null ? "" : runs[state.run].fabric.linkName(state.link);
+  const { cycle, playing } = state;
+  parent.postMessage({ flitloom: { cycle, playing, link } }, "*");
+}
+
+/** Do what the frame around this page asks for. */
+function obey(event) {
+  const asked = event.data?.flitloom;
+  if (event.source !== parent || parent === window || !asked || !runs.length) return;
+  if (asked.playing !== undefined && asked.playing !== state.playing) play(asked.playing);
+  if (Number.isInteger(asked.cycle) && asked.cycle !== state.cycle) show(asked.cycle);
+}
+
 /** Draw everything once before the next frame. */
 function redraw() {
   if (waiting) return;
@@ -50,6 +66,7 @@ function draw() {
   slider.value = String(state.cycle);
   slider.setAttribute("aria-valuetext", `cycle ${state.cycle} of ${cycles - 1}`);
   find("number").textContent = `${state.cycle} / ${cycles - 1}`;
+  report();
 }
 
 function show(cycle) {
@@ -62,6 +79,7 @@ function play(on) {
   const button = find("play");
   button.textContent = on ? "Pause" : "Play";
   button.setAttribute("aria-pressed", String(on));
+  redraw();
   if (!on) return tell();
   if (state.cycle >= cycles - 1) state.cycle = 0;
   let before = performance.now();
@@ -275,6 +293,7 @@ function connect() {
     actions[event.key]();
   });
   window.addEventListener("resize", redraw);
+  window.addEventListener("message", obey);
 }
 
 /** The route between the two nodes asked for, in every table. */

@@ -26,7 +26,7 @@ def schema(file: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from flitloom.schemas import schema
+    >>> from flitloom.spec.schema import schema
     >>> schema("experiment")["$defs"]["Router"]["properties"]["buffer"]["maximum"]
     1024
     """
@@ -83,7 +83,7 @@ def field_docs(model: type[SpecModel]) -> dict[str, str]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.schemas import field_docs
+    >>> from flitloom.spec.schema import field_docs
     >>> field_docs(fl.TrafficClass)["weight"]
     'How many packets belong to it, relative to the other classes.'
     >>> field_docs(fl.Load)["pattern"] == field_docs(fl.Collective)["pattern"]
