@@ -32,9 +32,9 @@ def schema(file: str) -> dict[str, Any]:
     """
     model, parts = _models(file)
     found = model.model_json_schema()
-    parts = {part.__name__: part for part in parts}
+    by_name = {part.__name__: part for part in parts}
     for name, definition in found.get("$defs", {}).items():
-        _finish(definition, parts.get(name))
+        _finish(definition, by_name.get(name))
     _finish(found, model)
     return {"$schema": DIALECT, "title": f"flitloom {file}", **found, "description": FILES[file]}
 
