@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import flitloom as fl
@@ -25,6 +26,37 @@ def test_bursts_are_those_of_another_program(throttle, expected):
     net = fl.Network(fl.Torus(16, 16), T15)
     result = fl.simulate(net, fl.Collective("bcmp", packets=10), throttle=throttle)
     assert (result.duration, result.age_sum) == expected
+
+
+# Means of five bursts of ten packets at 32x32 with one processor queue, from an independent program.
+@pytest.mark.parametrize(
+    ("pattern", "throttle", "expected"),
+    [
+        ("rand", "none", 714),
+        ("rand", "spth:margin=0", 721),
+        ("rand", "spth:8", 691),
+        ("rpar", "none", 1026),
+        ("rpar", "spth:margin=0", 1047),
+        ("rpar", "spth:8", 964),
+    ],
+)
+def test_random_bursts_have_the_means_of_another_program(pattern, throttle, expected):
+    net = fl.Network(fl.Torus(32, 32), fl.Router(preset="t15", processor_queues="one"))
+    durations = []
+    for seed in range(1, 13):
+        sim = fl.Simulation(
+            net,
+            fl.Collective(pattern, packets=10),
+            throttle=throttle,
+            seed=seed,
+            links=False,
+            latencies=False,
+        )
+        sim.run()
+        durations.append(sim.totals.duration)
+    # 99 % of the differences of a mean of 12 and one of 5 are within 2.6 deviations of that difference.
+    reach = 2.6 * np.std(durations, ddof=1) * (1 / 5 + 1 / 12) ** 0.5
+    assert abs(np.mean(durations) - expected) <= reach < 0.15 * expected
 
 
 @pytest.mark.parametrize("throttle", _core.throttle_names())

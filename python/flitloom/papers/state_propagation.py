@@ -142,6 +142,22 @@ def ramps(context: Context, patterns: tuple[str, ...] = PATTERNS[:-1]) -> dict[t
     return once(("ramps", faster, context.seed, patterns), run_all)
 
 
+#: Loads between which a ramp through the critical load of bcmp rises, the cycles of its warm-up before, and
+#: how many seeds it is run with.
+THROUGH, WARM_UP, SEEDS = (0.095, 0.125), 20_000, 5
+
+
+def critical_loads_of_bcmp(context: Context) -> list[float]:
+    """Critical loads of bcmp without throttle by the level rule, by seed, at the pace of the paper's ramp."""
+    low, high = THROUGH
+    cycles = WARM_UP + round((high - low) / TOP * CYCLES)
+    load = {"pattern": "bcmp", "profile": [(0, low), (WARM_UP, low), (cycles, high)], "length": 8}
+    seeds = range(context.seed, context.seed + SEEDS)
+    tasks = [(Run(setting(), load, cycles, 100, seed), analysis.averages.AVERAGING) for seed in seeds]
+    made = on_all_cores(context, "ramps through the critical load", ramp, tasks)
+    return [each.critical_load.value for each in made if each.critical_load.value is not None]
+
+
 def chart_under_load(throttle: str, load: float, context_seed: int, full: bool, cycles: int) -> xr.Dataset:
     """Busy buffers under bcmp: in the paper's ramp at that load, or at constant load after a warm-up."""
     if full:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import flitloom as fl
+from flitloom import analysis
 from flitloom.analysis.load_bound import load_bound
 from flitloom.outputs import write_csv
 from flitloom.papers.report import Cell, Context, Report
@@ -14,10 +15,13 @@ from flitloom.papers.state_propagation import (
     BEYOND,
     COLOURS,
     CRITICAL,
+    CYCLES,
     PATTERNS,
     READING,
     THROTTLES,
+    TOP,
     Ramp,
+    critical_loads_of_bcmp,
     ramps,
     setting,
     speed,
@@ -45,9 +49,7 @@ def reproduce(context: Context) -> Report:
             measured = found[pattern, name].critical_load
             critical[name] = measured.value
             value = measured.outcome if measured.value is None else round(measured.value, 5)
-            # Published for bcmp only; the spread is that of the level rule over seeds.
-            paper = CRITICAL if (pattern, name) == ("bcmp", "no-th") else None
-            cells.append(Cell(pattern, f"critical load {name}", paper, value, tolerance=0.002))
+            cells.append(Cell(pattern, f"critical load {name}", None, value))
         for name in THROTTLES:
             throughput, network_age, _ = found[pattern, name].at(BEYOND)
             cells += [
@@ -58,6 +60,16 @@ def reproduce(context: Context) -> Report:
         if base is not None:
             moved = [value is not None and abs(value / base - 1) <= SAME for value in critical.values()]
             cells.append(Cell(pattern, "critical load unmoved", True, all(moved)))
+    # The one published value.
+    by_seed = critical_loads_of_bcmp(context)
+    reach = analysis.averages.AVERAGING * 100 * TOP / CYCLES
+    if by_seed:
+        mean = sum(by_seed) / len(by_seed)
+        for column, value in (
+            (f"critical load no-th, {len(by_seed)} seeds", mean),
+            ("at the middle of the average", mean - reach / 2),
+        ):
+            cells.append(Cell("bcmp", column, CRITICAL, round(value, 5), tolerance=0.002))
     faster = speed(context)
     remarks = [
         READING,
@@ -67,8 +79,11 @@ def reproduce(context: Context) -> Report:
         "the cycle in "
         "which a header leaves its source. From generation, throttling adds the wait at the source.",
         "Critical loads follow the level rule: where the average of received flits falls below 95 % of those "
-        "generated and stays there. The published 0.11095 follows a rule on the slope, whose noise "
-        "is 13 % here.",
+        "generated and stays there: the load at the end of that average, which reaches over "
+        f"{reach:.3f}. The published 0.11095 follows a rule on the slope, whose noise is 13 % here. Beside "
+        f"it stand the mean over seeds {', '.join(f'{value:.4f}' for value in by_seed)}, at the paper's pace "
+        "also with --quick, and the load at the middle of the average, as the 2007 paper's averages are "
+        "centred.",
     ]
     if faster > 1:
         remarks.append(
