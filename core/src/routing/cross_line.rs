@@ -3,7 +3,7 @@
 
 use super::{
     At, Header, Output, Place, Seen, escape,
-    function::{Claims, Function},
+    function::{About, Claims, Function},
 };
 
 /// `cl`.
@@ -12,7 +12,7 @@ pub(super) struct CrossLine;
 /// The adaptive channel.
 const ADAPTIVE: u8 = escape::CHANNELS;
 
-impl Function for CrossLine {
+impl About for CrossLine {
     const NAME: &'static str = "cl";
     const LONG_NAME: &'static str = "cross-line";
     const SUMMARY: &'static str = "as sa, where fewer buffers on the line ahead are full";
@@ -20,7 +20,9 @@ impl Function for CrossLine {
     fn claims(_place: Place, bubble: bool) -> Claims {
         Claims { watches: Some(ADAPTIVE), ..escape::claims(bubble) }
     }
+}
 
+impl Function for CrossLine {
     fn options(place: Place, at: At, header: &Header, may: impl FnMut(Output)) {
         escape::options(place, at, header, ADAPTIVE..ADAPTIVE + 1, may);
     }

@@ -6,42 +6,29 @@
 //! durations need (cup-stacking-extended-2023, Table 4).
 
 use super::{
-    At, Header, Output, Place, Seen,
-    function::{Claims, Freedom, Function},
+    At, Header, Output, Place,
+    function::{About, Claims, Freedom, Oblivious},
 };
 use crate::fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign};
 
 /// `do`.
 pub(super) struct DimensionOrder;
 
-impl Function for DimensionOrder {
+impl About for DimensionOrder {
     const NAME: &'static str = "do";
     const LONG_NAME: &'static str = "dimension-order";
     const SUMMARY: &'static str = "one dimension after the other, the first one first";
 
     fn claims(place: Place, bubble: bool) -> Claims {
-        let acyclic = (!place.rings_close()).then_some(Freedom::Acyclic);
-        Claims {
-            minimal: true,
-            oblivious: true,
-            draws: false,
-            watches: None,
-            channels: if bubble { 1 } else { place.dateline_channels() },
-            freedom: if bubble { Some(Freedom::Bubble) } else { acyclic },
-        }
-    }
-
-    fn options(place: Place, at: At, header: &Header, mut may: impl FnMut(Output)) {
-        may(hop(place, at, header));
-    }
-
-    fn choice(place: Place, at: At, header: &Header, _seen: &impl Seen) -> Option<Output> {
-        Some(hop(place, at, header))
+        let claims = Claims::in_layers(place, bubble, 1);
+        if bubble { Claims { channels: 1, freedom: Some(Freedom::Bubble), ..claims } } else { claims }
     }
 }
 
-fn hop(place: Place, at: At, header: &Header) -> Output {
-    place.follow(at, at.channel, next(place.shape, at.node, header.destination))
+impl Oblivious for DimensionOrder {
+    fn next(place: Place, at: At, header: &Header) -> Output {
+        place.follow(at, at.channel, next(place.shape, at.node, header.destination))
+    }
 }
 
 /// The output direction at `here` for a packet to `destination`, or `None` when it has arrived.

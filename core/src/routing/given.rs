@@ -1,14 +1,14 @@
 //! Every packet brings its route; it says which way, and from which channel.
 
 use super::{
-    At, Header, Output, Place, Seen,
-    function::{Claims, Function},
+    At, Header, Output, Place,
+    function::{About, Claims, Oblivious},
 };
 
 /// `given`.
 pub(super) struct Given;
 
-impl Function for Given {
+impl About for Given {
     const NAME: &'static str = "given";
     const LONG_NAME: &'static str = "given-routes";
     const SUMMARY: &'static str = "every packet brings its route";
@@ -16,17 +16,11 @@ impl Function for Given {
     fn claims(_place: Place, _bubble: bool) -> Claims {
         Claims { minimal: false, oblivious: true, draws: false, watches: None, channels: 1, freedom: None }
     }
-
-    fn options(place: Place, at: At, header: &Header, mut may: impl FnMut(Output)) {
-        may(next(place, at, header));
-    }
-
-    fn choice(place: Place, at: At, header: &Header, _seen: &impl Seen) -> Option<Output> {
-        Some(next(place, at, header))
-    }
 }
 
-fn next(place: Place, at: At, header: &Header) -> Output {
-    let channel = if at.along.is_none() { header.first_channel } else { at.channel };
-    place.follow(at, channel, header.step)
+impl Oblivious for Given {
+    fn next(place: Place, at: At, header: &Header) -> Output {
+        let channel = if at.along.is_none() { header.first_channel } else { at.channel };
+        place.follow(at, channel, header.step)
+    }
 }

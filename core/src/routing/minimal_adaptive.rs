@@ -3,13 +3,13 @@
 
 use super::{
     At, Header, Output, Place, Seen, escape,
-    function::{Claims, Function},
+    function::{About, Claims, Function},
 };
 
 /// `ma`.
 pub(super) struct MinimalAdaptive;
 
-impl Function for MinimalAdaptive {
+impl About for MinimalAdaptive {
     const NAME: &'static str = "ma";
     const LONG_NAME: &'static str = "minimal-adaptive";
     const SUMMARY: &'static str = "as sa, with all channels but the two escapes adaptive";
@@ -17,7 +17,9 @@ impl Function for MinimalAdaptive {
     fn claims(_place: Place, bubble: bool) -> Claims {
         escape::claims(bubble)
     }
+}
 
+impl Function for MinimalAdaptive {
     fn options(place: Place, at: At, header: &Header, may: impl FnMut(Output)) {
         escape::options(place, at, header, escape::CHANNELS..place.rule.channels(), may);
     }

@@ -2,45 +2,31 @@
 //! drawn with equal odds. The two orders have channels of their own, so neither can wait for the other.
 
 use super::{
-    At, Header, Output, Place, Seen,
-    function::{Claims, Freedom, Function},
+    At, Header, Output, Place,
+    function::{About, Claims, Oblivious},
 };
 
 /// `o1turn`.
 pub(super) struct O1Turn;
 
-impl Function for O1Turn {
+impl About for O1Turn {
     const NAME: &'static str = "o1turn";
     const LONG_NAME: &'static str = "orthogonal-one-turn";
     const SUMMARY: &'static str = "dimensions in ascending or descending order, drawn for every packet";
 
     fn claims(place: Place, bubble: bool) -> Claims {
-        let free = !bubble && !place.rings_close();
-        Claims {
-            minimal: true,
-            oblivious: true,
-            draws: true,
-            watches: None,
-            channels: 2 * place.dateline_channels(),
-            freedom: free.then_some(Freedom::Acyclic),
-        }
-    }
-
-    fn options(place: Place, at: At, header: &Header, mut may: impl FnMut(Output)) {
-        may(next(place, at, header));
-    }
-
-    fn choice(place: Place, at: At, header: &Header, _seen: &impl Seen) -> Option<Output> {
-        Some(next(place, at, header))
+        Claims { draws: true, ..Claims::in_layers(place, bubble, 2) }
     }
 }
 
-fn next(place: Place, at: At, header: &Header) -> Output {
-    let descending = header.drawn & 1 == 1;
-    let count = place.shape.dimensions();
-    let dimension = |k: usize| if descending { count - 1 - k } else { k };
-    let direction = (0..count).find_map(|k| place.way(dimension(k), at.node, header.destination));
-    // The descending order uses the upper half of the channels needed.
-    let begins = at.along.is_none() && descending && direction.is_some();
-    place.follow(at, if begins { place.dateline_channels() } else { at.channel }, direction)
+impl Oblivious for O1Turn {
+    fn next(place: Place, at: At, header: &Header) -> Output {
+        let descending = header.drawn & 1 == 1;
+        let count = place.shape.dimensions();
+        let dimension = |k: usize| if descending { count - 1 - k } else { k };
+        let direction = (0..count).find_map(|k| place.way(dimension(k), at.node, header.destination));
+        // The descending order uses the upper half of the channels needed.
+        let begins = at.along.is_none() && descending && direction.is_some();
+        place.follow(at, if begins { place.dateline_channels() } else { at.channel }, direction)
+    }
 }

@@ -2,43 +2,29 @@
 //! function that is this file and a line in the list.
 
 use super::{
-    At, Header, Output, Place, Seen,
-    function::{Claims, Freedom, Function},
+    At, Header, Output, Place,
+    function::{About, Claims, Oblivious},
 };
 
 /// `reverse`.
 pub(super) struct ReverseOrder;
 
-impl Function for ReverseOrder {
+impl About for ReverseOrder {
     const NAME: &'static str = "reverse";
     const LONG_NAME: &'static str = "reverse-order";
     const SUMMARY: &'static str = "one dimension after the other, the last one first";
 
     fn claims(place: Place, bubble: bool) -> Claims {
-        let free = !bubble && !place.rings_close();
-        Claims {
-            minimal: true,
-            oblivious: true,
-            draws: false,
-            watches: None,
-            channels: place.dateline_channels(),
-            freedom: free.then_some(Freedom::Acyclic),
-        }
-    }
-
-    fn options(place: Place, at: At, header: &Header, mut may: impl FnMut(Output)) {
-        may(next(place, at, header));
-    }
-
-    fn choice(place: Place, at: At, header: &Header, _seen: &impl Seen) -> Option<Output> {
-        Some(next(place, at, header))
+        Claims::in_layers(place, bubble, 1)
     }
 }
 
-fn next(place: Place, at: At, header: &Header) -> Output {
-    let mut dimensions = (0..place.shape.dimensions()).rev();
-    let direction = dimensions.find_map(|dimension| place.way(dimension, at.node, header.destination));
-    place.follow(at, at.channel, direction)
+impl Oblivious for ReverseOrder {
+    fn next(place: Place, at: At, header: &Header) -> Output {
+        let mut dimensions = (0..place.shape.dimensions()).rev();
+        let direction = dimensions.find_map(|dimension| place.way(dimension, at.node, header.destination));
+        place.follow(at, at.channel, direction)
+    }
 }
 
 #[cfg(test)]

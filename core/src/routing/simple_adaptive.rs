@@ -3,7 +3,7 @@
 
 use super::{
     At, Header, Output, Place, Seen, escape,
-    function::{Claims, Function},
+    function::{About, Claims, Function},
 };
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) struct SimpleAdaptive;
 
 const ADAPTIVE: Range<u8> = escape::CHANNELS..escape::CHANNELS + 1;
 
-impl Function for SimpleAdaptive {
+impl About for SimpleAdaptive {
     const NAME: &'static str = "sa";
     const LONG_NAME: &'static str = "simple-adaptive";
     const SUMMARY: &'static str = "the adaptive channel with more space, else an escape in dimension order";
@@ -20,7 +20,9 @@ impl Function for SimpleAdaptive {
     fn claims(_place: Place, bubble: bool) -> Claims {
         escape::claims(bubble)
     }
+}
 
+impl Function for SimpleAdaptive {
     fn options(place: Place, at: At, header: &Header, may: impl FnMut(Output)) {
         escape::options(place, at, header, ADAPTIVE, may);
     }

@@ -5,40 +5,34 @@
 
 use super::{
     At, Header, Output, Place, Seen,
-    function::{Claims, Freedom, Function},
-    valiant,
+    function::{About, Claims, Function, Oblivious},
+    valiant::{self, Valiant},
 };
 use crate::fabric::Direction;
 
 /// `ugal`.
 pub(super) struct Ugal;
 
-impl Function for Ugal {
+impl About for Ugal {
     const NAME: &'static str = "ugal";
     const LONG_NAME: &'static str = "globally-adaptive";
     const SUMMARY: &'static str = "the short way, or one by a drawn node where less waits times the hops";
 
     fn claims(place: Place, bubble: bool) -> Claims {
-        let free = !bubble && !place.rings_close();
-        Claims {
-            minimal: false,
-            oblivious: false,
-            draws: true,
-            watches: None,
-            channels: 2 * place.dateline_channels(),
-            freedom: free.then_some(Freedom::Acyclic),
-        }
+        Claims { oblivious: false, ..Valiant::claims(place, bubble) }
     }
+}
 
+impl Function for Ugal {
     fn options(place: Place, at: At, header: &Header, mut may: impl FnMut(Output)) {
         if has_choice(place, at, header) {
             may(short(place, at, header));
         }
-        may(valiant::next(place, at, header));
+        may(Valiant::next(place, at, header));
     }
 
     fn choice(place: Place, at: At, header: &Header, seen: &impl Seen) -> Option<Output> {
-        let long = valiant::next(place, at, header);
+        let long = Valiant::next(place, at, header);
         if !has_choice(place, at, header) {
             return Some(long);
         }

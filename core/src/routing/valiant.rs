@@ -3,56 +3,42 @@
 //! so the channel of a packet says which phase it is in.
 
 use super::{
-    At, Header, Output, Place, Seen, dimension_order,
-    function::{Claims, Freedom, Function},
+    At, Header, Output, Place, dimension_order,
+    function::{About, Claims, Oblivious},
 };
 use crate::fabric::NodeId;
 
 /// `valiant`.
 pub(super) struct Valiant;
 
-impl Function for Valiant {
+impl About for Valiant {
     const NAME: &'static str = "valiant";
     const LONG_NAME: &'static str = "valiant-randomised";
     const SUMMARY: &'static str = "in dimension order to a node drawn for the packet, and on from there";
 
     fn claims(place: Place, bubble: bool) -> Claims {
-        let free = !bubble && !place.rings_close();
-        Claims {
-            minimal: false,
-            oblivious: true,
-            draws: true,
-            watches: None,
-            channels: 2 * place.dateline_channels(),
-            freedom: free.then_some(Freedom::Acyclic),
+        Claims { minimal: false, draws: true, ..Claims::in_layers(place, bubble, 2) }
+    }
+}
+
+impl Oblivious for Valiant {
+    /// The next hop of the phase the packet is in.
+    fn next(place: Place, at: At, header: &Header) -> Output {
+        if header.source == header.destination {
+            return place.follow(at, at.channel, None);
         }
-    }
-
-    fn options(place: Place, at: At, header: &Header, mut may: impl FnMut(Output)) {
-        may(next(place, at, header));
-    }
-
-    fn choice(place: Place, at: At, header: &Header, _seen: &impl Seen) -> Option<Output> {
-        Some(next(place, at, header))
+        let (half, between) = (place.dateline_channels(), between(place, header));
+        let first_phase = at.channel < half;
+        if first_phase && at.node != between {
+            return place.follow(at, at.channel, dimension_order::next(place.shape, at.node, between));
+        }
+        second_phase(place, at, header, if first_phase { half } else { at.channel })
     }
 }
 
 /// The node a packet goes by.
 pub(super) fn between(place: Place, header: &Header) -> NodeId {
     ((u128::from(header.drawn) * place.shape.nodes() as u128) >> 64) as NodeId
-}
-
-/// The next hop of the phase the packet is in.
-pub(super) fn next(place: Place, at: At, header: &Header) -> Output {
-    if header.source == header.destination {
-        return place.follow(at, at.channel, None);
-    }
-    let (half, between) = (place.dateline_channels(), between(place, header));
-    let first_phase = at.channel < half;
-    if first_phase && at.node != between {
-        return place.follow(at, at.channel, dimension_order::next(place.shape, at.node, between));
-    }
-    second_phase(place, at, header, if first_phase { half } else { at.channel })
 }
 
 /// The next hop straight to the destination, from a channel of the second phase.
