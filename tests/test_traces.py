@@ -100,6 +100,15 @@ def test_goal_text_and_binary(tmp_path: Path) -> None:
         (lambda data: data[:62] + b"\x07" + data[63:], "rank 0, operation 0: type 7"),
         (lambda data: data[:58] + b"\x02" + data[59:], "rank 0, operation 0: waits for 2 operations, 0 name"),
         (lambda data: data[:46] + b"\xff\xff" + data[48:], "rank 0: its part is cut off"),
+        (
+            lambda data: data[:30] + data[14:30] + data[46:],
+            "rank 1: its part, bytes 38 to 175, is in those of",
+        ),
+        (lambda data: data[:81] + b"\x03" + data[82:], "rank 0: its operations have more dependents than"),
+        (
+            lambda data: data[:85] + b"\x02" + data[86:],
+            "rank 0, operation 0: its dependents are beyond the list",
+        ),
     ],
 )
 def test_binary_goal_that_is_damaged(

@@ -9,25 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
+from flitloom.series import VARIABLES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Counts per window, with their units. ``offered`` is the load asked for, ``generated`` what the sources
-#: drew; ``age`` counts from a packet's generation, ``network_age`` from the cycle in which its header left
-#: the source.
-VARIABLES = {
-    "offered_flits": "flits",
-    "generated_flits": "flits",
-    "injected_packets": "packets",
-    "ejected_flits": "flits",
-    "delivered_packets": "packets",
-    "age_sum": "cycles",
-    "network_age_sum": "cycles",
-    "age_max": "cycles",
-    "network_age_max": "cycles",
-    "in_flight": "packets",
-}
 #: Attributes every series has.
 ATTRIBUTES = ("window_cycles", "nodes", "packet_length")
 
@@ -111,7 +97,10 @@ def made_series(
         **{name: np.asarray(values) for name, values in variables.items()},
     }
     return xr.Dataset(
-        {name: ("window", values, {"units": VARIABLES.get(name, "1")}) for name, values in counts.items()},
+        {
+            name: ("window", values, {"units": VARIABLES[name][0] if name in VARIABLES else "1"})
+            for name, values in counts.items()
+        },
         {"window": ("window", np.arange(len(asked)) * window_cycles, {"units": "cycles"})},
         {"window_cycles": window_cycles, "nodes": nodes, "packet_length": packet_length},
     )

@@ -234,7 +234,7 @@ class _Expansion:
     def _rank(self, rank: int) -> list[Operation]:
         operations: list[Operation] = []
         last: dict[int, list[int]] = {}
-        first: list[tuple[Node, list[int]]] = []
+        first: list[tuple[Node, range]] = []
         turns: dict[str, int] = defaultdict(int)
         for node in self.traces[rank][1]:
             number = node.get("id", 0)
@@ -244,7 +244,7 @@ class _Expansion:
             last[number] = self._operations(rank, node, operations, turns)
             self.count += len(operations) - begin
             check_count(0, self.count)
-            first.append((node, list(range(begin, len(operations)))))
+            first.append((node, range(begin, len(operations))))
         for node, mine in first:
             needed: set[int] = set()
             for other in [*node.get("data_deps", ()), *node.get("ctrl_deps", ())]:
@@ -257,7 +257,7 @@ class _Expansion:
                 needed.update(last[other])
             for operation in mine:
                 own = operations[operation]
-                if not set(own.requires) & set(mine):
+                if not any(other in mine for other in own.requires):
                     own.requires = sorted({*own.requires, *needed})
         return operations
 

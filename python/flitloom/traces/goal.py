@@ -243,13 +243,16 @@ def parse_goal_binary(data: bytes) -> Ranks:
     if len(data) < _HEAD.size + 16 * count:
         raise SpecError(f"the file is cut off in the table of its {count} ranks")
     ranks: Ranks = []
-    total = 0
+    total, left = 0, len(data) - _HEAD.size - 16 * count
     for rank in range(count):
         begin, end = struct.unpack_from("<QQ", data, _HEAD.size + 16 * rank)
         if not _HEAD.size + 16 * count - 8 <= begin <= end <= len(data) - 8:
             raise SpecError(
                 f"rank {rank}: its part, bytes {begin} to {end}, is not in the file; it is cut off"
             )
+        left -= end - begin
+        if left < 0:
+            raise SpecError(f"rank {rank}: its part, bytes {begin} to {end}, is in those of others")
         operations = _read_part(data[begin + 8 : end + 8], rank, count)
         total += len(operations)
         check_count(0, total)
@@ -282,6 +285,10 @@ def _read_part(part: bytes, rank: int, ranks: int) -> list[Operation]:
         operations.append(Operation(name, size, peer, tag, cpu, nic))  # type: ignore[arg-type]
         links.append(fields[7:])
         needed.append(waits)
+    if sum(ends + starts for ends, _, starts, _ in links) > len(others):
+        raise SpecError(
+            f"rank {rank}: its operations have more dependents than its list; the part is cut off"
+        )
     for number, (ends, first, starts, second) in enumerate(links):
         where = f"rank {rank}, operation {number}"
         for many, start, name in ((ends, first, "requires"), (starts, second, "follows")):
