@@ -171,7 +171,9 @@ def test_teccl_exchanges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", ["numbers", "coordinates", "gpus"])
-def test_trees_of_forestcoll(names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trees_of_forestcoll(
+    names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def name(node: int) -> str:
         return {
             "numbers": str(node),
@@ -207,3 +209,12 @@ def test_trees_of_forestcoll(names: str, tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(switched, encoding="utf-8")
     assert run(["check", str(file), "--torus", "3x3"]) == 2
     assert "goes over (-1, 1, 0)" in capsys.readouterr().err
+    trees = forestcoll_trees(edges, name, trees=2)
+    monkeypatch.setattr("flitloom.collectives.forestcoll.MOST_SENDS", 142)
+    file.write_text(trees, encoding="utf-8")
+    assert run(["check", str(file), "--torus", "3x3"]) == 2
+    assert "tree 17, send 6: more than 142 chunks over links" in capsys.readouterr().err
+    monkeypatch.undo()
+    file.write_text(trees.replace('nchunkspernode="2"', 'nchunkspernode="65537"'), encoding="utf-8")
+    assert run(["check", str(file), "--torus", "3x3"]) == 2
+    assert "nchunkspernode: 65537; at most 65536 are read" in capsys.readouterr().err

@@ -79,6 +79,10 @@ def test_steps_go_forwards():
     sim = fl.Simulation(fl.Network(fl.Torus(4, 4)), fl.Collective("next"))
     with pytest.raises(fl.SpecError, match="cycles: -1 is negative"):
         sim.step(-1)
+    with pytest.raises(fl.SpecError, match="until: -5 is out of range"):
+        sim.run(until=-5)
+    with pytest.raises(fl.SpecError, match="cycle_limit: -1 is out of range"):
+        sim.run(cycle_limit=-1)
 
 
 # Duration and sum of ages of bursts of ten packets, from an independent program.

@@ -16,6 +16,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network, require_network
 from flitloom.outputs import check_output
+from flitloom.reading import placed
 from flitloom.result import Result
 from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
@@ -240,6 +241,9 @@ class Simulation:
         CycleLimitError
             The limit was reached first.
         """
+        for name, cycle in (("until", until), ("cycle_limit", cycle_limit)):
+            if cycle is not None and cycle < 0:
+                raise SpecError(f"{name}: {cycle} is out of range; it must be at least 0 cycles")
         if cycle_limit is None:
             cycle_limit = self._spec.cycle_limit
         if checkpoint is None and progress is None:
@@ -320,10 +324,8 @@ class Simulation:
             raise SpecError(
                 f"{show_file(path)}: tables: it was begun {begun}; go on with exactly those it was begun with"
             )
-        try:
-            return _restored(spec, header.records, state, tables, threads, _on_ranks)
-        except SpecError as error:
-            raise SpecError(f"{show_file(path)}: {error}") from None
+        made = (spec, header.records, state, tables, threads, _on_ranks)
+        return placed(show_file(path), lambda: _restored(*made))
 
     def __reduce__(
         self,

@@ -13,8 +13,9 @@ from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl.read import parse_xml, whole
 from flitloom.errors import SpecError, show_file
 
-#: Most chunks of a node.
+#: Most chunks of a node, and of all nodes over all links.
 MOST_CHUNKS = 1 << 16
+MOST_SENDS = 1 << 22
 
 
 def read_forestcoll(file: str | Path, ground: Ground) -> Sends:
@@ -28,22 +29,19 @@ def read_forestcoll(file: str | Path, ground: Ground) -> Sends:
     SpecError
         They are no such trees, go over switches, or are for another number of nodes.
     """
-    from flitloom.reading import read_text
+    from flitloom.reading import placed, read_text
 
-    place = show_file(file)
-    try:
-        root = parse_xml(read_text(file, limits.FOREIGN_BYTES))
-        return _sends(root, ground)
-    except SpecError as error:
-        raise SpecError(f"{place}: {error}" if not str(error).startswith(place) else str(error)) from None
+    text = read_text(file, limits.FOREIGN_BYTES)
+    return placed(show_file(file), lambda: _sends(parse_xml(text), ground))
 
 
 def _sends(root: Any, ground: Ground) -> Sends:
     if root.tag != "Algo":
         raise SpecError(f"<{root.tag[:40]}> holds no spanning trees; the file begins with <Algo")
     chunks = whole(root, "nchunkspernode", "Algo", least=1)
-    if chunks > MOST_CHUNKS:
-        raise SpecError(f"Algo: nchunkspernode: {chunks}; at most {MOST_CHUNKS} are read")
+    most = min(MOST_CHUNKS, MOST_SENDS // ground.nodes)
+    if chunks > most:
+        raise SpecError(f"Algo: nchunkspernode: {chunks}; at most {most} are read")
     trees = list(root.iter("tree"))
     names = [_name(tree.get("root"), f"tree {number}: root") for number, tree in enumerate(trees)]
     nodes = _nodes(names, ground)
@@ -63,6 +61,8 @@ def _sends(root: Any, ground: Ground) -> Sends:
             if len(path) > 2:
                 raise SpecError(f"{where}: path: goes over {path[1]}; tori and meshes have no switches")
             depth.setdefault(end, depth.get(start, 0) + 1)
+            if len(listed) + count > MOST_SENDS:
+                raise SpecError(f"{where}: more than {MOST_SENDS} chunks over links")
             for chunk in range(first, first + count):
                 listed.append((depth[end], len(listed), Send(start, end, (source, chunk), where)))
     listed.sort(key=lambda entry: entry[:2])

@@ -103,6 +103,7 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     from flitloom.collectives.forestcoll import read_forestcoll
     from flitloom.collectives.msccl import msccl_plan
     from flitloom.collectives.teccl import read_teccl
+    from flitloom.reading import placed
 
     kind = format_of(file)
     if kind == "chakra":
@@ -110,18 +111,11 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     if kind == "msccl":
         return msccl_plan(file, _needed(ground))
     if kind == "mscclpp":
-        try:
-            return replayed_plan(_replay(file, _needed(ground)), _needed(ground))
-        except SpecError as error:
-            place = show_file(file)
-            raise SpecError(str(error) if str(error).startswith(place) else f"{place}: {error}") from None
+        return placed(show_file(file), lambda: replayed_plan(_replay(file, _needed(ground)), _needed(ground)))
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind in readers:
-        place = show_file(file)
-        try:
-            return plan_of_sends(readers[kind](file, _needed(ground)), _needed(ground))
-        except SpecError as error:
-            raise SpecError(str(error) if str(error).startswith(place) else f"{place}: {error}") from None
+        read = readers[kind]
+        return placed(show_file(file), lambda: plan_of_sends(read(file, _needed(ground)), _needed(ground)))
     return read_collective(file)
 
 

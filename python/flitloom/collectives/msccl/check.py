@@ -53,11 +53,10 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     ...     msccl_plan(file, Ground(fl.Torus(4, 4))).moves == plan.expanded().moves
     True
     """
+    from flitloom.reading import placed
+
     place = show_file(file)
     algorithm = read_msccl(file)
     if ground.nodes != algorithm.gpus:
         raise SpecError(f"{place}: {algorithm.gpus} gpus, the network has {ground.nodes} nodes")
-    try:
-        return replayed_plan(Replay(algorithm, ground.links), ground)
-    except SpecError as error:
-        raise SpecError(f"{place}: {error}") from None
+    return placed(place, lambda: replayed_plan(Replay(algorithm, ground.links), ground))

@@ -116,14 +116,10 @@ def read_msccl(file: str | Path) -> Algorithm:
     SpecError
         It is no such file; the message names GPU, threadblock and step.
     """
-    from flitloom.reading import read_text
+    from flitloom.reading import placed, read_text
 
-    place = show_file(file)
     text = read_text(file, limits.FOREIGN_BYTES)
-    try:
-        return _algorithm(parse_xml(text))
-    except SpecError as error:
-        raise SpecError(f"{place}: {error}") from None
+    return placed(show_file(file), lambda: _algorithm(parse_xml(text)))
 
 
 def parse_xml(text: str) -> ElementTree.Element:

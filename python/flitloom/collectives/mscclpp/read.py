@@ -123,14 +123,10 @@ def read_mscclpp(file: str | Path) -> Plan:
     SpecError
         It is none, or uses channels of switches; the message names GPU, threadblock and operation.
     """
-    from flitloom.reading import read_json
+    from flitloom.reading import placed, read_json
 
-    place = show_file(file)
     data = read_json(file, limits.FOREIGN_BYTES)
-    try:
-        return _Reader(data).plan
-    except SpecError as error:
-        raise SpecError(f"{place}: {error}") from None
+    return placed(show_file(file), lambda: _Reader(data).plan)
 
 
 def _get(table: Any, name: str, kind: type, where: str, default: Any = None) -> Any:
