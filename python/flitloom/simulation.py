@@ -446,7 +446,17 @@ def _restored(
     threads: int = 1,
     on_ranks: bool = False,
 ) -> Simulation:
+    return _described(spec, on_ranks, tables=tables, threads=threads, _state=state, **records)
+
+
+def _described(spec: Experiment, on_ranks: bool, **others: Any) -> Simulation:
+    """The simulation of an experiment, with further arguments."""
     network = Network(spec.topology, spec.router)
+    ranks = None
+    if on_ranks:
+        from flitloom.ranks import Ranks
+
+        ranks = Ranks(network)
     return Simulation(
         network,
         spec.traffic,
@@ -454,11 +464,8 @@ def _restored(
         stop_at=spec.stop_at,
         cycle_limit=spec.cycle_limit,
         throttle=spec.throttle,
-        tables=tables,
-        threads=threads,
-        _state=state,
-        _ranks=_meeting(network) if on_ranks else None,
-        **records,
+        _ranks=ranks,
+        **others,
     )
 
 
@@ -507,8 +514,6 @@ def simulate(
         Look at the totals at the start of this cycle, whatever is still under way.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
-    throttle : str
-        Who must wait before injecting: ``none``, ``spth:margin=8``, ``pt`` or another of docs/congestion.md.
     links, packets, link_time : bool
         What to record: the occupation of every link, the times of every packet, what every link did
         in every cycle. A record that is off costs nothing.
@@ -597,29 +602,17 @@ def begin_experiment(
     on_ranks: bool = False,
 ) -> Simulation:
     """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so."""
-    network = Network(experiment.topology, experiment.router)
-    return Simulation(
-        network,
-        experiment.traffic,
-        seed=experiment.seed,
-        stop_at=experiment.stop_at,
-        cycle_limit=experiment.cycle_limit,
+    return _described(
+        experiment,
+        on_ranks,
         links=links,
         packets=packets,
         link_time=link_time,
         latencies=False,
         windows=windows,
         tables=tables,
-        throttle=experiment.throttle,
         threads=threads,
-        _ranks=_meeting(network) if on_ranks else None,
     )
-
-
-def _meeting(network: Network) -> Ranks:
-    from flitloom.ranks import Ranks
-
-    return Ranks(network)
 
 
 def run_experiment(
