@@ -109,6 +109,31 @@ def test_classes_and_weights_say_where_packets_go():
     assert share == pytest.approx(0.25, abs=0.04)
 
 
+def test_classes_and_weights_come_from_a_spec(tmp_path, capsys):
+    rows = [",".join("1" if column == 3 else "0" for column in range(16)) for _ in range(16)]
+    (tmp_path / "weights.csv").write_text("\n".join(rows) + "\n")
+    weights = tmp_path / "weights.toml"
+    weights.write_text('[topology]\nsizes = [4, 4]\n[traffic]\nkind = "load"\nweights = "weights.csv"\n')
+    assert run(["load", "curve", str(weights), "--rates", "0.05,0.2", "--measure", "1500", "--json"]) == 0
+    low, high = json.loads(capsys.readouterr().out)
+    # Fifteen others send all they have to one node, which ejects a flit per cycle.
+    assert low["receive_bound"] == pytest.approx(1 / 15, rel=0.1)
+    assert (low["saturated"], high["saturated"]) == (False, True)
+    assert high["accepted"] == pytest.approx(low["receive_bound"], rel=0.1)
+    classes = tmp_path / "classes.toml"
+    classes.write_text(
+        '[topology]\nsizes = [4, 4]\n[traffic]\nkind = "load"\n'
+        '[[traffic.classes]]\npattern = "next"\nweight = 3\n'
+        '[[traffic.classes]]\npattern = "hots"\nhotspot_fraction = 1.0\nweight = 1\n'
+    )
+    steady = ["load", "steady", str(classes), "--rate", "0.1", "--measure", "1500", "--json"]
+    assert run(steady) == 0
+    mixed = json.loads(capsys.readouterr().out)
+    assert not mixed["saturated"]
+    # A quarter of all packets of the others, and what its neighbour sends.
+    assert mixed["receive_bound"] == pytest.approx(1 / (15 / 4 + 3 / 4 + 1 / 60), rel=0.1)
+
+
 def test_a_steady_state_accepts_what_is_offered_with_one_cycle_per_hop():
     def steady(pattern, rate, measure):
         load = fl.Load(pattern, rate=rate, cycles=1)

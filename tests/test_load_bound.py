@@ -56,6 +56,36 @@ def test_products_of_weights_are_all_their_pairs(topology, ties, routing):
     assert np.array_equal(first.counts, second.counts)
 
 
+def test_weights_and_classes_are_what_they_are_made_of():
+    network = fl.Network(fl.Torus(4, 4))
+
+    def exact(**fields):
+        demands = make_demands(network, fl.Load(**fields, rate=0.1, cycles=100))
+        loads = channel_loads(demands)
+        return loads.counts / loads.scale, demands.received / demands.scale
+
+    uniform, transpose = exact(pattern="rand"), exact(pattern="trns")
+    even = (3 - 3 * np.eye(16, dtype=int)).tolist()
+    assert all(np.allclose(ours, theirs) for ours, theirs in zip(exact(weights=even), uniform, strict=True))
+    mixed = exact(classes=[fl.TrafficClass("rand", weight=3), fl.TrafficClass("trns", weight=1)])
+    for ours, first, second in zip(mixed, uniform, transpose, strict=True):
+        assert np.allclose(ours, 0.75 * first + 0.25 * second)
+    # Node 0 sends a third to node 1, the rest the other way round to node 2; the others keep their packets.
+    few = np.zeros((16, 16), dtype=int)
+    few[0, 1:3] = (1, 2)
+    demands = make_demands(network, fl.Load(weights=few.tolist(), rate=0.1, cycles=100))
+    assert demands.receive_bound == Fraction(3, 5)
+    assert channel_loads(demands).ideal_throughput == Fraction(3, 2)
+
+
+def test_weights_too_fine_to_add_up_are_refused():
+    rows = np.diag(np.arange(1, 33) * 2 + 1).astype(int)
+    rows[:, 0] += 1000003
+    load = fl.Load(weights=rows.tolist(), rate=0.1, cycles=1)
+    with pytest.raises(SpecError, match="too fine"):
+        make_demands(fl.Network(fl.Torus(4, 8)), load)
+
+
 def test_hotspots_are_what_sources_draw():
     """Shares of a long load that is simulated, and the exact ones."""
     network = fl.Network(fl.Torus(6, 4))

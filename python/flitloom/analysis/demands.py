@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.spec import Load, Packets, Topology, TrafficMatrix
 from flitloom.spec.traffic import Patterned
 from flitloom.workload import make_destinations
 
@@ -43,8 +44,7 @@ class Demands:
     scale: int
 
     def __post_init__(self) -> None:
-        if self.topology.nodes * self.scale >= 1 << 60:
-            raise SpecError("traffic: its weights are too fine for this network; round them")
+        _check_scale(self.topology, self.scale)
 
     @property
     def sent(self) -> Whole:
@@ -84,6 +84,11 @@ class Demands:
         )
 
 
+def _check_scale(topology: Topology, scale: int) -> None:
+    if topology.nodes * scale >= 1 << 60:
+        raise SpecError("traffic: its weights are too fine for this network; round them")
+
+
 def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets, seed: int = 1) -> Demands:
     """The demands of traffic.
 
@@ -113,6 +118,12 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     nodes = topology.nodes
     everyone, even = np.arange(nodes), np.ones(nodes, dtype=np.int64)
     none = np.zeros((0, 3), dtype=np.int64)
+    if isinstance(traffic, Load) and traffic.weights is not None:
+        make_destinations(network, traffic, seed)
+        return _weighted(topology, np.array(traffic.weights, dtype=np.int64))
+    if isinstance(traffic, Load) and traffic.classes:
+        parts = [make_demands(network, part, seed) for part in traffic.classes]
+        return _together(topology, parts, [part.weight for part in traffic.classes])
     if isinstance(traffic, Patterned):
         if traffic.pattern not in ("rand", "hots"):
             to = make_destinations(network, traffic, seed)
@@ -136,6 +147,35 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     sent = np.zeros(nodes, dtype=np.int64)
     np.add.at(sent, table[:, 0], table[:, 2])
     return Demands(topology, table, (), int(sent.max(initial=1)) or 1)
+
+
+def _weighted(topology: Topology, weights: Whole) -> Demands:
+    """Those of weights, each a share of its row's; a node without any sends to itself."""
+    rows = weights.sum(axis=1)
+    weights = weights + np.diag(rows == 0).astype(np.int64)
+    rows = np.maximum(rows, 1)
+    scale = math.lcm(*map(int, rows))
+    _check_scale(topology, scale)
+    source, destination = np.nonzero(weights)
+    shares = weights[source, destination] * (scale // rows[source])
+    return Demands(topology, np.stack([source, destination, shares], axis=1), (), scale)
+
+
+def _together(topology: Topology, parts: list[Demands], weights: list[int]) -> Demands:
+    """Those of several classes of traffic, each with its share of all packets."""
+    common = math.lcm(*(part.scale for part in parts))
+    _check_scale(topology, common * sum(weights))
+    factors = [weight * (common // part.scale) for part, weight in zip(parts, weights, strict=True)]
+    pairs = [
+        np.stack([*part.pairs[:, :2].T, part.pairs[:, 2] * factor], axis=1)
+        for part, factor in zip(parts, factors, strict=True)
+    ]
+    products = [
+        (sending * factor, receiving)
+        for part, factor in zip(parts, factors, strict=True)
+        for sending, receiving in part.products
+    ]
+    return Demands(topology, np.concatenate(pairs), tuple(products), common * sum(weights))
 
 
 def hotspot_target(topology: Topology, traffic: Patterned) -> int:

@@ -17,7 +17,7 @@ def ideal_loads(experiment: Experiment) -> dict[str, float | None]:
     dict
         ``ideal``: what the fullest link allows in dimension order; ``receive_bound``: what the most wanted
         node can receive, about 1 / (p N^2) for a hotspot of share p. Both are ``None`` where they are not
-        known: networks with failed parts, weights and classes of traffic.
+        known: networks with failed parts, and weights that are too fine.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def ideal_loads(experiment: Experiment) -> dict[str, float | None]:
     """
     unknown: dict[str, float | None] = {"ideal": None, "receive_bound": None}
     load = experiment.traffic
-    if not isinstance(load, Load) or load.weights is not None or load.classes is not None:
+    if not isinstance(load, Load):
         return unknown
     try:
         network = Network(experiment.topology, experiment.router)
