@@ -7,6 +7,7 @@
 # make docs   the site, as static files in target/site
 # make lock   refresh the pinned requirements (needs uv)
 # make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
+# make pictures  every picture of the papers, looked at by machine (minutes)
 # make docs-commands  every command of README and docs, the long ones too
 # make fuzz  100,000 cases of the fuzzers of all readers
 # make clean  remove everything that was built
@@ -21,7 +22,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm docs
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm docs pictures
 
 build: $(VENV)/extension.stamp
 
@@ -73,6 +74,11 @@ docs: build
 	rm -rf docs/_made target/site
 	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs target/site
 	@echo "open target/site/index.html"
+
+# Every picture of the papers, looked at by machine at two sizes; test draws those of the docs and some of these.
+pictures: build
+	FLITLOOM_PICTURES=all $(BIN)/pytest tests/test_papers_congestion.py tests/test_papers.py tests/test_pictures.py \
+		-k "picture or figure" -n auto
 
 fuzz: build
 	$(BIN)/python tests/fuzz.py --cases 100000 --save

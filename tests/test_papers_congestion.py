@@ -1,6 +1,7 @@
 """The two papers on congestion: ours is pinned, and what is seen is measured."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -49,6 +50,23 @@ def test_a_jam_grows_against_the_packets_one_hop_per_packet_time(tmp_path) -> No
     found = cells(report)
     assert found["grows against the packets", "+x"] is True
     assert report.files[0].read_bytes().startswith(b"\x89PNG")
+
+
+FIGURES = [
+    name
+    for name in papers.identifiers()
+    if "/figure" in name and name.startswith(("scaling-effects", "state-propagation"))
+]
+#: Figures whose quick run takes a few seconds; `make pictures` draws the others, too.
+SOON = {"state-propagation-throttling-2015/figure-5"}
+
+
+@pytest.mark.parametrize("identifier", FIGURES)
+def test_their_pictures_are_without_faults(identifier, tmp_path, pictures_are_looked_at):
+    if identifier not in SOON and os.environ.get("FLITLOOM_PICTURES") != "all":
+        pytest.skip("takes a while; make pictures draws it")
+    assert run(["papers", "run", identifier, "--quick", "--json", "--out", str(tmp_path)]) == 0
+    assert len(pictures_are_looked_at) == 1
 
 
 @pytest.mark.parametrize("sign", ["+", "-"])

@@ -1,6 +1,10 @@
 """Pictures: colours anybody can tell apart, titles that say what is shown, axes taken and returned."""
 
+import inspect
+import pkgutil
 import re
+import shlex
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +13,16 @@ from matplotlib.figure import Figure
 
 import flitloom as fl
 from flitloom.collectives.advise import advise
+from flitloom.commands import run
 from flitloom.errors import SpecError
-from flitloom.plots.collective import draw_advice, draw_busy
-from flitloom.plots.curves import plot_curves
-from flitloom.plots.genetic import plot_generations, plot_variation
+from flitloom.fabric import examples
+from flitloom.fabric.recognition import recognise
+from flitloom.load import run_step
+from flitloom.plots.collective import draw_advice
 from flitloom.plots.link_time import plot_link_time
 from flitloom.plots.style import BLOCKED, BOUND, COLOURS, FAINT
 from flitloom.routing import pictures
+from pictures import faults
 
 PACKAGE = Path(fl.__file__).parent
 
@@ -81,32 +88,110 @@ def result():
     )
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda **to: plot_link_time(result(), **to),
-        lambda **to: result().plot_link_time(**to),
-        lambda **to: (
-            draw_busy(fl.collective(fl.Torus(4, 4), "all-gather"), *to.values())
-            if "path" in to
-            else draw_busy(fl.collective(fl.Torus(4, 4), "all-gather"), **to)
-        ),
-        lambda **to: plot_generations({"one": ([5.0, 4.0], [7.0, 6.0])}, **to),
-        lambda **to: plot_variation({"shfl": [(5.0, 4.0), (6.0, 5.0)]}, **to),
-        lambda **to: plot_curves([{"x": 1, "y": 2}, {"x": 2, "y": 3}], "x", "y", **to),
-    ],
-    ids=["link-time", "result", "busy", "generations", "variation", "curves"],
-)
-def test_plots_take_axes_and_return_them_or_write_a_file(draw, tmp_path):
-    ax = Figure().subplots()
-    assert draw(ax=ax) is ax
-    assert ax.get_xlabel()
-    assert ax.get_ylabel()
+def network():
+    return fl.Network(fl.Torus(4, 4))
+
+
+def tables():
+    return [fl.route(fl.Torus(4, 4), method=method) for method in ("bfs", "sssp")]
+
+
+def stackings():
+    curves = [("all", fl.stack(network(), fl.Collective("shfl", payload=14, slices=2)))]
+    return {"shfl": curves, "again": curves}
+
+
+def points():
+    return [
+        {"rate": rate, "latency": 10 * rate + 5, "confidence": 0.5, "accepted": rate}
+        for rate in (0.1, 0.2, 0.3)
+    ]
+
+
+def step():
+    load = fl.Load("rand", rate=0.3, length=4, cycles=400)
+    return run_step(fl.Experiment(topology=fl.Torus(4, 4), traffic=load), window=20)
+
+
+def fabric():
+    return recognise(examples.torus((4, 4), cables=1))
+
+
+def busy():
+    from flitloom.space_time import record_space_time
+
+    simulation = fl.Simulation(network(), fl.Collective("bcmp", packets=4))
+    return record_space_time(simulation)
+
+
+#: Every function that draws, with what it draws and the number of axes that it draws in.
+DRAW = {
+    "plots.collective.draw_busy": (lambda: (fl.collective(fl.Torus(4, 4), "all-gather"),), 1),
+    "plots.collective.draw_advice": (
+        lambda: (advise(fl.Torus(4, 4), [1024, 2**20], 1e-6, 5e10), "all-reduce, 4x4 torus"),
+        1,
+    ),
+    "plots.curves.plot_curves": (lambda: ([{"x": 1, "y": 2}, {"x": 2, "y": 3}], "x", "y"), 1),
+    "plots.genetic.plot_generations": (lambda: ({"one": ([5.0, 4.0], [7.0, 6.0])},), 1),
+    "plots.genetic.plot_variation": (lambda: ({"shfl": [(5.0, 4.0), (6.0, 5.0)]},), 1),
+    "plots.link_time.plot_link_time": (lambda: (result(),), 1),
+    "plots.link_time.compare_link_time": (lambda: ([("one", result()), ("two", result())],), 2),
+    "plots.load.plot_load_curves": (lambda: ({"do": points(), "sa": points()},), 2),
+    "plots.load.plot_series": (lambda: ({"do": step().series},), 3),
+    "plots.load.plot_responses": (lambda: ("step", {"do": step()}), 3),
+    "plots.space_time.plot_space_time": (lambda: (busy(),), 1),
+    "plots.space_time.compare_space_time": (lambda: ([("a", busy()), ("b", busy())],), 2),
+    "plots.stacking.plot_stackings": (lambda: (stackings(),), 2),
+    "routing.pictures.draw_comparison": (lambda: (tables(),), 6),
+    "routing.pictures.draw_loads": (lambda: (tables()[0],), 1),
+    "fabric.pictures.draw_fabric": (lambda: (fabric(),), 1),
+}
+
+
+def drawing_functions():
+    """All functions of the package that draw to a file."""
+    import flitloom.plots
+
+    names = [module.name for module in pkgutil.iter_modules(flitloom.plots.__path__, "plots.")]
+    for name in (*names, "routing.pictures", "fabric.pictures"):
+        module = import_module(f"flitloom.{name}")
+        for function, value in vars(module).items():
+            public = inspect.isfunction(value) and value.__module__ == module.__name__
+            if public and re.match("plot_|draw_|compare_", function):
+                yield f"{name}.{function}"
+
+
+def test_every_function_that_draws_is_listed():
+    assert set(drawing_functions()) == set(DRAW)
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_plots_take_axes_and_return_them_or_write_a_file(name, tmp_path):
+    module, _, function = name.rpartition(".")
+    draw = getattr(import_module(f"flitloom.{module}"), function)
+    make, count = DRAW[name]
+    data = make()
+    axes = list(Figure(figsize=(6 * count, 5)).subplots(1, count, squeeze=False).ravel())
+    given = axes[0] if count == 1 and name != "plots.stacking.plot_stackings" else axes
+    returned = draw(*data, ax=given)
+    assert returned is given or returned == axes
+    assert all(one.has_data() or one.collections or one.images for one in axes)
     file = tmp_path / "picture.png"
-    assert draw(path=file) is not ax
+    returned = draw(*data, path=file)
+    assert len(np.ravel(np.asarray(returned, dtype=object))) == count
     assert file.stat().st_size > 1000
     with pytest.raises(SpecError, match="either the axes"):
-        draw()
+        draw(*data)
+    if count > 1:
+        with pytest.raises(SpecError, match=f"1 axes are given, and {count} are drawn in"):
+            draw(*data, ax=axes[:1])
+
+
+def test_results_draw_into_axes_too():
+    ax = Figure().subplots()
+    assert result().plot_link_time(ax=ax) is ax
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
 
 
 def test_titles_name_pattern_shape_and_payload():
@@ -128,7 +213,8 @@ def test_planes_of_tables_lie_in_a_square_and_bars_hold_all_links():
     tables = fl.route(fl.Torus(4, 4, 8), method="bfs")
     assert pictures._extent((4, 4, 8)) == (3 * 4.6, 3 * 4.6)
     ax = Figure().subplots()
-    lines = pictures.draw_loads(tables, ax, (2, 10))
+    pictures.draw_loads(tables, span=(2, 10), ax=ax)
+    lines = ax.collections[0]
     assert len(lines.get_segments()) == 4 * 4 * 8 * 6
     # Links in a plane end where another router is; no two routers lie at one place.
     points = ax.collections[1].get_offsets()
@@ -142,3 +228,58 @@ def test_a_few_full_links_do_not_make_all_others_alike():
     loads = np.array([link[4] for link in tables.links()])
     assert (loads > end).mean() <= 0.02
     assert end <= loads.max()
+
+
+def test_what_is_wrong_with_a_picture_is_seen():
+    figure = Figure(figsize=(3, 2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1, 2], [0, 1, 2])
+    assert faults(figure) == []
+    axes.set_yscale("log")
+    assert any("is logarithmic and has a zero" in fault for fault in faults(figure))
+    axes.set_yscale("linear")
+    axes.scatter([0, 2], [1, 3])
+    axes.set_xscale("log")
+    assert any("x of '' is logarithmic" in fault for fault in faults(figure))
+    axes.set_xscale("linear")
+    axes.set_xticks(np.arange(0, 2, 0.1), [f"a long label {number}" for number in range(20)])
+    assert any("collides with x tick" in fault for fault in faults(figure))
+    axes.set_xticks([0, 1, 2])
+    axes.set_title("a title that is much wider than the picture it stands over, so that its ends are cut")
+    assert any("leaves the canvas" in fault for fault in faults(figure))
+    # Wide enough as it is, too narrow when it is smaller.
+    axes.set_title("x" * 30)
+    figure.set_size_inches(3.4, 2)
+    assert {fault.partition(":")[0] for fault in faults(figure)} <= {"at size 0.8"}
+
+
+GALLERY = re.findall(
+    r"^```sh\n(.*?)^```",
+    (PACKAGE.parents[1] / "docs" / "gallery.md").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.mark.parametrize("block", [block for block in GALLERY if ".png" in block])
+def test_pictures_of_the_gallery_are_without_faults(block, tmp_path, monkeypatch, pictures_are_looked_at):
+    monkeypatch.chdir(tmp_path)
+    for line in block.replace("\\\n", " ").splitlines():
+        assert run(shlex.split(line)[1:]) == 0
+    # The fixture fails where one of them has a fault.
+    assert len(pictures_are_looked_at) == block.count(".png")
+
+
+def test_large_pictures_can_be_read(tmp_path, pictures_are_looked_at):
+    """Loads of 8x8x8 and what 1024 links do."""
+    loaded = ["route", "--torus", "8x8x8", "--method", "bfs", "--picture", str(tmp_path / "loads.png")]
+    assert run(loaded) == 0
+    links = ["--torus", "16x16", "--pattern", "bcmp", "--payload", "28", "--slices", "4", "--interval", "60"]
+    assert run(["simulate", *links, "--picture", str(tmp_path / "links.png")]) == 0
+    (loads, _), (chart, _) = pictures_are_looked_at
+    # Every link of a plane is wider than a dot, and every link has a dot of its own in the chart.
+    planes = loads.axes[0]
+    step = planes.transData.transform([(0, 0), (1, 0)])
+    assert (step[1] - step[0])[0] * 150 / loads.dpi >= 12
+    image = chart.axes[0].images[0]
+    assert image.get_array().shape[1] == 1024
+    assert chart.axes[0].get_window_extent().width * 150 / chart.dpi >= 1024

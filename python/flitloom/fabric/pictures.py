@@ -5,19 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from flitloom.fabric.recognition import Recognition
-from flitloom.plots.canvas import figure
+from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS
 
 #: Where each dimension shifts a switch on the page.
 _SHIFTS = ((1.0, 0.0), (0.0, 1.0), (0.31, 0.23), (0.11, -0.07), (0.04, 0.05), (0.02, -0.015))
 
 
-def draw_fabric(found: Recognition, file: str | Path) -> None:
+def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw switches and cables; cables over the edges are dotted, what is missing or wrong is reddish.
 
     A graph is drawn on a circle.
+
+    Parameters
+    ----------
+    found : Recognition
+        The fabric, and what was recognised in it.
+    path : path, optional
+        The picture: PNG, PDF or SVG.
+    ax : Axes, optional
+        Where to draw instead.
+
+    Returns
+    -------
+    Axes
+        What was drawn in.
     """
     subnet = found.subnet
     count = len(subnet.switches)
@@ -28,8 +43,7 @@ def draw_fabric(found: Recognition, file: str | Path) -> None:
     else:
         angles = 2 * np.pi * np.arange(count) / count
         points, gone = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.zeros((0, 2))
-    with figure(file, 8, 8) as drawing:
-        axes = drawing.subplots()
+    with panel(path, ax, 8, 8) as axes:
         misfits = set(found.misfits)
         for index, cable in enumerate(subnet.cables):
             ends = points[[cable.a, cable.b]]
@@ -53,3 +67,4 @@ def draw_fabric(found: Recognition, file: str | Path) -> None:
         axes.set_title(found.describe(), wrap=True)
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="datalim")
+    return axes

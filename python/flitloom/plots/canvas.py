@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from flitloom.errors import SpecError
 from flitloom.extras import PICTURES
@@ -30,6 +33,37 @@ def figure(path: str | Path, width: float, height: float) -> Iterator[Figure]:
 
 
 @contextmanager
+def panels(
+    path: str | Path | None,
+    ax: Axes | Sequence[Axes] | None,
+    width: float,
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    **options: Any,
+) -> Iterator[list[Axes]]:
+    """Axes row by row: those that are given, or those of a figure that is written to `path`.
+
+    Raises
+    ------
+    SpecError
+        Neither or both are given, or another number of axes.
+    """
+    if (path is None) == (ax is None):
+        raise SpecError("plot: give either the axes to draw in, or the file to write")
+    if ax is not None:
+        given: list[Axes] = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(given) != rows * columns:
+            raise SpecError(f"plot: {len(given)} axes are given, and {rows * columns} are drawn in")
+        with rc_context(SETTINGS):
+            yield given
+        return
+    assert path is not None
+    with figure(path, width, height) as drawing:
+        yield list(drawing.subplots(rows, columns, squeeze=False, **options).ravel())
+
+
+@contextmanager
 def panel(path: str | Path | None, ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     """The axes that are given, or those of a figure that is written to `path`.
 
@@ -38,12 +72,31 @@ def panel(path: str | Path | None, ax: Axes | None, width: float, height: float)
     SpecError
         Neither or both are given.
     """
-    if (path is None) == (ax is None):
-        raise SpecError("plot: give either the axes to draw in, or the file to write")
-    if ax is not None:
-        with rc_context(SETTINGS):
-            yield ax
+    with panels(path, ax, width, height) as (axes,):
+        yield axes
+
+
+def legend_below(
+    axes: Sequence[Axes], path: str | Path | None, handles: Sequence[Patch], title: str | None = None
+) -> None:
+    """A legend below a figure of our own, or below the first of the axes that were given."""
+    columns = len(handles)
+    if path is None:
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
+        axes[0].legend(handles=handles, title=title, ncols=columns, **place)
         return
-    assert path is not None
-    with figure(path, width, height) as drawing:
-        yield drawing.subplots()
+    drawing = axes[0].get_figure(root=True)
+    assert drawing is not None
+    drawing.legend(handles=list(handles), title=title, ncols=columns, loc="outside lower center")
+
+
+def title_of_all(title: str, axes: Sequence[Axes], path: str | Path | None) -> None:
+    """Put a title over a figure of our own, or over the first of the axes that were given."""
+    if not title:
+        return
+    if path is None:
+        axes[0].set_title(title)
+        return
+    drawing = axes[0].get_figure(root=True)
+    assert drawing is not None
+    drawing.suptitle(title)

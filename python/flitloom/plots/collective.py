@@ -13,14 +13,14 @@ from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, marker
 
 
-def draw_busy(plan: CollectivePlan, file: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+def draw_busy(plan: CollectivePlan, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the share of all links that are busy, step by step.
 
     Parameters
     ----------
     plan : CollectivePlan
         The plan.
-    file : path, optional
+    path : path, optional
         The picture: PNG, PDF or SVG.
     ax : Axes, optional
         Where to draw instead.
@@ -31,7 +31,7 @@ def draw_busy(plan: CollectivePlan, file: str | Path | None = None, *, ax: Axes 
         What was drawn in.
     """
     busy = plan.busy()
-    with panel(file, ax, 8, 3) as axes:
+    with panel(path, ax, 8, 3) as axes:
         axes.stairs(100 * busy, np.arange(len(busy) + 1), fill=True, alpha=0.6)
         axes.axvline(plan.bound, color=BOUND, linestyle="--", label=f"bound: {plan.bound} steps")
         axes.set_title(f"{plan.operation}, {plan.ground.topology}: {plan.steps} steps")
@@ -43,7 +43,7 @@ def draw_busy(plan: CollectivePlan, file: str | Path | None = None, *, ax: Axes 
 
 
 def draw_advice(
-    advice: Advice, title: str, file: str | Path | None = None, *, ax: Axes | None = None
+    advice: Advice, title: str, path: str | Path | None = None, *, ax: Axes | None = None
 ) -> Axes:
     """Draw the time of every algorithm over the bound, by message size.
 
@@ -53,7 +53,7 @@ def draw_advice(
         What was compared.
     title : str
         Title of the picture.
-    file : path, optional
+    path : path, optional
         The picture: PNG, PDF or SVG.
     ax : Axes, optional
         Where to draw instead.
@@ -65,7 +65,7 @@ def draw_advice(
     """
     crossovers = advice.crossovers()
     winners = sorted({name for _, name in crossovers})
-    with panel(file, ax, 9, 5) as axes:
+    with panel(path, ax, 9, 5) as axes:
         losers = 0
         for number, one in enumerate(advice.algorithms):
             wins = one.name in winners

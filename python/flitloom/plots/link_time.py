@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
 from flitloom.plots import style
-from flitloom.plots.canvas import figure, panel
+from flitloom.plots.canvas import legend_below, panel, panels
 from flitloom.plots.style import COLOURS, colour
 from flitloom.result import BLOCKED
 from flitloom.workload import describe
@@ -32,7 +32,13 @@ def plot_link_time(result: Result, path: str | Path | None = None, *, ax: Axes |
     return axes
 
 
-def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path, *, share: float = 1.0) -> None:
+def compare_link_time(
+    results: Sequence[tuple[str, Result]],
+    path: str | Path | None = None,
+    *,
+    share: float = 1.0,
+    ax: Sequence[Axes] | None = None,
+) -> list[Axes]:
     """Draw the link-time charts of several results side by side on one time scale.
 
     Horizontally the links, router by router, each router's in the order of its ports (N, E, S, W in two
@@ -43,21 +49,28 @@ def compare_link_time(results: Sequence[tuple[str, Result]], path: str | Path, *
     ----------
     results : sequence of (str, Result)
         Titles and results.
-    path : path
+    path : path, optional
         The picture: PNG, PDF or SVG.
     share : float
         Share of the routers to draw, from the first on.
+    ax : sequence of Axes, optional
+        Where to draw instead, one per result.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in.
     """
     end = max(len(result.link_time) for _, result in results)
     slices = max(_slices(result) for _, result in results)
-    with figure(path, 1.5 + 7 * len(results), 7) as drawing:
-        panels = drawing.subplots(1, len(results), sharey=True, squeeze=False)[0]
-        for axes, (title, result) in zip(panels, results, strict=True):
+    count = len(results)
+    with panels(path, ax, 1.5 + 7 * count, 7, columns=count, sharey=True) as drawn:
+        for axes, (title, result) in zip(drawn, results, strict=True):
             _draw(axes, result, end, share)
             axes.set_title(_title(title, result))
-        panels[0].set_ylabel("time (cycles)")
-        legend = _legend(slices)
-        drawing.legend(handles=legend, loc="outside lower center", ncols=len(legend))
+        drawn[0].set_ylabel("time (cycles)")
+        legend_below(drawn, path, _legend(slices))
+    return drawn
 
 
 def _title(words: str, result: Result) -> str:

@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom.analysis import mean_age, moving_average, throughput
 from flitloom.analysis.series import per_node_and_cycle
-from flitloom.plots.canvas import figure
+from flitloom.plots.canvas import panels, title_of_all
 from flitloom.plots.style import COLOURS, FAINT, MARKERS
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
 
     from flitloom.load import Response
 
 
 def plot_load_curves(
-    curves: Mapping[str, Sequence[Mapping[str, Any]]], path: str | Path, title: str = ""
-) -> None:
+    curves: Mapping[str, Sequence[Mapping[str, Any]]],
+    path: str | Path | None = None,
+    title: str = "",
+    *,
+    ax: Sequence[Axes] | None = None,
+) -> list[Axes]:
     """Draw latency and accepted load over offered load, a curve per name.
 
     Points of a saturated network have no latency: their curves end with an arrow upwards.
@@ -28,13 +33,20 @@ def plot_load_curves(
     ----------
     curves : mapping of str to rows
         Points as `flitloom.load.curve_rows` makes them.
-    path : path
+    path : path, optional
         The picture (.png, .pdf, .svg).
     title : str
         Its title.
+    ax : two Axes, optional
+        Where to draw instead.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in: latency, and accepted load.
     """
-    with figure(path, 10, 4.2) as drawing:
-        latency, accepted = drawing.subplots(1, 2)
+    with panels(path, ax, 10, 4.2, columns=2) as drawn:
+        latency, accepted = drawn
         top = 0.0
         most = 0.0
         for number, (name, rows) in enumerate(curves.items()):
@@ -44,7 +56,7 @@ def plot_load_curves(
             rates = [row["rate"] for row in steady]
             ages = [row["latency"] for row in steady]
             bars = [row["confidence"] or 0.0 for row in steady]
-            style = {"color": colour, "marker": marker, "markersize": 4, "label": name}
+            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "label": name}
             latency.errorbar(rates, ages, bars, capsize=2, **style)
             if steady and len(steady) < len(ordered):
                 latency.annotate(
@@ -69,29 +81,52 @@ def plot_load_curves(
             axes.grid()
         if len(curves) > 1 or "" not in curves:
             accepted.legend()
-        if title:
-            drawing.suptitle(title)
+        title_of_all(title, drawn, path)
+    return drawn
 
 
 def plot_series(
-    series: Mapping[str, xr.Dataset], path: str | Path, averaging: int = 10, title: str = ""
-) -> None:
-    """Draw what happened over time: accepted load, mean age and packets in flight, a curve per name."""
-    with figure(path, 8, 8) as drawing:
-        panels = drawing.subplots(3, 1, sharex=True)
+    series: Mapping[str, xr.Dataset],
+    path: str | Path | None = None,
+    averaging: int = 10,
+    title: str = "",
+    *,
+    ax: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw what happened over time: accepted load, mean age and packets in flight, a curve per name.
+
+    Parameters
+    ----------
+    series : mapping of str to Dataset
+        What was measured in windows.
+    path : path, optional
+        The picture (.png, .pdf, .svg).
+    averaging : int
+        Windows of a moving average.
+    title : str
+        Its title.
+    ax : three Axes, optional
+        Where to draw instead.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in.
+    """
+    with panels(path, ax, 8, 8, rows=3, sharex=True) as drawn:
         for number, (name, one) in enumerate(series.items()):
-            style = {"color": COLOURS[number % len(COLOURS)], "label": name, "linewidth": 1.2}
+            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "label": name, "linewidth": 1.2}
             width = min(averaging, one.sizes["window"])
-            for axes, curve in zip(panels, _over_time(one, width), strict=True):
+            for axes, curve in zip(drawn, _over_time(one, width), strict=True):
                 axes.plot(*curve, **style)
-        for axes, text in zip(panels, TEXTS, strict=True):
+        for axes, text in zip(drawn, TEXTS, strict=True):
             axes.set_ylabel(text)
             axes.set_ylim(bottom=0)
             axes.grid()
-        panels[-1].set_xlabel("cycle")
-        panels[0].legend()
-        if title:
-            drawing.suptitle(title)
+        drawn[-1].set_xlabel("cycle")
+        drawn[0].legend()
+        title_of_all(title, drawn, path)
+    return drawn
 
 
 #: What `plot_series` draws.
@@ -108,13 +143,38 @@ def _over_time(series: xr.Dataset, averaging: int) -> list[tuple[Any, Any]]:
     ]
 
 
-def plot_responses(kind: str, responses: Mapping[str, Response], path: str | Path, title: str = "") -> None:
-    """Draw ramps over the offered load, steps and impulses over time, a curve per name."""
+def plot_responses(
+    kind: str,
+    responses: Mapping[str, Response],
+    path: str | Path | None = None,
+    title: str = "",
+    *,
+    ax: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw ramps over the offered load, steps and impulses over time, a curve per name.
+
+    Parameters
+    ----------
+    kind : {"ramp", "step", "impulse"}
+        What they respond to.
+    responses : mapping of str to Response
+        What was measured.
+    path : path, optional
+        The picture (.png, .pdf, .svg).
+    title : str
+        Its title.
+    ax : two (of ramps) or three Axes, optional
+        Where to draw instead.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in.
+    """
     if kind != "ramp":
-        plot_series({name: found.series for name, found in responses.items()}, path, 5, title)
-        return
-    with figure(path, 10, 4.2) as drawing:
-        accepted, latency = drawing.subplots(1, 2)
+        return plot_series({name: found.series for name, found in responses.items()}, path, 5, title, ax=ax)
+    with panels(path, ax, 10, 4.2, columns=2) as drawn:
+        accepted, latency = drawn
         most = 0.0
         for number, (name, found) in enumerate(responses.items()):
             colour = COLOURS[number % len(COLOURS)]
@@ -137,5 +197,5 @@ def plot_responses(kind: str, responses: Mapping[str, Response], path: str | Pat
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
         accepted.legend()
-        if title:
-            drawing.suptitle(title)
+        title_of_all(title, drawn, path)
+    return drawn

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 
-from flitloom.plots.canvas import figure
+from flitloom.plots.canvas import legend_below, panels
 from flitloom.plots.style import colour
 
 if TYPE_CHECKING:
@@ -27,12 +27,19 @@ STEPS = (5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 GAP = 4
 
 
-def plot_space_time(busy: xr.Dataset, path: str | Path, title: str = "") -> None:
-    """Draw one chart; see `compare_space_time`."""
-    compare_space_time([(title, busy)], path)
+def plot_space_time(
+    busy: xr.Dataset, path: str | Path | None = None, title: str = "", *, ax: Axes | None = None
+) -> Axes:
+    """Draw one chart, to a file or into axes, and return its axes; see `compare_space_time`."""
+    return compare_space_time([(title, busy)], path, ax=None if ax is None else [ax])[0]
 
 
-def compare_space_time(charts: Sequence[tuple[str, xr.Dataset]], path: str | Path) -> None:
+def compare_space_time(
+    charts: Sequence[tuple[str, xr.Dataset]],
+    path: str | Path | None = None,
+    *,
+    ax: Sequence[Axes] | None = None,
+) -> list[Axes]:
     """Draw space-time charts side by side, on one scale of time.
 
     Horizontally the routers along the lines, direction by direction (N, E, S, W in two dimensions);
@@ -43,23 +50,30 @@ def compare_space_time(charts: Sequence[tuple[str, xr.Dataset]], path: str | Pat
     ----------
     charts : sequence of (str, Dataset)
         Titles and what `flitloom.space_time.record_space_time` noted.
-    path : path
+    path : path, optional
         The picture: PNG, PDF or SVG.
+    ax : sequence of Axes, optional
+        Where to draw instead, one per chart.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in.
     """
     longest = max(busy.sizes["cycle"] for _, busy in charts)
     channels = max(busy.sizes["channel"] for _, busy in charts)
     height = min(max(longest / 60, 4), 13)
-    with figure(path, 1 + 6 * len(charts), 1.5 + height) as drawing:
-        panels = drawing.subplots(1, len(charts), squeeze=False)[0]
-        for axes, (title, busy) in zip(panels, charts, strict=True):
+    with panels(path, ax, 1 + 6 * len(charts), 1.5 + height, columns=len(charts)) as drawn:
+        for axes, (title, busy) in zip(drawn, charts, strict=True):
             _draw(axes, busy, longest)
             if title:
                 axes.set_title(title)
-        panels[0].set_ylabel("time (cycles, downwards)")
+        drawn[0].set_ylabel("time (cycles, downwards)")
         legend = [Patch(color=colour(number), label=f"channel {number}") for number in range(channels)]
         margin = charts[0][1].attrs["margin"]
         state = "full" if margin == 0 else f"at most {margin} flits free"
-        drawing.legend(handles=legend, title=f"buffer {state}", loc="outside lower center", ncols=channels)
+        legend_below(drawn, path, legend, f"buffer {state}")
+    return drawn
 
 
 def _coloured(busy: NDArray[np.bool_]) -> NDArray[np.uint8]:

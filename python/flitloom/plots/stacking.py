@@ -7,33 +7,45 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from flitloom.plots.canvas import figure
+from flitloom.plots.canvas import panels
 from flitloom.plots.style import FAINT
 from flitloom.stacking import Stacking
 
 
 def plot_stackings(
-    panels: Mapping[str, Sequence[tuple[str, Stacking]]], path: str | Path, *, columns: int = 3
-) -> None:
+    charts: Mapping[str, Sequence[tuple[str, Stacking]]],
+    path: str | Path | None = None,
+    *,
+    columns: int = 3,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> list[Axes]:
     """Draw curves of simple stacking, a panel per entry (cup-stacking-2022, Fig. 1).
 
     Parameters
     ----------
-    panels : mapping of str to sequence of (str, Stacking)
-        Titles, and the curves of a panel with their labels.
-    path : path
+    charts : mapping of str to sequence of (str, Stacking)
+        Titles, and the curves of a chart with their labels.
+    path : path, optional
         The picture: PNG, PDF or SVG.
     columns : int
-        Panels side by side.
+        Charts side by side.
+    ax : Axes or sequence of Axes, optional
+        Where to draw instead, one per chart.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in.
     """
-    columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
-    with figure(path, 1 + 5 * columns, 3.8 * rows + 0.5) as drawing:
-        grid = drawing.subplots(rows, columns, squeeze=False).ravel()
-        for axes, (title, curves) in zip(grid, panels.items(), strict=False):
+    count = len(charts)
+    columns = min(columns, count) if ax is None else count
+    rows = -(-count // columns)
+    with panels(path, ax, 1 + 5 * columns, 3.8 * rows + 0.5, rows, columns) as grid:
+        for axes, (title, curves) in zip(grid, charts.items(), strict=False):
             _draw(axes, title, curves)
-        for axes in grid[len(panels) :]:
+        for axes in grid[count:]:
             axes.set_visible(False)
+    return grid[:count]
 
 
 def _draw(axes: Axes, title: str, curves: Sequence[tuple[str, Stacking]]) -> None:

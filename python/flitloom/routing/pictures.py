@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from flitloom.plots.canvas import figure
+from flitloom.plots.canvas import panel, panels
 from flitloom.plots.style import BOUND, FAINT, LOADS
 from flitloom.routing.tables import Tables
 
@@ -18,8 +18,25 @@ from flitloom.routing.tables import Tables
 STEPS = ((1.0, 0.0), (0.0, 1.0), (0.3, 0.3), (-0.3, 0.3), (0.16, 0.38), (-0.16, 0.38))
 
 
-def draw_comparison(tables: Sequence[Tables], file: str | Path) -> None:
-    """Draw tables of one system side by side: load of every link, histogram, sorted loads and bound."""
+def draw_comparison(
+    tables: Sequence[Tables], path: str | Path | None = None, *, ax: Sequence[Axes] | None = None
+) -> list[Axes]:
+    """Draw tables of one system side by side: load of every link, histogram, sorted loads and bound.
+
+    Parameters
+    ----------
+    tables : sequence of Tables
+        The tables.
+    path : path, optional
+        The picture: PNG, PDF or SVG.
+    ax : sequence of Axes, optional
+        Where to draw instead: a row each of loads, histograms and sorted loads.
+
+    Returns
+    -------
+    list of Axes
+        What was drawn in, row by row.
+    """
     top = max(table.max_load for table in tables)
     clip = _end_of_colours(tables)
     low = min(min(table.min_load for table in tables), clip - 1)
@@ -27,10 +44,12 @@ def draw_comparison(tables: Sequence[Tables], file: str | Path) -> None:
     width = min(max(0.3 * across, 3.8), 9.0 if len(tables) == 1 else 6.0)
     height = min(max(width * high / across, 1.6), 12.0)
     bound = max(tables, key=lambda table: table.bound).bound
-    with figure(file, max(width * len(tables), 6), height + 5.6) as drawing:
-        axes = drawing.subplots(3, len(tables), squeeze=False, height_ratios=(height, 2.4, 2.4))
+    columns = len(tables)
+    ratios = {"height_ratios": (height, 2.4, 2.4)}
+    with panels(path, ax, max(width * columns, 6), height + 5.6, 3, columns, **ratios) as drawn:
+        axes = [drawn[row * columns : (row + 1) * columns] for row in range(3)]
         for column, table in enumerate(tables):
-            lines = draw_loads(table, axes[0][column], (low, clip))
+            lines = _draw_lines(table, axes[0][column], (low, clip))
             axes[0][column].set_title(f"{table.method}: loads {table.min_load} to {table.max_load}")
             loads, links = np.array(list(table.histogram().items())).T
             step = -(-(top + 1) // 60)
@@ -48,8 +67,12 @@ def draw_comparison(tables: Sequence[Tables], file: str | Path) -> None:
             axes[2][column].legend()
         above = clip < top
         label = f"load (routes); {clip} and more alike" if above else "load (routes)"
-        drawing.colorbar(lines, ax=list(axes[0]), label=label, extend="max" if above else "neither")
-        drawing.suptitle(f"{tables[0].topology}", fontsize=10)
+        drawing = drawn[0].get_figure(root=True)
+        assert drawing is not None
+        drawing.colorbar(lines, ax=axes[0], label=label, extend="max" if above else "neither")
+        if path is not None:
+            drawing.suptitle(f"{tables[0].topology}", fontsize=10)
+    return drawn
 
 
 def _end_of_colours(tables: Sequence[Tables]) -> int:
@@ -71,7 +94,43 @@ def _square(planes: int) -> tuple[int, int]:
     return columns, -(-planes // columns)
 
 
-def draw_loads(tables: Tables, axes: Axes, span: tuple[int, int]) -> LineCollection:
+def draw_loads(
+    tables: Tables,
+    path: str | Path | None = None,
+    *,
+    span: tuple[int, int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw every link with its load as colour.
+
+    Parameters
+    ----------
+    tables : Tables
+        The tables.
+    path : path, optional
+        The picture: PNG, PDF or SVG.
+    span : (int, int), optional
+        Loads of the first and the last colour; by default the least and the largest.
+    ax : Axes, optional
+        Where to draw instead.
+
+    Returns
+    -------
+    Axes
+        What was drawn in.
+    """
+    across, high = _extent(tables.topology.sizes)
+    width = min(max(0.3 * across, 3.8), 9.0)
+    with panel(path, ax, width + 1.2, min(max(width * high / across, 1.6), 12.0)) as axes:
+        lines = _draw_lines(tables, axes, span or (tables.min_load, tables.max_load))
+        axes.set_title(f"{tables.topology}, {tables.method}")
+        drawing = axes.get_figure(root=True)
+        assert drawing is not None
+        drawing.colorbar(lines, ax=axes, label="load (routes)")
+    return axes
+
+
+def _draw_lines(tables: Tables, axes: Axes, span: tuple[int, int]) -> LineCollection:
     """Draw every link as a line with its load as colour; wrap-around links are half drawn at each rim.
 
     Two dimensions span a plane; the planes of further dimensions lie beside and above each other. Links
