@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flitloom import analysis
+from flitloom.analysis.critical_load import LEVEL
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.scaling_effects import READING, critical_loads, steps, unsteadiness
 from flitloom.plots.style import COLOURS
@@ -36,6 +37,11 @@ def reproduce(context: Context) -> Report:
         ]
     small, large = (min(received[size, part] for part in LOADS[1:]) for size in sizes)
     cells.append(Cell("above r_c", "breaks down deeper at the larger size", True, large < small))
+    # The first of the loads at which it delivers less than the level rule asks for.
+    broken = [next((part for part in LOADS if received[size, part] < LEVEL), 2.0) for size in sizes]
+    for size, part in zip(sizes, broken, strict=True):
+        cells.append(Cell(f"N={size}", "breaks down from", None, f"{part} r_c" if part < 2 else "nowhere"))
+    cells.append(Cell("above r_c", "breaks down no later at the larger size", True, broken[1] <= broken[0]))
     report = Report(
         IDENTIFIER,
         TITLE,

@@ -13,6 +13,8 @@ OPTIONS = ("quick", "full")
 
 LENGTHS = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
 MARGINS = (0, 8)
+#: How much longer a burst takes for it to be seen in the figure, and the bits of registers that share a link.
+VISIBLE, SHARED = 1.03, 16
 
 
 def reproduce(context: Context) -> Report:
@@ -51,13 +53,19 @@ def reproduce(context: Context) -> Report:
             for pattern in PATTERNS
             if mean[margin, pattern, 1] > 1.02 * min(mean[margin, pattern, length] for length in LENGTHS[4:])
         ]
-        cells.append(Cell(row, "patterns that one bit serves worse", None, len(worse)))
+        cells += [
+            Cell(row, "patterns that one bit serves worse", None, len(worse)),
+            Cell(row, "short registers hurt", True, bool(worse)),
+        ]
+    cells += shared_link(context, {key: value for key, value in mean.items() if key[1] not in RANDOM})
     report = Report(
         IDENTIFIER,
         TITLE,
         cells,
         [
             READING,
+            f"On a shared link the registers of its channels, {SHARED} bits each, are told one at a time "
+            f"(5.4.5); up to {VISIBLE - 1:.0%} of a duration cannot be seen.",
             "Columns are lengths in bits, 0 is no throttling. The paper has curves only, and does "
             "not say its margin.",
             f"Random patterns are means of {repeats} experiment{'s' if repeats > 1 else ''}.",
@@ -81,3 +89,24 @@ def reproduce(context: Context) -> Report:
             drawing.axes[1].legend(frameon=False, fontsize="small", ncols=2)
         report.files.append(picture)
     return report
+
+
+def shared_link(context: Context, dedicated: dict[tuple[int, str, int], float]) -> list[Cell]:
+    """Durations over those with a link for every register, of the patterns that are not random."""
+    keys = sorted({(margin, pattern) for margin, pattern, _ in dedicated})
+    tasks = [
+        (setting(f"spth:margin={margin},length={SHARED},link=shared"), pattern, PACKETS, context.seed)
+        for margin, pattern in keys
+    ]
+    cells = []
+    longer: dict[int, list[float]] = {}
+    for (margin, pattern), duration in zip(
+        keys, on_all_cores(context, "bursts over shared links", burst, tasks), strict=True
+    ):
+        ratio = duration / dedicated[margin, pattern, SHARED]
+        longer.setdefault(margin, []).append(ratio)
+        cells.append(Cell(f"{pattern} th({margin})", "on a shared link", None, round(ratio, 3)))
+    for margin, ratios in longer.items():
+        row, mean = f"all patterns th({margin})", sum(ratios) / len(ratios)
+        cells.append(Cell(row, "a shared link costs nothing visible on average", True, mean < VISIBLE))
+    return cells
