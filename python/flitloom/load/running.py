@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
 from typing import Any, TypeVar
 
 from flitloom import interrupts
-from flitloom.workers import Workers, usable_cores
+from flitloom.workers import as_finished
 
 Made = TypeVar("Made")
 
@@ -46,19 +45,10 @@ def run_all(
             except KeyboardInterrupt:
                 return [None], True
     made: list[Made | None] = [None] * len(tasks)
-    done = 0
-    interrupted = False
     with interrupts.keeping():
-        pool = Workers(min(workers or usable_cores(), max(1, len(tasks))))
         try:
-            futures = {pool.submit(work, *task): place for place, task in enumerate(tasks)}
-            for future in as_completed(futures):
-                made[futures[future]] = future.result()
-                done += 1
-                if progress is not None:
-                    progress(done, len(tasks))
+            for place, one in as_finished(work, tasks, workers, progress):
+                made[place] = one
         except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            pool.stop()
-    return made, interrupted
+            return made, True
+    return made, False

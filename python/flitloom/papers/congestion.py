@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import flitloom as fl
 from flitloom.papers.report import Context
-from flitloom.workers import Workers, usable_cores
+from flitloom.workers import as_finished
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,28 +106,17 @@ def on_all_cores(
     context: Context, text: str, work: Callable[..., Made], tasks: Sequence[tuple[Any, ...]]
 ) -> list[Made]:
     """Call a function of a module with every task, in processes; what came of each, in their order."""
-    step = context.step(text)
-    made: dict[int, Made] = {}
-    with Workers(min(context.threads or usable_cores(), max(len(tasks), 1))) as pool:
-        futures = {pool.submit(work, *task): place for place, task in enumerate(tasks)}
-        try:
-            for future in as_completed(futures):
-                made[futures[future]] = future.result()
-                if step is not None:
-                    step(len(made), len(tasks))
-        except BaseException:
-            pool.stop()
-            raise
+    made = dict(as_finished(work, tasks, context.threads, context.step(text)))
     return [made[place] for place in range(len(tasks))]
 
 
-#: Series of the runs of this process, for figures that show the same runs.
-_KNOWN: dict[tuple[Any, ...], Any] = {}
+#: What came of the runs of this process, for figures that show the same runs.
+KNOWN: dict[tuple[Any, ...], Any] = {}
 
 
 def once(key: tuple[Any, ...], make: Callable[[], Made]) -> Made:
     """What `make` makes, once per key and process: figures of one paper share their runs."""
-    if key not in _KNOWN:
-        _KNOWN[key] = make()
-    known: Made = _KNOWN[key]
+    if key not in KNOWN:
+        KNOWN[key] = make()
+    known: Made = KNOWN[key]
     return known

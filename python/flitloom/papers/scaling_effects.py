@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 import flitloom as fl
 from flitloom import analysis
 from flitloom.analysis.demands import make_demands
-from flitloom.papers.congestion import Run, Setting, on_all_cores, once, series
+from flitloom.papers.congestion import KNOWN, Run, Setting, on_all_cores, series
 from flitloom.papers.report import Context
 from flitloom.plots import style
 
@@ -112,13 +113,7 @@ def critical_curves(
     def name(key: tuple[int, str, str]) -> tuple[Any, ...]:
         return ("critical", context.seed, *key)
 
-    found: dict[tuple[int, str, str], Curve] = {}
-    missing = []
-    for key in keys:
-        try:
-            found[key] = once(name(key), _missing)
-        except LookupError:
-            missing.append(key)
+    missing = [key for key in keys if name(key) not in KNOWN]
     tasks = []
     # The longest first, so that no core is left with one of them at the end.
     missing.sort(key=lambda key: (-key[0], key[1] == "do"))
@@ -135,12 +130,8 @@ def critical_curves(
         )
         tasks.append((run, AVERAGING, warm_up))
     for key, curve in zip(missing, on_all_cores(context, "ramps", follow, tasks), strict=True):
-        found[key] = once(name(key), lambda curve=curve: curve)  # type: ignore[misc]
-    return found
-
-
-def _missing() -> Any:
-    raise LookupError
+        KNOWN[name(key)] = curve
+    return {key: KNOWN[name(key)] for key in keys}
 
 
 def critical_loads(
@@ -178,6 +169,51 @@ def overshoot(counted: xr.Dataset, side: int) -> float:
     """Largest throughput over that of the last third, averaged as for settling."""
     curve = analysis.throughput(counted, 2 * (side // 16) + 1).values
     return float(curve.max() / curve[-len(curve) // 3 :].mean())
+
+
+def draw_ramps(
+    context: Context, identifier: str, panels: dict[str, dict[str, tuple[str, Curve]]], legend: str
+) -> list[Path]:
+    """Throughput and network age over load, a panel per title; labels with their colours and curves."""
+    picture = context.file(identifier, ".png")
+    if picture is None:
+        return []
+    from flitloom.plots.canvas import figure
+
+    with figure(picture, 12, 4.5) as drawing:
+        for axes, (title, curves) in zip(drawing.subplots(1, len(panels)), panels.items(), strict=True):
+            right = axes.twinx()
+            for label, (colour, curve) in curves.items():
+                axes.plot(curve.throughput.offered, curve.throughput, color=colour, lw=1, label=label)
+                right.plot(curve.network_age.offered, curve.network_age, "--", color=colour, lw=0.7)
+            axes.set(title=title, xlabel="load (flits/node/cycle)", ylabel="throughput (flits/node/cycle)")
+            axes.set_ylim(bottom=0)
+            right.set_ylabel("network age (cycles), dashed")
+            right.set_ylim(bottom=0)
+            axes.legend(frameon=False, loc=legend)
+    return [picture]
+
+
+def draw_steps(
+    context: Context, identifier: str, panels: dict[str, tuple[int, dict[str, xr.Dataset]]]
+) -> list[Path]:
+    """Throughput over time, a panel per title: the side of its torus, and the responses by their labels."""
+    picture = context.file(identifier, ".png")
+    if picture is None:
+        return []
+    from flitloom.plots.canvas import figure
+
+    with figure(picture, 12, 4.5) as drawing:
+        for axes, (title, (side, responses)) in zip(
+            drawing.subplots(1, len(panels)), panels.items(), strict=True
+        ):
+            for (label, counted), colour in zip(responses.items(), style.COLOURS, strict=False):
+                curve = analysis.throughput(counted, 2 * (side // 16) + 1)
+                axes.plot(curve.window, curve, color=colour, lw=0.8, label=label)
+            axes.set(title=title, xlabel="cycles", ylabel="throughput (flits/node/cycle)")
+            axes.set_ylim(bottom=0)
+            axes.legend(frameon=False)
+    return [picture]
 
 
 #: Patterns of impulses (4.5).

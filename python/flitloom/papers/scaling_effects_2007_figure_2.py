@@ -12,6 +12,7 @@ from flitloom.papers.scaling_effects import (
     SOURCES,
     TRAFFIC,
     Curve,
+    draw_ramps,
     estimate,
     follow,
     setting,
@@ -67,28 +68,13 @@ def reproduce(context: Context) -> Report:
             "paper finds sl = 50K enough at N = 32, and 5M or more needed at N = 256.",
         ],
     )
-    if picture := context.file(IDENTIFIER, ".png"):
-        from flitloom.plots.canvas import figure
-
-        with figure(picture, 12, 4.5) as drawing:
-            for axes, (size, slews) in zip(drawing.subplots(1, 2), cases.items(), strict=True):
-                right = axes.twinx()
-                for slew, colour in zip(slews, COLOURS, strict=False):
-                    curve = found[size, slew]
-                    axes.plot(
-                        curve.throughput.offered, curve.throughput, color=colour, lw=1, label=f"sl={slew}"
-                    )
-                    right.plot(curve.network_age.offered, curve.network_age, "--", color=colour, lw=0.7)
-                axes.set(
-                    title=f"N={size}",
-                    xlabel="load (flits/node/cycle)",
-                    ylabel="throughput (flits/node/cycle)",
-                )
-                axes.set_ylim(bottom=0)
-                right.set_ylabel("network age (cycles), dashed")
-                right.set_ylim(bottom=0)
-                axes.legend(frameon=False, loc="upper left")
-        report.files.append(picture)
+    panels = {
+        f"N={size}": {
+            f"sl={slew}": (colour, found[size, slew]) for slew, colour in zip(slews, COLOURS, strict=False)
+        }
+        for size, slews in cases.items()
+    }
+    report.files += draw_ramps(context, IDENTIFIER, panels, "upper left")
     return report
 
 

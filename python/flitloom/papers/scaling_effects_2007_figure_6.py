@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flitloom.papers.report import Cell, Context, Report
-from flitloom.papers.scaling_effects import COLOURS, READING, ROUTINGS, critical_curves
+from flitloom.papers.scaling_effects import COLOURS, READING, ROUTINGS, critical_curves, draw_ramps
 
 IDENTIFIER = "scaling-effects-2007/figure-6"
 TITLE = "Throughput and latency while the load rises: do, sa and cl, small and large"
@@ -45,32 +45,9 @@ def reproduce(context: Context) -> Report:
             else "Quick: N = 16 and 32 in place of the paper's 32 and 256.",
         ],
     )
-    if picture := context.file(IDENTIFIER, ".png"):
-        from flitloom.plots.canvas import figure
-
-        with figure(picture, 12, 4.5) as drawing:
-            for axes, size in zip(drawing.subplots(1, 2), sizes, strict=True):
-                right = axes.twinx()
-                for routing in ROUTINGS:
-                    curve = found[size, routing, "rn"]
-                    axes.plot(
-                        curve.throughput.offered,
-                        curve.throughput,
-                        color=COLOURS[routing],
-                        lw=1,
-                        label=routing,
-                    )
-                    right.plot(
-                        curve.network_age.offered, curve.network_age, "--", color=COLOURS[routing], lw=0.7
-                    )
-                axes.set(
-                    title=f"N={size}",
-                    xlabel="load (flits/node/cycle)",
-                    ylabel="throughput (flits/node/cycle)",
-                )
-                axes.set_ylim(bottom=0)
-                right.set_ylabel("network age (cycles), dashed")
-                right.set_ylim(bottom=0)
-                axes.legend(frameon=False, loc="lower right")
-        report.files.append(picture)
+    panels = {
+        f"N={size}": {routing: (COLOURS[routing], found[size, routing, "rn"]) for routing in ROUTINGS}
+        for size in sizes
+    }
+    report.files += draw_ramps(context, IDENTIFIER, panels, "lower right")
     return report

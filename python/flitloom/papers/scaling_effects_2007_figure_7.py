@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from flitloom import analysis
 from flitloom.papers.report import Cell, Context, Report
-from flitloom.papers.scaling_effects import READING, critical_loads, overshoot, steps, unsteadiness
-from flitloom.plots.style import COLOURS
+from flitloom.papers.scaling_effects import (
+    READING,
+    critical_loads,
+    draw_steps,
+    overshoot,
+    steps,
+    unsteadiness,
+)
 
 IDENTIFIER = "scaling-effects-2007/figure-7"
 TITLE = "Step responses at 0.8 and 1.2 of the critical load and at 0.5: do and cl in a large torus"
@@ -57,20 +63,9 @@ def reproduce(context: Context) -> Report:
             *([] if full else ["Quick: N = 32 in place of the paper's 512."]),
         ],
     )
-    if picture := context.file(IDENTIFIER, ".png"):
-        from flitloom.plots.canvas import figure
-
-        with figure(picture, 12, 4.5) as drawing:
-            for axes, routing in zip(drawing.subplots(1, 2), ROUTINGS, strict=True):
-                for name, colour in zip(LOADS, COLOURS, strict=False):
-                    curve = analysis.throughput(
-                        found[size, routing, loads[routing, name]], 2 * (size // 16) + 1
-                    )
-                    axes.plot(curve.window, curve, color=colour, lw=0.8, label=name)
-                axes.set(
-                    title=f"{routing}, N={size}", xlabel="cycles", ylabel="throughput (flits/node/cycle)"
-                )
-                axes.set_ylim(bottom=0)
-                axes.legend(frameon=False)
-        report.files.append(picture)
+    panels = {
+        f"{routing}, N={size}": (size, {name: found[size, routing, loads[routing, name]] for name in LOADS})
+        for routing in ROUTINGS
+    }
+    report.files += draw_steps(context, IDENTIFIER, panels)
     return report

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from flitloom import analysis
 from flitloom.analysis.critical_load import LEVEL
 from flitloom.papers.report import Cell, Context, Report
-from flitloom.papers.scaling_effects import READING, critical_loads, steps, unsteadiness
-from flitloom.plots.style import COLOURS
+from flitloom.papers.scaling_effects import READING, critical_loads, draw_steps, steps, unsteadiness
 
 IDENTIFIER = "scaling-effects-2007/figure-9"
 TITLE = "Step responses of cl just above the critical load, small and larger"
@@ -55,16 +53,9 @@ def reproduce(context: Context) -> Report:
             *([] if full else ["Quick: N = 16 and 32 in place of the paper's 32 and 128."]),
         ],
     )
-    if picture := context.file(IDENTIFIER, ".png"):
-        from flitloom.plots.canvas import figure
-
-        with figure(picture, 12, 4.5) as drawing:
-            for axes, size in zip(drawing.subplots(1, 2), sizes, strict=True):
-                for part, colour in zip(LOADS, COLOURS, strict=False):
-                    curve = analysis.throughput(found[size, "cl", loads[size, part]], 2 * (size // 16) + 1)
-                    axes.plot(curve.window, curve, color=colour, lw=0.8, label=f"{part} r_c")
-                axes.set(title=f"cl, N={size}", xlabel="cycles", ylabel="throughput (flits/node/cycle)")
-                axes.set_ylim(bottom=0)
-                axes.legend(frameon=False)
-        report.files.append(picture)
+    panels = {
+        f"cl, N={size}": (size, {f"{part} r_c": found[size, "cl", loads[size, part]] for part in LOADS})
+        for size in sizes
+    }
+    report.files += draw_steps(context, IDENTIFIER, panels)
     return report
