@@ -1,6 +1,7 @@
 """Manners of the command line: settings and where they are from, examples, the second check, near names."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from flitloom import settings
 from flitloom.commands import options, run, screen
 from flitloom.commands.examples import FOLDER, names
 from flitloom.commands.recheck import PROGRAM
+from flitloom.papers import Cell, Report, identifiers
 from flitloom.spec import OTHER_NAMES, PATTERNS
 
 ROOT = Path(__file__).parents[1]
@@ -210,3 +212,68 @@ def test_the_citation_names_this_version_and_every_paper():
         assert f'title: "{title}"' in text
         if "doi:" in source:
             assert f"doi: {source.partition('doi:')[2]}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "ours", "other"),
+    [
+        ("simulate --torus 4x4 --pattern NAME", "torn", "tornado"),
+        ("simulate --torus 4x4 --pattern NAME --rate 0.1 --cycles 100", "rand", "uniform"),
+        ("stack --torus 4x4 --pattern NAME --payload 4 --slices 2", "trns", "transpose"),
+        ("schedule --torus 4x4 --pattern NAME --moves 1000", "bcmp", "bitcomp"),
+        ("jitter --torus 4x4 --patterns NAME --jitter 0 --guards 1 --trials 1", "next", "neighbor"),
+        ("load curve --torus 4x4 --pattern NAME --rates 0.1 --measure 200", "rand", "uniform"),
+        ("load steady --torus 4x4 --pattern NAME --rate 0.1 --measure 200", "torn", "tornado"),
+        ("load ramp --torus 4x4 --pattern NAME --rates 0.1:0.3 --cycles 1000", "rand", "uniform"),
+        ("load step --torus 4x4 --pattern NAME --rate 0.1 --cycles 1000", "next", "neighbor"),
+        (
+            "load impulse --torus 4x4 --rate 0.1 --impulse NAME --packets 2 --at 300 --cycles 1000",
+            "trns",
+            "transpose",
+        ),
+        ("load burst --torus 4x4 --pattern NAME --packets 2", "bcmp", "bitcomp"),
+        ("load bound --torus 4x4 --pattern NAME", "rand", "uniform"),
+    ],
+)
+def test_every_command_takes_the_names_of_other_tools(line, ours, other, capsys):
+    def rows(name):
+        assert run([*line.replace("NAME", name).split(), "--json"]) == 0
+        # Times differ, and nothing else.
+        return re.sub(r'"(seconds|found_in)": [^,\n}]*', "", capsys.readouterr().out)
+
+    assert rows(other) == rows(ours)
+    assert f'"{other}"' not in rows(other)
+
+
+def test_tables_and_progress_are_made_by_one_module():
+    for file in Path(fl.__file__).parent.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if file.name != "screen.py":
+            assert not re.search(r"^\s*(from|import) rich", text, re.MULTILINE), file
+            assert "\\033[K" not in text or file.name == "interrupts.py", file
+
+
+PAPERS = sorted({name.partition("/")[0] for name in identifiers()})
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_runs_whole_into_one_page(paper, tmp_path, monkeypatch, capsys):
+    def made_up(identifier, context):
+        assert context.folder == tmp_path / paper
+        cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("a", "grows", True, True)]
+        return Report(identifier, "made up", cells)
+
+    monkeypatch.setattr("flitloom.commands.papers.reproduce", made_up)
+    count = sum(name.startswith(f"{paper}/") for name in identifiers())
+    words = f"In all: {count} of {2 * count} published values reproduced, "
+    words += f"{count} of {count} published statements hold."
+    assert run(["papers", "run", paper, "-o", str(tmp_path / paper)]) == 0
+    assert words in capsys.readouterr().out.splitlines()
+    page = (tmp_path / paper / "index.html").read_text(encoding="utf-8")
+    assert words in page
+    for name in identifiers():
+        assert (name in page) == name.startswith(f"{paper}/")
+
+
+def test_there_are_five_papers():
+    assert len(PAPERS) == 5

@@ -2,9 +2,11 @@
 
 import csv
 import json
+import multiprocessing
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -163,3 +165,51 @@ def test_ranks_of_mpi_run_a_sweep(tmp_path):
     rows = list(csv.DictReader(out.read_text().splitlines()))
     expected = rows_of(Sweep(LOAD, {"traffic.rate": [0.1, 0.2]}), Store(":memory:"))
     assert [int(row["duration"]) for row in rows] == [row["duration"] for row in expected]
+
+
+def of_two_rates():
+    """A small sweep, what comes of it in this process, and an empty store."""
+    sweep = Sweep(LOAD, {"traffic.rate": [0.05, 0.1]}, 2)
+    here = Store(":memory:")
+    run_sweep(sweep.points(), here, executor=ThreadPoolExecutor(1))
+    return sweep, list(sweep_rows(sweep.points(), here)), Store(":memory:")
+
+
+def without_times(rows):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_client_runs_a_sweep():
+    from distributed import Client, LocalCluster
+
+    sweep, rows, store = of_two_rates()
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        assert run_sweep(sweep.points(), store, executor=client.get_executor()) == len(rows) == 4
+    assert without_times(sweep_rows(sweep.points(), store)) == without_times(rows)
+
+
+def test_processes_run_a_sweep():
+    sweep, rows, store = of_two_rates()
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        assert run_sweep(sweep.points(), store, executor=executor) == 4
+    assert without_times(sweep_rows(sweep.points(), store)) == without_times(rows)
+
+
+def test_ranks_run_a_sweep(tmp_path):
+    """As the page says: mpiexec, mpi4py.futures and --mpi."""
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        pytest.skip("no mpiexec beside this Python (pip install flitloom[mpi])")
+    assert run(["examples", "copy", "-o", str(tmp_path)]) == 0
+    words = ["-m", "mpi4py.futures", "-m", "flitloom", "sweep", "load.toml", "--mpi", "-o", "out.csv"]
+    words += ["--grid", "traffic.rate=0.05,0.1", "--set", "stop_at=300", "--set", "traffic.cycles=300"]
+    command = [mpiexec, "-n", "3", sys.executable, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
+        rates = [row["traffic.rate"] for row in csv.DictReader(file)]
+    assert rates == ["0.05", "0.1"]

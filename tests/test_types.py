@@ -14,7 +14,7 @@ import pytest
 import flitloom as fl
 from flitloom import spec
 from flitloom.spec.base import SpecModel
-from flitloom.spec.router import _ROUTING_NAMES, RoutingName
+from flitloom.spec.router import ROUTING_NAMES, RoutingName
 
 USER = Path(__file__).with_name("typed_user.py")
 PARTS = [
@@ -54,7 +54,7 @@ def test_constructors_that_editors_see_are_the_fields(part):
 
 
 def test_names_of_routing_that_editors_offer_are_those_there_are():
-    assert set(get_args(RoutingName)) == set(_ROUTING_NAMES)
+    assert set(get_args(RoutingName)) == set(ROUTING_NAMES)
 
 
 def test_parts_have_no_metaclass_of_their_own():

@@ -45,7 +45,7 @@ def command(
     from flitloom.analysis.load_bound import load_bound
     from flitloom.commands import screen
     from flitloom.network import Network
-    from flitloom.spec.experiment import build_experiment
+    from flitloom.spec import Collective, build_experiment
 
     traffic = options.given(
         pattern=pattern,
@@ -61,10 +61,12 @@ def command(
     experiment = build_experiment({name: part for name, part in fields.items() if part}, Path())
     network = Network(experiment.topology, experiment.router)
     routings = list(dict.fromkeys(routing.split(",")))
-    assert not isinstance(experiment.traffic, str)
+    assert isinstance(experiment.traffic, Collective)
     bound = load_bound(network, experiment.traffic, routings, ties=ties, seed=experiment.seed)
     if json:
-        screen.print_json({"network": str(network.topology), "pattern": pattern, **bound.as_dict()})
+        screen.print_json(
+            {"network": str(network.topology), "pattern": experiment.traffic.pattern, **bound.as_dict()}
+        )
         return
     rows: list[list[object]] = [
         [name, float(bound.throughput(name)), float(loads.largest), loads.fullest]

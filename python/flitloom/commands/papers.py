@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from flitloom.commands import screen
 from flitloom.commands.options import Threads
 from flitloom.outputs import make_folder
 from flitloom.papers import Context, Report, find, identifiers, of_paper, options, reproduce
 from flitloom.papers.page import write_page
+from flitloom.papers.report import overall
 
 app = typer.Typer(
     help="Reproduce published tables and figures, ours beside theirs.\n\n"
@@ -80,16 +78,7 @@ def run(
     if out is not None or whole:
         assert folder is not None
         make_folder(folder)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks: dict[str, int] = {}
-
-        def progress(text: str, done: int, total: int) -> None:
-            if text not in tasks:
-                tasks[text] = bar.add_task(text, total=total)
-            bar.update(tasks[text], completed=done, total=total)  # type: ignore[arg-type]
-
+    with screen.several_progresses() as progress:
         context = Context(folder, threads, seed, quick, progress, searches, tuple(column or ()))
         reports = []
         for number, one in enumerate(wanted):
@@ -106,6 +95,8 @@ def run(
         screen.say(f"wrote {file}")
     if whole:
         assert folder is not None
+        if not json_ and (words := overall(reports)):
+            screen.echo(words)
         screen.say(f"wrote {write_page(reports, folder / 'index.html', identifier)}")
 
 
@@ -121,26 +112,16 @@ def show(report: Report, before: str = "") -> None:
     rows = list(dict.fromkeys(cell.row for cell in report.cells))
     columns = list(dict.fromkeys(cell.column for cell in report.cells))
     by_place = {(cell.row, cell.column): cell for cell in report.cells}
-    table = Table()
-    table.add_column("", no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+    lines: list[list[str]] = []
     for row in rows:
-        texts = []
-        for column in columns:
-            cell = by_place.get((row, column))
-            texts.append("" if cell is None else cell.text)
-        table.add_row(row, *texts)
         found = [by_place.get((row, column)) for column in columns]
+        lines.append([row, *("" if cell is None else cell.text for cell in found)])
         others = [None if cell is None else cell.registers for cell in found]
         if any(value is not None for value in others):
-            table.add_row("  registers", *("" if value is None else str(value) for value in others))
+            lines.append(["  registers", *("" if value is None else str(value) for value in others)])
     screen.echo(f"{report.identifier}: {report.title}")
-    # Data is never folded to the width of a terminal.
-    console = Console(width=10_000)
-    with console.capture() as drawn:
-        console.print(table)
-    screen.echo(drawn.get().rstrip("\n"))
+    if lines:
+        screen.print_table(["", *columns], lines, [False, *(True for _ in columns)])
     if report.verdict:
         screen.echo(before + report.verdict)
     for remark in report.remarks:

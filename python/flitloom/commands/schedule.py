@@ -347,11 +347,12 @@ def _savings(
 
 def _watcher(begin: float) -> Any:
     """A line on the terminal that follows the search."""
+    from flitloom.commands.screen import follow
 
     def show(best: int, bound: int, target: int, unplaced: int) -> None:
         if time.perf_counter() - begin > settings.get("progress_after"):
             text = f"best {best}, bound {bound}, trying {target}: {unplaced} packets left over"
-            typer.echo(f"\r{text}\033[K", err=True, nl=False)
+            follow(text)
 
     return show
 

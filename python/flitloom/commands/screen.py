@@ -44,11 +44,13 @@ def print_json(value: Any) -> None:
     echo(json.dumps(value, indent=2, allow_nan=False))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print aligned columns: text to the left, numbers to the right."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[bool] | None = None
+) -> None:
+    """Print aligned columns: text to the left, numbers to the right, unless `right` says which are which."""
     table = [[_cell(value) for value in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(columns, *table, strict=True)]
-    numeric = [
+    numeric = right or [
         bool(rows) and all(value is None or isinstance(value, int | float) for value in column)
         for column in (zip(*rows, strict=True) if rows else [()] * len(columns))
     ]
@@ -98,11 +100,18 @@ def complain(message: str) -> None:
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
     """A function that shows how many of how many are done, on a terminal and if it takes a while."""
+    with several_progresses() as show:
+        yield lambda done, total: show(label, done, total)
+
+
+@contextmanager
+def several_progresses() -> Iterator[Callable[[str, int, int], None]]:
+    """As `progress`, for several things: the function takes the label of one, done and total."""
     if not shows_progress():
-        yield lambda _done, _total: None
+        yield lambda _label, _done, _total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     bar = Bar(
@@ -113,22 +122,30 @@ def progress(label: str) -> Iterator[Progress]:
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(label, total=None)
+    tasks: dict[str, TaskID] = {}
     begin = time.monotonic()
     started = False
 
-    def show(done: int, total: int) -> None:
+    def show(label: str, done: int, total: int) -> None:
         nonlocal started
+        if label not in tasks:
+            tasks[label] = bar.add_task(label, total=total)
         if not started and time.monotonic() - begin > settings.get("progress_after"):
             bar.start()
             started = True
-        bar.update(task, completed=done, total=total)
+        bar.update(tasks[label], completed=done, total=total)
 
     try:
         yield show
     finally:
         if started:
             bar.stop()
+
+
+def follow(text: str) -> None:
+    """Let a line on the terminal say how a search goes, instead of what it said before."""
+    with suppress(OSError):
+        typer.echo(f"\r{text}\033[K", err=True, nl=False)
 
 
 def _cell(value: object) -> str:

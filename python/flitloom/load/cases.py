@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError
+from flitloom.spec import OTHER_NAMES
 from flitloom.spec.experiment import Experiment, build_experiment, put
+from flitloom.spec.router import ROUTING_NAMES
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
 FIELDS = {
@@ -20,6 +22,8 @@ FIELDS = {
     "routing": "router.routing",
     "throttle": "throttle",
 }
+#: Other names of patterns and routing functions, with ours.
+OURS: Mapping[str, Mapping[str, str]] = {"pattern": OTHER_NAMES, "routing": ROUTING_NAMES}
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,10 @@ def make_cases(
             raise SpecError(f"load: {name} is unknown; there are {', '.join(FIELDS)}")
         if not given:
             raise SpecError(f"--{name}: names nothing")
+    # Rows say our names, whatever was given.
+    values = {
+        name: [OURS.get(name, {}).get(value, value) for value in given] for name, given in values.items()
+    }
     cases = []
     for combination in itertools.product(*values.values()):
         labels = dict(zip(values, combination, strict=True))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flitloom import provenance
 from flitloom.outputs import check_output, write_text
-from flitloom.papers.report import Cell, Report
+from flitloom.papers.report import Cell, Report, overall
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #222
@@ -59,6 +59,8 @@ def write_page(reports: Sequence[Report], file: str | Path, title: str) -> Path:
         f"({escape(provenance.commit())}). Cells "
         "show ours, and in parentheses the published value where it differs.</p>"
     )
+    if words := overall(reports):
+        body.append(f"<p><strong>{escape(words)}</strong></p>")
     links = [f'<li><a href="#{_anchor(report)}">{escape(report.identifier)}</a></li>' for report in reports]
     body.append(f"<ul>{''.join(links)}</ul>")
     for report in reports:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -167,6 +167,20 @@ class Report:
     def source(self) -> str:
         """Citation of the paper."""
         return SOURCES[self.identifier.split("/")[0]]
+
+
+def overall(reports: Sequence[Report]) -> str:
+    """The verdict on all tables and figures together; empty where there is nothing to compare.
+
+    Examples
+    --------
+    >>> one = Report("paper/table-1", "", [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5)])
+    >>> two = Report("paper/figure-1", "", [Cell("a", "grows", True, True)])
+    >>> overall([one, two])
+    'In all: 1 of 2 published values reproduced, 1 of 1 published statements hold.'
+    """
+    words = Report("", "", [cell for report in reports for cell in report.cells]).verdict
+    return f"In all: {words.removesuffix('; others in parentheses.').removesuffix('.')}." if words else ""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ _SCHEME = {"enum": [*SCHEMES, "packet"]}
 
 #: What routing functions do, by their short names.
 ROUTINGS = {short: summary for short, _, summary in routing_functions()}
-_ROUTING_NAMES = {name: short for short, long, _ in routing_functions() for name in (short, long)}
-_routing = name_of(*_ROUTING_NAMES)
+ROUTING_NAMES = {name: short for short, long, _ in routing_functions() for name in (short, long)}
+_routing = name_of(*ROUTING_NAMES)
 #: The same, for editors to offer.
 RoutingName = Literal[
     "do", "dimension-order", "sa", "simple-adaptive", "cl", "cross-line", "o1turn", "orthogonal-one-turn",
@@ -44,7 +44,7 @@ RoutingName = Literal[
 
 def parse_routing(value: Any, info: ValidationInfo) -> str:
     """Accept the short or the long name of a routing function, return the short one."""
-    return _ROUTING_NAMES[_routing(value, info)]
+    return ROUTING_NAMES[_routing(value, info)]
 
 
 def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
@@ -169,7 +169,7 @@ class Router(SpecModel):
         tuple[int, ...],
         Checked(each(whole_number(0, _LAST_PORT), _MOST_ORDERED), listed(_PORT, _MOST_ORDERED)),
     ] = ()
-    routing: Annotated[str, Checked(parse_routing, {"enum": [*_ROUTING_NAMES]})] = "do"
+    routing: Annotated[str, Checked(parse_routing, {"enum": [*ROUTING_NAMES]})] = "do"
     variant: Annotated[str, one_of("queues", "registers")] = "queues"
 
     if TYPE_CHECKING:
