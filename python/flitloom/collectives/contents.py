@@ -106,6 +106,16 @@ class Contents:
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(text)
 
+    def sum(self, block: object, own: Content | None, other: Content | None) -> Content | None:
+        """Two chunks added up by a threadblock; one of which nothing is known counts for nothing."""
+        if own is None or other is None:
+            return own or other
+        if own[0] != other[0]:
+            self.problem(f"{block}: adds chunk {other[0]} to chunk {own[0]}")
+        elif own[1] & other[1]:
+            self.problem(f"{block}: something is added twice ({self.show((own[0], own[1] & other[1]))})")
+        return own[0], own[1] | other[1]
+
     def wanted(self) -> Iterator[tuple[int, Place, Content]]:
         """What must be where at the end: gpu, place and content."""
         buffers = self.buffers

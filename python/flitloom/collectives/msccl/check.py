@@ -28,8 +28,10 @@ def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         The file cannot be read, or is for another number of nodes.
     """
     algorithm = read_msccl(file)
-    if ground is not None and ground.nodes != algorithm.gpus:
-        raise SpecError(f"{show_file(file)}: {algorithm.gpus} gpus, the network has {ground.nodes} nodes")
+    if ground is not None and ground.nodes != algorithm.buffers.gpus:
+        raise SpecError(
+            f"{show_file(file)}: {algorithm.buffers.gpus} gpus, the network has {ground.nodes} nodes"
+        )
     return report(Replay(algorithm, None if ground is None else ground.links), ground)
 
 
@@ -57,6 +59,6 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
 
     place = show_file(file)
     algorithm = read_msccl(file)
-    if ground.nodes != algorithm.gpus:
-        raise SpecError(f"{place}: {algorithm.gpus} gpus, the network has {ground.nodes} nodes")
+    if ground.nodes != algorithm.buffers.gpus:
+        raise SpecError(f"{place}: {algorithm.buffers.gpus} gpus, the network has {ground.nodes} nodes")
     return placed(place, lambda: replayed_plan(Replay(algorithm, ground.links), ground))

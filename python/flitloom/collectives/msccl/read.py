@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from flitloom import limits
+from flitloom.collectives.contents import Buffers
 from flitloom.errors import SpecError, show_file
 
 #: Names of operations in MSCCL files, and here.
@@ -84,14 +85,8 @@ class Algorithm:
     ----------
     name : str
         Its name in the file.
-    collective : str
-        The operation, as named here.
-    gpus : int
-        Number of GPUs.
-    inplace : bool
-        Whether input and output share their memory.
-    chunks : dict
-        Per GPU the sizes of its buffers ``i``, ``o`` and ``s``.
+    buffers : Buffers
+        The operation, and the buffers of all GPUs.
     blocks : list of Block
         All threadblocks.
     flaws : list of str
@@ -100,10 +95,7 @@ class Algorithm:
     """
 
     name: str
-    collective: str
-    gpus: int
-    inplace: bool
-    chunks: dict[int, dict[str, int]]
+    buffers: Buffers
     blocks: list[Block]
     flaws: list[str] = field(default_factory=list)
 
@@ -216,7 +208,8 @@ def _algorithm(root: ElementTree.Element) -> Algorithm:
         raise SpecError(f"algo: {moved} chunks are moved in all; at most {MOST_MOVED} are followed")
     _check_dependencies(blocks, flaws)
     inplace = whole(root, "inplace", "algo", 0) == 1 and whole(root, "outofplace", "algo", 0) == 0
-    return Algorithm(root.get("name", ""), COLLECTIVES[name], gpus, inplace, chunks, blocks, flaws)
+    buffers = Buffers(COLLECTIVES[name], gpus, inplace, chunks)
+    return Algorithm(root.get("name", ""), buffers, blocks, flaws)
 
 
 def _block(part: ElementTree.Element, gpu: int, gpus: int, sizes: dict[str, int], flaws: list[str]) -> Block:

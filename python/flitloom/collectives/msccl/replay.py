@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from typing import Any
 
-from flitloom.collectives.contents import MOST_PROBLEMS, Buffers, Content, Contents, Hop, some
+from flitloom.collectives.contents import MOST_PROBLEMS, Content, Contents, Hop, some
 from flitloom.collectives.msccl.read import TYPES, Algorithm, Block, Step
 
 #: Messages a connection holds that the receiver has not taken yet.
@@ -32,7 +32,7 @@ class Replay(Contents):
     def __init__(
         self, algorithm: Algorithm, links: Counter[tuple[int, int]] | None, slots: int = SLOTS
     ) -> None:
-        super().__init__(Buffers(algorithm.collective, algorithm.gpus, algorithm.inplace, algorithm.chunks))
+        super().__init__(algorithm.buffers)
         self.algorithm = algorithm
         self.links = links
         self.slots = slots
@@ -168,10 +168,4 @@ class Replay(Contents):
             arrived = memory.get(target)
             if arrived is None:
                 self.problem(f"{block}: chunk {target[1]} of buffer {target[0]} holds nothing yet")
-        if own is None or arrived is None:
-            return own or arrived
-        if own[0] != arrived[0]:
-            self.problem(f"{block}: adds chunk {arrived[0]} to chunk {own[0]}")
-        elif own[1] & arrived[1]:
-            self.problem(f"{block}: something is added twice ({self.show((own[0], own[1] & arrived[1]))})")
-        return own[0], own[1] | arrived[1]
+        return self.sum(block, own, arrived)

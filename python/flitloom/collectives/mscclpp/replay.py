@@ -167,7 +167,7 @@ class Replay(Contents):
         for contents in zip(*read, strict=True) if adds else ():
             total = contents[0]
             for other in contents[1:]:
-                total = self._sum(block, total, other)
+                total = self.sum(block, total, other)
             added.append(total)
         for number, piece in enumerate(one.targets):
             self._write(block, piece, added if adds else read[number], now, one.name in PACKETS)
@@ -214,16 +214,6 @@ class Replay(Contents):
             ends = [hop.step + 1 for hop in hops]
             self.until[block.gpu, block.number] = max([*ends, self.until.get((block.gpu, block.number), 0)])
         return found
-
-    def _sum(self, block: Block, first: Content | None, second: Content | None) -> Content | None:
-        if first is None or second is None:
-            return first or second
-        if first[0] != second[0]:
-            self.problem(f"{block}: adds chunk {second[0]} to chunk {first[0]}")
-        elif first[1] & second[1]:
-            twice = self.show((first[0], first[1] & second[1]))
-            self.problem(f"{block}: something is added twice ({twice})")
-        return first[0], first[1] | second[1]
 
     def _write(
         self, block: Block, piece: Piece, contents: list[Content | None], now: int, packets: bool
