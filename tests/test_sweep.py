@@ -77,7 +77,7 @@ def test_values_are_lists_ranges_and_names():
     assert read_values("0.1:0.5:0.2,0.9") == [0.1, 0.3, 0.5, 0.9]
     assert read_values("2:8:3") == [2, 5, 8]
     assert read_values("shfl,torn") == ["shfl", "torn"]
-    for wrong in ("1:0:1", "0:1:0", "0:1:nan", "a:b:c"):
+    for wrong in ("1:0:1", "0:1:0", "0:1:nan", "a:b:c", "0:1e999999:1e-999999"):
         with pytest.raises(fl.SpecError, match="is no range"):
             read_values(wrong)
 

@@ -122,6 +122,18 @@ def test_binary_goal_that_is_damaged(
     assert message in err
 
 
+def test_numbers_of_messages_that_cannot_be() -> None:
+    network, graph = fl.Network(fl.Torus(4)), MessageGraph.of(RANKS)
+    for field, value in (
+        ("flit_bytes", 0), ("flit_bytes", 10**30), ("packet_payload", 2**40), ("calc_cycles", -1),
+        ("calc_cycles", 10**30), ("cycle_limit", -1), ("threads", 0),
+    ):  # fmt: skip
+        with pytest.raises(fl.SpecError, match=f"{field}: .* is out of range"):
+            simulate_messages(network, graph, **{field: value})
+    with pytest.raises(fl.SpecError, match=r"nodes\[1\]: 4 is out of range; it must be 0 to 3"):
+        simulate_messages(network, graph, nodes=[0, 4])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import _core
+from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.limits import GOAL_BYTES
 from flitloom.network import Network
 from flitloom.reading import opened, placed
 from flitloom.routing.tables import Tables
 from flitloom.simulation import MAX_THREADS
+from flitloom.spec.base import require_whole
 from flitloom.traces.chakra import read_chakra
 from flitloom.traces.goal import goal_text, is_binary, parse_goal, parse_goal_binary, without_comments
 from flitloom.traces.operations import Ranks
@@ -173,8 +175,14 @@ def simulate_messages(
     """
     if graph.ranks > network.nodes and nodes is None:
         raise SpecError(f"messages: {graph.ranks} ranks, the network has {network.nodes} nodes")
-    if flit_bytes < 1 or packet_payload < 1 or calc_cycles < 0:
-        raise SpecError("messages: flit_bytes and packet_payload start at 1, calc_cycles at 0")
+    require_whole("flit_bytes", flit_bytes, 1, LIMITS["start"], "bytes")
+    require_whole("packet_payload", packet_payload, 1, LIMITS["length"] - 1, "flits")
+    require_whole("calc_cycles", calc_cycles, 0, LIMITS["start"], "cycles")
+    if cycle_limit is not None:
+        require_whole("cycle_limit", cycle_limit, 0, LIMITS["start"], "cycles")
+    require_whole("threads", threads, 1, MAX_THREADS)
+    for rank, node in enumerate(() if nodes is None else nodes):
+        require_whole(f"nodes[{rank}]", node, 0, network.nodes - 1)
     workload = _core.goal_workload(
         graph.text,
         flit_bytes,
@@ -184,6 +192,4 @@ def simulate_messages(
     )
     if tables is not None:
         workload = tables.routed(network, workload)
-    if not 1 <= threads <= MAX_THREADS:
-        raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
     return _core.simulate(network._core, workload, cycle_limit, threads=threads)

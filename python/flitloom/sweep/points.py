@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -152,11 +152,11 @@ def _range(text: str, place: str) -> list[Value]:
         first, last, step = (Decimal(part.strip()) for part in text.split(":"))
         if not (first.is_finite() and last.is_finite() and step > 0 and last >= first):
             raise InvalidOperation
-    except InvalidOperation:
+        count = (last - first) / step
+    except DecimalException:
         raise SpecError(
             f"{place}: {show(text)} is no range; write first:last:step, like 0.02:0.4:0.02"
         ) from None
-    count = (last - first) / step
     if count > MOST_POINTS:
         raise SpecError(f"{place}: {show(text)} has more than {MOST_POINTS} values")
     numbers = [first + index * step for index in range(int(count) + 1)]
