@@ -106,6 +106,11 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         (("stack", "--torus", "8x8", "--arbitration", "C77"), "router.arbitration: 'C77' is unknown"),
         (("stack", "--torus", "8x8", "--intervals", "9-10"), "write first and last interval, like 8:95"),
         (("stack", "--torus", "8x8", "--intervals", "10:9"), "--intervals 10:9: must rise"),
+        (("stack", "--torus", "8x8", "--intervals", f"{'9' * 5000}:9"), "write first and last interval"),
+        (
+            ("stack", "--torus", "4x4", "--pattern", "shfl", "--intervals", f"{10**17}:{10**17}"),
+            "intervals: 100000000000000000 is out of range; it must be 0 to",
+        ),
         (("stack", "--torus", "8x8", "--threads", "0"), "threads: 0 is out of range; it must be 1 to 4096"),
         (("stack", "--torus", "6x6", "--pattern", "shfl"), "every size must be a power of two"),
         (("stack", "--torus", "8x8", "--pattern", "shfl", "--slices", "20"), "traffic.slices is 20"),

@@ -176,6 +176,8 @@ def test_numbers_and_names_that_cannot_be_are_named(tmp_path, capsys):
     ramp = case.experiment(kind="load", profile=profile, cycles=cycles)
     for wrong, begin in (
         ("warm_up: -1", lambda: run_steady(steady, warm_up=-1)),
+        ("warm_up: 1180591620717411303424", lambda: run_steady(steady, warm_up=2**70)),
+        ("window: 0", lambda: run_steady(steady, window=0)),
         ("averaging: 0", lambda: run_ramp(ramp, averaging=0)),
         ("fitted: -2", lambda: run_ramp(ramp, fitted=-2)),
     ):

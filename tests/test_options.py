@@ -44,6 +44,8 @@ TOGETHER = [
     ["stack", "--torus", "4x4", "--pattern", "shfl", "--intervals", "1:999999999"],
     ["jitter", "--torus", "4x4", "--patterns", "shfl", "--trials", str(10**20)],
     ["jitter", "--torus", "4x4", "--patterns", "shfl", "--moves", "0", "--trials", "1", "--jitter", "0"],
+    ["load", "curve", "--torus", "4x4", "--pattern", "rand", "--rates", "0.1", "--warm-up", str(2**70)],
+    ["load", "curve", "--torus", "4x4", "--pattern", "rand", "--rates", "0:1e999999:1e-999999"],
     ["route", "--torus", "64x64x2", "--method", "dor", "-o", "t.json"],
     ["route", "--torus", "4x4", "--resilience", "--sample", str(10**20)],
 ]

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flitloom import _core, provenance
+from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.network import Network, require_network
 from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
-from flitloom.spec.base import show
+from flitloom.spec.base import require_whole, show
 from flitloom.workload import describe, make_destinations
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ def stack(
         intervals = range(collective.slice_length, longest + 1)
     if not intervals:
         raise SpecError("intervals: none given; at least one is needed")
+    for interval in (min(intervals), max(intervals)):
+        require_whole("intervals", interval, 0, LIMITS["start"], "cycles")
     durations = _core.stack(
         network._core,
         make_destinations(network, collective, seed),

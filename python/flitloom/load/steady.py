@@ -15,6 +15,7 @@ from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads
 from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Load
+from flitloom.spec.base import require_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,10 +87,9 @@ def run_steady(
     if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
         raise SpecError("traffic.rate: a steady state needs a load of constant rate")
     for name, value in (("window", window), ("measure", measure), ("limit", limit)):
-        if value < 1:
-            raise SpecError(f"{name}: {value} is out of range; it must be at least 1 cycle")
-    if warm_up is not None and warm_up < 0:
-        raise SpecError(f"warm_up: {warm_up} is out of range; it must be at least 0 cycles")
+        require_whole(name, value, 1, LIMITS["start"], "cycles")
+    if warm_up is not None:
+        require_whole("warm_up", warm_up, 0, LIMITS["start"], "cycles")
     load = load.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     simulation = begin_experiment(endless, links=False, windows=window)
