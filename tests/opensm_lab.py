@@ -6,8 +6,9 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -92,6 +93,41 @@ class Lab:
         assert done.returncode == 0, done.stdout + done.stderr
         return folder
 
+    def path_levels(self, name, subnet, file, *arguments):
+        """Service levels that OpenSM answers with, pair by pair, as lines of ibdmchk's PSL form."""
+        folder = self.folder / name
+        folder.mkdir()
+        log = folder / "osm.log"
+        # With -d2 every line of the log is written at once.
+        options = ["-Q", "-d2", "-f", str(log), "--dump_files_dir", str(folder), "-D", "0x43"]
+        command = ["opensm", *options, *arguments]
+        environment = {**self.environment, "LD_PRELOAD": str(LIBRARIES[0])}
+        environment |= {"OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)}
+        with subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as manager:  # fmt: skip
+            try:
+                end = time.monotonic() + 60
+                while "SUBNET UP" not in (log.read_text() if log.exists() else ""):
+                    assert manager.poll() is None, "OpenSM ended"
+                    assert time.monotonic() < end, "OpenSM does not come up"
+                    time.sleep(0.1)
+
+                def ask(pair):
+                    source, host = pair
+                    ends = ("--slid", str(source.lid), "--dlid", str(host.lid))
+                    for _ in range(5):
+                        # Answers get lost where the simulator is busy.
+                        answer = self._run(folder, "saquery", "-p", *ends).stdout
+                        if said := re.search(r"\bsl\.+0x([0-9A-Fa-f]+)", answer):
+                            return f"0x{source.guid:016x} {host.lid} {int(said[1], 16) & 15}\n"
+                    raise AssertionError(f"no answer to saquery -p {ends}")
+
+                with ThreadPoolExecutor(2) as pool:
+                    file.write_text("".join(pool.map(ask, permutations(subnet.hosts, 2))))
+            finally:
+                manager.kill()
+        return folder
+
     def discover(self):
         """What ibnetdiscover prints."""
         file = self.folder / "cluster.topo"
@@ -136,6 +172,27 @@ def judge(folder, levels=None, lanes=None):
     return loops, int(scanned[1]) if scanned else 0
 
 
+def lane_lines(folder):
+    """The lanes OpenSM dumped, in ibdmchk's SLVL form."""
+    lines, guid = [], None
+    for row in (folder / "opensm-sl2vl.dump").read_text().splitlines():
+        if head := re.match(r"(Switch|Channel Adapter|CA) 0x([0-9a-f]+)", row):
+            guid = head[2] if head[1] == "Switch" else None
+        elif guid and (found := re.match(r"(\d+)\s+(\d+)\s*: (.*)", row)):
+            lanes = [int(lane) for lane in found[3].split()]
+            digits = " ".join(f"0x{a:x}{b:x}" for a, b in zip(lanes[::2], lanes[1::2], strict=True))
+            lines.append(f"0x{guid} {found[1]} {found[2]} {digits}\n")
+    file = folder / "slvl.txt"
+    file.write_text("".join(lines))
+    return file
+
+
+def engine_used(folder):
+    """The engine whose tables OpenSM installed, which may not be the one that was asked for."""
+    log = (folder / "osm.log").read_text()
+    return re.findall(r"osm_ucast_mgr_process: (\S+) tables configured", log)[-1]
+
+
 def torus(sizes):
     """Nodes and cables of a torus, ports 2d+1 (up) and 2d+2 (down)."""
     nodes = list(product(*map(range, sizes)))
@@ -164,11 +221,8 @@ def compare(sizes, engines):
                     "bound": ours.bound["value"],
                     "flitloom": f"{ours.report.max_load} ({ours.lanes} lanes)",
                 }
-            used = re.findall(
-                r"osm_ucast_mgr_process: (\S+) tables configured", (dumped / "osm.log").read_text()
-            )
-            if used and used[-1] != engine:
-                cells[engine] = f"falls back to {used[-1]}"
+            if (used := engine_used(dumped)) != engine:
+                cells[engine] = f"falls back to {used}"
             else:
                 cells[engine] = check_subnet(subnet, dumped / "opensm-lfts.dump").max_load
     return cells

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from flitloom.commands import run
 from flitloom.errors import SpecError
-from flitloom.fabric import check_subnet, parse_fabric, read_fabric, recognise, route_subnet
+from flitloom.fabric import check_subnet, examples, parse_fabric, read_fabric, recognise, route_subnet
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.hostlist import expand
+from flitloom.fabric.torus_2qos import torus_2qos
 
 #: A fragment of a two-switch subnet as ibnetdiscover has printed since 2007.
 DISCOVERED = """#
@@ -202,6 +203,27 @@ def test_texts_that_are_no_fabric(text):
         parse_fabric(text)
 
 
+RING = {("s1", "s2"), ("s2", "s3"), ("s1", "s3")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Switch A,Port A,Switch B,Port B,Length\ns1,1,s2,1,2m\ns2,2,s3,1,2m\ns3,2,s1,2,2m\n",
+        "s1;1;s2;1\ns2;2;s3;1\ns3;2;s1;2\n",
+        "# ours\ns1\t1\ts2\t1\ns2\t2\ts3\t1\ns3\t2\ts1\t2\n",
+        "cable;from;from_port;to;to_port\nc1;s1;P1;s2;P1\nc2;s2;P2;s3;P1\nc3;s3;P2;s1;P2\n",
+        "source,destination\r\ns1,s2\r\ns2,s3\r\ns3,s1\r\n",
+        '"switch_a","port_a","switch_b","port_b"\n"s1","1","s2","1"\n"s2","2","s3","1"\n"s3","2","s1","2"\n',
+        "SwitchName=s1 Switches=s2,\\\n  s3\nSwitchName=s2 Switches=s3\nSwitchName=s3 Nodes=n1\n",
+    ],
+)
+def test_tables_of_cables_in_many_forms(text):
+    subnet = parse_fabric(text)
+    names = [switch.name for switch in subnet.switches]
+    assert {tuple(sorted((names[cable.a], names[cable.b]))) for cable in subnet.cables} == RING
+
+
 def test_host_lists(monkeypatch):
     assert expand("r[0-1]n[09-10],x, y") == ["r0n09", "r0n10", "r1n09", "r1n10", "x", "y"]
     assert expand("n[0-10/5,12]") == expand("n[0-10:5,12]") == ["n0", "n5", "n10", "n12"]
@@ -257,7 +279,9 @@ def test_written_tables_pass_the_check_from_the_files_alone(tmp_path, capsys, mo
     facts = json.loads(text)
     assert code == 0
     assert facts == json.loads((out / "report.json").read_text())
-    assert {path.name for path in out.iterdir()} == {
+    # torus-2QoS routes two and three dimensions.
+    configured = {"torus-2QoS.conf"} if len(sizes) in (2, 3) else set()
+    assert {path.name for path in out.iterdir()} == configured | {
         "opensm-lfts.dump", "path-sl.txt", "slvl.txt", "sl2vl.dump", "report.json", "README.txt",
     }  # fmt: skip
     tables = ["--lft", out / "opensm-lfts.dump", "--path-sl", out / "path-sl.txt"]
@@ -394,6 +418,39 @@ def test_parts_fail_by_name_port_and_coordinates():
     ):
         with pytest.raises(SpecError, match="--fail"):
             fail_parts(subnet, [part])
+
+
+def test_torus_2qos_is_told_seeds_and_datelines():
+    subnet = examples.torus((4, 5), 0, 1)  # a switch is missing
+    found = recognise(subnet)
+    lines = [line.split() for line in (torus_2qos(found) or "").splitlines() if line]
+    sizes = dict(zip(found.sizes, "xy", strict=True))
+    assert lines[1] == ["torus", *(f"{size}t" for size in found.sizes), "1"]
+    place = {f"0x{switch.guid:016x}": found.coordinates[n] for n, switch in enumerate(subnet.switches)}
+    seeds, seed = [], []
+    for line in [*lines[2:], ["next_seed"]]:
+        if line[0] == "next_seed":
+            seeds.append(seed)
+            seed = []
+        else:
+            seed.append(line)
+    seen = []
+    for seed in seeds:
+        links = [line for line in seed if line[0].endswith("_link")]
+        # A ring of four needs both neighbours.
+        assert {line[0] for line in links} == {"xp_link", "yp_link", f"{sizes[4]}m_link"}
+        moved = {line[0][0]: int(line[1]) for line in seed if line[0].endswith("_dateline")}
+        for name, here, there in links:
+            d, step = "xy".index(name[0]), 1 if name[1] == "p" else -1
+            expected = list(place[here])
+            expected[d] = (expected[d] + step) % found.sizes[d]
+            assert place[there] == tuple(expected)
+        assert [moved.get(name, 0) for name in "xy"] == [-at for at in place[links[0][1]]]
+        seen += [links[0][1], *(line[2] for line in links)]
+    assert len(seeds) >= 2
+    assert len(seen) == len(set(seen))
+    assert torus_2qos(recognise(examples.random_regular(12, 3))) is None
+    assert torus_2qos(recognise(examples.torus((3, 3, 3, 3)))) is None
 
 
 def test_the_most_critical_part_comes_first(tmp_path, capsys):

@@ -9,9 +9,10 @@ import random
 import numpy as np
 import pytest
 
-from flitloom.fabric import check_subnet, read_fabric, route_subnet
+from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet
 from flitloom.fabric.tables import read_forwarding
-from opensm_lab import judge, lab, missing, netlist
+from flitloom.fabric.torus_2qos import torus_2qos
+from opensm_lab import engine_used, judge, lab, lane_lines, missing, netlist
 from test_fabric import failed
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
@@ -108,3 +109,57 @@ def test_the_check_agrees_with_ibdmchk_on_the_tables_of_others(tmp_path, sizes, 
         check_subnet(read_fabric(dumped / "opensm-subnet.lst"), dumped / "opensm.fdbs").deadlock
         == judge(dumped)[0]
     )
+
+
+#: Engines that choose service levels, and what else they are told.
+LEVELLED = {
+    "torus-2QoS": [], "dfsssp": [], "lash": [], "nue": ["--nue_max_num_vls", "8"],
+    "minhop": [], "updn": [], "dor": [], "sssp": [],
+}  # fmt: skip
+#: Sizes and cables missing: with all engines, eight times as many tables.
+JUDGED = [((3, 3), 0)]
+if FULL:
+    JUDGED += [
+        (sizes, cables)
+        for sizes in [(4, 4), (5, 3), (4, 3), (5, 2), (3, 3, 2), (4, 2, 2), (8, 2), (6, 3)]
+        for cables in (0, 1, 2)
+    ]
+
+
+@pytest.mark.parametrize(("sizes", "cables"), JUDGED)
+def test_the_check_agrees_with_ibdmchk_on_the_levels_and_lanes_of_engines(tmp_path, sizes, cables):
+    """With the levels OpenSM answers with and the SL2VL tables it installed."""
+    with lab(tmp_path, netlist(*failed(sizes, cables, 0, 3))) as fabric:
+        fabric.opensm("first")
+        subnet = read_fabric(fabric.discover())
+        configuration = tmp_path / "torus-2QoS.conf"
+        configuration.write_text(torus_2qos(recognise(subnet)) or "")
+        for engine in LEVELLED if FULL else ("torus-2QoS", "dfsssp"):
+            options = ["-R", engine, "--torus_config", str(configuration), *LEVELLED[engine]]
+            levels = tmp_path / f"{engine}.levels"
+            dumped = fabric.path_levels(engine, subnet, levels, *options)
+            report = check_subnet(
+                subnet,
+                dumped / "opensm-lfts.dump",
+                path_levels=levels,
+                lane_tables=dumped / "opensm-sl2vl.dump",
+            )
+            loops, _ = judge(dumped, levels, lane_lines(dumped))
+            print(sizes, cables, engine, engine_used(dumped), report.deadlock, loops, report.max_load)
+            assert (report.deadlock, report.unreachable) == (loops, 0), engine
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cables", "switches", "hosts"),
+    [((4, 4, 4), 0, 0, 1), ((5, 4), 1, 0, 2)]
+    + ([((4, 4, 4), 1, 1, 1), ((5, 3, 2), 0, 0, 3)] if FULL else []),
+)
+def test_torus_2qos_finds_the_torus_by_our_configuration(tmp_path, sizes, cables, switches, hosts):
+    with lab(tmp_path, netlist(*failed(sizes, cables, switches, 1), hosts)) as fabric:
+        fabric.opensm("first")
+        subnet = read_fabric(fabric.discover())
+        route_subnet(subnet).write(tmp_path / "out")
+        file = str(tmp_path / "out" / "torus-2QoS.conf")
+        dumped = fabric.opensm("theirs", "-R", "torus-2QoS,no_fallback", "--torus_config", file)
+    assert engine_used(dumped) == "torus-2QoS"
+    assert check_subnet(subnet, dumped / "opensm-lfts.dump").unreachable == 0

@@ -377,3 +377,29 @@ def test_written_files_follow_the_schema() -> None:
     data = json.loads(fl.route(fl.Torus(4, 2), failed_nodes=[1]).to_json())
     assert set(schema["required"]) <= set(data)
     assert set(data) == set(schema["properties"])
+
+
+def test_parts_fail_by_their_coordinates() -> None:
+    by_number = fl.Torus(4, 3, 2, failed_nodes=[9], failed_links=[(0, 3), (4, 5)])
+    by_place = fl.Torus(4, 3, 2, failed_nodes=["(1,2,0)"], failed_links=["(3,0,0)+x", "(0,1,0)-(1,1,0)"])
+    assert by_place.failed_nodes == by_number.failed_nodes
+    assert [set(link) for link in by_place.failed_links] == [set(link) for link in by_number.failed_links]
+
+
+def test_routes_of_an_allocation_may_pass_through_others(tmp_path: Path, capsys) -> None:
+    """Two columns without a cable between them have no routes of their own."""
+    file = tmp_path / "nodes"
+    file.write_text("n[0-12/4],n[2-14/4]")
+    arguments = ["route", "--mesh", "4x4", "--nodes", str(file), "--rules", "dimension-order"]
+    assert run(arguments) == 2
+    assert "no working links connect them" in capsys.readouterr().err
+    output = tmp_path / "t.csv"
+    assert run([*arguments, "--through", "--json", "-o", str(output)]) == 0
+    allocated = {0, 4, 8, 12, 2, 6, 10, 14}
+    loads: dict[tuple[str, str], int] = {}
+    for line in output.read_text().splitlines()[1:]:
+        source, destination, nodes = line.split(",")
+        if {int(source), int(destination)} <= allocated:
+            for step in pairwise(nodes.split()):
+                loads[step] = loads.get(step, 0) + 1
+    assert json.loads(capsys.readouterr().out)["max_load"] == max(loads.values())

@@ -134,10 +134,12 @@ def topology_fields(
         kind, _, name = part.partition(":")
         if kind == "node" and name.isascii() and name.isdigit():
             fields.setdefault("failed_nodes", []).append(int(name))
+        elif kind == "node" and name.startswith("("):
+            fields.setdefault("failed_nodes", []).append(name)
         elif kind == "link":
             fields.setdefault("failed_links", []).append(name)
         else:
-            raise SpecError(f"--fail {part}: name a part as node:3 or link:0-1")
+            raise SpecError(f"--fail {part}: name a part as node:3, node:(1,2), link:0-1 or link:(0,1)+x")
     return fields
 
 

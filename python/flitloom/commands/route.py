@@ -57,13 +57,20 @@ def command(
     fail: Annotated[
         list[str] | None,
         typer.Option(
-            help="A failed part: node:3 or link:0-1; with --fabric also node:S5, node:(0,1,2), cable:S5/3, "
-            "link:(0,1)+x. May be repeated."
+            help="A failed part: node:3, node:(0,1,2), link:0-1 or link:(0,1)+x; with --fabric also node:S5, "
+            "cable:S5/3. May be repeated."
         ),
     ] = None,
     nodes: Annotated[
         Path | None, typer.Option(help="File of the allocated nodes in Slurm notation, node[0-7,12].")
     ] = None,
+    through: Annotated[
+        bool,
+        typer.Option(
+            "--through",
+            help="With --nodes: ways may pass through nodes outside the list; only pairs within it count.",
+        ),
+    ] = False,
     rules: Annotated[
         str | None,
         typer.Option(
@@ -112,7 +119,7 @@ def command(
 
     if fabric is not None:
         others = ["torus", "mesh", "nodes", "method", "rules", "turns", "traffic", "loads", "compare"]
-        others += ["picture", "resilience", "sample", "seed", "html"]
+        others += ["picture", "resilience", "sample", "seed", "html", "through"]
         if words or critical:
             others += ["out", "mode", "lanes", "sizes", "effort", "old"]
         refuse(
@@ -153,7 +160,9 @@ def command(
         refuse(context, ["sample"], "belongs to --resilience")
     if compare:
         refuse(context, ["method"], "does not go with --compare")
-    topology = read_topology(torus, mesh, fail or [], nodes)
+    if through and (nodes is None or traffic is not None or resilience):
+        raise SpecError("--through goes with --nodes, and not with --traffic or --resilience")
+    topology = read_topology(torus, mesh, fail or [], None if through else nodes)
     if out is not None:
         check_output(out, OUTPUTS, "--out")
         if out.suffix != ".npz" and topology.nodes > LISTED_NODES:
@@ -173,6 +182,8 @@ def command(
         _resilience(topology, rules or "angara", sample, seed, as_json)
         return
     weights = read_matrix(traffic, topology.nodes) if traffic is not None else None
+    if through and nodes is not None:
+        weights = allocated_pairs(topology, nodes)
     options: dict[str, Any] = {
         "rules": rules,
         "turns": turns,
@@ -231,16 +242,20 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
     """The network of the options ``--torus``, ``--mesh``, ``--fail`` and ``--nodes``."""
     if (torus is None) == (mesh is None):
         raise SpecError("name the network with --torus 4x2x2x2 or --mesh 8x8")
-    failed_nodes: list[int] = []
+    failed_nodes: list[int | str] = []
     failed_links: list[str] = []
     for part in fail:
         kind, _, what = part.partition(":")
         if kind == "node" and what.isdecimal() and len(what) <= 9:
             failed_nodes.append(int(what))
+        elif kind == "node" and what.startswith("("):
+            failed_nodes.append(what)
         elif kind == "link" and what:
             failed_links.append(what)
         else:
-            raise SpecError(f"--fail: {show(part)} is no failed part; write node:3 or link:0-1")
+            raise SpecError(
+                f"--fail: {show(part)} is no failed part; write node:3, node:(1,2), link:0-1 or link:(0,1)+x"
+            )
     topology: Topology
     if torus is not None:
         topology = Torus(torus, failed_nodes=failed_nodes, failed_links=failed_links)
@@ -253,6 +268,19 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
         fields["failed_nodes"] = tuple(dict.fromkeys((*topology.failed_nodes, *left_out)))
         topology = Topology(**fields)
     return topology
+
+
+def allocated_pairs(topology: Topology, nodes: Path) -> NDArray[np.int64]:
+    """One for every pair of nodes in a list, none for others."""
+    import numpy as np
+
+    allocated = np.zeros(topology.nodes, dtype=np.int64)
+    allocated[read_nodes(nodes, topology.nodes)] = 1
+    if gone := [node for node in topology.failed_nodes if allocated[node]]:
+        raise SpecError(f"{show_file(nodes)}: node {gone[0]} is allocated and failed")
+    pairs = np.outer(allocated, allocated)
+    np.fill_diagonal(pairs, 0)
+    return pairs
 
 
 def read_matrix(file: Path, nodes: int) -> NDArray[np.int64]:

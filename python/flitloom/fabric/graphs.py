@@ -89,9 +89,12 @@ def parse_anynet(text: str, source: str) -> Subnet:
 def parse_slurm(text: str, source: str) -> Subnet:
     """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
     assembly, ports = Assembly(source), _Ports()
+    begun = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        row = line.split("#")[0].strip()
-        if not row:
+        row = begun + line.split("#")[0].strip()
+        # A line that ends with a backslash goes on in the next one.
+        begun = row[:-1].rstrip() if row.endswith("\\") else ""
+        if not row or begun:
             continue
         place = f"{source}, line {number}"
         fields = {name.lower(): value for name, value in re.findall(r"\b(\w++)\s*+=\s*+(\S++)", row)}
@@ -129,41 +132,55 @@ def parse_slurm_yaml(text: str, source: str) -> Subnet:
     return parse_slurm("\n".join(rows), source)
 
 
+#: What the columns of a cable's ends may be called.
+_END = re.compile(
+    r"(?:.*[ _-])?(?:a|b|from|to|source|src|destination|dest|dst|target|local|remote|peer|near|far|end|"
+    r"switch|node|device|host|name)(?:[ _-]?[ab12])?(?:[ _-].*)?",
+    re.IGNORECASE,
+)
+#: What a heading of two columns begins with.
+_FIRST = {"from", "source", "src", "switch_a", "switch a", "local"}
+_PORT = re.compile(r"(?:port|p)?[ _]?(\d{1,9})", re.IGNORECASE)
+
+
 def parse_cables(text: str, source: str) -> Subnet:
-    """Read a table of cables: ``a,b`` or ``a,port,b,port`` per line; a name with one cable is a host."""
+    """Read a table of cables: ``a,b`` or ``a,port,b,port`` per line; a name with one cable is a host.
+
+    Commas, semicolons or tabulators separate; a heading that names the ends and ports may give them any place
+    among other columns.
+    """
     assembly, ports = Assembly(source), _Ports()
     rows: list[tuple[str, int | None, str, int | None, str]] = []
     degree: Counter[str] = Counter()
-    for number, fields in enumerate(csv.reader(io.StringIO(text)), start=1):
+    columns: tuple[int, ...] | None = None
+    first = True
+    for number, fields in enumerate(csv.reader(io.StringIO(text), delimiter=_delimiter(text)), start=1):
         row = [field.strip() for field in fields]
         if not any(row) or row[0].startswith("#"):
             continue
         place = f"{source}, line {number}"
+        if first:
+            first = False
+            columns = _columns(row)
+            if columns is not None:
+                continue
+        if columns is not None:
+            if len(row) <= max(columns):
+                raise SpecError(f"{place}: {','.join(row)[:60]!r} has fewer columns than the heading")
+            row = [row[column] for column in columns]
         if len(row) == 2:
             a, b = row
             numbers: list[int | None] = [None, None]
         elif len(row) >= 4:
             a, b = row[0], row[2]
-            if not (row[1].isdecimal() and row[3].isdecimal()):
-                if not rows:
-                    continue
+            found = [_PORT.fullmatch(row[1]), _PORT.fullmatch(row[3])]
+            if not all(found):
                 raise SpecError(f"{place}: {','.join(row)[:60]!r}: ports are whole numbers")
-            numbers = [int(row[1][:9]), int(row[3][:9])]
+            numbers = [int(match[1]) for match in found if match]
             if not all(number is not None and 0 < number < 255 for number in numbers):
                 raise SpecError(f"{place}: {','.join(row)[:60]!r}: ports are 1 to 254")
         else:
             raise SpecError(f"{place}: {','.join(row)[:60]!r} is no cable; write a,b or a,port,b,port")
-        if (
-            not rows
-            and {a.lower(), b.lower()} & {"from", "to", "a", "b", "source", "target", "switch_a"}
-            == {
-                a.lower(),
-                b.lower(),
-            }
-            and len(row) == 2
-            and a.lower() in ("from", "source", "switch_a")
-        ):
-            continue
         if not a or not b:
             raise SpecError(f"{place}: a cable without a name at one end")
         rows.append((a, numbers[0], b, numbers[1], place))
@@ -178,3 +195,20 @@ def parse_cables(text: str, source: str) -> Subnet:
         else:
             assembly.connect((a, a_port), (b, b_port), place)
     return assembly.finish()
+
+
+def _delimiter(text: str) -> str:
+    """What separates the columns of the first line that is no comment."""
+    line = next((row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")), "")
+    return max(",;\t", key=line.count)
+
+
+def _columns(heading: list[str]) -> tuple[int, ...] | None:
+    """Where a heading has the ends of a cable and, in between, their ports; None if it is no heading."""
+    ports = [n for n, name in enumerate(heading) if "port" in name.lower()]
+    ends = [n for n, name in enumerate(heading) if n not in ports and len(name) < 80 and _END.fullmatch(name)]
+    if len(ends) < 2 or any(_PORT.fullmatch(heading[n]) for n in ports):
+        return None
+    if len(ports) >= 2:
+        return ends[0], ports[0], ends[1], ports[1]
+    return (ends[0], ends[1]) if heading[ends[0]].lower() in _FIRST else None

@@ -19,9 +19,18 @@ portable if your switches have lanes enough for it."""
 _ONE = "One lane suffices: every path has service level 0, and nothing but the forwarding tables is needed."
 
 
-def manual(tables: SubnetTables) -> str:
+_TORUS_2QOS = """
+torus-2QoS.conf describes the torus to OpenSM's own engine torus-2QoS, which sets service levels and SL2VL
+itself but always takes the same of two equally long ways round a ring:
+
+    opensm -R torus-2QoS,no_fallback --torus_config torus-2QoS.conf -Q
+"""
+
+
+def manual(tables: SubnetTables, configured: bool) -> str:
     """How to load these tables, as plain text."""
     lanes = _ONE if tables.lanes == 1 else _PORTABLE if tables.mode == "portable" else _TABLES
+    engine = _TORUS_2QOS if configured else ""
     return f"""{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} host pairs on a channel, lower bound {tables.bound["value"]}
 {tables.lanes} lanes, mode {tables.mode}
@@ -31,7 +40,7 @@ Load the forwarding tables:
     opensm -R file,no_fallback -U opensm-lfts.dump -Q
 
 {lanes}
-
+{engine}
 opensm-lfts.dump  out port by switch and destination LID
 path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)
 slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)

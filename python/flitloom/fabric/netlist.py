@@ -8,7 +8,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
 
 _NODE = re.compile(
-    r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"\s*(?:#(?P<note>.*))?$",
+    r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"[^#]*+(?:#(?P<note>.*))?$",
     re.IGNORECASE,
 )
 _BEGIN = re.compile(r"^[ \t]*(?:Switch|Ca|Hca)[ \t]+\d+[ \t]+\"", re.MULTILINE | re.IGNORECASE)
@@ -23,7 +23,8 @@ _LID = re.compile(r"\blid\s+(0x[0-9a-fA-F]+|\d+)(?:\s+lmc\s+(\d+))?")
 _QUOTED = re.compile(r"[\"'](.*?)[\"'](?=\s|$)")
 #: Lines that say nothing about cables.
 _SILENT = re.compile(
-    r"#|\s*$|chassis\b|non-chassis|include\b|do\b|spine\b|line\b|module\b|hosts?\s+on\b|\(|DR path|Initiated",
+    r"#|\s*$|chassis\b|non-?chassis|include\b|do\b|spine\b|line\b|module\b|hosts?\s+on\b|\("
+    r"|DR path|Initiated",
     re.IGNORECASE,
 )
 

@@ -19,6 +19,7 @@ from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.tables import LEVELS, NONE, channels, destinations, host_levels, read_forwarding
+from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import make_folder, write_text
 
 #: Entries the search may try at effort 1.
@@ -127,7 +128,9 @@ class SubnetTables:
         write_text(folder / "slvl.txt", slvl)
         write_text(folder / "sl2vl.dump", dump)
         write_text(folder / "report.json", json.dumps(self.facts(), indent=2) + "\n")
-        write_text(folder / "README.txt", manual(self))
+        if configuration := torus_2qos(self.recognition):
+            write_text(folder / "torus-2QoS.conf", configuration)
+        write_text(folder / "README.txt", manual(self, bool(configuration)))
         return folder
 
     def _forwarding_text(self) -> str:

@@ -28,7 +28,7 @@ def route(
     topology: Topology,
     *,
     method: str = "balanced",
-    failed_nodes: Iterable[int] = (),
+    failed_nodes: Iterable[int | str] = (),
     failed_links: Iterable[tuple[int, int] | str] = (),
     rules: str | RouterRules | None = None,
     turns: str = "on-demand",
@@ -231,7 +231,7 @@ def advice(
 
 
 def _with_failures(
-    topology: Topology, nodes: Iterable[int], links: Iterable[tuple[int, int] | str]
+    topology: Topology, nodes: Iterable[int | str], links: Iterable[tuple[int, int] | str]
 ) -> Topology:
     if not isinstance(topology, Topology):
         raise SpecError(f"topology: {show(topology)} is no topology; give fl.Torus(...) or fl.Mesh(...)")

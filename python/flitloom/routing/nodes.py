@@ -9,12 +9,12 @@ from flitloom.errors import SpecError, show, show_file
 from flitloom.limits import DIGITS, NODES_BYTES
 from flitloom.reading import read_text
 
-_ITEM = re.compile(r"(?P<prefix>[A-Za-z][A-Za-z0-9_.-]*?)?(?:\[(?P<ranges>[0-9,-]+)\]|(?P<number>[0-9]+))")
-_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_ITEM = re.compile(r"(?P<prefix>[A-Za-z][A-Za-z0-9_.-]*?)?(?:\[(?P<ranges>[0-9,:/-]+)\]|(?P<number>[0-9]+))")
+_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+)(?:[/:]([0-9]+))?)?")
 
 
 def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
-    """Read a node list such as ``node[0-7,12],node20``; the number of a name is its node.
+    """Read a node list such as ``node[0-7,12],node[20-30/2]``; the number of a name is its node.
 
     Parameters
     ----------
@@ -30,6 +30,8 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
     >>> from flitloom.routing.nodes import parse_nodes
     >>> parse_nodes("node[0-2,12],node20", 32)
     [0, 1, 2, 12, 20]
+    >>> parse_nodes("node[0-9/3]", 32)
+    [0, 3, 6, 9]
     """
     found: list[int] = []
     seen: dict[int, None] = {}
@@ -48,7 +50,10 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
                 unknown = f"node {max(first, nodes)}" if max(first, last) < 10**DIGITS else "a node"
                 text = f"{unknown} in {show(item)} is unknown; nodes are 0 to {nodes - 1}"
                 raise SpecError(f"{place}: {text}")
-            for node in range(first, last + 1):
+            step = _number(bounds[3] or "1")
+            if step == 0:
+                raise SpecError(f"{place}: the range {show(part)} in {show(item)} has no step")
+            for node in range(first, last + 1, step):
                 if node in seen:
                     raise SpecError(f"{place}: node {node} is named twice")
                 seen[node] = None

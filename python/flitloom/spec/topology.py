@@ -61,11 +61,58 @@ SIZES = {
         listed({"type": "integer", "minimum": 2, "maximum": LIMITS["nodes"]}, LIMITS["dimensions"], 1),
     ]
 }
-CABLE = {"anyOf": [{"type": "string", "pattern": "^[0-9]+-[0-9]+$"}, listed(NODE, 2, 2)]}
+_DIGITS = r"\([0-9]+(,[0-9]+)*\)"
+NODE_OR_PLACE = {"anyOf": [NODE, {"type": "string", "pattern": f"^{_DIGITS}$"}]}
+CABLE = {
+    "anyOf": [
+        {"type": "string", "pattern": f"^([0-9]+-[0-9]+|{_DIGITS}-{_DIGITS}|{_DIGITS}[+-][a-z])$"},
+        listed(NODE, 2, 2),
+    ]
+}
 _MOST_CABLES = LIMITS["dimensions"] * LIMITS["nodes"]
 
 _ends = each(node_number, 2)
 _each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimensions"], 1)
+
+
+_PLACE = r"\(([0-9]{1,9}(?:,[0-9]{1,9})*)\)"
+_PLACES = re.compile(f"{_PLACE}-{_PLACE}")
+_STEP = re.compile(rf"{_PLACE}([+-])([{''.join(DIMENSION_NAMES)}])")
+
+
+def _node_at(digits: str, info: ValidationInfo) -> int:
+    """The number of the node at coordinates."""
+    place = [int(part) for part in digits.split(",")]
+    sizes = info.data.get("sizes")
+    if sizes is None:
+        raise problem(f"({digits}): coordinates need the sizes of the network")
+    if len(place) != len(sizes) or any(at >= size for at, size in zip(place, sizes, strict=True)):
+        last = ",".join(str(size - 1) for size in sizes)
+        raise problem(
+            f"({digits}) is no node; coordinates go from ({','.join('0' * len(sizes))}) to ({last})"
+        )
+    number = 0
+    for at, size in zip(reversed(place), reversed(sizes), strict=True):
+        number = number * size + at
+    return number
+
+
+def _beside(digits: str, sign: str, name: str, info: ValidationInfo) -> tuple[int, int]:
+    """A node and its neighbour in a direction, over the edge as well."""
+    here = _node_at(digits, info)
+    sizes, dimension = info.data["sizes"], DIMENSION_NAMES.index(name)
+    if dimension >= len(sizes):
+        raise problem(f"({digits}){sign}{name}: the network has no dimension {name}")
+    place = [int(part) for part in digits.split(",")]
+    place[dimension] = (place[dimension] + (1 if sign == "+" else -1)) % sizes[dimension]
+    return here, _node_at(",".join(map(str, place)), info)
+
+
+def _node(value: Any, info: ValidationInfo) -> Any:
+    """A node by its number, or as ``(1,2,0)``."""
+    if isinstance(value, str) and (match := re.fullmatch(_PLACE, value)):
+        return _node_at(match[1], info)
+    return node_number(value, info)
 
 
 def _sizes(value: Any, info: ValidationInfo) -> Any:
@@ -73,6 +120,11 @@ def _sizes(value: Any, info: ValidationInfo) -> Any:
 
 
 def _cable(value: Any, info: ValidationInfo) -> Any:
+    """A cable by its ends, also as ``(0,1)-(1,1)`` or ``(0,1)+x``."""
+    if isinstance(value, str) and (match := _PLACES.fullmatch(value)):
+        return _node_at(match[1], info), _node_at(match[2], info)
+    if isinstance(value, str) and (match := _STEP.fullmatch(value)):
+        return _beside(match[1], match[2], match[3], info)
     return _ends(parse_cable(value), info)
 
 
@@ -89,9 +141,11 @@ class Topology(SpecModel):
     wrap : sequence of bool, optional
         Per dimension, whether it wraps around.
     failed_nodes : sequence of int
-        Nodes that do not work, nor any of their links. Node ``y*Nx + x`` has the coordinates (x, y).
+        Nodes that do not work, nor any of their links. Node ``y*Nx + x`` has the coordinates (x, y) and may
+        be written ``"(x,y)"``.
     failed_links : sequence of (int, int)
-        Cables between two neighbours that do not work, in both directions.
+        Cables between two neighbours that do not work, in both directions; also written ``"3-4"``,
+        ``"(0,1)-(1,1)"`` or ``"(0,1)+x"``.
     """
 
     place: ClassVar[str] = "topology"
@@ -107,7 +161,7 @@ class Topology(SpecModel):
         ]
         | None
     ) = None
-    failed_nodes: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
+    failed_nodes: Annotated[tuple[int, ...], Checked(each(_node), listed(NODE_OR_PLACE))] = ()
     failed_links: Annotated[
         tuple[tuple[int, int], ...], Checked(each(_cable, _MOST_CABLES), listed(CABLE, _MOST_CABLES))
     ] = ()
@@ -120,7 +174,7 @@ class Topology(SpecModel):
             kind: Literal["torus", "mesh"] | str = "torus",
             sizes: Sequence[int] | str,
             wrap: Sequence[bool] | None = None,
-            failed_nodes: Iterable[int] = (),
+            failed_nodes: Iterable[int | str] = (),
             failed_links: Iterable[Sequence[int] | str] = (),
         ) -> None: ...
 
@@ -185,7 +239,7 @@ class Torus(_BySizes):
         self,
         *sizes: int | str,
         wrap: Sequence[bool] | None = None,
-        failed_nodes: Iterable[int] = (),
+        failed_nodes: Iterable[int | str] = (),
         failed_links: Iterable[Sequence[int] | str] = (),
     ) -> None:
         _init(self, "torus", sizes, wrap, failed_nodes, failed_links)
@@ -207,7 +261,7 @@ class Mesh(_BySizes):
         self,
         *sizes: int | str,
         wrap: Sequence[bool] | None = None,
-        failed_nodes: Iterable[int] = (),
+        failed_nodes: Iterable[int | str] = (),
         failed_links: Iterable[Sequence[int] | str] = (),
     ) -> None:
         _init(self, "mesh", sizes, wrap, failed_nodes, failed_links)
@@ -218,7 +272,7 @@ def _init(
     kind: str,
     sizes: tuple[int | str, ...],
     wrap: Sequence[bool] | None,
-    failed_nodes: Iterable[int],
+    failed_nodes: Iterable[int | str],
     failed_links: Iterable[Sequence[int] | str],
 ) -> None:
     """Let pydantic check the fields of a topology given by position."""
