@@ -224,6 +224,37 @@ def test_tables_of_cables_in_many_forms(text):
     assert {tuple(sorted((names[cable.a], names[cable.b]))) for cable in subnet.cables} == RING
 
 
+PORTS = """\
+SW     2 19 0x0002c90300a1b2c0 4x EDR - SW     3 19 0x0002c90300a1b2d0 ( 'MF0;sw1' - 'sw2' )
+SW     2  1 0x0002c90300a1b2c0 4x FDR - CA     5  1 0x0002c90300aabbcc ( 'MF0;sw1' - 'node01 HCA-1' )
+SW     3 19 0x0002c90300a1b2d0 4x EDR - SW     2 19 0x0002c90300a1b2c0 ( 'sw2' - 'MF0;sw1' )
+SW     3  2 0x0002c90300a1b2d0 4x SDR                                    'sw2'
+CA     5  1 0x0002c90300aabbcc 4x FDR - SW     2  1 0x0002c90300a1b2c0 ( 'node01 HCA-1' - 'MF0;sw1' )
+"""
+LINKS = """\
+CA: node01 HCA-1:
+      0x0002c90300aabbcc      5    1[  ] ==( 4X 14.0625 Gbps Active/  LinkUp)==>       2    1[  ] "MF0;sw1"
+Switch: 0x0002c90300a1b2c0 MF0;sw1:
+           2    1[  ] ==( 4X       14.0625 Gbps Active/  LinkUp)==>       5    1[  ] "node01 HCA-1" ( )
+           2    2[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+           2   19[  ] ==( 4X       25.78125 Gbps Active/  LinkUp)==>       3   19[  ] "sw2" ( )
+Switch: 0x0002c90300a1b2d0 sw2:
+           3   19[  ] ==( 4X       25.78125 Gbps Active/  LinkUp)==>       2   19[  ] "MF0;sw1" ( )
+"""
+
+
+@pytest.mark.parametrize("text", [PORTS, LINKS], ids=["ibnetdiscover -p", "iblinkinfo"])
+def test_lists_of_links(text):
+    subnet = parse_fabric(text)
+    assert [(switch.name, switch.guid, switch.lid) for switch in subnet.switches] == [
+        ("MF0;sw1", 0x2C90300A1B2C0, 2), ("sw2", 0x2C90300A1B2D0, 3),
+    ]  # fmt: skip
+    assert [(host.name, host.lid, host.switch_port) for host in subnet.hosts] == [("node01 HCA-1", 5, 1)]
+    assert [(cable.a_port, cable.b_port) for cable in subnet.cables] == [(19, 19)]
+    with pytest.raises(SpecError, match=r"line 1: .*is no link"):
+        parse_fabric("SW 2 1 0xz 4x\n" + text)
+
+
 def test_host_lists(monkeypatch):
     assert expand("r[0-1]n[09-10],x, y") == ["r0n09", "r0n10", "r1n09", "r1n10", "x", "y"]
     assert expand("n[0-10/5,12]") == expand("n[0-10:5,12]") == ["n0", "n5", "n10", "n12"]

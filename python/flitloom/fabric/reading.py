@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flitloom import limits
 from flitloom.errors import SpecError
-from flitloom.fabric import graphs, netlist, subnet_list
+from flitloom.fabric import graphs, link_lists, netlist, subnet_list
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened
 
@@ -15,7 +15,8 @@ from flitloom.reading import opened
 def read_fabric(file: str | Path) -> Subnet:
     """Read a fabric that somebody described; the contents decide how, not the name.
 
-    Known are what ``ibnetdiscover`` prints, ibsim's netlists, ``opensm-subnet.lst``, GraphML, BookSim's
+    Known are what ``ibnetdiscover``, ``ibnetdiscover -p`` and ``iblinkinfo`` print, ibsim's netlists,
+    ``opensm-subnet.lst``, GraphML, BookSim's
     anynet, Slurm's ``topology.conf`` and ``topology.yaml`` (trees), and CSV tables of cables.
 
     Raises
@@ -43,6 +44,8 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
         return netlist.parse(text, source)
     if subnet_list.looks_like(text):
         return subnet_list.parse(text, source)
+    if link_lists.looks_like(text):
+        return link_lists.parse(text, source)
     if "<graphml" in text:
         return graphs.parse_graphml(text, source)
     if re.search(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", text, re.MULTILINE | re.IGNORECASE):

@@ -1,0 +1,89 @@
+"""Lists of links as ``ibnetdiscover -p`` and ``iblinkinfo`` print them."""
+
+from __future__ import annotations
+
+import re
+
+from flitloom.errors import SpecError
+from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
+
+_PORT = re.compile(
+    r"(?P<kind>SW|CA|RT)\s+(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\s+0x(?P<guid>[0-9a-fA-F]{1,16})\s+\S+\s+\S+\s+-\s+"
+    r"(?P<peer_kind>SW|CA|RT)\s+(?P<peer_lid>\d{1,5})\s+(?P<peer_port>\d{1,3})\s+0x(?P<peer_guid>[0-9a-fA-F]{1,16})"
+    r"\s+\(\s*'(?P<name>[^']*)'\s+-\s+'(?P<peer_name>[^']*)'\s*\)"
+)
+_UNPLUGGED = re.compile(r"(?:SW|CA|RT)\s+\d+\s+\d+\s+0x[0-9a-fA-F]+\s+\S+\s+\S+\s+'")
+_SECTION = re.compile(
+    r"(?P<kind>Switch|CA|RT|Router):?\s+(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<name>.*?):?$"
+)
+_ROW = re.compile(
+    r"(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"[^\"]*\"\s+)?(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\[[^\]]*\]\s*"
+    r"==\([^()]*\)==>\s+(?P<peer_lid>\d{1,5})\s+(?P<peer_port>\d{1,3})\[[^\]]*\]\s*\"(?P<peer_name>[^\"]*)\""
+)
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is such a list."""
+    return (
+        re.search(
+            r"^[ \t]*(?:SW|CA|RT)[ \t]+\d+[ \t]+\d+[ \t]+0x|==\([^()\n]{0,200}\)==>", text, re.MULTILINE
+        )
+        is not None
+    )
+
+
+def parse(text: str, source: str) -> Subnet:
+    """Read a list; nodes are told apart by their LIDs. Raises `SpecError` at a damaged line."""
+    assembly = Assembly(source)
+    section: re.Match[str] | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        row, place = line.strip(), f"{source}, line {number}"
+        if not row or row.startswith("#"):
+            continue
+        if len(row) > LONGEST:
+            raise SpecError(f"{place}: longer than {LONGEST} characters: {row[:60]!r}")
+        if match := _PORT.match(row):
+            ends = [
+                _end(assembly, match["kind"], match["lid"], match["port"], match["guid"], match["name"]),
+                _end(
+                    assembly,
+                    match["peer_kind"],
+                    match["peer_lid"],
+                    match["peer_port"],
+                    match["peer_guid"],
+                    match["peer_name"],
+                ),
+            ]
+            assembly.connect(ends[0], ends[1], place)
+        elif section is not None and (match := _ROW.match(row)):
+            kind = "SW" if section["kind"] == "Switch" else "CA"
+            guid = section["guid"] or match["guid"] or "0"
+            here = _end(assembly, kind, match["lid"], match["port"], guid, section["name"])
+            there = _end(assembly, "", match["peer_lid"], match["peer_port"], "0", match["peer_name"])
+            assembly.connect(here, there, place)
+        elif "==(" in row:
+            if section is None or "==>" not in row:
+                raise SpecError(f"{place}: {row[:60]!r} is no link of a node")
+        elif _UNPLUGGED.match(row):
+            continue
+        elif match := _SECTION.match(row):
+            section = match
+        else:
+            raise SpecError(f"{place}: {row[:60]!r} is no link as ibnetdiscover -p or iblinkinfo print them")
+    assembly.remarks.append(
+        "the list names GUIDs of ports; service levels by the GUIDs of hosts need what ibnetdiscover prints"
+    )
+    return assembly.finish()
+
+
+def _end(assembly: Assembly, kind: str, lid: str, port: str, guid: str, name: str) -> tuple[str, int]:
+    """A port of a node, which becomes known; a peer of unknown kind is a host until it says otherwise."""
+    key = f"LID {int(lid)}"
+    node = assembly.nodes.setdefault(key, Node("host", name.strip() or key, lid=int(lid) or None))
+    if kind:
+        node.kind = "switch" if kind == "SW" else "host"
+        node.guid = int(guid, 16) or node.guid
+    number = int(port)
+    if not 0 < number < 255:
+        raise SpecError(f"{assembly.source}: port {number} of {key}; ports are 1 to 254")
+    return key, number
