@@ -3,6 +3,7 @@
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
 # make dist   wheel, source archive, and the crates to build it without a network
+# make installed  the wheel in a fresh environment: size, start, the walks of the site
 # make wasm   the engine of live pages (flitloom view --live)
 # make docs   the site, as static files in target/site
 # make lock   refresh the pinned requirements (needs uv)
@@ -22,7 +23,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm docs pictures
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm docs pictures installed
 
 build: $(VENV)/extension.stamp
 
@@ -113,6 +114,9 @@ dist: $(VENV)/requirements.stamp wasm
 	echo "$$CRATES_FROM_HERE" > target/crates/.cargo/config.toml
 	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C target/crates \
 		-czf dist/flitloom-$(VERSION)-crates.tar.gz .cargo vendor
+
+installed: dist
+	$(BIN)/python tests/installed.py dist/*.whl
 
 lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
