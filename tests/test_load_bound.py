@@ -166,7 +166,7 @@ def test_the_command_prints_what_python_computes(capsys):
     ("options", "message"),
     [
         (["--pattern", "bcmp", "--routing", "sa"], "not fixed by the traffic"),
-        (["--pattern", "bcmp", "--ties", "left"], "wrap or split"),
+        (["--pattern", "bcmp", "--ties", "left"], "must be one of wrap, split"),
         (["--pattern", "fish"], "fish"),
         ([], "pattern or destinations"),
     ],

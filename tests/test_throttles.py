@@ -76,7 +76,7 @@ def test_a_throttled_run_is_saved_and_taken_up(throttle, tmp_path):
 @pytest.mark.parametrize(
     ("throttle", "message"),
     [
-        ("spt", 'throttle: unknown throttle "spt"; the throttles are none, interlock, spth'),
+        ("spt", 'throttle: unknown throttle "spt"; did you mean spth? The throttles are none, interlock'),
         ("spth:depth=8", 'throttle: throttle spth has no parameter "depth"; it has margin, length'),
         (8, "throttle: 8 is not a text"),
         ("spth:4", "throttle: a margin of 4 flits; it must be below the depth of the queues (4)"),

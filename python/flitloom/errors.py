@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -43,6 +44,9 @@ class SpecError(FlitloomError, ValueError):
     ...
     flitloom.errors.SpecError: router.buffer: 0 is out of range; it must be 1 to 1024 flits
     """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(_with_nearest(str(message)))
 
 
 class MissingExtraError(FlitloomError, ImportError):
@@ -157,6 +161,29 @@ def show_file(file: str | Path) -> str:
     name = str(file)
     name = name if len(name) <= 300 else f"{name[:100]}...{name[-100:]}"
     return name if name.isprintable() else repr(name)
+
+
+#: How the core says that a name is unknown, with all that there are.
+_UNKNOWN = re.compile(
+    r'(?P<before>.*?(?:unknown [a-z]+ "(?P<name>[^"]{1,60})"|"?(?P<other>[^"\'\s]{1,60})"? is unknown); )'
+    r"(?P<words>(?:there are|it must be one of|the [a-z]+ are) )(?P<names>[^;?\n]{1,2000})"
+)
+
+
+def _with_nearest(message: str) -> str:
+    """A message of the core that lists names, with the one that was probably meant.
+
+    >>> _with_nearest('operation: unknown operation "all-gathr"; there are all-to-all, all-gather')
+    'operation: unknown operation "all-gathr"; did you mean all-gather? There are all-to-all, all-gather'
+    """
+    found = _UNKNOWN.fullmatch(message)
+    if found is None:
+        return message
+    near = nearest(found["name"] or found["other"], re.split(", | and ", found["names"]))
+    if near is None:
+        return message
+    words = found["words"]
+    return f"{found['before']}did you mean {near}? {words[0].upper()}{words[1:]}{found['names']}"
 
 
 def unknown(value: object, names: Iterable[str], others: Mapping[str, str] | None = None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.analysis.demands import Demands, Whole
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, unknown
 from flitloom.spec import DIMENSION_NAMES, Topology
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
             f"routing: the loads of {routing!r} are not fixed by the traffic; those of {known} are"
         )
     if ties not in TIES:
-        raise SpecError(f"ties: is wrap or split, not {ties!r}")
+        raise SpecError(f"ties: {unknown(ties, ('wrap', 'split'))}")
     topology = demands.topology
     if topology.failed_nodes or topology.failed_links:
         raise SpecError("topology: channel loads are those of a healthy network; take the failed parts out")

@@ -108,7 +108,8 @@ def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
                     hint = f"they are {', '.join(known)}" if known else f"{identifier} has none to choose"
                     raise SpecError(f"columns: {column!r} is unknown; {hint}")
             return module
-    near = nearest(identifier, identifiers())
+    whole = dict.fromkeys(name.partition("/")[0] for name in identifiers())
+    near = nearest(identifier, [*whole, *identifiers()])
     hint = "" if near is None else f"; did you mean {near}?"
     raise SpecError(f"papers: there is no {show(identifier)}{hint}\nflitloom papers list names all of them")
 

@@ -66,7 +66,7 @@ def draw_comparison(
             )
             axes[2][column].legend()
         above = clip < top
-        label = f"load (routes); {clip} and more alike" if above else "load (routes)"
+        label = f"load (routes);\n{clip} and more alike" if above else "load (routes)"
         drawing = drawn[0].get_figure(root=True)
         assert drawing is not None
         drawing.colorbar(lines, ax=axes[0], label=label, extend="max" if above else "neither")
