@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+#: Read by type checkers only, never run.
+collect_ignore = ["typed_user.py"]
+
 
 @pytest.fixture(autouse=True)
 def pictures_are_looked_at(monkeypatch):
