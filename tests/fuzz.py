@@ -9,7 +9,9 @@ import contextlib
 import io
 import json
 import os
+import pickle
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -101,9 +103,31 @@ def bitten(draw, content):
     return bytes(content)
 
 
-def of_json(draw, content):
-    if draw.random() < 0.3:
+#: What stands in place of a number: more digits than Python reads, other digits, beyond all limits.
+NO_NUMBERS = [b"9" * 5000, b"0", b"010", b"-1", b"0x10", b"1_0", b"", b"7", b"99", b"255", b"65535",
+              b"1048577", b"4294967296", b"18446744073709551616", b"1e400", b"nan", "\u00b2".encode(),
+              "\uff11\uff12".encode()]  # fmt: skip
+
+
+def renumbered(draw, content):
+    """Bytes with one number replaced."""
+    numbers = list(re.finditer(rb"[0-9]+", content))
+    if not numbers:
         return bitten(draw, content)
+    number = draw.choice(numbers)
+    return content[: number.start()] + draw.choice(NO_NUMBERS) + content[number.end() :]
+
+
+def roughly(draw, content):
+    """Bytes changed without a thought of what they mean, or None: another change is wanted."""
+    how = draw.random()
+    return bitten(draw, content) if how < 0.25 else renumbered(draw, content) if how < 0.5 else None
+
+
+def of_json(draw, content):
+    rough = roughly(draw, content)
+    if rough is not None:
+        return rough
     data = json.loads(content)
     for _ in range(draw.choice([1, 1, 2])):
         data = change(draw, data)
@@ -112,8 +136,9 @@ def of_json(draw, content):
 
 def of_text(draw, content):
     """Lines with some fields changed."""
-    if draw.random() < 0.3:
-        return bitten(draw, content)
+    rough = roughly(draw, content)
+    if rough is not None:
+        return rough
     lines = content.decode().split("\n")
     for _ in range(draw.choice([1, 1, 3])):
         at = draw.randrange(len(lines))
@@ -321,8 +346,9 @@ def of_checkpoint(draw, content):
 
 def of_xml(draw, content):
     """XML with some attributes changed, left out or doubled."""
-    if draw.random() < 0.3:
-        return bitten(draw, content)
+    rough = roughly(draw, content)
+    if rough is not None:
+        return rough
     lines = content.decode().replace("><", ">\n<").split("\n")
     for _ in range(draw.choice([1, 1, 3])):
         at = draw.randrange(len(lines))
@@ -494,47 +520,106 @@ def complaint(reader, file):
 
 
 def child():
-    """Read cases of one reader, telling each before it and what was wrong behind it."""
-    reader, first, last = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    told = os.fdopen(os.dup(1), "w", buffering=1)
-    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+    """Read cases on request, each batch in a process of its own; see `_Nursery`."""
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        seeds = _seeds(folder)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        # Threads of the core do not live on in other processes, so this one must have none.
+        code = _apart(lambda: (folder / "seeds").write_bytes(pickle.dumps(_seeds(folder))))
+        if code:
+            sys.exit(code)
+        seeds = pickle.loads((folder / "seeds").read_bytes())
+        for line in sys.stdin:
+            reader, first, last = line.split()
+            code = _apart(lambda words=(reader, int(first), int(last)): _read(*words, seeds, folder))
+            print(f"ended {code}", flush=True)
+
+
+def _apart(work):
+    """Do something in a process of its own; returns its exit code, or minus the signal that ended it."""
+    process = os.fork()
+    if process == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _read(reader, first, last, seeds, folder):
+    """Read cases of one reader, telling each before it and what was wrong behind it."""
+    told = os.fdopen(os.dup(1), "w", buffering=1)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with contextlib.redirect_stdout(io.StringIO()):
         for number in range(first, last):
             file = folder / f"case.{READERS[reader].ending}"
             file.write_bytes(case(reader, number, seeds))
             told.write(f"{number}\n")
-            signal.alarm(SECONDS)
+            # Of computing: others may use the machine, too.
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             wrong = complaint(reader, file)
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             if wrong:
                 told.write(json.dumps(wrong) + "\n")
+
+
+class _Nursery:
+    """A process that has imported everything and forks one that reads, for every batch of cases."""
+
+    _one = None
+
+    def __init__(self):
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - until the process ends
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )
+
+    @classmethod
+    def get(cls):
+        """The one of this process."""
+        if cls._one is None:
+            cls._one = cls()
+        return cls._one
+
+    def read(self, reader, first, last):
+        """Lines told about a batch, how it ended, and what it wrote to standard error."""
+        begin = os.fstat(self.errors.fileno()).st_size
+        lines = []
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(f"{reader} {first} {last}\n")
+            self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("ended "):
+                break
+            lines.append(line)
+        else:
+            line = "ended 1"
+        errors = os.pread(self.errors.fileno(), 1 << 20, begin).decode("utf-8", "replace")
+        return lines, int(line.split()[1]), errors
 
 
 def fuzz(reader, first, last):
     """Numbers of cases that were read wrongly, and how."""
     found = {}
     while first < last:
-        command = [sys.executable, __file__, "--child", reader, str(first), str(last)]
-        ended = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
+        lines, code, errors = _Nursery.get().read(reader, first, last)
         number = first - 1
-        for line in ended.stdout.splitlines():
-            if line.isdigit():
+        for line in lines:
+            if line.rstrip().isdigit():
                 number = int(line)
             else:
                 found[number] = json.loads(line)
-        if ended.returncode == 0:
+        if code == 0:
             break
         if number < first:
-            raise RuntimeError(f"{reader}: {ended.stderr[-2000:]}")
-        found[number] = f"ended with {ended.returncode}: {ended.stderr[-600:]}"
+            raise RuntimeError(f"{reader}: {errors[-2000:]}")
+        found[number] = f"ended with {code}: {errors[-600:]}"
         first = number + 1
     return found
 

@@ -1,4 +1,4 @@
-"""Two thousand cases of the fuzzers of all readers, and what they ever found."""
+"""A thousand cases of the fuzzer of every reader, and what they ever found."""
 
 import pytest
 
@@ -7,7 +7,7 @@ import fuzz
 
 @pytest.mark.parametrize("reader", fuzz.READERS)
 def test_cases_of_a_reader(reader):
-    assert fuzz.fuzz(reader, 0, -(-2000 // len(fuzz.READERS))) == {}
+    assert fuzz.fuzz(reader, 0, 1000) == {}
 
 
 @pytest.mark.parametrize(

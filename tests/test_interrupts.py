@@ -3,6 +3,7 @@
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,10 @@ COMMANDS = [
     ["schedule", "--torus", "16x16", "--pattern", "brev", "--method", "genetic", "--generations", "9000000"],
     ["jitter", "--torus", "32x32"],
     ["campaign", "run", "long.toml", "--threads", "2"],
+    ["load", "curve", "--torus", "16x16", "--pattern", "rand", "--measure", "90000000", "--out", "curve.nc"],
+    ["load", "ramp", "--torus", "16x16", "--pattern", "rand"],
+    ["simulate", "--torus", "512x512", "--pattern=rand", "--rate=0.3", "--cycles=9999", "--threads", "2"],
+    ["sweep", "load.toml", "--grid", "traffic.rate=0.1:0.5:0.1", "-o", "rows.csv", "--threads", "2"],
     ["papers", "run", "cup-stacking-extended-2023/table-4", "--full", "--threads", "2"],
     ["papers", "run", "angara-routing-2021/figure-5", "--full", "--threads", "2"],
     ["bench", "--seconds", "100"],
@@ -68,6 +73,8 @@ def is_armed(process):
 def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
     small = (ROOT / "examples" / "campaigns" / "small.toml").read_text(encoding="utf-8")
     (tmp_path / "long.toml").write_text(small.replace("generations = 60", "generations = 9000000"))
+    load = (ROOT / "examples" / "load.toml").read_text(encoding="utf-8")
+    (tmp_path / "load.toml").write_text(re.sub("cycles = .*", "cycles = 90000000", load))
     moment = random.Random(f"{arguments} {longest}").uniform(0, longest)
     with begin(arguments, tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert is_armed(process)
@@ -79,7 +86,7 @@ def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
     assert err.startswith("interrupted")
     assert "Traceback" not in out
     # Sweeps that were finished are kept, too.
-    kept = {"long.toml", "long.sqlite", "curves.csv"}
+    kept = {"long.toml", "long.sqlite", "curves.csv", "load.toml", "rows.sqlite"}
     kept |= {"flitloom-papers.sqlite", "angara-routing-2021-figure-5.jsonl"}
     assert {file.name for file in tmp_path.iterdir()} <= kept
     limit = time.monotonic() + 20
@@ -136,6 +143,80 @@ except KeyboardInterrupt:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
         assert process.stderr.read() == b"interrupted: all is kept\n"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        # One simulation in this process, several in workers, a checkpoint.
+        """
+from flitloom.load.running import run_all
+def long(progress): ready(); time.sleep(1000)
+made, interrupted = run_all(long, [()])
+""",
+        """
+from flitloom.load.running import run_all
+ready()
+made, interrupted = run_all(time.sleep, [(1000,), (0,)], workers=2)
+""",
+        """
+import flitloom as fl
+load = fl.Load("rand", rate=0.3, length=8, cycles=90_000_000)
+simulation = fl.Simulation(fl.Network(fl.Torus(64, 64)), load)
+def save(self, file): time.sleep(1); print("kept", flush=True)
+fl.Simulation.save = save
+ready()
+try:
+    simulation.run(checkpoint="unused", progress=print, every=1000)
+except KeyboardInterrupt:
+    sys.exit()
+""",
+    ],
+    ids=["one", "workers", "checkpoint"],
+)
+def test_what_is_finished_has_the_time_to_be_written(work, tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG + work + "time.sleep(1)\nprint('kept', flush=True)"],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().splitlines()[-1] == b"kept"
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("variable", ["PMI_RANK", "OMPI_COMM_WORLD_RANK"])
+@pytest.mark.parametrize(
+    "entry", ["interrupts.arm()", "import flitloom.__main__ as entry\nentry._leave(2, None)"]
+)
+def test_one_rank_speaks_for_all(variable, entry):
+    script = (
+        f"import os, signal\nfrom flitloom import interrupts\n{entry}\nos.kill(os.getpid(), signal.SIGINT)"
+    )
+    for rank, told in (("0", b"interrupted\n"), ("3", b"")):
+        ended = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, variable: rank},
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (130, told)
+
+
+def test_the_program_that_rechecks_ends_at_once():
+    script = """
+import runpy, signal, sys
+sys.argv = sys.argv[1:]
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+except SystemExit:
+    print(signal.getsignal(signal.SIGINT) is signal.SIG_DFL)
+"""
+    program = ROOT / "tools" / "recheck.py"
+    ended = subprocess.run([sys.executable, "-c", script, program], capture_output=True, check=True)
+    assert ended.stdout == b"True\n"
 
 
 def test_a_press_during_an_output_leaves_no_temporary_file(tmp_path):

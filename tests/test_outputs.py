@@ -1,13 +1,14 @@
 """Where outputs go, and what they never touch; what a spec may name and never shows."""
 
 import json
+import resource
 import sqlite3
 
 import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.outputs import check_output, make_folder, within, write_text
+from flitloom.outputs import check_folder, check_output, make_folder, within, write_files, write_text
 
 COMMANDS = [
     ["schedule", "--torus", "4x4", "--pattern", "shfl", "-o", "OUT.json"],
@@ -63,6 +64,45 @@ def test_a_folder_that_is_named_may_be_a_link(tmp_path):
 def test_names_stay_in_their_folder(name):
     with pytest.raises(fl.SpecError, match="is no name for a file"):
         within("folder", name)
+
+
+def test_files_that_belong_together_are_written_together(tmp_path):
+    (tmp_path / "a").write_text("before")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(fl.SpecError, match="folder is a folder"):
+        write_files({tmp_path / "a": "after", tmp_path / "folder": "never"})
+    assert (tmp_path / "a").read_text() == "before"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "folder"]
+
+
+def test_a_disk_that_is_full_leaves_no_part_of_a_set(folder, capsys):
+    # The root sends most, so that its trace, the last one, is the longest.
+    fl.collective(fl.Torus(8), "broadcast", root=7).save("plan.json")
+    assert run(["convert", "plan.json", "good.et"]) == 0
+    sizes = [file.stat().st_size for file in sorted(folder.glob("good.*.et"))]
+    assert max(sizes[:-1]) < sizes[-1]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (sizes[-1] - 1, before[1]))
+    try:
+        assert run(["convert", "plan.json", "trace.et"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert capsys.readouterr().err == "error: output: trace.7.et cannot be written: File too large\n"
+    assert list(folder.glob("*trace*")) == []
+
+
+def test_no_folder_is_made_for_what_fails(folder, capsys):
+    (folder / "ring.csv").write_text("a,b\nb,c\nc,a\n")
+    assert run(["route", "--fabric", "ring.csv", "--from", "missing.dump", "-o", "new/tables"]) == 2
+    assert "error: missing.dump: cannot be read" in capsys.readouterr().err
+    assert not (folder / "new").exists()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["/dev/null/tables", "x" * 300, "a\0b", "tables.json", "/proc/tables"])
+def test_folders_that_cannot_be_made_are_refused_before_the_work(name):
+    with pytest.raises(fl.SpecError, match=r"^--out: "):
+        make_folder(check_folder(name))
 
 
 def test_folders_are_not_replaced(tmp_path):

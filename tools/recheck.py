@@ -15,11 +15,19 @@ which must say the same. Tables without rules are taken to have one channel per 
 """
 
 import json
+import os
+import signal
+import stat
 import sys
+import time
 from itertools import pairwise
 
 NAMES = "xyzuvw"
 LARGEST = 1 << 20
+#: Bytes of a file; JSON takes eight times as much memory.
+MOST_BYTES = 1 << 29
+#: Seconds before a terminal is told how far it is.
+SOON = 2.0
 #: Virtual channels that a plan's router has beyond one per wrapping dimension, and its least number.
 MORE, LEAST = 1, 3
 ASSUMED_CHANNELS = "assumed: as many virtual channels as dimension order needs, at least three"
@@ -72,6 +80,7 @@ class Network:
             ends = [int(node) for node in link.split("-")] if isinstance(link, str) else link
             need(len(ends) == 2, "topology.failed_links: a link has two ends")
             self.cut.add(frozenset(whole(node, 0, last, "topology.failed_links") for node in ends))
+        self.known = {}
 
     def coordinates(self, node):
         found = []
@@ -97,6 +106,12 @@ class Network:
         """The direction in which b is the neighbour of a over a working link, or None."""
         if not all(type(node) is int and 0 <= node < self.count for node in (a, b)):
             return None
+        if (a, b) not in self.known:
+            self.known[a, b] = self.way(a, b)
+        return self.known[a, b]
+
+    def way(self, a, b):
+        """The direction between two nodes, found anew."""
         if {a, b} & self.failed or frozenset((a, b)) in self.cut:
             return None
         for dimension in range(len(self.sizes)):
@@ -227,7 +242,7 @@ def main(tables, certificate, given=None):
         "tables and plan in one file",
     )
     served = set()
-    for route in tables["packets"] if plan else tables["routes"]:
+    for route in told(tables["packets"] if plan else tables["routes"]):
         nodes = network.walk(route["source"], route["route"]) if plan else route["nodes"]
         pair = (route["source"], route["destination"])
         where = f"route from {pair[0]!r:.20} to {pair[1]!r:.20}"
@@ -265,12 +280,32 @@ def main(tables, certificate, given=None):
         need(first is None, f"no route for {first}")
 
 
+def told(entries):
+    """All entries; a terminal is told how far it is if that takes long."""
+    begin, last = time.monotonic(), -1
+    shows = sys.stderr.isatty()
+    for number, entry in enumerate(entries):
+        if shows and number % 1024 == 0 and time.monotonic() - begin > SOON:
+            done = 100 * number // len(entries)
+            if done > last:
+                last = done
+                print(f"\r{done} % of {len(entries)} routes", end="", file=sys.stderr, flush=True)
+        yield entry
+    if last >= 0:
+        print("\r" + 40 * " ", end="\r", file=sys.stderr, flush=True)
+
+
 def load(file):
+    about = os.stat(file)
+    need(stat.S_ISREG(about.st_mode), f"{file}: is no file")
+    need(about.st_size <= MOST_BYTES, f"{file}: {about.st_size} bytes; at most {MOST_BYTES} are read")
     with open(file, encoding="utf-8") as text:
         return json.load(text)
 
 
 if __name__ == "__main__":
+    # Nothing is lost when somebody ends it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     arguments = sys.argv[1:]
     rules = None
     if len(arguments) == 4 and arguments[2] == "--rules":

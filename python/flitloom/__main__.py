@@ -14,8 +14,14 @@ def main() -> None:
     commands.main()
 
 
+def speaks() -> bool:
+    """Whether this process tells the user: of those that ``mpiexec`` started, the first one does."""
+    return all(os.environ.get(name, "0") == "0" for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK"))
+
+
 def _leave(_number: int, _frame: object) -> None:
-    os.write(2, b"interrupted\n")
+    if speaks():
+        os.write(2, b"interrupted\n")
     os._exit(130)
 
 

@@ -64,6 +64,10 @@ def write(
 ) -> None:
     """Write a simulation, whole or not at all; `tables` is the checksum of its routing tables."""
     text = spec.model_dump_json().encode()
+    if len(text) + len(state) > limits.STATE_BYTES - limits.LINE_BYTES:
+        raise SpecError(
+            f"checkpoint: {len(state)} bytes of state; files of at most {limits.STATE_BYTES} are read"
+        )
     about = Header(
         format=2,
         version=version(),
@@ -88,9 +92,11 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     """
     name = show_file(file)
     with opened(file, limits.STATE_BYTES) as source:
-        magic, about, text, state = _parts(source.content())
-    if magic != MAGIC:
-        raise SpecError(f"{name}: is no saved simulation; flitloom simulate --checkpoint writes them")
+        if source.stream.read(len(MAGIC)) != MAGIC:
+            raise SpecError(f"{name}: is no saved simulation; flitloom simulate --checkpoint writes them")
+        about = source.stream.readline(limits.LINE_BYTES).rstrip(b"\n")
+        text = source.stream.readline(limits.STATE_BYTES).rstrip(b"\n")
+        state = source.content()
     try:
         fields = parse_json(about.decode(), f"{name}: header")
     except UnicodeDecodeError:
@@ -119,10 +125,3 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
         return Experiment.model_validate_json(text), header, state
     except ValidationError as error:
         raise SpecError(f"{name}: {explain(error)}") from None
-
-
-def _parts(content: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-    magic = content[: len(MAGIC)]
-    about, _, rest = content[len(MAGIC) :].partition(b"\n")
-    text, _, state = rest.partition(b"\n")
-    return magic, about, text, state

@@ -53,6 +53,11 @@ def arm() -> None:
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     _core.watch_interrupts(reader, PATIENCE)
     _state.watched = True
+    from flitloom.__main__ import speaks
+
+    if not speaks():
+        # Whoever asks after this is told that somebody else was first.
+        _core.first_to_tell()
 
 
 def disarm() -> None:

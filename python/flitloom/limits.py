@@ -35,6 +35,10 @@ TABLE_VALUES = 1 << 24
 NODES_BYTES = 16 * _MIB
 #: Bytes of a description of a fabric.
 FABRIC_BYTES = 256 * _MIB
+#: Switches and hosts of a fabric, and its cables.
+FABRIC_PARTS = 1 << 20
+#: Bytes of tables of a fabric: forwarding, service levels or lanes.
+SUBNET_BYTES = 1024 * _MIB
 #: Elements of a description in XML.
 XML_ELEMENTS = 1 << 22
 #: Bytes of a GOAL text.
@@ -42,7 +46,7 @@ GOAL_BYTES = 64 * _MIB
 #: Bytes of a value in the store of a campaign.
 STORE_BYTES = 64 * _MIB
 #: Bytes of a saved simulation.
-STATE_BYTES = 4096 * _MIB
+STATE_BYTES = 1024 * _MIB
 #: Bytes of a line in a file that is read line by line.
 LINE_BYTES = 2 * _MIB
 

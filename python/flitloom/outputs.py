@@ -75,6 +75,42 @@ def make_folder(folder: str | Path, place: str = "--out") -> Path:
     return folder
 
 
+def check_folder(folder: str | Path, place: str = "--out") -> Path:
+    """Refuse a folder for outputs that `make_folder` could not make, before any work is done for it.
+
+    Raises
+    ------
+    SpecError
+        It is a file, or cannot be made or written to.
+
+    Examples
+    --------
+    >>> check_folder("/dev/null/tables")
+    Traceback (most recent call last):
+    flitloom.errors.SpecError: --out: /dev/null/tables cannot be made: Not a directory
+    """
+    folder = Path(folder)
+    try:
+        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if _exists(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name has characters that no file has"
+        raise SpecError(f"{place}: {show_file(folder)} cannot be made: {reason}") from None
+    if there == folder.absolute():
+        return make_folder(folder, place)
+    if not os.access(there, os.W_OK):
+        raise SpecError(f"{place}: {show_file(folder)} cannot be made: permission denied")
+    return folder
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is something of this name; an error if that cannot be told."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def within(folder: str | Path, name: str) -> Path:
     """A file of a plain name in a folder of outputs.
 
@@ -120,26 +156,49 @@ def replacing(file: str | Path) -> Iterator[BinaryIO]:
             with file.open("wb") as out:
                 yield out
             return
+        new = _NewFile(file)
+        try:
+            yield new.out
+            new.finish()
+            new.take_place()
+        finally:
+            new.forget()
+    except OSError as error:
+        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+
+
+class _NewFile:
+    """A file that is written beside another one, whose place it takes when it is whole."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
         handle, name = tempfile.mkstemp(
             dir=file.absolute().parent, prefix=f".{file.name}.", suffix=file.suffix
         )
-        forget = interrupts.undo_on_exit(Path(name).unlink)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                yield out
-                out.flush()
-                # Some disks say only now that they are full.
-                os.fsync(handle)
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
-            Path(name).replace(file)
-        finally:
-            forget()
-            with suppress(FileNotFoundError):
-                Path(name).unlink()
-    except OSError as error:
-        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+        self.name = Path(name)
+        self._done = interrupts.undo_on_exit(self.name.unlink)
+        self.out = os.fdopen(handle, "wb")
+
+    def finish(self) -> None:
+        """Close it, with everything on the disk; some disks say only now that they are full."""
+        self.out.flush()
+        os.fsync(self.out.fileno())
+        self.out.close()
+        umask = os.umask(0)
+        os.umask(umask)
+        self.name.chmod(0o666 & ~umask)
+
+    def take_place(self) -> None:
+        """Let it be the file."""
+        self.name.replace(self.file)
+
+    def forget(self) -> None:
+        """Leave nothing of it that did not take its place."""
+        with suppress(OSError):
+            self.out.close()
+        self._done()
+        with suppress(FileNotFoundError):
+            self.name.unlink()
 
 
 def write_bytes(file: str | Path, data: bytes | memoryview) -> None:
@@ -151,6 +210,39 @@ def write_bytes(file: str | Path, data: bytes | memoryview) -> None:
 def write_text(file: str | Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     write_bytes(file, text.encode())
+
+
+def write_files(files: Mapping[Path, str | bytes]) -> None:
+    """Write files that belong together: all of them or none.
+
+    Raises
+    ------
+    SpecError
+        One of them cannot be written; those that were there before are as they were.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_files({folder / "a": "1", folder / "b": b"2"})
+    >>> sorted(file.name for file in folder.iterdir())
+    ['a', 'b']
+    """
+    new: list[_NewFile] = []
+    file = Path()
+    try:
+        for file, data in files.items():
+            new.append(_NewFile(check_output(file)))
+            new[-1].out.write(data.encode() if isinstance(data, str) else data)
+            new[-1].finish()
+        for one in new:
+            file = one.file
+            one.take_place()
+    except OSError as error:
+        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+    finally:
+        for one in new:
+            one.forget()
 
 
 def append_line(file: str | Path, line: str) -> None:

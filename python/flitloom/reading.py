@@ -99,6 +99,30 @@ class Source:
             raise SpecError(f"{self.name}: {_too_large(size, self.most)}")
 
 
+def text_lines(text: str, place: str = "text") -> Iterator[str]:
+    """The lines of a text one after the other, without their ends.
+
+    A list of all of them can take twenty times as much memory as the text.
+
+    Raises
+    ------
+    SpecError
+        A line is longer than any that means something.
+
+    Examples
+    --------
+    >>> list(text_lines("a\\nb\\r\\n\\nc"))
+    ['a', 'b', '', 'c']
+    """
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        if end - begin > limits.LINE_BYTES:
+            raise SpecError(f"{place}: a line is longer than {limits.LINE_BYTES} characters")
+        yield from text[begin:end].splitlines()
+        begin = end
+
+
 def _too_large(size: int, most: int) -> str:
     return f"{size} bytes or more; files of this kind have at most {most}"
 

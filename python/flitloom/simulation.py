@@ -264,6 +264,7 @@ class Simulation:
                         saved = time.monotonic()
             except KeyboardInterrupt:
                 if checkpoint is not None:
+                    interrupts.kept()
                     self.save(checkpoint)
                 raise
 

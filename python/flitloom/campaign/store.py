@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flitloom.campaign.jobs import Job
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.limits import STORE_BYTES
 
 Found = TypeVar("Found")
@@ -69,6 +69,8 @@ class Store:
     def __init__(self, file: str | Path, *, read_only: bool = False) -> None:
         self.file = file
         path = Path(file)
+        if path.exists() and not path.is_file():
+            raise SpecError(f"{show_file(file)}: is no file that could be a store")
         if read_only:
             address = path.absolute().as_uri() + "?mode=ro" if path.exists() else ":memory:"
         else:

@@ -82,7 +82,7 @@ def evaluate(plan: CollectivePlan) -> tuple[int, str]:
         raise SpecError(f"plan.proof.kind: {kind!r} is unknown; it is {', '.join(RULES)} or nothing")
     try:
         return rule(_View(plan), plan.proof)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise SpecError(f"plan.proof: is no complete {kind} proof for {plan.operation}") from None
 
 

@@ -10,6 +10,7 @@ import typer
 from flitloom import interrupts
 from flitloom.commands import screen
 from flitloom.commands.options import Json, Workers
+from flitloom.errors import show_file
 
 app = typer.Typer(
     help="Run many genetic searches over combinations of parameters; stop and resume at will.\n\n"
@@ -28,11 +29,12 @@ def _open(file: Path, store: Path | None, *, read_only: bool = True) -> tuple[An
     from flitloom.outputs import check_output
 
     campaign = read_campaign(file)
-    place = store or file.with_suffix(".sqlite")
+    # SQLite has names of its own for what is no file, as ":memory:".
+    place = (store or file.with_suffix(".sqlite")).absolute()
     if not read_only:
         check_output(place, place="--store")
     elif not place.exists():
-        screen.say(f"there is no store {place} yet")
+        screen.say(f"there is no store {show_file(store or place.name)} yet")
     return campaign.jobs(), Store(place, read_only=read_only)
 
 
@@ -95,8 +97,9 @@ def best(
 
     Example: flitloom campaign best examples/campaigns/small.toml
     """
-    from flitloom.genetic import Chromosome, save_chromosome
-    from flitloom.outputs import make_folder, within
+    from flitloom.genetic import Chromosome
+    from flitloom.genetic.chromosome import chromosome_text
+    from flitloom.outputs import check_folder, make_folder, within, write_files
 
     jobs, results = _open(file, store)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
@@ -116,10 +119,15 @@ def best(
         for key, row in sorted(winners.items())
     ]
     if out is not None:
-        folder = make_folder(out)
-        for (pattern, scheme), row in winners.items():
-            found = Chromosome.model_validate(results.result(row["id"])["chromosome"])
-            save_chromosome(found, within(folder, f"{pattern}-{scheme}.json"))
+        check_folder(out)
+        files = {
+            within(out, f"{pattern}-{scheme}.json"): chromosome_text(
+                Chromosome.model_validate(results.result(row["id"])["chromosome"])
+            )
+            for (pattern, scheme), row in winners.items()
+        }
+        make_folder(out)
+        write_files(files)
     _print(table, json)
 
 

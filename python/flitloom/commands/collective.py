@@ -11,6 +11,7 @@ from flitloom.commands import options
 
 if TYPE_CHECKING:
     from flitloom.collectives import CollectivePlan
+    from flitloom.spec import Topology
 
 Twist = Annotated[bool, typer.Option("--twist", help="Twisted torus, of sizes like 4x4x8 or 4x8x8.")]
 
@@ -272,21 +273,21 @@ def _read_matrix(file: Path) -> list[list[int]]:
 def check_collective_file(file: Path, topology: dict[str, Any], as_json: bool) -> None:
     """Check a plan of a collective operation; exit code 1 if it is not what it claims."""
     from flitloom.collectives import check_collective, read_collective
+    from flitloom.spec import Topology
 
     found = read_collective(file)
-    check_network(found, topology)
+    if topology:
+        check_network(found, Topology(**topology))
     print_report(check_collective(found), as_json)
 
 
-def check_network(plan: CollectivePlan, topology: dict[str, Any]) -> None:
-    """Refuse a plan for another network than the one that options name, if they name one."""
+def check_network(plan: CollectivePlan, given: Topology) -> None:
+    """Refuse a plan for another network than the one that options name."""
     from flitloom.errors import SpecError
-    from flitloom.spec import Topology
 
-    if topology:
-        given, mine = Topology(**topology), plan.ground.topology
-        if (given.sizes, given.wraps) != (mine.sizes, mine.wraps):
-            raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
+    mine = plan.ground.topology
+    if (given.sizes, given.wraps) != (mine.sizes, mine.wraps):
+        raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
 
 
 def check_foreign_file(file: Path, topology: dict[str, Any], twist: bool, as_json: bool) -> None:

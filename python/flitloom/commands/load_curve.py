@@ -48,7 +48,8 @@ def curve(
             shared.write_series(out, points)
         else:
             write_csv(list(rows[0]), (row.values() for row in rows), out)
-    if plot is not None and rows:
+    # Nobody who presses Ctrl-C waits for a picture.
+    if plot is not None and rows and not interrupted:
         from flitloom.plots.load import plot_load_curves
 
         plot_load_curves(_by_case(rows, len(cases[0].labels)), plot, shared.common("Load and latency", cases))
@@ -87,7 +88,8 @@ def steady(
     rows = curve_rows(points)
     if out is not None and rows:
         shared.write_series(out, points)
-    if plot is not None and rows:
+    # Nobody who presses Ctrl-C waits for a picture.
+    if plot is not None and rows and not interrupted:
         from flitloom.plots.load import plot_series
 
         named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flitloom import interrupts
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError
 
@@ -223,8 +224,8 @@ def print_one_or_all(rows: list[dict[str, Any]]) -> None:
 def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
     """Say after Ctrl-C what is finished, and end with its exit code."""
     if interrupted:
-        screen.say(f"interrupted: {finished} of {count} simulations are finished")
-        raise typer.Exit(130)
+        interrupts.tell(f"interrupted: {finished} of {count} simulations are finished")
+        raise typer.Exit(interrupts.INTERRUPTED)
 
 
 def common(kind: str, cases: Sequence[Case]) -> str:

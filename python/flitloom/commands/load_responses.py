@@ -188,7 +188,8 @@ def _run(
         made, interrupted = run_responses(kind, tasks, settings, workers=outputs.workers, progress=show)
     if outputs.out is not None and made:
         shared.write_series(outputs.out, made)
-    if outputs.plot is not None and made:
+    # Nobody who presses Ctrl-C waits for a picture.
+    if outputs.plot is not None and made and not interrupted:
         from flitloom.plots import load
 
         title = shared.common(kind.capitalize(), [case for case, _ in made])

@@ -17,7 +17,7 @@ def simulate_goal(
     threads: int = 1,
 ) -> None:
     """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits."""
-    from flitloom.commands import screen
+    from flitloom.commands import options, screen
     from flitloom.errors import SpecError
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
@@ -27,7 +27,7 @@ def simulate_goal(
     if "topology" not in fields:
         raise SpecError("topology: is missing; give --torus 4x4 or --mesh 4x4")
     graph = MessageGraph.read(file)
-    network = Network(Topology(**fields["topology"]), Router(**fields.get("router", {})))
+    network = Network(options.part(Topology, fields), options.part(Router, fields))
     routes = None if tables is None else read_tables(tables, network.topology)
     result = simulate_messages(
         network,
@@ -51,14 +51,15 @@ def simulate_collective_file(
 ) -> None:
     """Run a plan of a collective operation on routers and say who waited for whom."""
     from flitloom.collectives import read_collective, simulate_collective
-    from flitloom.commands import screen
+    from flitloom.commands import options, screen
     from flitloom.commands.collective import check_network
-    from flitloom.spec import Router
+    from flitloom.spec import Router, Topology
 
     plan = read_collective(file)
-    check_network(plan, fields.get("topology", {}))
+    if "topology" in fields:
+        check_network(plan, options.part(Topology, fields))
     run = simulate_collective(
-        plan, Router(**fields.get("router", {})), flits=16 if flits is None else flits, ports=ports
+        plan, options.part(Router, fields), flits=16 if flits is None else flits, ports=ports
     )
     facts = {"operation": plan.operation, "network": str(plan.ground.topology), **run.summary()}
     if as_json:

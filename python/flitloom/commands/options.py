@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from flitloom import _core, settings
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
+from flitloom.limits import DIGITS
+
+if TYPE_CHECKING:
+    from flitloom.spec.base import SpecModel
+
+Part = TypeVar("Part", bound="SpecModel")
 
 
 def _usual_threads(given: int | None) -> int | None:
@@ -132,14 +138,16 @@ def topology_fields(
         fields["wrap"] = [answers[word] for word in wrap.split(",")]
     for part in fail or []:
         kind, _, name = part.partition(":")
-        if kind == "node" and name.isascii() and name.isdigit():
+        if kind == "node" and name.isascii() and name.isdigit() and len(name) <= DIGITS:
             fields.setdefault("failed_nodes", []).append(int(name))
         elif kind == "node" and name.startswith("("):
             fields.setdefault("failed_nodes", []).append(name)
         elif kind == "link":
             fields.setdefault("failed_links", []).append(name)
         else:
-            raise SpecError(f"--fail {part}: name a part as node:3, node:(1,2), link:0-1 or link:(0,1)+x")
+            raise SpecError(
+                f"--fail {part[:60]}: name a part as node:3, node:(1,2), link:0-1 or link:(0,1)+x"
+            )
     return fields
 
 
@@ -158,6 +166,14 @@ def given(**fields: Any) -> dict[str, Any]:
         for name, value in fields.items()
         if value is not None
     }
+
+
+def part(kind: type[Part], fields: dict[str, Any], default: dict[str, Any] | None = None) -> Part:
+    """A part of a spec, which ``--set`` may have made anything."""
+    value = fields.get(kind.place, default or {})
+    if not isinstance(value, dict):
+        raise SpecError(f"{kind.place}: {show(value)} is no table of fields")
+    return kind(**value)
 
 
 def merge(fields: dict[str, Any], changes: dict[str, Any]) -> None:

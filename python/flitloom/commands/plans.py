@@ -12,6 +12,8 @@ from flitloom.reading import opened
 
 #: Bytes that hold the head of any plan; tables can be far larger.
 HEAD = 1 << 20
+#: Stands for the traffic that a plan brings.
+NO_TRAFFIC = {"kind": "collective", "pattern": "next"}
 
 
 def is_plan(file: Path) -> bool:
@@ -80,36 +82,41 @@ def simulate_plan(
     from flitloom.scheduling import read_plan, study_jitter
     from flitloom.scheduling.jitter import with_channels
     from flitloom.simulation import simulate
-    from flitloom.spec import Load, Router, Topology
+    from flitloom.spec import Load
     from flitloom.spec.experiment import build_experiment
 
     plan = read_plan(file)
-    topology = Topology(**fields["topology"]) if "topology" in fields else plan.network().topology
-    network = Network(topology, Router(**fields.get("router", plan.router or {})))
+    said = fields.get("traffic", {})
+    no_traffic = isinstance(said, dict) and not set(said) - {"kind"}
+    whole = {"topology": plan.topology, "router": plan.router or {}, **fields}
+    # What is not said needs a form, too.
+    experiment = build_experiment({**whole, "traffic": NO_TRAFFIC if no_traffic else said}, folder)
+    network = Network(experiment.topology, experiment.router)
     plan.require(network)
-    seed = fields.get("seed", 1)
-    traffic = {name: value for name, value in fields.get("traffic", {}).items() if name != "kind"}
-    if traffic:
-        expected = build_experiment(
-            {"topology": topology.model_dump(), "traffic": fields["traffic"], "seed": seed}, folder
-        ).traffic
-        if isinstance(expected, Load):
+    seed = experiment.seed
+    if "throttle" in fields:
+        raise SpecError("throttle: a plan says when every packet starts; leave it out")
+    if not no_traffic:
+        if isinstance(experiment.traffic, Load):
             raise SpecError("plan: a random load has no plan")
-        plan.require_traffic(network, expected, seed)
+        plan.require_traffic(network, experiment.traffic, seed)
     if jitter is not None:
+        for name in ("stop_at", "cycle_limit"):
+            if name in fields:
+                raise SpecError(f"{name}: belongs to one simulation; leave it or --jitter out")
         if out is not None or chart is not None or html is not None:
             raise SpecError("--out, --picture and --html show one simulation; leave out --jitter")
         summary: dict[str, Any] = study_jitter(
             network, plan, jitter, trials, seed, separate=separate, lead=lead
         ).summary()
     else:
-        if fields.get("router", {}).get("channels") is None:
+        if "channels" not in whole["router"]:
             network = with_channels(network, plan)
         result = simulate(
             network,
             plan,
-            stop_at=fields.get("stop_at"),
-            cycle_limit=fields.get("cycle_limit"),
+            stop_at=experiment.stop_at,
+            cycle_limit=experiment.cycle_limit,
             packets=out is not None,
             link_time=chart is not None,
         )

@@ -232,6 +232,20 @@ def command(
     for setting in settings or []:
         change(fields, setting)
     folder = spec.parent if spec is not None else Path()
+    beside = {"--checkpoint": checkpoint, "--resume": resume, "--plan": plan, "--jitter": jitter}
+    if goal is not None or chunks is not None:
+        what = "a message graph" if goal is not None else "a plan of a collective operation"
+        for name in (name for name, value in beside.items() if value is not None):
+            raise SpecError(f"{name}: does not go with {what}; leave it out")
+        known = {"topology", "router"} | ({"cycle_limit"} if goal is not None else set())
+        for name in (name for name in fields if name not in known):
+            raise SpecError(
+                f"{name!r:.60}: {what} brings its own traffic; give the network and its routers only"
+            )
+    if (chunks is not None or plan is not None) and threads != 1:
+        raise SpecError("--threads: belongs to simulations of one network in parts, not to plans")
+    if plan is not None and (checkpoint is not None or resume is not None):
+        raise SpecError("--checkpoint, --resume: belong to simulations, not to plans; leave them out")
     if on_ranks and (goal is not None or chunks is not None):
         raise SpecError("a file of messages is not for several ranks (mpiexec); start one, with --threads")
     if goal is not None:

@@ -35,7 +35,7 @@ def route_fabric(
 ) -> None:
     """Make tables for a fabric and write them to a folder."""
     from flitloom.fabric import route_subnet
-    from flitloom.outputs import make_folder
+    from flitloom.outputs import check_folder
     from flitloom.spec.topology import parse_sizes
 
     if mode not in (None, "portable", "sl2vl"):
@@ -43,7 +43,7 @@ def route_fabric(
     if effort < 1:
         raise SpecError(f"--effort: {effort} is out of range; it must be at least 1")
     if out is not None:
-        make_folder(out, "--out")
+        check_folder(out, "--out")
     with progress("tables of the fabric"):
         tables = route_subnet(
             subnet,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from flitloom import interrupts
 from flitloom.commands import options
 
 
@@ -66,7 +67,7 @@ def command(
             raise SpecError(f"--grid {entry}: write each field once, with its values, as router.buffer=4,8")
         values[name.strip()] = read_values(text)
     points = Sweep(fields, values, seeds, spec.parent).points()
-    results = Store(check_output(store or out.with_suffix(".sqlite"), place="--store"))
+    results = Store(check_output(store or out.with_suffix(".sqlite"), place="--store").absolute())
     executor = None
     if mpi:
         need("mpi", "--mpi")
@@ -74,14 +75,15 @@ def command(
 
         executor = MPIPoolExecutor()
     try:
-        with screen.progress("simulations") as show:
+        with interrupts.keeping(), screen.progress("simulations") as show:
             count = run_sweep(points, results, executor=executor, workers=workers, progress=show)
         rows = list(sweep_rows(points, results))
     except KeyboardInterrupt:
+        interrupts.kept()
         finished = results.finished()
         kept = sum(point.id in finished for point in points)
-        screen.say(f"interrupted: {kept} of {len(points)} simulations are finished and kept")
-        raise typer.Exit(130) from None
+        interrupts.tell(f"interrupted: {kept} of {len(points)} simulations are finished and kept")
+        raise typer.Exit(interrupts.INTERRUPTED) from None
     finally:
         if executor is not None:
             executor.shutdown()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from flitloom.errors import SpecError
 from flitloom.fabric.hostlist import expand
 from flitloom.fabric.model import Assembly, Node, Subnet
-from flitloom.reading import parse_xml
+from flitloom.limits import FABRIC_PARTS, LINE_BYTES
+from flitloom.reading import parse_xml, text_lines
 
 #: What a GraphML node may call itself if it is no switch.
 _HOSTS = {"host", "node", "terminal", "ca", "hca", "nic", "endpoint", "compute", "server"}
@@ -61,7 +62,7 @@ def parse_anynet(text: str, source: str) -> Subnet:
     """Read BookSim's anynet: ``router 0 node 0 node 1 router 1 [latency] ...`` per line."""
     assembly, ports = Assembly(source), _Ports()
     joined: set[frozenset[str]] = set()
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text_lines(text, source), start=1):
         words = line.split("//")[0].split()
         if not words:
             continue
@@ -69,13 +70,15 @@ def parse_anynet(text: str, source: str) -> Subnet:
         pairs: list[str] = []
         at = 0
         while at < len(words):
-            if words[at] not in ("router", "node") or at + 1 == len(words) or not words[at + 1].isdigit():
+            number_next = at + 1 < len(words) and re.fullmatch(r"[0-9]{1,9}", words[at + 1])
+            if words[at] not in ("router", "node") or not number_next:
                 raise SpecError(
                     f"{place}: {' '.join(words[at : at + 2])[:40]!r} is no 'router N' or 'node N'"
                 )
             name = f"{words[at]}{int(words[at + 1])}"
             pairs.append(name)
-            assembly.nodes.setdefault(name, Node("switch" if words[at] == "router" else "host", name))
+            if name not in assembly.nodes:
+                assembly.nodes[name] = Node("switch" if words[at] == "router" else "host", name)
             at += 2
             if at < len(words) and words[at].isdigit():
                 at += 1
@@ -90,8 +93,10 @@ def parse_slurm(text: str, source: str) -> Subnet:
     """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
     assembly, ports = Assembly(source), _Ports()
     begun = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text_lines(text, source), start=1):
         row = begun + line.split("#")[0].strip()
+        if len(row) > LINE_BYTES:
+            raise SpecError(f"{source}, line {number}: goes on for more than {LINE_BYTES} characters")
         # A line that ends with a backslash goes on in the next one.
         begun = row[:-1].rstrip() if row.endswith("\\") else ""
         if not row or begun:
@@ -115,7 +120,7 @@ def parse_slurm(text: str, source: str) -> Subnet:
 def parse_slurm_yaml(text: str, source: str) -> Subnet:
     """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``."""
     rows, name = [], ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text_lines(text, source), start=1):
         match = re.match(r"(?:-\s*+)?(switch|children|nodes|block)\s*+:(.+)$", line.strip())
         value = "" if match is None else match[2].partition("#")[0].strip().strip("\"'")
         if match is None or not value:
@@ -154,7 +159,7 @@ def parse_cables(text: str, source: str) -> Subnet:
     degree: Counter[str] = Counter()
     columns: tuple[int, ...] | None = None
     first = True
-    for number, fields in enumerate(csv.reader(io.StringIO(text), delimiter=_delimiter(text)), start=1):
+    for number, fields in enumerate(_fields(text, source), start=1):
         row = [field.strip() for field in fields]
         if not any(row) or row[0].startswith("#"):
             continue
@@ -183,6 +188,8 @@ def parse_cables(text: str, source: str) -> Subnet:
             raise SpecError(f"{place}: {','.join(row)[:60]!r} is no cable; write a,b or a,port,b,port")
         if not a or not b:
             raise SpecError(f"{place}: a cable without a name at one end")
+        if len(rows) >= FABRIC_PARTS:
+            raise SpecError(f"{place}: more than {FABRIC_PARTS} cables")
         rows.append((a, numbers[0], b, numbers[1], place))
         degree.update((a, b))
     if not rows:
@@ -199,7 +206,7 @@ def parse_cables(text: str, source: str) -> Subnet:
 
 def _delimiter(text: str) -> str:
     """What separates the columns of the first line that is no comment."""
-    line = next((row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")), "")
+    line = next((row for row in text_lines(text) if row.strip() and not row.lstrip().startswith("#")), "")
     return max(",;\t", key=line.count)
 
 
@@ -212,3 +219,12 @@ def _columns(heading: list[str]) -> tuple[int, ...] | None:
     if len(ports) >= 2:
         return ends[0], ports[0], ends[1], ports[1]
     return (ends[0], ends[1]) if heading[ends[0]].lower() in _FIRST else None
+
+
+def _fields(text: str, source: str) -> Iterator[list[str]]:
+    """The fields of every line of CSV text."""
+    reader = csv.reader(text_lines(text, source), delimiter=_delimiter(text))
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise SpecError(f"{source}, line {reader.line_num}: no valid CSV: {error}") from None

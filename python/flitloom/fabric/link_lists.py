@@ -6,6 +6,7 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
+from flitloom.reading import text_lines
 
 _PORT = re.compile(
     r"(?P<kind>SW|CA|RT)\s+(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\s+0x(?P<guid>[0-9a-fA-F]{1,16})\s+\S+\s+\S+\s+-\s+"
@@ -36,7 +37,7 @@ def parse(text: str, source: str) -> Subnet:
     """Read a list; nodes are told apart by their LIDs. Raises `SpecError` at a damaged line."""
     assembly = Assembly(source)
     section: re.Match[str] | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text_lines(text, source), start=1):
         row, place = line.strip(), f"{source}, line {number}"
         if not row or row.startswith("#"):
             continue

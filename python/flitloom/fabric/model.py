@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
+from flitloom.limits import FABRIC_PARTS
+
+#: Characters of a name; InfiniBand's descriptions of nodes have 64.
+NAME = 256
+#: Largest identifiers of InfiniBand; the last LIDs are those of multicast groups.
+_LARGEST = {"guid": 2**64 - 1, "lid": 0xBFFF, "lmc": 7}
 
 
 @dataclass(frozen=True)
@@ -146,12 +153,21 @@ class Node:
     place: str = ""
 
 
+class _Nodes(dict[str, Node]):
+    """Nodes by their identifiers, not more than there may be."""
+
+    def __setitem__(self, identifier: str, node: Node) -> None:
+        if len(self) >= FABRIC_PARTS and identifier not in self:
+            raise SpecError(f"fabric: more than {FABRIC_PARTS} switches and hosts")
+        super().__setitem__(identifier, node)
+
+
 @dataclass
 class Assembly:
     """Collects nodes and cables of a file, in any order, and checks them against each other."""
 
     source: str
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=lambda: _Nodes())
     ends: dict[tuple[str, int], tuple[str, int, str]] = field(default_factory=dict)
     port_facts: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -165,6 +181,8 @@ class Assembly:
 
     def connect(self, here: tuple[str, int], there: tuple[str, int], place: str) -> None:
         """Add a cable; it may be named from both ends, which must agree."""
+        if len(self.ends) > 2 * FABRIC_PARTS:
+            raise SpecError(f"{place}: more than {FABRIC_PARTS} cables")
         for end, other in ((here, there), (there, here)):
             known = self.ends.get(end)
             if known is not None and known[:2] != other:
@@ -181,6 +199,18 @@ class Assembly:
         )
         if not switches:
             raise SpecError(f"{self.source}: no switches found")
+        for node in self.nodes.values():
+            place = node.place or self.source
+            if len(node.name) > NAME:
+                raise SpecError(
+                    f"{place}: the name {show(node.name)} has {len(node.name)} characters; at most {NAME} "
+                    "are supported"
+                )
+            self._in_range(
+                {"guid": node.guid, "lid": node.lid, "lmc": node.lmc}, f"{place}: {show(node.name)}"
+            )
+        for (name, port), facts in self.port_facts.items():
+            self._in_range(facts, f"{self.source}: port {port} of {show(name)}")
         index = {name: place for place, name in enumerate(switches)}
         cables, hosts, lost = [], [], 0
         for (name, port), (other, other_port, place) in self.ends.items():
@@ -209,6 +239,15 @@ class Assembly:
         self._distinct("LID", [*(switch.lid for switch in made), *(host.lid for host in hosts)])
         return Subnet(made, tuple(hosts), tuple(cables), tuple(self.remarks))
 
+    @staticmethod
+    def _in_range(facts: Mapping[str, int | None], place: str) -> None:
+        for name, largest in _LARGEST.items():
+            value = facts.get(name)
+            if value is not None and not 0 <= value <= largest:
+                raise SpecError(
+                    f"{place}: {name.upper()} {show(value)} is out of range; it is 0 to {largest}"
+                )
+
     def _distinct(self, what: str, values: list[int | None]) -> None:
         seen: set[int] = set()
         for value in values:
@@ -219,7 +258,9 @@ class Assembly:
 
     def _order(self, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
         guid = self.nodes[name].guid
-        parts = [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
+        parts = [
+            (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)
+        ]
         return (guid is None, guid or 0, parts)
 
     def _host(self, name: str, port: int, switch: int, switch_port: int) -> Host:

@@ -6,6 +6,8 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
+from flitloom.limits import DIGITS
+from flitloom.reading import text_lines
 
 _NODE = re.compile(
     r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"[^#]*+(?:#(?P<note>.*))?$",
@@ -43,8 +45,8 @@ def parse(text: str, source: str) -> Subnet:
     current: str | None = None
     fields: dict[str, int] = {}
     mentioned: dict[str, tuple[str, str]] = {}
-    unknown: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    unknown, strange = 0, list[str]()
+    for number, line in enumerate(text_lines(text, source), start=1):
         place = f"{source}, line {number}"
         row = line.strip()
         if len(row) > LONGEST:
@@ -65,10 +67,12 @@ def parse(text: str, source: str) -> Subnet:
         elif found := _FIELD.findall(row):
             fields.update({name.lower(): int(value, 16) for name, value in found})
         elif not _SILENT.match(row):
-            unknown.append(f"{number} ({row[:40]!r})")
+            unknown += 1
+            if unknown <= 3:
+                strange.append(f"{number} ({row[:40]!r})")
     if unknown:
-        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        assembly.remarks.append(f"lines not understood and left out: {', '.join(unknown[:3])}{more}")
+        more = f" and {unknown - 3} more" if unknown > 3 else ""
+        assembly.remarks.append(f"lines not understood and left out: {', '.join(strange)}{more}")
     _undescribed(assembly, mentioned)
     return assembly.finish()
 
@@ -84,7 +88,7 @@ def _node(assembly: Assembly, match: re.Match[str], fields: dict[str, int], plac
     node = Node(kind, name, guid, place=place)
     # After the description, so that a name with "lid" in it says nothing.
     if found := _LID.search(note[note.rfind('"') + 1 :]):
-        node.lid, node.lmc = int(found[1], 0) or None, int(found[2] or 0)
+        node.lid, node.lmc = _number(found[1]) or None, _number(found[2] or "0")
     assembly.add_node(identifier, node)
     return identifier
 
@@ -95,7 +99,7 @@ def _port(
     match = _PORT.match(row)
     if match is None:
         raise SpecError(f"{place}: {row[:60]!r} is no cable; a cable is '[3] \"S-<guid>\"[15]'")
-    port, peer_port = int(match["port"]), int(match["peer_port"])
+    port, peer_port = _number(match["port"]), _number(match["peer_port"])
     for number in (port, peer_port):
         if not 0 < number < 255:
             raise SpecError(f"{place}: port {number}; ports are 1 to 254")
@@ -109,12 +113,17 @@ def _port(
     facts = assembly.port_facts.setdefault(end, {})
     told = note[: note.find('"')] if own and '"' in note else note[note.rfind('"') + 1 :]
     if found := _LID.search(told):
-        facts["lid"] = int(found[1], 0) or None
+        facts["lid"] = _number(found[1]) or None
         if found[2]:
-            facts["lmc"] = int(found[2])
+            facts["lmc"] = _number(found[2])
     guid = match["guid"] if own else match["peer_guid"]
     if guid:
         facts["guid"] = int(guid, 16)
+
+
+def _number(text: str) -> int:
+    """A number as the file has it; of more digits than any number has, the first."""
+    return int(text, 16) if text.startswith("0x") else int(text[:DIGITS])
 
 
 def _description(note: str) -> str:

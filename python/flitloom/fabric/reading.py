@@ -54,7 +54,8 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
         return graphs.parse_slurm_yaml(text, source)
     if re.search(r"^[ \t]*router[ \t]+\d+", text, re.MULTILINE):
         return graphs.parse_anynet(text, source)
-    if re.search(r"^[^\n,;\t{(]+[,;\t][^\n]+", text, re.MULTILINE):
+    # JSON and the like have commas, too.
+    if text.lstrip()[:1] not in "[{<" and re.search(r"^[^\n,;\t{(]+[,;\t][^\n]+", text, re.MULTILINE):
         return graphs.parse_cables(text, source)
     raise SpecError(
         f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "

@@ -20,7 +20,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.tables import LEVELS, NONE, channels, destinations, host_levels, read_forwarding
 from flitloom.fabric.torus_2qos import torus_2qos
-from flitloom.outputs import make_folder, write_text
+from flitloom.outputs import make_folder, write_files
 
 #: Entries the search may try at effort 1.
 _TRIES = 60_000_000
@@ -121,16 +121,19 @@ class SubnetTables:
 
     def write(self, folder: str | Path) -> Path:
         """Write all files into a folder; see the page `docs/fabric.md`."""
-        folder = make_folder(folder, "--out")
-        write_text(folder / "opensm-lfts.dump", self._forwarding_text())
-        write_text(folder / "path-sl.txt", self._levels_text())
         slvl, dump = self._lane_texts()
-        write_text(folder / "slvl.txt", slvl)
-        write_text(folder / "sl2vl.dump", dump)
-        write_text(folder / "report.json", json.dumps(self.facts(), indent=2) + "\n")
-        if configuration := torus_2qos(self.recognition):
-            write_text(folder / "torus-2QoS.conf", configuration)
-        write_text(folder / "README.txt", manual(self, bool(configuration)))
+        configuration = torus_2qos(self.recognition)
+        texts = {
+            "opensm-lfts.dump": self._forwarding_text(),
+            "path-sl.txt": self._levels_text(),
+            "slvl.txt": slvl,
+            "sl2vl.dump": dump,
+            "report.json": json.dumps(self.facts(), indent=2) + "\n",
+            **({"torus-2QoS.conf": configuration} if configuration else {}),
+            "README.txt": manual(self, bool(configuration)),
+        }
+        folder = make_folder(folder, "--out")
+        write_files({folder / name: text for name, text in texts.items()})
         return folder
 
     def _forwarding_text(self) -> str:

@@ -6,6 +6,7 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
+from flitloom.reading import text_lines
 
 _END = re.compile(
     r"\{\s*(?P<kind>CA|SW|RT)(?:-SM)?\s+Ports:(?P<ports>[0-9a-fA-F]+)\s+(?:SystemGUID:[0-9a-fA-F]+\s+)?"
@@ -22,7 +23,7 @@ def looks_like(text: str) -> bool:
 def parse(text: str, source: str) -> Subnet:
     """Read a list; raises `SpecError` at a damaged line. All its numbers are hexadecimal."""
     assembly = Assembly(source)
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text_lines(text, source), start=1):
         row = line.strip()
         if not row or row.startswith("#"):
             continue

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core, limits
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.fabric.model import Subnet
-from flitloom.reading import opened
+from flitloom.reading import opened, text_lines
 
 #: No channel.
 NONE = 0xFFFFFFFF
@@ -22,7 +22,7 @@ LEVELS = 16
 
 def read_bytes(file: str | Path) -> bytes:
     """The contents of a file."""
-    with opened(file, limits.TABLE_BYTES) as source:
+    with opened(file, limits.SUBNET_BYTES) as source:
         return source.content()
 
 
@@ -55,10 +55,11 @@ def read_forwarding(
         if switch.guid is None:
             raise SpecError(f"fabric: switch {switch.name} has no GUID; tables cannot be told apart without")
         guids.append(switch.guid)
+    content = read_bytes(file)
     try:
-        ports, absent = _core.read_lfts(read_bytes(file), guids, strict)
+        ports, absent = _core.read_lfts(content, guids, strict)
     except ValueError as error:
-        raise SpecError(f"{file}, {error}") from None
+        raise SpecError(f"{show_file(file)}, {error}") from None
     remarks: tuple[str, ...] = ()
     if absent:
         first = subnet.switches[absent[0]].name
@@ -97,12 +98,11 @@ def read_path_levels(
     for index, host in enumerate(subnet.hosts):
         for guid in {host.guid, host.port_guid} - {None}:
             sources.setdefault(int(guid), []).append(index)  # type: ignore[arg-type]
+    content = read_bytes(file)
     try:
-        levels, untold, strangers = _core.read_path_levels(
-            read_bytes(file), sources, lids.tolist(), len(subnet.hosts)
-        )
+        levels, untold, strangers = _core.read_path_levels(content, sources, lids.tolist(), len(subnet.hosts))
     except ValueError as error:
-        raise SpecError(f"{file}, {error}") from None
+        raise SpecError(f"{show_file(file)}, {error}") from None
     remarks = []
     if strangers:
         remarks.append(f"{file}: {strangers} lines name sources that the fabric does not have")
@@ -139,7 +139,7 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
     text = read_bytes(file).decode("utf-8", "replace")
     switch: int | None = None
     known = False
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text_lines(text, show_file(file)), start=1):
         row = line.strip()
         place = f"{file}, line {number}"
         if not row or row.startswith("#"):

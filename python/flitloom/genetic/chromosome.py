@@ -71,8 +71,13 @@ class Chromosome(SpecModel):
 
 def save_chromosome(chromosome: Chromosome, file: str | Path) -> None:
     """Write a chromosome to a JSON file."""
+    write_text(file, chromosome_text(chromosome))
+
+
+def chromosome_text(chromosome: Chromosome) -> str:
+    """A chromosome as the JSON of its file."""
     content = chromosome.model_copy(update={"version": provenance.version()})
-    write_text(file, content.model_dump_json(indent=1) + "\n")
+    return content.model_dump_json(indent=1) + "\n"
 
 
 def load_chromosome(
@@ -106,7 +111,14 @@ def load_chromosome(
     if pattern is not None and pattern != chromosome.collective.pattern:
         raise SpecError(f"{file}: is for pattern {chromosome.collective.pattern}, not {pattern}")
     from flitloom.genetic.search import replay
+    from flitloom.simulation import lower_bound
 
+    # Cheaper than a replay, which takes long where the packets are many.
+    least = lower_bound(chromosome.network, chromosome.collective, seed=chromosome.seed)
+    if chromosome.duration < least:
+        raise SpecError(
+            f"{show_file(file)}: says a duration of {chromosome.duration} cycles; none is below {least}"
+        )
     shown = replay(chromosome)
     if shown["duration"] != chromosome.duration:
         raise SpecError(

@@ -43,6 +43,7 @@ def run_all(
             try:
                 return [work(*tasks[0], progress=progress)], False
             except KeyboardInterrupt:
+                interrupts.kept()
                 return [None], True
     made: list[Made | None] = [None] * len(tasks)
     with interrupts.keeping():
@@ -50,5 +51,7 @@ def run_all(
             for place, one in as_finished(work, tasks, workers, progress):
                 made[place] = one
         except KeyboardInterrupt:
+            # What is finished is to be written.
+            interrupts.kept()
             return made, True
     return made, False

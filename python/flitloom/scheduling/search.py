@@ -16,10 +16,9 @@ from flitloom.limits import LISTED_PACKETS
 from flitloom.network import Network, require_network
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
-from flitloom.scheduling.plan import Plan, PlannedPacket
+from flitloom.scheduling.plan import Plan, packets_of_core
 from flitloom.scheduling.staircase import STAIRCASE, schedule_staircases
 from flitloom.spec import Collective, Packets, TrafficMatrix
-from flitloom.spec.legs import route_text
 
 #: How a plan is found: searched for until it is proven optimal or the budget ends, or at once.
 METHODS = ("exact", "greedy", "genetic")
@@ -211,19 +210,7 @@ def schedule(
     if as_one and len(phases) > 1:
         stopped |= _without_barriers(network, found, sizes, bound, seed, moves, seconds)
         duration, begins = _core.check_plan(network._core, *_joined(found)), begins[:1]
-    packets = [
-        # What the core made need not be looked at again.
-        PlannedPacket.model_construct(
-            source=row[0],
-            destination=row[1],
-            length=row[2],
-            start=row[3],
-            slice=row[4],
-            route=route_text(route),
-        )
-        for raw in found
-        for row, route in zip(raw["table"].tolist(), raw["routes"], strict=True)
-    ]
+    packets = [packet for raw in found for packet in packets_of_core(raw["table"], raw["routes"])]
     plan = Plan(
         duration=duration,
         claimed_bound=bound,
@@ -244,9 +231,12 @@ def schedule(
         version=provenance.version(),
         packets=packets,
     )
+    # What was made, proven and verified a moment ago is known.
+    plan.__dict__["table"] = np.concatenate([raw["table"] for raw in found])
     if plan.bound_proof == "filter":
-        # It was proven a moment ago.
         plan.__dict__["proven_bound"] = bound
+        if len(phases) == 1 and "cp_sat" not in last:
+            plan.__dict__["optimal"] = duration == bound
     else:
         plan._refuted_here = True
     return plan

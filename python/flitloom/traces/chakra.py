@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
+from flitloom import limits, outputs
 from flitloom.errors import SpecError, show_file
-from flitloom.outputs import check_output, write_bytes
 from flitloom.traces.operations import Operation, Ranks, check_count
 from flitloom.traces.protobuf import Schema, decode, delimited, encode, write_varint
 
@@ -400,6 +399,5 @@ def write_chakra(ranks: Ranks, file: str | Path) -> None:
 
 def write_files(contents: Sequence[bytes], file: str | Path) -> None:
     """Write the files of all ranks."""
-    names = [check_output(name_of(file, rank)) for rank in range(len(contents))]
-    for name, content in zip(names, contents, strict=True):
-        write_bytes(name, content)
+    names = [outputs.check_output(name_of(file, rank)) for rank in range(len(contents))]
+    outputs.write_files(dict(zip(names, contents, strict=True)))

@@ -1,0 +1,138 @@
+"""Numbers that are none, names that are none, and options that would be ignored: one message each."""
+
+import json
+import re
+
+import pytest
+
+import flitloom as fl
+from flitloom.campaign import Store
+from flitloom.commands import run
+from flitloom.fabric import parse_fabric
+from flitloom.scheduling.plan import packets_of_core
+
+RING = "".join(
+    f'Switch 8 "S-{a + 1:016x}"\t# "s{a}" enhanced port 0 lid {a + 1} lmc 0\n'
+    f'[1] "S-{(a + 1) % 3 + 1:016x}"[2] # "s{(a + 1) % 3}" lid {(a + 1) % 3 + 1} 4xQDR\n\n'
+    for a in range(3)
+)
+DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (RING.replace("lid 2", "lid 010"), None),
+        (
+            RING.replace("lid 2", f"lid {DIGITS[:999]}"),
+            "'s1': LID 999999999999999999 is out of range; it is 0 to 49151",
+        ),
+        (RING.replace("lid 2", "lid 0x10000"), "'s1': LID 65536 is out of range"),
+        (RING.replace("lmc 0", "lmc 64"), "'s0': LMC 64 is out of range; it is 0 to 7"),
+        (RING.replace("[1]", f"[{DIGITS[:999]}]"), "port 999999999999999999; ports are 1 to 254"),
+        ("router 0 router 1\nrouter 1 router \u00b2\n", "line 2: 'router \u00b2' is no 'router N'"),
+        (f"router 0 router {DIGITS}\n", "line 1: 'router 9999999"),
+        ("a,b\nb,c\rc,d\n", None),
+        ('a,b\n"b\0,' + "c" * 200_000 + '"\n', "line 2: no valid CSV: field larger than field limit"),
+        (f"a,{'b' * 300}\n", "has 300 characters; at most 256 are supported"),
+        ('{"a": 1, "b": 2}\n', "no fabric in it"),
+        ("<list>a,b</list>\n", "no fabric in it"),
+        ("a\u00b2,b\nb,c\n", None),
+    ],
+)
+def test_what_a_fabric_can_say(text, message):
+    if message is None:
+        assert len(parse_fabric(text, "file").switches) >= 1
+    else:
+        with pytest.raises(fl.SpecError, match=re.escape(message)):
+            parse_fabric(text, "file")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")).save("plan.json")
+    fl.collective(fl.Torus(4, 4), "all-gather").save("gather.json")
+    (tmp_path / "trace.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 5\n}\n")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f"simulate --torus 4x4 --pattern shfl --fail node:{DIGITS}", "name a part as node:3"),
+        (f"route --torus 4x4 --fail node:{DIGITS}", "is no failed part"),
+        (
+            f"stack --torus 4x4 --pattern shfl --slices 2 --intervals {DIGITS}:9",
+            "write first and last interval",
+        ),
+        ("simulate --plan plan.json --set topology=3", "topology: 3 is"),
+        ("simulate --plan plan.json --set router=3", "router: 3 is"),
+        ("simulate --plan plan.json --set router.cls=3", "router.cls: unknown field"),
+        ("simulate --plan plan.json --set foo=3", "foo: unknown field"),
+        (f"simulate --plan plan.json --jitter 2 --set seed={DIGITS}", "seed: '9999"),
+        ("simulate --plan plan.json --jitter 2 --stop-at 5", "stop_at: belongs to one simulation"),
+        ("simulate --plan plan.json --throttle pt", "throttle: a plan says when every packet starts"),
+        ("simulate --plan plan.json --threads 2", "--threads: belongs to simulations"),
+        ("simulate --plan plan.json --checkpoint x.flit", "--checkpoint, --resume: belong to simulations"),
+        ("simulate gather.json --set topology=3", "topology: 3 is no table of fields"),
+        ("simulate gather.json --set router=nan", "router: nan is no table of fields"),
+        (
+            "simulate gather.json --stop-at 5",
+            "'stop_at': a plan of a collective operation brings its own traffic",
+        ),
+        ("simulate gather.json --threads 2", "--threads: belongs to simulations"),
+        ("simulate gather.json --checkpoint x.flit", "--checkpoint: does not go with a plan"),
+        ("simulate trace.goal --torus 4x4 --set router=true", "router: True is no table of fields"),
+        ("simulate trace.goal --torus 4x4 --seed 3", "'seed': a message graph brings its own traffic"),
+        ("simulate trace.goal --torus 4x4 --plan plan.json", "--plan: does not go with a message graph"),
+        ("fabric show gather.json", "no fabric in it"),
+    ],
+)
+def test_what_options_can_say(command, message, capsys):
+    assert run(command.split()) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert len(error) < 700
+
+
+def test_what_is_no_file_is_no_store(tmp_path, monkeypatch, capsys):
+    for read_only in (True, False):
+        with pytest.raises(fl.SpecError, match="/dev/null: is no file that could be a store"):
+            Store("/dev/null", read_only=read_only)
+    # SQLite would take the name for that of its memory, and lose what was found.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.toml").write_text(
+        'patterns = ["next"]\n[topology]\nsizes = "2x2"\n[genetic]\ngenerations = 1\ntraining = 0\n'
+    )
+    assert run(["campaign", "run", "one.toml", "--store", ":memory:", "--threads", "1"]) == 0
+    capsys.readouterr()
+    assert run(["campaign", "status", "one.toml", "--store", ":memory:", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["finished"] == 1
+
+
+@pytest.mark.parametrize("number", ["1e400", "NaN", "-1", "[]", "99999"])
+def test_a_proof_of_no_nodes_is_none(number, tmp_path, capsys):
+    fl.collective(fl.Torus(2, 2), "scatter").save(tmp_path / "plan.json")
+    text = (tmp_path / "plan.json").read_text()
+    proof = json.dumps({"kind": "distance", "from": 0, "to": 3}).replace("3", number)
+    (tmp_path / "plan.json").write_text(re.sub(r'"proof": \{[^}]*\}', f'"proof": {proof}', text))
+    assert run(["check", str(tmp_path / "plan.json")]) == 1
+    assert "  plan.proof: is no complete distance proof for scatter\n" in capsys.readouterr().out
+
+
+def test_packets_of_the_core_are_those_of_the_file(tmp_path):
+    plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns", payload=14, slices=2))
+    plan.save(tmp_path / "plan.json")
+    read = fl.read_plan(tmp_path / "plan.json")
+    assert plan.packets == read.packets
+    assert (plan.table == read.table).all()
+    assert (plan.optimal, plan.bound) == (read.optimal, read.bound)
+    (packet,) = packets_of_core(plan.table[:1], [bytes([1])])
+    # Whole models: copied, compared, shown and frozen as others are.
+    assert packet.model_copy(update={"channel": 2}).channel == 2
+    assert packet.model_dump()["route"] == "-x1"
+    with pytest.raises(ValueError, match="frozen"):
+        packet.start = 3
