@@ -283,3 +283,12 @@ def test_large_pictures_can_be_read(tmp_path, pictures_are_looked_at):
     image = chart.axes[0].images[0]
     assert image.get_array().shape[1] == 1024
     assert chart.axes[0].get_window_extent().width * 150 / chart.dpi >= 1024
+
+
+def test_whole_packets_are_no_slices():
+    whole = fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), link_time=True)
+    names = [
+        [text.get_text() for text in plot_link_time(one, ax=Figure().subplots()).get_legend().get_texts()]
+        for one in (whole, result())
+    ]
+    assert names == [["busy", "blocked"], ["slice 1", "slice 2", "blocked"]]

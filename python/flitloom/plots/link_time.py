@@ -81,7 +81,8 @@ def _title(words: str, result: Result) -> str:
 
 def _legend(slices: int) -> list[Patch]:
     shown = range(min(slices, len(COLOURS)))
-    patches = [Patch(color=colour(number), label=f"slice {number + 1}") for number in shown]
+    names = [f"slice {number + 1}" for number in shown] if slices > 1 else ["busy"]
+    patches = [Patch(color=colour(number), label=name) for number, name in enumerate(names)]
     return [*patches, Patch(color=style.BLOCKED, label="blocked")]
 
 

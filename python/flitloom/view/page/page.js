@@ -237,7 +237,7 @@ function legend() {
   };
   if (state.mode === "now") {
     const slices = Math.min(Math.max(...runs.map((run) => run.slices ?? 0)), 7);
-    for (let slice = 0; slice < slices; slice++) swatch(sliceColour(slice), `slice ${slice + 1}`);
+    for (let slice = 0; slice < slices; slice++) swatch(sliceColour(slice), slices > 1 ? `slice ${slice + 1}` : "busy");
     swatch("var(--blocked)", "blocked");
     swatch("var(--idle)", "idle");
   } else {
