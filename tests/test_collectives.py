@@ -177,3 +177,20 @@ def test_impossible_requests_end_in_one_message(
     assert out == ""
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_failures_cost_the_share_of_the_links_they_take(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["collective", "degraded", "--torus", "4x4", "--count", "5", "--failures", "1", "--json"]
+    assert run([*command, "--operation", "all-gather"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    # 15 chunks over three links instead of four, wherever the cable is.
+    assert (row["plans"], row["at_bound"], row["whole"]) == (5, 5, 4)
+    assert (row["least"], row["mean"], row["most"]) == (5, 5.0, 5)
+    for wrong in (
+        ["--torus", "4x4", "--failures", "18"],
+        ["--torus", "4x4", "--failures", "two"],
+        ["--torus", "4x4", "--operation", "scan"],
+        [],
+    ):
+        assert run(["collective", "degraded", *wrong]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1

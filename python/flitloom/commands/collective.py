@@ -250,6 +250,55 @@ def advise(
             screen.echo(in_words(change))
 
 
+@app.command()
+def degraded(
+    torus: options.Torus = None,
+    mesh: options.Mesh = None,
+    count: Annotated[int, typer.Option(help="Random networks.", min=1)] = 100,
+    failures: Annotated[
+        str, typer.Option(help="Failed cables in each, fewest and most.", metavar="LOW:HIGH")
+    ] = "1:6",
+    operation: Annotated[
+        list[str] | None,
+        typer.Option(help="all-gather, all-reduce or all-to-all; repeat for several. [default: all]"),
+    ] = None,
+    seed: options.Seed = None,
+    json: options.Json = False,
+) -> None:
+    """Say what failures cost: operations on many networks with random failed cables.
+
+    \b
+    For example:
+      flitloom collective degraded --torus 8x8
+      flitloom collective degraded --mesh 6x6 --failures 1:2 --operation all-gather
+    """
+    from flitloom.collectives.degraded import OPERATIONS
+    from flitloom.collectives.degraded import degraded as study
+    from flitloom.commands import screen
+    from flitloom.errors import SpecError
+    from flitloom.spec import Topology
+
+    fields = options.topology_fields(torus, mesh, None, None)
+    if "sizes" not in fields:
+        raise SpecError("topology: is missing; give --torus 8x8 or --mesh 6x6")
+    low, _, high = failures.partition(":")
+    if not all(text.isascii() and text.isdigit() and len(text) < 6 for text in (low, high or low)):
+        raise SpecError(f"--failures {failures}: write one number, or two as 1:6")
+    with screen.progress("plans") as progress:
+        rows = study(
+            Topology(**fields),
+            count=count,
+            failures=(int(low), int(high or low)),
+            operations=operation or OPERATIONS,
+            seed=1 if seed is None else seed,
+            progress=progress,
+        )
+    if json:
+        screen.print_json({"rows": rows})
+    else:
+        screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
+
+
 def _gap(steps: int, bound: int) -> str:
     return f"at most {100 * (steps / max(bound, 1) - 1):.1f} % above the optimum"
 

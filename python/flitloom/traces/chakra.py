@@ -14,6 +14,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,13 @@ SCHEMA: Schema = {
     "AttributeProto": {
         1: ("name", "string", False),
         2: ("doc_string", "string", False),
-        **{number: (f"{kind}_val", kind, False) for number, kind in _VALUES},
-        **{number + 1: (f"{kind}_list", f"{kind.capitalize()}List", False) for number, kind in _VALUES},
+        **{
+            number + place: field
+            for number, kind in _VALUES
+            for place, field in enumerate(
+                ((f"{kind}_val", kind, False), (f"{kind}_list", f"{kind.capitalize()}List", False))
+            )
+        },
     },
     **{f"{kind.capitalize()}List": {1: ("values", kind, True)} for _, kind in _VALUES},
     "GlobalMetadata": {1: ("version", "string", False), 2: ("attr", "AttributeProto", True)},
@@ -346,13 +352,18 @@ def chakra_bytes(nodes: Sequence[Node], attributes: dict[str, Any] | None = None
     return b"".join(write_varint(len(message)) + message for message in messages)
 
 
-def _attributes(table: dict[str, Any]) -> list[dict[str, Any]]:
+def _attributes(table: dict[str, Any]) -> list[bytes]:
     return [
-        {"name": name, f"{kind}_list": {"values": value}}
-        if isinstance(value, list)
-        else {"name": name, f"{kind}_val": value}
+        _attribute(name, kind, tuple(value) if isinstance(value, list) else value)
         for name, (kind, value) in table.items()
     ]
+
+
+@lru_cache(maxsize=1 << 16)
+def _attribute(name: str, kind: str, value: Any) -> bytes:
+    """An attribute as a message; a tuple is a list of values. Most nodes of a trace share theirs."""
+    field = (f"{kind}_list", {"values": list(value)}) if isinstance(value, tuple) else (f"{kind}_val", value)
+    return encode(SCHEMA, "AttributeProto", {"name": name, field[0]: field[1]})
 
 
 def node_of(number: int, rank: int, one: Operation) -> Node:

@@ -12,6 +12,7 @@ from typing import Any
 from flitloom.errors import SpecError
 
 #: Per message: number of a field to its name, its type (or a message's name), and whether it is repeated.
+#: Numbers ascend, as the fields are written.
 Schema = dict[str, dict[int, tuple[str, str, bool]]]
 
 #: Types of whole numbers as varints: bits, whether signed, whether zigzag.
@@ -36,6 +37,8 @@ _FIXED = {
 }
 #: Messages inside each other.
 DEPTH = 16
+#: Varints of one byte.
+_SINGLE = [bytes([value]) for value in range(0x80)]
 
 
 def read_varint(data: bytes, place: int) -> tuple[int, int]:
@@ -64,6 +67,8 @@ def write_varint(value: int) -> bytes:
     >>> write_varint(300)
     b'\\xac\\x02'
     """
+    if value < 0x80:
+        return _SINGLE[value]
     made = bytearray()
     while value >= 0x80:
         made.append(value & 0x7F | 0x80)
@@ -183,7 +188,7 @@ def _whole(kind: str, value: int) -> int | bool:
 
 
 def encode(schema: Schema, message: str, fields: dict[str, Any]) -> bytes:
-    """A message of the given fields; lists of numbers are packed.
+    """A message of the given fields; lists of numbers are packed, messages within may be encoded already.
 
     Examples
     --------
@@ -192,7 +197,7 @@ def encode(schema: Schema, message: str, fields: dict[str, Any]) -> bytes:
     b'\\x08\\x96\\x01\\x12\\x01x'
     """
     made = bytearray()
-    for number, (name, kind, repeated) in sorted(schema[message].items()):
+    for number, (name, kind, repeated) in schema[message].items():
         if name not in fields:
             continue
         values = fields[name] if repeated else [fields[name]]
@@ -223,4 +228,4 @@ def _encoded(schema: Schema, kind: str, value: Any) -> bytes:
         return struct.pack(_FIXED[kind][0], value)
     if kind == "string":
         return str(value).encode()
-    return bytes(value) if kind == "bytes" else encode(schema, kind, value)
+    return bytes(value) if kind == "bytes" or isinstance(value, bytes) else encode(schema, kind, value)
