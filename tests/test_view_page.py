@@ -100,6 +100,10 @@ def test_text_of_the_user_cannot_become_part_of_the_page(tmp_path):
     text = out.read_text()
     assert "<b>" not in text
     assert f"<title>{html.escape(title)}</title>" in text
+    write_page([film(network, fl.Collective("shfl"), "@MODULES@ of @TITLE@")], out)
+    shown = out.read_text(encoding="utf-8")
+    assert "<title>@MODULES@ of @TITLE@</title>" in shown
+    assert '"title":"@MODULES@ of @TITLE@"' in shown
 
 
 def test_a_page_that_is_too_large_is_refused(tmp_path, monkeypatch, capsys):

@@ -6,6 +6,7 @@ import base64
 import gzip
 import html
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,9 +134,8 @@ def page_text(shown: Sequence[Film | Loads], title: str | None = None, live: str
         parts["LIVE"] += f'<script type="text/plain" id="engine">{engine}</script>\n'
         parts["START"] += ' import { live } from "live"; await live();'
     text = (PARTS / "page.html").read_text(encoding="utf-8")
-    for name, value in parts.items():
-        text = text.replace(f"@{name}@", value)
-    return text
+    # In one go: a title may look like one of the places.
+    return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], text)
 
 
 def _script(text: str) -> str:
