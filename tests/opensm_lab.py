@@ -1,6 +1,7 @@
 """A fabric without hardware: OpenSM on ibsim, and ibdmchk as the judge. Everything stays on this machine."""
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -205,17 +206,35 @@ def torus(sizes):
     return nodes, cables
 
 
-def compare(sizes, engines):
+def broken(sizes, switches, cables):
+    """A torus less some switches and cables, the same ones every time."""
+    nodes, joined = torus(sizes)
+    draw = random.Random(1)
+    gone = set(draw.sample(nodes, switches))
+    joined = [cable for cable in joined if not gone & {cable[0], cable[2]}]
+    lost = set(draw.sample(range(len(joined)), cables))
+    return [node for node in nodes if node not in gone], [
+        cable for index, cable in enumerate(joined) if index not in lost
+    ]
+
+
+def compare(sizes, switches, cables, engines):
     """The largest load of our tables and of OpenSM's engines; engines that fell back are told."""
-    from flitloom.fabric import check_subnet, read_fabric, route_subnet
+    from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet
+    from flitloom.fabric.torus_2qos import torus_2qos
 
     cells = {}
-    with TemporaryDirectory() as folder, lab(folder, netlist(*torus(sizes))) as fabric:
+    with TemporaryDirectory() as folder, lab(folder, netlist(*broken(sizes, switches, cables))) as fabric:
+        configuration = Path(folder) / "torus-2QoS.conf"
         for engine in engines:
-            options = ["--nue_max_num_vls", "8"] if engine == "nue" else []
+            options = {
+                "nue": ["--nue_max_num_vls", "8"],
+                "torus-2QoS": ["--torus_config", str(configuration)],
+            }.get(engine, [])
             dumped = fabric.opensm(engine, "-R", engine, *options)
             if not cells:
                 subnet = read_fabric(fabric.discover())
+                configuration.write_text(torus_2qos(recognise(subnet)) or "")
                 ours = route_subnet(subnet)
                 cells = {
                     "bound": ours.bound["value"],
@@ -229,10 +248,14 @@ def compare(sizes, engines):
 
 
 def main():
-    """Print a table in Markdown for the tori that are named: python tests/opensm_lab.py 4x4x4 8x8x8."""
-    engines = ("minhop", "updn", "dor", "sssp", "dfsssp", "lash", "nue")
+    """Print a table in Markdown for tori, and for tori less switches and cables.
+
+    python tests/opensm_lab.py 4x4x4 8x8x8 8x8x8-1-3
+    """
+    engines = ("minhop", "updn", "dor", "torus-2QoS", "sssp", "dfsssp", "lash", "nue")
     for number, text in enumerate(sys.argv[1:]):
-        cells = compare(tuple(map(int, text.split("x"))), engines)
+        sizes, switches, cables = (*text.split("-"), "0", "0")[:3]
+        cells = compare(tuple(map(int, sizes.split("x"))), int(switches), int(cables), engines)
         if number == 0:
             print("| torus |", " | ".join(cells), "|\n" + "|---" * (len(cells) + 1) + "|")
         print("|", text, "|", " | ".join(map(str, cells.values())), "|", flush=True)
