@@ -83,7 +83,7 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
             "links": report.channels.iter().filter_map(|channel| link_into(&network, channel)).collect::<Vec<_>>(),
             "words": report.channels.iter().map(|channel| waiting(&network, channel)).collect::<Vec<_>>(),
         })),
-        "facts": facts(&network, &workload, &film, outcome, fast.as_ref()),
+        "facts": facts(&film, bound, outcome, fast.as_ref()),
     });
     if let Some(report) = deadlock {
         let stuck = report.stuck_flits;
@@ -135,19 +135,12 @@ fn fabric(network: &Network) -> Value {
     json!({ "sizes": sizes, "wraps": wraps, "directions": names, "failed_links": failed, "failed_nodes": [] })
 }
 
-fn facts(
-    network: &Network,
-    workload: &Workload,
-    film: &Film,
-    outcome: Option<&Outcome>,
-    fast: Option<&Outcome>,
-) -> Value {
+fn facts(film: &Film, bound: Option<u64>, outcome: Option<&Outcome>, fast: Option<&Outcome>) -> Value {
     let mut facts = serde_json::Map::new();
     if let Some(outcome) = outcome {
         facts.insert("duration".into(), json!(format!("{} cycles", outcome.duration)));
     }
-    if let Workload::Packets(packets) = workload {
-        let bound = engine::lower_bound(network, packets).duration;
+    if let Some(bound) = bound {
         facts.insert("lower bound".into(), json!(format!("{bound} cycles")));
     }
     let delivered = film.packets.iter().filter(|packet| packet.tail_arrival.is_some()).count();
