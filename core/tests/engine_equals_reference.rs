@@ -45,19 +45,10 @@ fn equal(case: &Case) -> Result<(), TestCaseError> {
 /// Rings with a single channel of few flits under heavy load: many of these deadlock.
 fn tight_rings() -> CaseSpace {
     CaseSpace {
-        dimensions: 1..=2,
-        sizes: 5..=7,
-        meshes: false,
-        channels: 1..=1,
-        buffer: 1..=3,
         flow_controls: vec![FlowControl::Wormhole],
         slice_rules: false,
-        throttles: false,
         given_routes: false,
-        packets_per_node: 12,
-        lengths: 4..=12,
-        last_start: 3,
-        ..CaseSpace::default()
+        ..CaseSpace::tight_rings()
     }
 }
 

@@ -7,35 +7,12 @@ mod common;
 mod reference;
 
 use common::{Case, CaseSpace, cases, totals};
-use flitloom_core::{
-    engine::{
-        Options,
-        planes::{self, InstructionSet},
-    },
-    router::FlowControl,
+use flitloom_core::engine::{
+    Options,
+    planes::{self, InstructionSet},
 };
 use proptest::prelude::*;
 use reference::End;
-
-/// What the planes cover, and a little more: the rest is passed over.
-fn space() -> CaseSpace {
-    CaseSpace {
-        dimensions: 1..=2,
-        sizes: 2..=9,
-        most_nodes: 64,
-        channels: 1..=4,
-        buffer: 1..=8,
-        latency: 1..=1,
-        flow_controls: vec![FlowControl::Wormhole],
-        router_rules: false,
-        throttles: false,
-        slice_rules: false,
-        given_routes: false,
-        mixed_lengths: false,
-        lengths: 2..=12,
-        ..CaseSpace::default()
-    }
-}
 
 fn equal(case: &Case, stop: Option<u64>) -> Result<(), TestCaseError> {
     let (network, workload) = (case.network(), case.workload());
@@ -56,12 +33,12 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn packet_lists_run_as_in_the_reference(case in space().packet_lists()) {
+    fn packet_lists_run_as_in_the_reference(case in CaseSpace::of_planes().packet_lists()) {
         equal(&case, None)?;
     }
 
     #[test]
-    fn loads_run_as_in_the_reference(case in space().loads()) {
+    fn loads_run_as_in_the_reference(case in CaseSpace::of_planes().loads()) {
         equal(&case, None)?;
     }
 }
@@ -70,7 +47,7 @@ proptest! {
     #![proptest_config(cases(50))]
 
     #[test]
-    fn a_simulation_can_stop_at_any_cycle(case in space().loads(), stop in 0..200_u64) {
+    fn a_simulation_can_stop_at_any_cycle(case in CaseSpace::of_planes().loads(), stop in 0..200_u64) {
         equal(&case, Some(stop))?;
     }
 }

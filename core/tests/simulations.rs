@@ -11,7 +11,6 @@ use flitloom_core::{
         EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general, planes::InstructionSet,
     },
     probe::{LinkOccupation, LinkTime, NoProbe, PacketRecords, Probe},
-    router::FlowControl,
 };
 use proptest::{prelude::*, strategy::ValueTree};
 
@@ -38,22 +37,7 @@ fn tight_rings() -> CaseSpace {
 
 /// What the planes cover.
 fn flat() -> CaseSpace {
-    CaseSpace {
-        dimensions: 1..=2,
-        sizes: 2..=9,
-        most_nodes: 64,
-        channels: 3..=4,
-        buffer: 1..=8,
-        latency: 1..=1,
-        flow_controls: vec![FlowControl::Wormhole],
-        router_rules: false,
-        throttles: false,
-        slice_rules: false,
-        given_routes: false,
-        mixed_lengths: false,
-        lengths: 2..=12,
-        ..CaseSpace::default()
-    }
+    CaseSpace { channels: 3..=4, ..CaseSpace::of_planes() }
 }
 
 proptest! {

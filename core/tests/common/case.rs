@@ -71,6 +71,43 @@ impl Default for CaseSpace {
     }
 }
 
+impl CaseSpace {
+    /// What the planes cover, and a little more: with a single channel some may deadlock.
+    pub fn of_planes() -> Self {
+        Self {
+            dimensions: 1..=2,
+            sizes: 2..=9,
+            most_nodes: 64,
+            buffer: 1..=8,
+            latency: 1..=1,
+            flow_controls: vec![FlowControl::Wormhole],
+            router_rules: false,
+            throttles: false,
+            slice_rules: false,
+            given_routes: false,
+            mixed_lengths: false,
+            lengths: 2..=12,
+            ..Self::default()
+        }
+    }
+
+    /// Rings with a single channel of few flits under heavy load: many of these deadlock.
+    pub fn tight_rings() -> Self {
+        Self {
+            dimensions: 1..=2,
+            sizes: 5..=7,
+            meshes: false,
+            channels: 1..=1,
+            buffer: 1..=3,
+            throttles: false,
+            packets_per_node: 12,
+            lengths: 4..=12,
+            last_start: 3,
+            ..Self::default()
+        }
+    }
+}
+
 /// One network with its packets.
 #[derive(Clone, Debug)]
 pub struct Case {
