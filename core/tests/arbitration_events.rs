@@ -8,7 +8,7 @@ use flitloom_core::{
     fabric::{Fabric, Shape},
     probe::{ArbitrationCounts, ArbitrationUse, OutputChannel, PacketRecord, PacketRecords, Probe},
     router::{Arbitration, ChannelScheme, RouterConfig, default_port_list},
-    throttle::Throttle,
+    throttle::Interlock,
     traffic::{Collective, Packet, PacketList, Pattern, Workload},
 };
 
@@ -128,7 +128,7 @@ fn re_initialisation_turns_port_lists_back() {
 fn interlocking_waits_for_a_packet() {
     let pair = || Shape::mesh(&[2]).unwrap();
     let sent = [(0, 1, 1, 0, 0), (0, 1, 1, 1, 1), (1, 0, 1, 10, 0), (1, 0, 1, 10, 1)];
-    let options = Options { throttle: Throttle::Interlock, ..Default::default() };
+    let options = Options { throttle: Interlock.into(), ..Default::default() };
     let records = watch(pair(), &sent, &options, PacketRecords::default()).into_sorted();
     // Node 0 receives in cycle 11; node 1 had received long before its own start.
     let injected: Vec<u64> = records.iter().map(|record| record.injected).collect();

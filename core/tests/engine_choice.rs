@@ -6,7 +6,7 @@ use flitloom_core::{
     fabric::{Fabric, Shape},
     probe::NoProbe,
     router::RouterConfig,
-    throttle::Throttle,
+    throttle::{Interlock, Throttle},
     traffic::{Collective, Pattern, Workload},
 };
 
@@ -21,7 +21,7 @@ fn options_beyond_the_planes_go_to_the_general_engine() {
 
     let mut durations = Vec::new();
     for (reinitialise_slices, interlock_slices) in [(false, false), (true, false), (false, true)] {
-        let throttle = if interlock_slices { Throttle::Interlock } else { Throttle::None };
+        let throttle = if interlock_slices { Interlock.into() } else { Throttle::None };
         let options = engine::Options { reinitialise_slices, throttle, ..Default::default() };
         let picked = engine::simulate(&network, &workload, &options).unwrap();
         assert_eq!(picked, general::simulate(&network, &workload, &options, &mut NoProbe).unwrap());

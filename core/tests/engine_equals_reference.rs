@@ -16,7 +16,7 @@ use flitloom_core::{
     fabric::{NodeId, Shape},
     probe::{LinkOccupation, NoProbe, PacketRecords},
     router::{ChannelScheme, FlowControl, ProcessorQueues},
-    throttle::Throttle,
+    throttle::{Interlock, Throttle},
     traffic::Packet,
 };
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
@@ -261,8 +261,8 @@ fn cases_are_of_every_kind() {
     some("one dateline", &|case| case.router.wrap_lines_only);
     some("queues per direction", &|case| case.router.processor_queues == ProcessorQueues::PerDirection);
     some("rounds by packet", &|case| case.router.scheme == ChannelScheme::Packet);
-    for throttle in Throttle::ALL {
-        let interlocked = throttle == Throttle::Interlock;
+    for throttle in Throttle::all() {
+        let interlocked = throttle == Interlock.into();
         some(throttle.name(), &|case| match interlocked {
             true => case.slices.interlock,
             false => case.throttle.name() == throttle.name(),

@@ -10,7 +10,7 @@ use flitloom_core::{
         Acceptance, Case, Chromosome, GeneticError, Groups, Objective, SearchOutcome, Settings, SortKey,
         Ties, extrapolate, replay, search,
     },
-    throttle::Throttle,
+    throttle::{Interlock, Throttle},
     traffic::{Collective, Destinations, Pattern, Workload},
 };
 use std::ops::ControlFlow;
@@ -115,7 +115,7 @@ fn records_replay_to_the_cycle() {
         for (reinitialise_slices, interlock_slices) in [(false, false), (true, false), (false, true)] {
             let settings = Settings { objective, reinitialise_slices, interlock_slices, ..small() };
             let outcome = run(Groups::FULL, slices, &settings);
-            let throttle = if interlock_slices { Throttle::Interlock } else { Throttle::None };
+            let throttle = if interlock_slices { Interlock.into() } else { Throttle::None };
             let options = Options { reinitialise_slices, throttle, ..Options::default() };
             let mut best = u64::MAX;
             for record in &outcome.records {

@@ -117,3 +117,22 @@ fn unsafe_code_is_in_one_file() {
     let found: Vec<PathBuf> = files(&source()).into_iter().filter(unsafe_in).collect();
     assert_eq!(found, [source().join("engine/planes/vector.rs")]);
 }
+
+/// A routing function and a throttle are a file of their own, its `mod` line and a line in the list: the
+/// two that exist in tests only are named nowhere else.
+#[test]
+fn a_member_of_a_list_is_one_file_and_one_line() {
+    for (room, file, name) in
+        [("routing", "reverse_order", "ReverseOrder"), ("throttle", "even_cycles", "EvenCycles")]
+    {
+        let mut lines = Vec::new();
+        for path in files(&source()).into_iter().filter(|path| !path.ends_with(format!("{file}.rs"))) {
+            let text = fs::read_to_string(&path).unwrap();
+            let named = text.lines().filter(|line| line.contains(file) || line.contains(name));
+            lines.extend(named.map(|line| line.split('"').next().unwrap().trim().to_owned()));
+        }
+        lines.sort();
+        assert_eq!(lines, [format!("{file}::{name}:"), format!("mod {file};")], "{room}");
+        assert!(source().join(room).join(file).with_extension("rs").exists());
+    }
+}

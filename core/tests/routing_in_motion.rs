@@ -1,12 +1,13 @@
-//! Every routing function of routers, in the general engine, held against the reference model: flit for
-//! flit and cycle for cycle, delivered, and saved and taken up again.
+//! Every routing function of routers, in the general engine, with throttles, patterns and schemes drawn
+//! beside it, held against the reference model: flit for flit and cycle for cycle, delivered, and saved
+//! and taken up again.
 
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod common;
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
-use common::{Case, CaseSpace, Recorder, cases, compare};
+use common::{Case, CaseSpace, Recorder, cases, compare, twin};
 use flitloom_core::{
     engine::{
         EngineKind, Network, Options, Setup, Simulation, SimulationError,
@@ -54,7 +55,6 @@ fn space() -> CaseSpace {
         flow_controls: vec![FlowControl::Wormhole, FlowControl::CutThrough],
         given_routes: false,
         slice_rules: false,
-        throttles: false,
         packets_per_node: 8,
         ..CaseSpace::default()
     }
@@ -66,19 +66,21 @@ fn large() -> CaseSpace {
 }
 
 fn equal(case: &Case, seed: u64) -> Result<(), TestCaseError> {
-    let workload = case.workload();
+    let (workload, packets) = (case.workload(), case.packets());
+    let longest = packets.iter().flatten().map(|packet| packet.length).max().unwrap_or(1);
     for function in functions() {
         let Some(network) = network(case, function) else { continue };
-        let rules = Rules { routing: Routing::of(function), seed, ..case.rules() };
-        let expected = reference::simulate(&network, &case.packets(), &rules);
-        let options = Options { seed, ..Options::default() };
+        let throttle = twin(case.throttle, &case.shape, network.router().buffer, longest);
+        let rules = Rules { routing: Routing::of(function), seed, throttle, ..case.rules() };
+        let expected = reference::simulate(&network, &packets, &rules);
+        let options = Options { seed, ..case.options() };
         for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
             let (mut engine, mut seen) = (General::new(&network), Recorder::default());
             engine.set_vectors(set);
             let result = engine.run(&workload, &options, &mut seen);
             compare(case, &expected, &result, &seen)
                 .map_err(|difference| TestCaseError::fail(format!("{function}, {set:?}: {difference}")))?;
-            prop_assert!(result.is_ok(), "{function} claims to be free of deadlock");
+            prop_assert!(result.is_ok(), "{function} claims to be free of deadlock, {}", case.throttle);
         }
     }
     Ok(())
@@ -102,7 +104,7 @@ proptest! {
     fn runs_go_on_as_they_were(case in space().loads(), seed in any::<u64>(), stop in 0..120_u64) {
         for function in functions() {
             let Some(network) = network(&case, function) else { continue };
-            let setup = Setup { options: Options { seed, ..Options::default() }, ..Setup::default() };
+            let setup = Setup { options: Options { seed, ..case.options() }, ..Setup::default() };
             let begin = || Simulation::new(&network, &case.workload(), &setup).unwrap();
             let (mut whole, mut parted, mut other) = (begin(), begin(), begin());
             whole.run(&Options::default()).unwrap();

@@ -12,7 +12,7 @@ use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig},
     routing::{ChannelRule, Datelines},
-    throttle::{Ask, Seen, State, Sums, Surroundings, Throttle},
+    throttle::{Ask, Global, Seen, State, Sums, Surroundings, Throttle},
     traffic::{Packet, Purpose, draw, draw_below},
 };
 use reference::{Hold, Rules, View, Waiting};
@@ -32,12 +32,12 @@ fn variants() -> Vec<Throttle> {
         "global:12",
         "pt:release=30",
     ];
-    Throttle::ALL.into_iter().chain(more.map(|text| text.parse().unwrap())).collect()
+    Throttle::all().into_iter().chain(more.map(|text| text.parse().unwrap())).collect()
 }
 
 #[test]
 fn texts_and_throttles_belong_together() {
-    for (throttle, name) in Throttle::ALL.into_iter().zip(Throttle::NAMES) {
+    for (throttle, name) in Throttle::all().into_iter().zip(Throttle::NAMES.iter().copied()) {
         assert_eq!((throttle.name(), name.parse()), (name, Ok(throttle)));
     }
     for throttle in variants() {
@@ -147,7 +147,7 @@ fn idle_cycles_may_be_left_out_at_rest() {
         for cycle in 50..400 {
             state.observe(cycle, empty, &idle);
         }
-        let tuned = throttle == Throttle::Global { threshold: None };
+        let tuned = throttle == Global { threshold: None }.into();
         assert_eq!(state.at_rest(), !tuned, "{throttle}");
         let (mut skipped, mut watched) = (state.clone(), state);
         for cycle in 400..1000 {

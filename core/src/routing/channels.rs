@@ -113,6 +113,10 @@ pub struct Datelines {
 }
 
 impl Datelines {
+    /// The readings that routers have by name.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("both", Self::BOTH), ("wrap", Self::WRAP_ONLY), ("passing", Self::WRAP_UNLESS_INJECTED)];
+
     /// Both lines count for every hop (cup-stacking-extended-2023, A.1).
     pub const BOTH: Self = Self { mid: Rises::ALWAYS, wrap: Rises::ALWAYS };
     /// The wrap line does not count for a packet injected right before it.

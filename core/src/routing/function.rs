@@ -1,12 +1,6 @@
 //! Which way a packet may go, asked at every router: the closed list of routing functions.
 
-#[cfg(test)]
-use super::reverse_order::ReverseOrder;
-use super::{
-    At, Header, Output, Place, Seen, cross_line::CrossLine, dimension_order::DimensionOrder, given::Given,
-    minimal_adaptive::MinimalAdaptive, o1turn::O1Turn, simple_adaptive::SimpleAdaptive, ugal::Ugal,
-    valiant::Valiant,
-};
+use super::{At, Header, Output, Place, Seen};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
@@ -101,7 +95,7 @@ impl Claims {
 pub struct UnknownFunction(String);
 
 macro_rules! functions {
-    ($($(#[cfg($condition:meta)])? $name:ident: $doc:literal,)+) => {
+    ($($(#[cfg($condition:meta)])? $module:ident::$name:ident: $doc:literal,)+) => {
         /// A routing function.
         ///
         /// What packets carry ([`Header`]) never changes on their way; everything else a function goes
@@ -130,26 +124,39 @@ macro_rules! functions {
             pub const ALL: &'static [Self] = &[$($(#[cfg($condition)])? Self::$name,)+];
 
             /// Names in the order of [`ALL`](Self::ALL).
-            pub const NAMES: &'static [&'static str] = &[$($(#[cfg($condition)])? $name::NAME,)+];
+            pub const NAMES: &'static [&'static str] =
+                &[$($(#[cfg($condition)])? super::$module::$name::NAME,)+];
 
             /// Its short name.
             pub const fn name(self) -> &'static str {
-                match self { $($(#[cfg($condition)])? Self::$name => $name::NAME,)+ }
+                match self {
+                    $($(#[cfg($condition)])?
+                    Self::$name => super::$module::$name::NAME,)+
+                }
             }
 
             /// Its name written out.
             pub const fn long_name(self) -> &'static str {
-                match self { $($(#[cfg($condition)])? Self::$name => $name::LONG_NAME,)+ }
+                match self {
+                    $($(#[cfg($condition)])?
+                    Self::$name => super::$module::$name::LONG_NAME,)+
+                }
             }
 
             /// What it does, in a line.
             pub const fn summary(self) -> &'static str {
-                match self { $($(#[cfg($condition)])? Self::$name => $name::SUMMARY,)+ }
+                match self {
+                    $($(#[cfg($condition)])?
+                    Self::$name => super::$module::$name::SUMMARY,)+
+                }
             }
 
             /// What it claims where it is used; `bubble` says whether the bubble rule is in force.
             pub fn claims(self, place: Place, bubble: bool) -> Claims {
-                match self { $($(#[cfg($condition)])? Self::$name => $name::claims(place, bubble),)+ }
+                match self {
+                    $($(#[cfg($condition)])?
+                    Self::$name => super::$module::$name::claims(place, bubble),)+
+                }
             }
 
             /// Every output a header may ask for in some state of the network, in the order of
@@ -157,7 +164,10 @@ macro_rules! functions {
             pub fn options(self, place: Place, at: At, header: &Header) -> Vec<Output> {
                 let mut outputs = Vec::new();
                 let may = |output| outputs.push(output);
-                match self { $($(#[cfg($condition)])? Self::$name => $name::options(place, at, header, may),)+ }
+                match self {
+                    $($(#[cfg($condition)])?
+                    Self::$name => super::$module::$name::options(place, at, header, may),)+
+                }
                 outputs
             }
 
@@ -165,29 +175,34 @@ macro_rules! functions {
             /// nothing this time.
             #[inline(always)]
             pub fn choice(self, place: Place, at: At, header: &Header, seen: &impl Seen) -> Option<Output> {
-                match self { $($(#[cfg($condition)])? Self::$name => $name::choice(place, at, header, seen),)+ }
+                match self {
+                    $($(#[cfg($condition)])?
+                    Self::$name => super::$module::$name::choice(place, at, header, seen),)+
+                }
             }
         }
     };
 }
 
 functions! {
-    DimensionOrder: "`do`: one dimension after the other ([`dimension_order`](super::dimension_order)).",
-    Given: "`given`: every packet brings its route.",
-    SimpleAdaptive: "`sa`: an adaptive channel in the direction with more space, else an escape channel \
-                     in dimension order (simple adaptive; scaling-effects-2007).",
-    CrossLine: "`cl`: as `sa`, in the direction with fewer full buffers on the whole line ahead (cross \
-                line; scaling-effects-2007).",
-    O1Turn: "`o1turn`: every packet draws whether it takes the dimensions in ascending or descending \
-             order (Seo et al. 2005).",
-    Valiant: "`valiant`: in dimension order to a node drawn for the packet, and on from there (Valiant \
-              and Brebner 1981).",
-    MinimalAdaptive: "`ma`: any number of adaptive channels, the one with the most space in any direction \
-                      that leads nearer (Duato 1993).",
+    dimension_order::DimensionOrder: "`do`: one dimension after the other \
+                                      ([`dimension_order`](super::dimension_order)).",
+    given::Given: "`given`: every packet brings its route.",
+    simple_adaptive::SimpleAdaptive: "`sa`: an adaptive channel in the direction with more space, else an \
+                                      escape channel in dimension order (simple adaptive; \
+                                      scaling-effects-2007).",
+    cross_line::CrossLine: "`cl`: as `sa`, in the direction with fewer full buffers on the whole line ahead \
+                            (cross line; scaling-effects-2007).",
+    o1turn::O1Turn: "`o1turn`: every packet draws whether it takes the dimensions in ascending or descending \
+                     order (Seo et al. 2005).",
+    valiant::Valiant: "`valiant`: in dimension order to a node drawn for the packet, and on from there \
+                       (Valiant and Brebner 1981).",
+    minimal_adaptive::MinimalAdaptive: "`ma`: any number of adaptive channels, the one with the most space in \
+                                        any direction that leads nearer (Duato 1993).",
     #[cfg(test)]
-    ReverseOrder: "`reverse`: dimension order from the last dimension to the first.",
-    Ugal: "`ugal`: at its source a packet chooses the short way or one by a node drawn for it, by what \
-           waits ahead times the hops (Singh 2005).",
+    reverse_order::ReverseOrder: "`reverse`: dimension order from the last dimension to the first.",
+    ugal::Ugal: "`ugal`: at its source a packet chooses the short way or one by a node drawn for it, by what \
+                 waits ahead times the hops (Singh 2005).",
 }
 
 #[expect(clippy::derivable_impls, reason = "a macro writes the variants")]

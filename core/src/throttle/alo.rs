@@ -1,22 +1,53 @@
-use super::{Ask, Seen};
+use super::{
+    Ask, Claims, Parameter, Seen, Surroundings,
+    rule::{AtWork, Rule, either},
+};
 
 /// "At least one": a useful channel of the packet's direction must be free, that is, have no owner
 /// and an empty buffer behind it (Baydal, Lopez and Duato 2005).
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Alo {
+    /// The channel of the first hop is the only useful one (`useful=own`), else all of its direction are
+    /// (`any`).
+    pub own: bool,
+}
+
+impl Default for Alo {
+    fn default() -> Self {
+        Self { own: true }
+    }
+}
+
+impl Rule for Alo {
+    const NAME: &'static str = "alo";
+    const SUMMARY: &'static str = "at least one useful channel must be free";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::new("useful", "own or any")];
+    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: true };
+    type AtWork = AloState;
+
+    fn set(&mut self, _useful: &str, value: &str) -> Option<()> {
+        self.own = either(value, "own", "any")?;
+        Some(())
+    }
+
+    fn values(self) -> Vec<Option<String>> {
+        vec![Some(if self.own { "own" } else { "any" }.to_owned())]
+    }
+
+    fn begin(self, around: Surroundings) -> AloState {
+        AloState { channels: around.rule.channels(), own: self.own }
+    }
+}
+
+/// [`Alo`] on links of so many channels.
+#[derive(Clone, Debug)]
+pub struct AloState {
     channels: u8,
     own: bool,
 }
 
-impl Alo {
-    /// The throttle on links of so many channels; with `own` only the channel of the first hop is
-    /// useful.
-    pub fn new(channels: u8, own: bool) -> Self {
-        Self { channels, own }
-    }
-
-    /// Whether a useful channel is free.
-    pub fn may_begin(&self, ask: &Ask, seen: &impl Seen) -> bool {
+impl AtWork for AloState {
+    fn may_begin(&self, _cycle: u64, ask: &Ask, seen: &impl Seen) -> bool {
         let free = |channel| {
             !seen.owned(ask.node, ask.direction, channel) && seen.is_empty(ask.node, ask.direction, channel)
         };

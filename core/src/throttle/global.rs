@@ -1,4 +1,7 @@
-use super::{Sums, Surroundings};
+use super::{
+    Ask, Claims, Parameter, Seen, Sums, Surroundings,
+    rule::{AtWork, Rule, number},
+};
 use crate::save::{Archive, SaveError};
 
 /// No header leaves while too many packets are in flight in the whole network, as it was one to two
@@ -8,8 +11,37 @@ use crate::save::{Archive, SaveError};
 /// than three quarters of the flits of the last three periods were ejected, it falls by 4 % of the
 /// buffers; else, if a header was held, it rises by 1 %. After five times below half of the best, it
 /// returns to where that was reached. Their extrapolation of the gathered state is left out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Global {
+    /// Packets in flight; tuned at run time without a value.
+    pub threshold: Option<u64>,
+}
+
+impl Rule for Global {
+    const NAME: &'static str = "global";
+    const SUMMARY: &'static str = "nobody begins while too many packets are in flight in the whole network";
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::new("threshold", "a number of packets, at least 1, or tuned")];
+    const CLAIMS: Claims = Claims { signals: false, sums: true, may_starve: true };
+    type AtWork = GlobalState;
+
+    fn set(&mut self, _threshold: &str, value: &str) -> Option<()> {
+        self.threshold = if value == "tuned" { None } else { Some(number(value, 1, u64::MAX)?) };
+        Some(())
+    }
+
+    fn values(self) -> Vec<Option<String>> {
+        vec![Some(self.threshold.map_or("tuned".to_owned(), |threshold| threshold.to_string()))]
+    }
+
+    fn begin(self, around: Surroundings) -> GlobalState {
+        GlobalState::new(around, self.threshold)
+    }
+}
+
+/// [`Global`] in a network.
+#[derive(Clone, Debug)]
+pub struct GlobalState {
     period: u64,
     /// Packets in flight at the start of the period before this one and of this one.
     samples: [u64; 2],
@@ -35,9 +67,9 @@ struct Tuner {
     held: bool,
 }
 
-impl Global {
+impl GlobalState {
     /// The throttle in an empty network; without a threshold it tunes its own.
-    pub fn new(around: Surroundings, threshold: Option<u64>) -> Self {
+    fn new(around: Surroundings, threshold: Option<u64>) -> Self {
         let links = around.shape.nodes() * around.shape.directions();
         let buffers = links as u64 * u64::from(around.rule.channels());
         let tuner = Tuner {
@@ -52,9 +84,10 @@ impl Global {
         let limit = threshold.map_or(Limit::Tuned(tuner), Limit::Fixed);
         Self { period: around.shape.size(0).into(), samples: [0; 2], limit }
     }
+}
 
-    /// One cycle further.
-    pub fn observe(&mut self, cycle: u64, sums: Sums) {
+impl AtWork for GlobalState {
+    fn observe(&mut self, cycle: u64, sums: Sums, _seen: &impl Seen) {
         if cycle.is_multiple_of(self.period) {
             self.samples = [self.samples[1], sums.in_flight];
         }
@@ -66,8 +99,7 @@ impl Global {
         }
     }
 
-    /// What it knows, as fields.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         let Self { period: _, samples, limit } = self;
         archive.slice("packets in flight", samples)?;
         match limit {
@@ -77,7 +109,7 @@ impl Global {
     }
 
     /// Whether fewer packets than the threshold were in flight.
-    pub fn may_begin(&self, cycle: u64) -> bool {
+    fn may_begin(&self, cycle: u64, _ask: &Ask, _seen: &impl Seen) -> bool {
         let hundredths = match &self.limit {
             Limit::Fixed(threshold) => threshold.saturating_mul(100),
             Limit::Tuned(tuner) => tuner.threshold,
@@ -86,7 +118,7 @@ impl Global {
     }
 
     /// Whether it knows of no packet and tunes nothing.
-    pub fn at_rest(&self) -> bool {
+    fn at_rest(&self) -> bool {
         self.samples == [0; 2] && matches!(self.limit, Limit::Fixed(_))
     }
 }

@@ -1,3 +1,7 @@
+use super::{
+    Claims, Parameter, Surroundings,
+    rule::{AtWork, Rule},
+};
 use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
@@ -7,32 +11,45 @@ use std::ops::Range;
 /// Slice interlocking: a node takes its packet number k (from 0) from its source only after it has
 /// received k packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2,
 /// T10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Interlock;
+
+impl Rule for Interlock {
+    const NAME: &'static str = "interlock";
+    const SUMMARY: &'static str = "a node sends its packet number k only after it has received k packets";
+    const PARAMETERS: &'static [Parameter] = &[];
+    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: true };
+    type AtWork = Received;
+
+    fn set(&mut self, _parameter: &str, _value: &str) -> Option<()> {
+        None
+    }
+
+    fn values(self) -> Vec<Option<String>> {
+        Vec::new()
+    }
+
+    fn begin(self, _around: Surroundings) -> Received {
+        Received::default()
+    }
+}
+
+/// [`Interlock`] in a network.
 ///
 /// ```
-/// use flitloom_core::throttle::Interlock;
-/// let mut interlock = Interlock::default();
-/// assert!(interlock.may_take(3, 0) && !interlock.may_take(3, 1));
-/// interlock.count(3);
-/// assert!(interlock.may_take(3, 1));
+/// use flitloom_core::throttle::{AtWork, Received};
+/// let mut received = Received::default();
+/// assert!(received.may_take(3, 0) && !received.may_take(3, 1));
+/// received.received(3);
+/// assert!(received.may_take(3, 1));
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Interlock {
+pub struct Received {
     /// Packets received, of nodes up to the last that received any.
     received: Vec<u64>,
 }
 
-impl Interlock {
-    /// Whether a node may take its packet of a number.
-    pub fn may_take(&self, node: NodeId, number: u64) -> bool {
-        number <= self.received.get(node as usize).copied().unwrap_or(0)
-    }
-
-    /// What it knows, as fields.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { received } = self;
-        archive.list("packets received", received)
-    }
-
+impl Received {
     /// Takes over what another one knows of some nodes, whose first one has another number here.
     pub(crate) fn take_over(&mut self, other: &Self, nodes: Range<usize>, first: usize) {
         let end = nodes.end.min(other.received.len());
@@ -43,9 +60,19 @@ impl Interlock {
             self.received[first..first + known.len()].copy_from_slice(known);
         }
     }
+}
 
-    /// A node received the last flit of a packet.
-    pub fn count(&mut self, node: NodeId) {
+impl AtWork for Received {
+    fn may_take(&self, node: NodeId, number: u64) -> bool {
+        number <= self.received.get(node as usize).copied().unwrap_or(0)
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { received } = self;
+        archive.list("packets received", received)
+    }
+
+    fn received(&mut self, node: NodeId) {
         let needed = self.received.len().max(node as usize + 1);
         self.received.resize(needed, 0);
         self.received[node as usize] += 1;

@@ -1,4 +1,7 @@
-use super::{Ask, RegisterSettings, Registers, Seen, Surroundings};
+use super::{
+    Ask, Claims, Following, Parameter, RegisterSettings, Registers, Seen, Sums, Surroundings,
+    rule::{AtWork, Rule, number},
+};
 use crate::{
     fabric::{Direction, NodeId, Shape},
     save::{Archive, SaveError},
@@ -11,8 +14,44 @@ use crate::{
 /// direction e of the next dimension, bit k says whether the router k + 1 hops ahead in d saw, when it
 /// was told, a busy buffer among the first two in e. (Our own; with more than two dimensions the first
 /// two that a packet uses count, if one follows the other.)
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PathTurn {
+    /// A packet is never held longer, in cycles; packet length times the largest size without a value.
+    pub release: Option<u64>,
+}
+
+impl Rule for PathTurn {
+    const NAME: &'static str = "pt";
+    const SUMMARY: &'static str =
+        "no header leaves while a buffer of its own way is busy, as far as its turn";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::new("release", "a number of cycles, 1 to 2^40")];
+    const CLAIMS: Claims = Claims { signals: true, sums: false, may_starve: false };
+    type AtWork = PathTurnState;
+
+    fn set(&mut self, _release: &str, value: &str) -> Option<()> {
+        self.release = Some(number(value, 1, 1 << 40)?);
+        Some(())
+    }
+
+    fn values(self) -> Vec<Option<String>> {
+        vec![self.release.map(|release| release.to_string())]
+    }
+
+    fn begin(self, around: Surroundings) -> PathTurnState {
+        let release = u64::from(around.longest) * u64::from(around.largest());
+        let settings = RegisterSettings {
+            margin: u32::from(around.buffer).saturating_sub(around.longest) as u16,
+            length: around.half(),
+            shared: false,
+            following: Following::Datelines,
+        };
+        PathTurnState::new(around, settings, self.release.unwrap_or(release))
+    }
+}
+
+/// [`PathTurn`] in a network.
+#[derive(Clone, Debug)]
+pub struct PathTurnState {
     registers: Registers,
     release: u64,
     shape: Shape,
@@ -27,9 +66,8 @@ pub struct PathTurn {
 /// Buffers behind the turn that are looked at.
 const BEHIND_TURN: u32 = 2;
 
-impl PathTurn {
-    /// The throttle in an empty network.
-    pub fn new(around: Surroundings, settings: RegisterSettings, release: u64) -> Self {
+impl PathTurnState {
+    fn new(around: Surroundings, settings: RegisterSettings, release: u64) -> Self {
         let words = usize::from(settings.length).div_ceil(64);
         let turns = vec![0; around.shape.nodes() * around.shape.directions() * 2 * words];
         Self {
@@ -53,13 +91,6 @@ impl PathTurn {
         self.release
     }
 
-    /// What it knows, as fields.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { registers, release: _, shape: _, length: _, words: _, turns, next: _ } = self;
-        registers.fields(archive)?;
-        archive.slice("turn registers", turns)
-    }
-
     /// The directions of the dimension after that of `direction`.
     fn turned(direction: Direction) -> [Direction; 2] {
         let plus = 2 * (direction.dimension() + 1);
@@ -70,8 +101,24 @@ impl PathTurn {
         ((node as usize * self.shape.directions() + direction.index()) * 2 + turn) * self.words
     }
 
-    /// One cycle further.
-    pub fn observe(&mut self, seen: &impl Seen) {
+    fn is_busy(&self, ask: &Ask) -> bool {
+        if self.registers.busy_ahead(ask.node, ask.direction, ask.channel, ask.hops) > 0 {
+            return true;
+        }
+        let Some(turn) = ask.turn else { return false };
+        let bit = ask.hops as usize - 1;
+        let sign = Self::turned(ask.direction).iter().position(|&direction| direction == turn);
+        sign.is_some_and(|sign| {
+            let first = self.place(ask.node, ask.direction, sign);
+            bit < self.length && self.turns[first + bit / 64] >> (bit % 64) & 1 == 1
+        })
+    }
+}
+
+impl AtWork for PathTurnState {
+    const ASKS_THE_WAY: bool = true;
+
+    fn observe(&mut self, _cycle: u64, _sums: Sums, seen: &impl Seen) {
         let (dimensions, channels) = (self.shape.dimensions(), self.registers.channels());
         for node in 0..self.shape.nodes() as NodeId {
             for direction in (0..2 * (dimensions - 1)).map(Direction::from_index) {
@@ -96,25 +143,18 @@ impl PathTurn {
     }
 
     /// Whether the way is not known to be busy, or the packet has waited long enough.
-    pub fn may_begin(&self, cycle: u64, ask: &Ask) -> bool {
+    fn may_begin(&self, cycle: u64, ask: &Ask, _seen: &impl Seen) -> bool {
         cycle - ask.since >= self.release || !self.is_busy(ask)
     }
 
-    fn is_busy(&self, ask: &Ask) -> bool {
-        if self.registers.busy_ahead(ask.node, ask.direction, ask.channel, ask.hops) > 0 {
-            return true;
-        }
-        let Some(turn) = ask.turn else { return false };
-        let bit = ask.hops as usize - 1;
-        let sign = Self::turned(ask.direction).iter().position(|&direction| direction == turn);
-        sign.is_some_and(|sign| {
-            let first = self.place(ask.node, ask.direction, sign);
-            bit < self.length && self.turns[first + bit / 64] >> (bit % 64) & 1 == 1
-        })
+    /// Whether no register shows anything.
+    fn at_rest(&self) -> bool {
+        self.registers.is_clear() && self.turns.iter().all(|&word| word == 0)
     }
 
-    /// Whether no register shows anything.
-    pub fn at_rest(&self) -> bool {
-        self.registers.is_clear() && self.turns.iter().all(|&word| word == 0)
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { registers, release: _, shape: _, length: _, words: _, turns, next: _ } = self;
+        registers.fields(archive)?;
+        archive.slice("turn registers", turns)
     }
 }

@@ -1,24 +1,77 @@
-use super::{Ask, RegisterSettings, Registers, Seen, Surroundings};
+use super::{
+    Ask, Claims, Following, Parameter, RegisterSettings, Registers, Seen, Sums, Surroundings,
+    rule::{AtWork, Rule, either, number},
+};
 use crate::save::{Archive, SaveError};
 
-/// State-propagation throttling (state-propagation-throttling-2015, Section 4).
-#[derive(Clone, Debug)]
+/// State-propagation throttling (state-propagation-throttling-2015, Section 4): no header leaves while a
+/// buffer on the line ahead is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Spth {
+    /// A queue with at most so many free places is busy, in flits.
+    pub margin: u16,
+    /// Hops looked ahead; half the largest size without a value.
+    pub length: Option<u16>,
+    /// Only the channel of the packet's first hop is looked at (`watch=own`), else all (`any`).
+    pub own: bool,
+    /// One update per link and cycle (`link=shared`), else one per channel (`dedicated`).
+    pub shared: bool,
+}
+
+impl Rule for Spth {
+    const NAME: &'static str = "spth";
+    const SUMMARY: &'static str = "no header leaves while a buffer on the line ahead is busy";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("margin", "a number of flits, 0 to 1024"),
+        Parameter::new("length", "a number of hops, 1 to 1024"),
+        Parameter::new("watch", "own or any"),
+        Parameter::new("link", "shared or dedicated"),
+    ];
+    const CLAIMS: Claims = Claims { signals: true, sums: false, may_starve: true };
+    type AtWork = SpthState;
+
+    fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
+        match parameter {
+            "margin" => self.margin = number(value, 0, 1024)? as u16,
+            "length" => self.length = Some(number(value, 1, 1024)? as u16),
+            "watch" => self.own = either(value, "own", "any")?,
+            _ => self.shared = either(value, "shared", "dedicated")?,
+        }
+        Some(())
+    }
+
+    fn values(self) -> Vec<Option<String>> {
+        vec![
+            Some(self.margin.to_string()),
+            self.length.map(|length| length.to_string()),
+            Some(if self.own { "own" } else { "any" }.to_owned()),
+            Some(if self.shared { "shared" } else { "dedicated" }.to_owned()),
+        ]
+    }
+
+    fn begin(self, around: Surroundings) -> SpthState {
+        let settings = RegisterSettings {
+            margin: self.margin,
+            length: self.length.unwrap_or(around.half()),
+            shared: self.shared,
+            following: Following::Never,
+        };
+        SpthState { registers: Registers::new(around, settings), own: self.own }
+    }
+
+    fn margin(self) -> Option<u16> {
+        Some(self.margin)
+    }
+}
+
+/// [`Spth`] in a network.
+#[derive(Clone, Debug)]
+pub struct SpthState {
     registers: Registers,
     own: bool,
 }
 
-impl Spth {
-    /// The throttle in an empty network; `own` looks at the channel of the first hop alone.
-    pub fn new(around: Surroundings, settings: RegisterSettings, own: bool) -> Self {
-        Self { registers: Registers::new(around, settings), own }
-    }
-
-    /// One cycle further.
-    pub fn observe(&mut self, seen: &impl Seen) {
-        self.registers.observe(seen);
-    }
-
+impl SpthState {
     /// How its registers are told.
     pub fn settings(&self) -> RegisterSettings {
         self.registers.settings()
@@ -28,21 +81,26 @@ impl Spth {
     pub fn is_own(&self) -> bool {
         self.own
     }
+}
 
-    /// What it knows, as fields.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { registers, own: _ } = self;
-        registers.fields(archive)
+impl AtWork for SpthState {
+    fn observe(&mut self, _cycle: u64, _sums: Sums, seen: &impl Seen) {
+        self.registers.observe(seen);
     }
 
     /// Whether no buffer on the line ahead is known to be busy.
-    pub fn may_begin(&self, ask: &Ask) -> bool {
+    fn may_begin(&self, _cycle: u64, ask: &Ask, _seen: &impl Seen) -> bool {
         let busy = |channel| self.registers.any(ask.node, ask.direction, channel);
         if self.own { !busy(ask.channel) } else { !(0..self.registers.channels()).any(busy) }
     }
 
     /// Whether no register shows anything.
-    pub fn at_rest(&self) -> bool {
+    fn at_rest(&self) -> bool {
         self.registers.is_clear()
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { registers, own: _ } = self;
+        registers.fields(archive)
     }
 }

@@ -8,7 +8,7 @@ use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, default_port_list},
     routing::Datelines,
-    throttle::Throttle,
+    throttle::{Interlock, Throttle},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
 use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence};
@@ -146,8 +146,8 @@ pub enum Traffic {
         /// Seed of a given route per packet.
         routes: Option<u64>,
     },
-    /// A random load of so many thousandths of a flit per node and cycle.
-    Load { thousandths: u32, length: u32, cycles: u64, seed: u64 },
+    /// A load of so many thousandths of a flit per node and cycle, where a pattern says.
+    Load { pattern: &'static str, thousandths: u32, length: u32, cycles: u64, seed: u64 },
 }
 
 impl Case {
@@ -207,7 +207,7 @@ impl Case {
     pub fn options(&self) -> Options<'static> {
         Options {
             reinitialise_slices: self.slices.reinitialise,
-            throttle: if self.slices.interlock { Throttle::Interlock } else { self.throttle },
+            throttle: if self.slices.interlock { Interlock.into() } else { self.throttle },
             ..Options::default()
         }
     }
@@ -247,8 +247,9 @@ impl Case {
                     }
                 })
             }
-            &Traffic::Load { thousandths, length, cycles, seed } => {
-                let destinations = Pattern::Random.destinations(&self.shape, seed).expect("random fits all");
+            &Traffic::Load { pattern, thousandths, length, cycles, seed } => {
+                let pattern = Pattern::from_name(pattern, &self.shape).expect("names are of the list");
+                let destinations = pattern.destinations(&self.shape, seed).expect("drawn where it fits");
                 let rate = f64::from(thousandths) / 1000.0;
                 let load = OpenLoad::new(destinations, rate, length, cycles, seed);
                 Workload::Load(load.expect("loads are valid"))
@@ -356,8 +357,14 @@ impl CaseSpace {
         let space = self.clone();
         self.networks().prop_flat_map(move |(shape, router, slices)| {
             let lengths = fitting(&lengths, &router);
-            let load = (20..=1000_u32, lengths, 1..=cycles, any::<u64>()).prop_map(
-                |(thousandths, length, cycles, seed)| Traffic::Load { thousandths, length, cycles, seed },
+            let load = (patterns(&shape), 20..=1000_u32, lengths, 1..=cycles, any::<u64>()).prop_map(
+                |(pattern, thousandths, length, cycles, seed)| Traffic::Load {
+                    pattern,
+                    thousandths,
+                    length,
+                    cycles,
+                    seed,
+                },
             );
             (Just(shape), Just(router), load, space.throttle(&slices)).prop_map(
                 move |(shape, router, traffic, throttle)| {
@@ -478,6 +485,13 @@ impl CaseSpace {
         );
         packets.boxed()
     }
+}
+
+/// Any pattern that is defined on a shape, random destinations in half of all cases.
+fn patterns(shape: &Shape) -> BoxedStrategy<&'static str> {
+    let fits = |name: &&str| Pattern::from_name(name, shape).is_ok_and(|it| it.destinations(shape, 0).is_ok());
+    let all: Vec<&str> = Pattern::NAMES.into_iter().filter(fits).collect();
+    prop_oneof![Just("rand"), proptest::sample::select(all)].boxed()
 }
 
 /// In so many quarters of all cases a seed, if at all.

@@ -1,7 +1,10 @@
 //! The reference's own throttles.
 
 use crate::reference::{self, Watch};
-use flitloom_core::{fabric::Shape, throttle::Throttle};
+use flitloom_core::{
+    fabric::Shape,
+    throttle::{Alo, Global, Pace, PathTurn, Spth, Throttle},
+};
 
 /// What the reference model has for a throttle of the core, in a network with so deep buffers and packets
 /// of so many flits at most; interlocked slices are a rule of its own there.
@@ -9,18 +12,18 @@ pub fn twin(throttle: Throttle, shape: &Shape, buffer: u16, longest: u32) -> ref
     let largest = *shape.sizes().iter().max().unwrap();
     let half = (largest / 2) as usize;
     match throttle {
-        Throttle::None | Throttle::Interlock => reference::Throttle::None,
-        Throttle::Spth { margin, length, own, shared } => {
+        Throttle::None | Throttle::Interlock(_) => reference::Throttle::None,
+        Throttle::Spth(Spth { margin, length, own, shared }) => {
             let length = length.map_or(half, usize::from);
             let watch = Watch { margin: margin.into(), length, shared, following: false };
             reference::Throttle::Spth { watch, own }
         }
-        Throttle::Alo { own } => reference::Throttle::Alo { own },
-        Throttle::Pace { interval } => reference::Throttle::Pace { interval },
-        Throttle::Global { threshold } => {
+        Throttle::Alo(Alo { own }) => reference::Throttle::Alo { own },
+        Throttle::Pace(Pace { interval }) => reference::Throttle::Pace { interval },
+        Throttle::Global(Global { threshold }) => {
             reference::Throttle::Global { threshold: threshold.unwrap_or(0), tune: threshold.is_none() }
         }
-        Throttle::PathTurn { release } => {
+        Throttle::PathTurn(PathTurn { release }) => {
             let margin = u32::from(buffer).saturating_sub(longest) as usize;
             let watch = Watch { margin, length: half, shared: false, following: true };
             let release = release.unwrap_or(u64::from(longest) * u64::from(largest));

@@ -9,7 +9,7 @@ use super::{
     record::Record,
     state::State,
 };
-use crate::{engine::planes::vector::Vector, fabric::NodeId, traffic::Packet};
+use crate::{engine::planes::vector::Vector, fabric::NodeId, throttle::AtWork, traffic::Packet};
 
 /// Packets that have started and wait before a processor queue.
 #[derive(Clone, Copy, Debug, Default)]

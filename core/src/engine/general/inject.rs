@@ -16,7 +16,7 @@ use super::{
 use crate::{
     engine::planes::vector::Vector,
     fabric::NodeId,
-    throttle::Interlock,
+    throttle::{AtWork, Received},
     traffic::{self, Sources},
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
@@ -48,7 +48,7 @@ pub(super) struct Feeds {
     /// Per processor queue, where nodes have several: what waits before it.
     pub before: Vec<Before>,
     /// What interlocked nodes have received.
-    pub interlock: Interlock,
+    pub interlock: Received,
 }
 
 /// Nodes by the start of their next packet; later starts go round again.
@@ -125,7 +125,7 @@ impl Feeds {
             waiting: vec![u64::MAX; words],
             backlog: vec![Backlog::default(); if exact { nodes * queues } else { 0 }],
             before: vec![Before::default(); if queues > 1 { nodes * queues } else { 0 }],
-            interlock: Interlock::default(),
+            interlock: Received::default(),
         };
         for node in 0..nodes as NodeId {
             let start = sources.next_start(node);
@@ -177,7 +177,7 @@ impl Feeds {
 
     /// Interlocked: a node received a packet.
     pub fn received(&mut self, node: usize) {
-        self.interlock.count(node as NodeId);
+        self.interlock.received(node as NodeId);
         self.look_at(node);
     }
 

@@ -434,7 +434,7 @@ impl Layout {
     }
 
     /// Hops from a node to the end of a way in a direction, and the direction that comes next in
-    /// dimension order.
+    /// dimension order; one hop in a direction that leads away from there.
     pub fn straight(&self, node: usize, direction: Direction, way: Way) -> (u32, Option<Direction>) {
         let ahead = |dimension: usize| {
             let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
@@ -443,6 +443,10 @@ impl Layout {
             (coordinate(self.coordinates[node]), coordinate(way), self.shape.size(dimension))
         };
         let (from, to, size) = ahead(direction.dimension());
+        let leads_there = way >> SIGNS >> direction.dimension() & 1 == direction.index() as u32 & 1;
+        if from == to || !leads_there {
+            return (1, None);
+        }
         let hops = if direction.sign() == Sign::Plus { to + size - from } else { from + size - to } % size;
         let others = (0..self.shape.dimensions()).filter(|&dimension| dimension != direction.dimension());
         let mut turns = others.filter(|&dimension| ahead(dimension).0 != ahead(dimension).1);

@@ -72,7 +72,7 @@ use crate::{
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
-    throttle::{Surroundings, Throttle},
+    throttle::{Interlock, Surroundings, Throttle},
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
@@ -218,11 +218,9 @@ impl General {
         division: Division,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
-        if let Throttle::Spth { margin, .. } = options.throttle {
-            let buffer = self.network.router().buffer;
-            if margin >= buffer {
-                return Err(SimulationError::Margin { margin, buffer });
-            }
+        let buffer = self.network.router().buffer;
+        if let Some(margin) = options.throttle.margin().filter(|&margin| margin >= buffer) {
+            return Err(SimulationError::Margin { margin, buffer });
         }
         let given = workload.routes().is_some() || workload.book().is_some();
         let function = match (self.network.router().routing, given) {
@@ -232,7 +230,7 @@ impl General {
         let place = self.network.router().place(self.network.fabric().shape());
         let claims = function.claims(place, self.layout.bubble);
         let may_deadlock = !function.is_deadlock_free(place, self.layout.bubble);
-        let interlock = options.throttle == Throttle::Interlock;
+        let interlock = options.throttle == Interlock.into();
         let rule = (!interlock && options.throttle != Throttle::None).then(|| {
             let (shape, router) = (self.network.fabric().shape(), self.network.router());
             let rule = router.channel_rule();

@@ -12,6 +12,7 @@ use crate::{
     engine::planes::vector::Vector,
     fabric::NodeId,
     save::{Archive, SaveError},
+    throttle::AtWork,
 };
 use std::cmp::Reverse;
 

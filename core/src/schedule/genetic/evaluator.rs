@@ -8,7 +8,7 @@ use crate::{
     fabric::{Direction, NodeId},
     probe::{ArbitrationCounts, ArbitrationUse, LinkOccupation, NoProbe, OutputChannel, Probe},
     router::ChannelScheme,
-    throttle::Throttle,
+    throttle::{Interlock, Throttle},
     traffic::{Collective, Workload},
 };
 
@@ -247,7 +247,7 @@ impl<'a> GeneralEvaluator<'a> {
         let packets = self.collective.packet_list(self.case.nodes(), self.case.destinations)?;
         let options = Options {
             reinitialise_slices: self.wanted.reinitialise_slices,
-            throttle: if self.wanted.interlock_slices { Throttle::Interlock } else { Throttle::None },
+            throttle: if self.wanted.interlock_slices { Interlock.into() } else { Throttle::None },
             ..*options
         };
         self.general.run(&Workload::Packets(packets), &options, probe)

@@ -17,11 +17,16 @@ use flitloom_core::fabric::NodeId;
 /// Bits of one register, bit 0 first.
 type Register = Vec<bool>;
 
+/// By router, direction and channel.
+type Registers = Vec<Vec<Vec<Register>>>;
+
 /// What a throttle remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
-    /// By router, direction and channel.
-    registers: Vec<Vec<Vec<Register>>>,
+    /// Of the throttle, by router, direction and channel.
+    registers: Registers,
+    /// The same of the routing function.
+    ahead: Registers,
     /// By router, direction and direction turned into.
     turns: Vec<Vec<Vec<Register>>>,
     /// With shared links: by router and direction, the channel that is looked at first.
@@ -49,23 +54,29 @@ struct Tuner {
 }
 
 impl Simulator<'_> {
-    /// The margin, length and kind of the registers in use.
+    /// The margin, length and kind of the throttle's registers.
     fn watch(&self) -> Option<Watch> {
-        match (self.rules.throttle, self.rules.routing) {
-            (Throttle::Spth { watch, .. } | Throttle::Pt { watch, .. }, _) => Some(watch),
-            (_, Routing::CrossLine) => {
-                let length = self.shape.sizes().iter().max().unwrap() / 2;
-                Some(Watch { margin: 0, length: length as usize, shared: false, following: false })
-            }
+        match self.rules.throttle {
+            Throttle::Spth { watch, .. } | Throttle::Pt { watch, .. } => Some(watch),
             _ => None,
         }
     }
 
+    /// The same of the routing function's.
+    fn watch_ahead(&self) -> Option<Watch> {
+        let length = self.shape.sizes().iter().max().unwrap() / 2;
+        let watch = Watch { margin: 0, length: length as usize, shared: false, following: false };
+        (self.rules.routing == Routing::CrossLine).then_some(watch)
+    }
+
     pub(super) fn knowledge(&self) -> Knowledge {
-        let (nodes, length) = (self.routers.len(), self.watch().map_or(0, |watch| watch.length));
+        let nodes = self.routers.len();
+        let [length, ahead] =
+            [self.watch(), self.watch_ahead()].map(|watch| watch.map_or(0, |watch| watch.length));
         let buffers = (self.p * nodes * self.channels) as f64;
         Knowledge {
             registers: vec![vec![vec![vec![false; length]; self.channels]; self.p]; nodes],
+            ahead: vec![vec![vec![vec![false; ahead]; self.channels]; self.p]; nodes],
             turns: vec![vec![vec![vec![false; length]; self.p]; self.p]; nodes],
             pointers: vec![vec![0; self.p]; nodes],
             next_begin: vec![0; nodes],
@@ -99,11 +110,14 @@ impl Simulator<'_> {
             self.hold = Some(hold);
         }
         if let Some(watch) = self.watch() {
-            let registers = self.next_registers(&watch);
+            let registers = self.next_registers(&watch, &self.knowledge.registers.clone());
             if matches!(self.rules.throttle, Throttle::Pt { .. }) {
                 self.knowledge.turns = self.next_turns(watch.length);
             }
             self.knowledge.registers = registers;
+        }
+        if let Some(watch) = self.watch_ahead() {
+            self.knowledge.ahead = self.next_registers(&watch, &self.knowledge.ahead.clone());
         }
         let period = u64::from(self.shape.sizes()[0]);
         if let Throttle::Global { tune, .. } = self.rules.throttle {
@@ -116,12 +130,12 @@ impl Simulator<'_> {
         }
     }
 
-    fn next_registers(&mut self, watch: &Watch) -> Vec<Vec<Vec<Register>>> {
-        let mut next = self.knowledge.registers.clone();
+    fn next_registers(&mut self, watch: &Watch, old: &Registers) -> Registers {
+        let mut next = old.clone();
         for node in self.nodes() {
             for (direction, own) in next[node as usize].iter_mut().enumerate() {
                 let wanted: Vec<Register> = (0..self.channels)
-                    .map(|channel| self.next_register(node, direction, channel, watch))
+                    .map(|channel| self.next_register(node, direction, channel, watch, old))
                     .collect();
                 if !watch.shared {
                     *own = wanted;
@@ -133,7 +147,7 @@ impl Simulator<'_> {
                 }
                 let first = self.knowledge.pointers[node as usize][direction];
                 let turn = (0..self.channels).map(|step| (first + step) % self.channels);
-                let old = &self.knowledge.registers[node as usize][direction];
+                let old = &old[node as usize][direction];
                 if let Some(channel) =
                     turn.into_iter().find(|&channel| wanted[channel][1..] != old[channel][1..])
                 {
@@ -145,14 +159,21 @@ impl Simulator<'_> {
         next
     }
 
-    fn next_register(&self, node: NodeId, direction: Port, channel: usize, watch: &Watch) -> Register {
+    fn next_register(
+        &self,
+        node: NodeId,
+        direction: Port,
+        channel: usize,
+        watch: &Watch,
+        old: &Registers,
+    ) -> Register {
         let mut register = vec![self.busy(node, direction, channel, watch.margin)];
         if let Some(other) = self.neighbour(node, direction) {
             // What counts for a packet that goes straight on.
             let counts = self.rules.lines != Lines::WrapOnly || self.wraps_around(other, direction);
             let rises = watch.following && counts && self.dateline(other, direction);
             let there = if rises { (channel + 1).min(self.channels - 1) } else { channel };
-            register.extend(&self.knowledge.registers[other as usize][direction][there]);
+            register.extend(&old[other as usize][direction][there]);
         }
         register.resize(watch.length, false);
         register
@@ -209,12 +230,12 @@ impl Simulator<'_> {
             return false;
         }
         if let Some(hold) = &self.hold {
-            let way = self.hops_left(node, flit.destination);
+            let (hops, turn) = self.straight(node, flit.destination, direction);
             let waiting = Waiting {
                 node,
                 output: (direction, channel),
-                hops: way[0].1,
-                turn: way.get(1).map(|&(turn, _)| turn),
+                hops,
+                turn,
                 since: flit.at_front.unwrap(),
             };
             return self.view(|view| hold.holds(self.cycle, &waiting, view));
@@ -243,14 +264,26 @@ impl Simulator<'_> {
                 if self.cycle - flit.at_front.unwrap() >= release {
                     return false;
                 }
-                let way = self.hops_left(node, flit.destination);
+                let (hops, turn) = self.straight(node, flit.destination, direction);
                 // There are turn registers for consecutive dimensions.
-                let follows = |next: &&(Port, usize)| next.0 / 2 == direction / 2 + 1;
-                let (hops, next) = (way[0].1, way.get(1).filter(follows));
+                let next = turn.filter(|next| next / 2 == direction / 2 + 1);
                 registers[channel].iter().take(hops).any(|&bit| bit)
-                    || next.is_some_and(|&(turn, _)| {
+                    || next.is_some_and(|turn| {
                         self.knowledge.turns[here][direction][turn].get(hops - 1) == Some(&true)
                     })
+            }
+        }
+    }
+
+    /// The hops a packet that leaves in a direction has to go in it, and the direction it turns into after
+    /// them: the first of the others that lead nearer. A direction that leads away is left after a hop.
+    fn straight(&self, node: NodeId, destination: NodeId, direction: Port) -> (usize, Option<Port>) {
+        let way = self.hops_left(node, destination);
+        match way.iter().find(|&&(port, _)| port == direction) {
+            None => (1, None),
+            Some(&(_, hops)) => {
+                let turn = way.iter().find(|&&(port, _)| port != direction);
+                (hops, turn.map(|&(port, _)| port))
             }
         }
     }
@@ -312,7 +345,7 @@ impl Simulator<'_> {
             }
             let busy = match self.rules.routing {
                 Routing::CrossLine => {
-                    let register = &self.knowledge.registers[node as usize][direction][2];
+                    let register = &self.knowledge.ahead[node as usize][direction][2];
                     register.iter().take(hops).filter(|&&bit| bit).count()
                 }
                 _ => 0,

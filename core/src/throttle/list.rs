@@ -1,0 +1,277 @@
+//! The closed list of throttles.
+
+use super::{Ask, AtWork, Claims, Parameter, Rule, Seen, Sums, Surroundings};
+use crate::{
+    fabric::NodeId,
+    save::{Archive, SaveError},
+};
+use std::{fmt, str::FromStr};
+use thiserror::Error;
+
+/// What is wrong with a throttle's text.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ThrottleError {
+    /// No such throttle.
+    #[error("unknown throttle {0:?}; the throttles are {names}", names = Throttle::NAMES.join(", "))]
+    Unknown(String),
+    /// A parameter it does not have.
+    #[error("throttle {throttle} has no parameter {given:?}; {known}")]
+    Parameter {
+        /// Its name.
+        throttle: &'static str,
+        /// What was given.
+        given: String,
+        /// What it has.
+        known: String,
+    },
+    /// A parameter with a value it cannot have.
+    #[error("throttle {throttle}: {parameter} is {given:?}; it must be {needed}")]
+    Value {
+        /// Its name.
+        throttle: &'static str,
+        /// Name of the parameter.
+        parameter: &'static str,
+        /// What was given.
+        given: String,
+        /// What it may be.
+        needed: &'static str,
+    },
+}
+
+macro_rules! throttles {
+    ($($(#[cfg($condition:meta)])? $module:ident::$name:ident: $doc:literal,)+) => {
+        /// A throttle with its parameters.
+        ///
+        /// ```
+        /// use flitloom_core::throttle::{Spth, Throttle};
+        /// let throttle: Throttle = "spth:margin=8".parse()?;
+        /// assert_eq!(throttle, Spth { margin: 8, length: None, own: false, shared: false }.into());
+        /// assert_eq!("spth:8".parse(), Ok(throttle));
+        /// let error = "spth:depth=8".parse::<Throttle>().unwrap_err().to_string();
+        /// assert!(error.contains("margin, length, watch, link"), "{error}");
+        /// # Ok::<(), flitloom_core::throttle::ThrottleError>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+        pub enum Throttle {
+            /// `none`: nobody waits.
+            #[default]
+            None,
+            $(#[doc = $doc] $(#[cfg($condition)])? $name(super::$module::$name),)+
+        }
+
+        impl Throttle {
+            /// Names in the order of [`all`](Self::all).
+            pub const NAMES: &'static [&'static str] =
+                &["none", $($(#[cfg($condition)])? super::$module::$name::NAME,)+];
+
+            /// One of each, with the default parameters.
+            pub fn all() -> Vec<Self> {
+                vec![Self::None, $($(#[cfg($condition)])? super::$module::$name::default().into(),)+]
+            }
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::None => "none",
+                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::NAME,)+
+                }
+            }
+
+            /// What it does, in a line.
+            pub fn summary(self) -> &'static str {
+                match self {
+                    Self::None => "nobody waits",
+                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::SUMMARY,)+
+                }
+            }
+
+            /// What it claims.
+            pub fn claims(self) -> Claims {
+                match self {
+                    Self::None => Claims::default(),
+                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::CLAIMS,)+
+                }
+            }
+
+            /// Its parameters, the first of which may come without its name.
+            pub fn parameters(self) -> &'static [Parameter] {
+                match self {
+                    Self::None => &[],
+                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::PARAMETERS,)+
+                }
+            }
+
+            /// Free places up to which a queue is busy, in flits, if it goes by them; buffers must be
+            /// deeper.
+            pub fn margin(self) -> Option<u16> {
+                match self {
+                    Self::None => None,
+                    $($(#[cfg($condition)])? Self::$name(rule) => rule.margin(),)+
+                }
+            }
+
+            fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
+                match self {
+                    Self::None => None,
+                    $($(#[cfg($condition)])? Self::$name(rule) => rule.set(parameter, value),)+
+                }
+            }
+
+            fn values(self) -> Vec<Option<String>> {
+                match self {
+                    Self::None => Vec::new(),
+                    $($(#[cfg($condition)])? Self::$name(rule) => rule.values(),)+
+                }
+            }
+
+            /// Its state in an empty network.
+            pub fn state(self, around: Surroundings) -> State {
+                match self {
+                    Self::None => State::None,
+                    $($(#[cfg($condition)])? Self::$name(rule) => State::$name(rule.begin(around)),)+
+                }
+            }
+        }
+
+        $($(#[cfg($condition)])? impl From<super::$module::$name> for Throttle {
+            fn from(rule: super::$module::$name) -> Self {
+                Self::$name(rule)
+            }
+        })+
+
+        /// A throttle at work: what it knows in this cycle.
+        #[derive(Clone, Debug)]
+        pub enum State {
+            /// [`Throttle::None`].
+            None,
+            $(#[doc = $doc] $(#[cfg($condition)])? $name(<super::$module::$name as Rule>::AtWork),)+
+        }
+
+        impl State {
+            /// Looks at the network, once per cycle before queue selection, with every router as it is at
+            /// the start of the cycle.
+            pub fn observe(&mut self, cycle: u64, sums: Sums, seen: &impl Seen) {
+                match self {
+                    Self::None => {}
+                    $($(#[cfg($condition)])? Self::$name(state) => state.observe(cycle, sums, seen),)+
+                }
+            }
+
+            /// Whether a header may be a candidate of queue selection in this cycle.
+            pub fn may_begin(&self, cycle: u64, ask: &Ask, seen: &impl Seen) -> bool {
+                match self {
+                    Self::None => true,
+                    $($(#[cfg($condition)])? Self::$name(state) => state.may_begin(cycle, ask, seen),)+
+                }
+            }
+
+            /// Whether it goes by the hops of a header and where it turns ([`Ask::hops`], [`Ask::turn`]).
+            pub fn asks_the_way(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $($(#[cfg($condition)])?
+                    Self::$name(_) => <super::$module::$name as Rule>::AtWork::ASKS_THE_WAY,)+
+                }
+            }
+
+            /// Whether a node may take its packet of a number (from 0) from its source.
+            pub fn may_take(&self, node: NodeId, number: u64) -> bool {
+                match self {
+                    Self::None => true,
+                    $($(#[cfg($condition)])? Self::$name(state) => state.may_take(node, number),)+
+                }
+            }
+
+            /// A header was granted its first output in this cycle.
+            pub fn granted(&mut self, cycle: u64, node: NodeId) {
+                match self {
+                    Self::None => {}
+                    $($(#[cfg($condition)])? Self::$name(state) => state.granted(cycle, node),)+
+                }
+            }
+
+            /// A node received the last flit of a packet.
+            pub fn received(&mut self, node: NodeId) {
+                match self {
+                    Self::None => {}
+                    $($(#[cfg($condition)])? Self::$name(state) => state.received(node),)+
+                }
+            }
+
+            /// What it knows, as fields.
+            pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+                match self {
+                    Self::None => Ok(()),
+                    $($(#[cfg($condition)])? Self::$name(state) => state.fields(archive),)+
+                }
+            }
+
+            /// Whether cycles in which the network is empty may be left out: nothing it knows would
+            /// change.
+            pub fn at_rest(&self) -> bool {
+                match self {
+                    Self::None => true,
+                    $($(#[cfg($condition)])? Self::$name(state) => state.at_rest(),)+
+                }
+            }
+        }
+    };
+}
+
+throttles! {
+    interlock::Interlock: "`interlock`: a node sends its packet number k (from 0) only after it has received \
+                           k packets (cup-stacking-extended-2023, 7.2, T10).",
+    spth::Spth: "`spth`: state-propagation throttling: no header leaves while a buffer on the line ahead is \
+                 busy (state-propagation-throttling-2015).",
+    alo::Alo: "`alo`: at least one of the useful channels must be free (Baydal, Lopez and Duato 2005).",
+    pace::Pace: "`pace`: a node begins a packet every so many cycles at most.",
+    global::Global: "`global`: nobody begins while as many packets are in flight in the whole network (after \
+                     Thottethodi, Lebeck and Mukherjee 2001).",
+    path_turn::PathTurn: "`pt`: path and turn: no header leaves while a buffer of its own way is busy, as far \
+                          as its turn and just behind it.",
+    #[cfg(test)]
+    even_cycles::EvenCycles: "`even`: headers leave in even cycles only.",
+}
+
+impl FromStr for Throttle {
+    type Err = ThrottleError;
+
+    fn from_str(text: &str) -> Result<Self, ThrottleError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let found = Self::all().into_iter().find(|throttle| throttle.name() == name);
+        let mut throttle = found.ok_or_else(|| ThrottleError::Unknown(name.to_owned()))?;
+        let known = throttle.parameters();
+        for (place, part) in rest.split(',').enumerate().filter(|(_, part)| !part.is_empty()) {
+            let (given, value) = match part.split_once('=') {
+                Some((given, value)) => (given, value),
+                None => (known.first().filter(|_| place == 0).map_or(part, |first| first.name), part),
+            };
+            let Some(parameter) = known.iter().find(|parameter| parameter.name == given) else {
+                let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
+                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let (throttle, given) = (throttle.name(), given.to_owned());
+                return Err(ThrottleError::Parameter { throttle, given, known: format!("it has {known}") });
+            };
+            throttle.set(parameter.name, value).ok_or_else(|| ThrottleError::Value {
+                throttle: throttle.name(),
+                parameter: parameter.name,
+                given: value.to_owned(),
+                needed: parameter.values,
+            })?;
+        }
+        Ok(throttle)
+    }
+}
+
+impl fmt::Display for Throttle {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())?;
+        let given = self.parameters().iter().zip(self.values());
+        for (place, (parameter, value)) in
+            given.filter_map(|(parameter, value)| Some((parameter, value?))).enumerate()
+        {
+            write!(out, "{}{}={value}", if place == 0 { ':' } else { ',' }, parameter.name)?;
+        }
+        Ok(())
+    }
+}
