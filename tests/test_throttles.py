@@ -59,7 +59,7 @@ def test_random_bursts_have_the_means_of_another_program(pattern, throttle, expe
     assert abs(np.mean(durations) - expected) <= reach < 0.15 * expected
 
 
-@pytest.mark.parametrize("throttle", _core.throttle_names())
+@pytest.mark.parametrize("throttle", _core.LISTS["throttles"])
 def test_a_throttled_run_is_saved_and_taken_up(throttle, tmp_path):
     net = fl.Network(fl.Torus(8, 8), T15)
     traffic = fl.Collective("brev", packets=3)

@@ -1,5 +1,6 @@
 use crate::{
     errors::{simulation_error, spec_error},
+    lists::named,
     network::Network,
     running::{interruptible, keeping, on_threads, was_interrupted},
     traffic::Destinations,
@@ -85,9 +86,6 @@ pub struct SettingsFields {
 
 impl SettingsFields {
     fn settings(&self, py: Python<'_>) -> PyResult<Settings> {
-        let unknown = |field: &str, value: &str| {
-            Err(spec_error(py, &format!("genetic.{field}"), format!("{value:?} is unknown")))
-        };
         Ok(Settings {
             chromosomes: self.chromosomes,
             generations: self.generations,
@@ -97,47 +95,18 @@ impl SettingsFields {
             crossover_interval: self.crossover_interval,
             crossover_rate: self.crossover_rate,
             pairs: self.pairs,
-            ties: match &self.ties[..] {
-                "random" => Ties::Random,
-                "age" => Ties::Age,
-                other => return unknown("ties", other),
-            },
+            ties: named(py, "genetic.ties", &Ties::NAMES, &self.ties)?,
             lifetime: self.lifetime,
             watchdog: self.watchdog,
-            beginning: match &self.beginning[..] {
-                "uniform" => Beginning::Uniform,
-                "random" => Beginning::Random,
-                other => return unknown("beginning", other),
-            },
+            beginning: named(py, "genetic.beginning", &Beginning::NAMES, &self.beginning)?,
             timing_step: self.timing_step,
-            acceptance: match &self.acceptance[..] {
-                "not-later" => Acceptance::NotLater,
-                "not-worse" => Acceptance::NotWorse,
-                "better" => Acceptance::Better,
-                other => return unknown("acceptance", other),
+            acceptance: named(py, "genetic.acceptance", &Acceptance::NAMES, &self.acceptance)?,
+            interval_limit: named(py, "genetic.interval_limit", &IntervalLimit::NAMES, &self.interval_limit)?,
+            objective: match named(py, "genetic.objective", &Objective::NAMES, &self.objective)? {
+                Objective::Estimate { .. } => Objective::Estimate { slices: self.estimated_slices },
+                other => other,
             },
-            interval_limit: match &self.interval_limit[..] {
-                "height" => IntervalLimit::Height,
-                "thickness" => IntervalLimit::Thickness,
-                other => return unknown("interval_limit", other),
-            },
-            objective: match &self.objective[..] {
-                "duration" => Objective::Duration,
-                "thickness" => Objective::Thickness,
-                "estimate" => Objective::Estimate { slices: self.estimated_slices },
-                other => return unknown("objective", other),
-            },
-            sort_key: match &self.sort_key[..] {
-                "score" => SortKey::Score,
-                "or" => SortKey::OutOfOrderQueues,
-                "ob" => SortKey::OutOfOrderChannels,
-                "thickness" => SortKey::Thickness,
-                "thickness-reversed" => SortKey::ThicknessReversed,
-                "tb" => SortKey::ChannelSelections,
-                "lb" => SortKey::BlockedLinks,
-                "thickness-only" => SortKey::ThicknessOnly,
-                other => return unknown("sort_key", other),
-            },
+            sort_key: named(py, "genetic.sort_key", &SortKey::NAMES, &self.sort_key)?,
             perturbation: self.perturbation,
             reinitialise_slices: self.reinitialise_slices,
             interlock_slices: self.interlock_slices,

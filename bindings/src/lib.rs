@@ -10,6 +10,7 @@ mod film;
 mod genetic;
 mod interrupts;
 mod late;
+mod lists;
 mod message_graph;
 mod network;
 mod operation;
@@ -35,17 +36,18 @@ mod _core {
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{delays, plan_dependencies, separate_channels, spread_plan},
+        lists::{routing_functions, throttles},
         message_graph::goal_workload,
-        network::{Network, routing_functions},
+        network::Network,
         operation::{operation_phases, phase_bound, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{
             candidate_starts, check_plan, other_route, placed_packets, plan_workload, schedule,
             schedule_bound, schedule_staircases,
         },
-        simulation::{Simulation, lower_bound, simulate, throttle_names, throttle_text},
+        simulation::{Simulation, lower_bound, simulate, throttle_text},
         stacking::stack,
-        traffic::{Destinations, Workload, pattern_names},
+        traffic::{Destinations, Workload},
     };
     use flitloom_core::{
         engine::Network as Routers, fabric, probe::LinkTime, router, schedule::Problem, traffic::PacketList,
@@ -76,6 +78,7 @@ mod _core {
         limits.set_item("messages", Problem::MAX_MESSAGES)?;
         limits.set_item("uses", Problem::MAX_USES)?;
         limits.set_item("starts", Problem::MAX_STARTS)?;
-        module.add("LIMITS", limits)
+        module.add("LIMITS", limits)?;
+        module.add("LISTS", super::lists::lists(module.py())?)
     }
 }

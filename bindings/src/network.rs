@@ -1,4 +1,4 @@
-use crate::errors::spec_error;
+use crate::{errors::spec_error, lists::named};
 use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
@@ -6,13 +6,6 @@ use flitloom_core::{
     routing::{Datelines, RoutingFunction},
 };
 use pyo3::prelude::*;
-
-/// The routing functions of routers: short name, name written out, what they do.
-#[pyfunction]
-pub fn routing_functions() -> Vec<(&'static str, &'static str, &'static str)> {
-    let all = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
-    all.map(|function| (function.name(), function.long_name(), function.summary())).collect()
-}
 
 /// A fabric with its routers.
 #[pyclass(frozen, module = "flitloom._core")]
@@ -50,30 +43,13 @@ impl Network {
         for (a, b) in failed_links {
             fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
         }
-        let flow_control = match flow_control {
-            "wormhole" => FlowControl::Wormhole,
-            "cut-through" => FlowControl::CutThrough,
-            "bubble" => FlowControl::Bubble,
-            other => return Err(spec_error(py, "router.flow_control", format!("{other} is unknown"))),
-        };
-        let datelines = match datelines {
-            "both" => Datelines::BOTH,
-            "wrap" => Datelines::WRAP_ONLY,
-            "passing" => Datelines::WRAP_UNLESS_INJECTED,
-            other => return Err(spec_error(py, "router.datelines", format!("{other} is unknown"))),
-        };
-        let processor_queues = match processor_queues {
-            "one" => ProcessorQueues::One,
-            "per-direction" => ProcessorQueues::PerDirection,
-            other => return Err(spec_error(py, "router.processor_queues", format!("{other} is unknown"))),
-        };
+        let flow_control = named(py, "router.flow_control", &FlowControl::NAMES, flow_control)?;
+        let datelines = named(py, "router.datelines", &Datelines::NAMES, datelines)?;
+        let processor_queues =
+            named(py, "router.processor_queues", &ProcessorQueues::NAMES, processor_queues)?;
         let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
         let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
-        let variant = match variant {
-            "queues" => Variant::Queues,
-            "registers" => Variant::Registers,
-            other => return Err(spec_error(py, "router.variant", format!("{other} is unknown"))),
-        };
+        let variant = named(py, "router.variant", &Variant::NAMES, variant)?;
         let routing: RoutingFunction =
             routing.parse().map_err(|error| spec_error(py, "router.routing", error))?;
         let usual = RouterConfig::for_routing(fabric.shape(), routing);

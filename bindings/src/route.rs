@@ -2,6 +2,7 @@
 
 use crate::{
     errors::{exception, spec_error},
+    lists::named,
     running::interruptible,
 };
 use flitloom_core::{
@@ -458,11 +459,7 @@ impl RoutingSystem {
 }
 
 fn method_of(py: Python<'_>, name: &str) -> PyResult<Method> {
-    let known = Method::NAMES.iter().find(|(known, _)| *known == name);
-    known.map(|&(_, method)| method).ok_or_else(|| {
-        let names: Vec<_> = Method::NAMES.iter().map(|(name, _)| *name).collect();
-        spec_error(py, "method", format!("{name:?} is unknown; it must be one of {}", names.join(", ")))
-    })
+    named(py, "method", &Method::NAMES, name)
 }
 
 fn report_dict(py: Python<'_>, report: CheckReport) -> PyResult<Bound<'_, PyDict>> {

@@ -2,6 +2,7 @@
 
 use crate::{
     errors::spec_error,
+    lists::named,
     network::Network,
     running::{deadline, is_over, keeping, was_interrupted},
     traffic::Workload,
@@ -30,17 +31,7 @@ pub fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
 }
 
 pub fn route_choice(py: Python<'_>, name: &str) -> PyResult<RouteChoice> {
-    Ok(match name {
-        "dor" => RouteChoice::DimensionOrder,
-        "balanced-ties" => RouteChoice::BalancedTies,
-        "any-order" => RouteChoice::AnyOrder,
-        "minimal" => RouteChoice::TwoBends,
-        _ => {
-            let text =
-                format!("{name} is unknown; there are dor, balanced-ties, any-order, minimal and staircase");
-            return Err(spec_error(py, "routes", text));
-        }
-    })
+    named(py, "routes", &RouteChoice::NAMES, name)
 }
 
 fn slicing_of(interval: Option<u32>, free: bool) -> Slicing {

@@ -391,9 +391,3 @@ pub fn throttle_text(py: Python<'_>, text: &str) -> PyResult<String> {
     let throttle: Throttle = text.parse().map_err(|error| spec_error(py, "throttle", error))?;
     Ok(throttle.to_string())
 }
-
-/// Names of all throttles.
-#[pyfunction]
-pub fn throttle_names() -> Vec<&'static str> {
-    Throttle::NAMES.to_vec()
-}

@@ -10,12 +10,6 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Short names of all patterns.
-#[pyfunction]
-pub fn pattern_names() -> [&'static str; 10] {
-    Pattern::NAMES
-}
-
 /// Where each packet of each node goes.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct Destinations {

@@ -1,7 +1,8 @@
 use flitloom_core::{
     engine::Network,
     fabric::{Fabric, Shape},
-    router::{Arbitration, FlowControl, RouterConfig},
+    names,
+    router::{Arbitration, ArbitrationError, FlowControl, RouterConfig},
     routing::UnknownFunction,
     throttle::{Throttle, ThrottleError},
     traffic::{Collective, Destinations, OpenLoad, Pattern, Workload},
@@ -54,14 +55,10 @@ impl Spec {
         let shape = Shape::new(&self.sizes, &self.wraps).map_err(|error| error.to_string())?;
         let routing = self.routing.parse().map_err(|error: UnknownFunction| format!("routing: {error}"))?;
         let usual = RouterConfig::for_routing(&shape, routing);
-        let flow_control = match self.flow_control.as_str() {
-            "wormhole" => FlowControl::Wormhole,
-            "cut-through" => FlowControl::CutThrough,
-            "bubble" => FlowControl::Bubble,
-            other => return Err(format!("flow_control: {other} is unknown")),
-        };
+        let flow_control = names::find(&FlowControl::NAMES, &self.flow_control)
+            .map_err(|error| format!("flow_control: {error}"))?;
         let scheme =
-            self.arbitration.parse().map_err(|_| format!("arbitration: {} is unknown", self.arbitration))?;
+            self.arbitration.parse().map_err(|error: ArbitrationError| format!("arbitration: {error}"))?;
         let router = RouterConfig {
             channels: self.channels.unwrap_or(usual.channels),
             buffer: self.buffer,

@@ -73,6 +73,23 @@ impl ChannelScheme {
         Self::C09,
     ];
 
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::C00 => "C00",
+            Self::C01 => "C01",
+            Self::C02 => "C02",
+            Self::C03 => "C03",
+            Self::C04 => "C04",
+            Self::C05 => "C05",
+            Self::C06 => "C06",
+            Self::C07 => "C07",
+            Self::C08 => "C08",
+            Self::C09 => "C09",
+            Self::Packet => "packet",
+        }
+    }
+
     /// The channel evaluated first, given the one used last and whether a packet is under way in it: its
     /// header has been sent, its tail has not.
     pub fn start(self, last: u8, under_way: bool, channels: u8) -> u8 {
@@ -110,10 +127,7 @@ impl ChannelScheme {
 
 impl fmt::Display for ChannelScheme {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Packet => out.write_str("packet"),
-            _ => write!(out, "C{:02}", *self as u8),
-        }
+        out.write_str(self.name())
     }
 }
 
@@ -123,7 +137,7 @@ impl FromStr for ChannelScheme {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL
             .into_iter()
-            .find(|scheme| scheme.to_string() == text)
+            .find(|scheme| scheme.name() == text)
             .ok_or_else(|| ArbitrationError::UnknownScheme(text.to_owned()))
     }
 }
@@ -192,7 +206,7 @@ impl Arbitration {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ArbitrationError {
     /// No such scheme.
-    #[error("unknown channel-selection scheme {0:?}; the schemes are C00 to C09 and packet")]
+    #[error("unknown channel-selection scheme {0:?}; the schemes are {names}", names = ChannelScheme::ALL.map(ChannelScheme::name).join(", "))]
     UnknownScheme(String),
     /// Wrong number of schemes.
     #[error("{given} channel-selection schemes given; give one, or {needed} (nodes x ports)")]

@@ -27,6 +27,12 @@ pub enum FlowControl {
     Bubble,
 }
 
+impl FlowControl {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("wormhole", Self::Wormhole), ("cut-through", Self::CutThrough), ("bubble", Self::Bubble)];
+}
+
 /// Queues of a router's processor, with an unbounded source queue behind each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ProcessorQueues {
@@ -39,6 +45,10 @@ pub enum ProcessorQueues {
 }
 
 impl ProcessorQueues {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 2] =
+        [("one", Self::One), ("per-direction", Self::PerDirection)];
+
     /// How many there are at a router.
     pub fn count(self, shape: &Shape) -> usize {
         match self {
@@ -58,6 +68,11 @@ pub enum Variant {
     /// by the crossbar and emptied by the link; an output channel gets a new owner after the tail has left
     /// its register.
     Registers,
+}
+
+impl Variant {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("queues", Self::Queues), ("registers", Self::Registers)];
 }
 
 /// Parameters of every router. The default is the papers' router: three virtual channels, buffers

@@ -22,6 +22,14 @@ pub enum RouteChoice {
 }
 
 impl RouteChoice {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("dor", Self::DimensionOrder),
+        ("balanced-ties", Self::BalancedTies),
+        ("any-order", Self::AnyOrder),
+        ("minimal", Self::TwoBends),
+    ];
+
     /// The working routes from `source` to `destination`.
     ///
     /// ```

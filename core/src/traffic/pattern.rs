@@ -82,6 +82,9 @@ impl Pattern {
     pub const NAMES: [&'static str; 10] =
         ["bcmp", "brev", "brot", "shfl", "torn", "trns", "next", "rand", "rpar", "hots"];
 
+    /// Those of cup-stacking-2022, Table 1.
+    pub const PUBLISHED: [&'static str; 6] = ["bcmp", "brev", "brot", "shfl", "torn", "trns"];
+
     /// The pattern of a short name; `hots` sends a tenth of its packets to the middle node
     /// `(Nx/2, Ny/2, ...)`.
     ///
@@ -238,6 +241,7 @@ mod tests {
 
     #[test]
     fn patterns_keep_their_claims_on_every_shape_they_are_defined_on() {
+        assert_eq!(Pattern::NAMES[..6], Pattern::PUBLISHED);
         for shape in shapes() {
             for name in Pattern::NAMES {
                 let pattern = Pattern::from_name(name, &shape).unwrap();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pydantic
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from flitloom import limits
+from flitloom._core import LISTS
 from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
 from flitloom.outputs import write_text
@@ -23,17 +24,9 @@ FORMAT: Literal["flitloom collective 1"] = "flitloom collective 1"
 #: Most moves that orbits are expanded to.
 MOST_MOVES = 1 << 25
 
-Name = Literal[
-    "all-gather",
-    "reduce-scatter",
-    "all-reduce",
-    "broadcast",
-    "reduce",
-    "scatter",
-    "gather",
-    "all-to-all",
-    "all-to-all-v",
-]
+#: Names of the operations.
+OPERATIONS = (*LISTS["collectives"], "all-to-all-v")
+Name = str if TYPE_CHECKING else Literal[*OPERATIONS]
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
 Hop = tuple[Whole, Whole]
 OrbitRow = tuple[Whole, Whole, list[Whole], Whole]

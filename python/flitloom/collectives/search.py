@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
-from flitloom.collectives.plan import CollectivePlan, Name
+from flitloom.collectives.plan import OPERATIONS, CollectivePlan
 from flitloom.errors import SpecError, unknown
 from flitloom.spec import Topology
 
-#: Names of the operations.
-OPERATIONS: tuple[str, ...] = get_args(Name)
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
 #: Operations of which one node is the root.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flitloom._core import LISTS
 from flitloom.commands import options
 
 if TYPE_CHECKING:
@@ -132,17 +133,7 @@ def plan(
     )
 
 
-for _name in (
-    "all-gather",
-    "reduce-scatter",
-    "all-reduce",
-    "broadcast",
-    "reduce",
-    "scatter",
-    "gather",
-    "all-to-all",
-    "all-to-all-v",
-):
+for _name in (*LISTS["collectives"], "all-to-all-v"):
     app.command(_name)(plan)
 
 

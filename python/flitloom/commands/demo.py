@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 import flitloom as fl
+from flitloom._core import LISTS
 from flitloom.commands import options, screen
 from flitloom.extras import need
 from flitloom.outputs import make_folder
 
-PATTERNS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
+PATTERNS = LISTS["published_patterns"]
 
 
 def command(

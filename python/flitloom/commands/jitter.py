@@ -26,18 +26,14 @@ def command(
     payload: Annotated[int, typer.Option(help="Payload of a packet, in flits.")] = 7,
     slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,
     trials: Annotated[int, typer.Option(help="Simulations per entry, each with its own delays.")] = 30,
-    routes: Annotated[
-        str, typer.Option(help="dor, balanced-ties, any-order or minimal.", metavar="NAME")
-    ] = "dor",
+    routes: Annotated[str, typer.Option(help=f"{options.one_of('routes')}.", metavar="NAME")] = "dor",
     separate: Annotated[
         bool, typer.Option("--separate", help="Virtual channels that keep late nodes from a deadlock.")
     ] = False,
     moves: Annotated[int | None, typer.Option(help="Placements to try per schedule.")] = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
-    arbitration: Annotated[
-        str | None, typer.Option(help="Channel selection, C00 to C09. [default: C00]", metavar="SCHEME")
-    ] = None,
+    arbitration: options.Arbitration = None,
     seed: Annotated[int, typer.Option(help="Seed of the searches and the delays.")] = 1,
     chosen: Annotated[
         bool, typer.Option("--chosen", help="Also show the guard and spare time chosen by pattern and delay.")

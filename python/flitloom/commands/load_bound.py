@@ -13,10 +13,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(help="bcmp, brev, brot, shfl, torn, trns, next, rand, rpar or hots.", metavar="NAME"),
-    ] = None,
+    pattern: options.Pattern = None,
     destinations: options.Destinations = None,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,

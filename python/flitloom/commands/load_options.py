@@ -25,22 +25,25 @@ Torus = Annotated[
 Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, or of several.", metavar="SIZES")]
 Pattern = Annotated[
     str | None,
-    typer.Option(
-        help="bcmp, brev, brot, shfl, torn, trns, next, rand, rpar, hots, or several.", metavar="NAMES"
-    ),
+    typer.Option(help=f"{options.one_of('patterns')}, or several: shfl,torn.", metavar="NAMES"),
 ]
-Routing = Annotated[str | None, typer.Option(help="Which way: do, sa, cl, ..., or several.", metavar="NAMES")]
+Routing = Annotated[
+    str | None,
+    typer.Option(help=f"Which way: {options.one_of('routings')}, or several: do,sa.", metavar="NAMES"),
+]
 Throttle = Annotated[
     str | None,
     typer.Option(
-        help="Who must wait before injecting: none, spth:8, pt, alo, ..., or several.", metavar="RULES"
+        help=f"Who must wait before injecting: {options.one_of('throttles')}, or several: none,spth:8.",
+        metavar="RULES",
     ),
 ]
 Length = Annotated[int | None, typer.Option(help="Flits per packet. [default: 8]")]
 Process = Annotated[
     str | None,
     typer.Option(
-        help="When nodes start packets: bernoulli or gap. [default: bernoulli; gap with --preset s07]",
+        help=f"When nodes start packets: {options.one_of('processes')}. "
+        "[default: bernoulli; gap with --preset s07]",
         metavar="NAME",
     ),
 ]

@@ -98,7 +98,7 @@ def impulse(
     at: Annotated[int, typer.Option(min=0, help="Cycle of the impulse.")] = 10_000,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 30_000,
     length: shared.Length = None,
-    process: Annotated[str | None, typer.Option(help="bernoulli or gap.", metavar="NAME")] = "gap",
+    process: options.Process = "gap",
     hotspot_fraction: options.HotspotFraction = None,
     router: shared.Router,
     window: shared.Window = 10,

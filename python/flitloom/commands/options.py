@@ -31,6 +31,16 @@ def _common_pool(given: int | None) -> int | None:
     return threads
 
 
+def one_of(name: str, last: str = "or") -> str:
+    """The names of a list of the core, as help shows them.
+
+    >>> one_of("flow_controls"), one_of("routes", "and")
+    ('wormhole, cut-through or bubble', 'dor, balanced-ties, any-order and minimal')
+    """
+    *names, end = _core.LISTS[name]
+    return f"{', '.join(names)} {last} {end}"
+
+
 Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
 Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh.", metavar="SIZES")]
 Wrap = Annotated[
@@ -48,15 +58,21 @@ Channels = Annotated[int | None, typer.Option(help="Virtual channels per link.")
 Buffer = Annotated[int | None, typer.Option(help="Depth of every input queue, in flits. [default: 4]")]
 Latency = Annotated[int | None, typer.Option(help="Cycles from router to router. [default: 1]")]
 FlowControl = Annotated[
-    str | None, typer.Option(help="wormhole, cut-through or bubble. [default: wormhole]", metavar="NAME")
+    str | None, typer.Option(help=f"{one_of('flow_controls')}. [default: wormhole]", metavar="NAME")
 ]
 Routing = Annotated[
     str | None,
     typer.Option(
-        help=f"Which way: {', '.join(name for name, _, _ in _core.routing_functions())}. [default: do]",
+        help=f"Which way: {one_of('routings')}. [default: do]",
         metavar="NAME",
     ),
 ]
+Pattern = Annotated[str | None, typer.Option(help=f"{one_of('patterns')}.", metavar="NAME")]
+Arbitration = Annotated[
+    str | None,
+    typer.Option(help=f"Channel selection: {one_of('schemes')}. [default: C00]", metavar="SCHEME"),
+]
+Process = Annotated[str | None, typer.Option(help=f"{one_of('processes')}.", metavar="NAME")]
 Destinations = Annotated[
     Path | None, typer.Option(help="CSV file with a destination per node, instead of a pattern.")
 ]
@@ -67,7 +83,8 @@ PacketsPerNode = Annotated[int | None, typer.Option("--packets", help="Packets p
 Throttle = Annotated[
     str | None,
     typer.Option(
-        help="Who must wait before injecting: spth:margin=8, pt, alo, ... [default: none]", metavar="RULE"
+        help=f"Who must wait before injecting: {one_of('throttles')}, as spth:margin=8. [default: none]",
+        metavar="RULE",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random. [default: 1]")]

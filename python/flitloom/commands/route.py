@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.options import CommonThreads, refuse
+from flitloom.commands.options import CommonThreads, one_of, refuse
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.limits import LISTED_NODES
@@ -80,7 +80,7 @@ def command(
     ] = None,
     turns: Annotated[
         str,
-        typer.Option(help="Turns against the order: on-demand, closed-form, direction-sets, exact or none."),
+        typer.Option(help=f"Turns against the order: {one_of('turns')}."),
     ] = "on-demand",
     traffic: Annotated[Path | None, typer.Option(help="CSV matrix of weights: balance for this job.")] = None,
     out: Annotated[

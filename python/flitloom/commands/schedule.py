@@ -23,16 +23,14 @@ def command(
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
     fail: options.Fail = None,
-    pattern: Annotated[
-        str | None, typer.Option(help="bcmp, brev, brot, shfl, torn, trns, ...", metavar="NAME")
-    ] = None,
+    pattern: options.Pattern = None,
     destinations: options.Destinations = None,
     matrix: Annotated[
         Path | None, typer.Option(help="CSV file: packets from every node (row) to every node (column).")
     ] = None,
     operation: Annotated[
         str | None,
-        typer.Option(help="all-to-all, all-gather, reduce-scatter, all-reduce, broadcast.", metavar="NAME"),
+        typer.Option(help=f"{options.one_of('operations')}.", metavar="NAME"),
     ] = None,
     payload: Annotated[int, typer.Option(help="Payload of a packet, in flits.")] = 7,
     slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,

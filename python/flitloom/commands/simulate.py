@@ -31,10 +31,7 @@ def command(
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
     fail: options.Fail = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(help="bcmp, brev, brot, shfl, torn, trns, next, rand, rpar or hots.", metavar="NAME"),
-    ] = None,
+    pattern: options.Pattern = None,
     destinations: options.Destinations = None,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
@@ -65,10 +62,7 @@ def command(
     buffer: options.Buffer = None,
     latency: options.Latency = None,
     flow_control: options.FlowControl = None,
-    arbitration: Annotated[
-        str | None,
-        typer.Option(help="Channel selection, C00 to C09 or packet. [default: C00]", metavar="SCHEME"),
-    ] = None,
+    arbitration: options.Arbitration = None,
     routing: options.Routing = None,
     throttle: options.Throttle = None,
     seed: options.Seed = None,

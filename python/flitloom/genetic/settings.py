@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import model_validator
 
+from flitloom._core import LISTS
 from flitloom.spec.base import SpecModel, one_of, problem, real, whole
 
 _COUNT = 1 << 31
@@ -79,18 +80,18 @@ class GeneticSettings(SpecModel):
     crossover_interval: Annotated[int, whole(0, _COUNT)] = 10
     crossover_rate: Annotated[float, real(0, 1)] = 0.1
     pairs: Annotated[int, whole(1, _COUNT)] = 1225
-    ties: Annotated[str, one_of("random", "age")] = "random"
+    ties: Annotated[str, one_of(*LISTS["ties"])] = "random"
     lifetime: Annotated[int, whole(0, _COUNT)] = 0
     watchdog: Annotated[int, whole(0, _COUNT)] = 0
-    beginning: Annotated[str, one_of("uniform", "random")] = "uniform"
+    beginning: Annotated[str, one_of(*LISTS["beginnings"])] = "uniform"
     timing_step: Annotated[int, whole(0, _COUNT)] = 8
-    acceptance: Annotated[str, one_of("not-later", "not-worse", "better")] = "not-later"
-    interval_limit: Annotated[str, one_of("height", "thickness")] = "height"
-    objective: Annotated[str, one_of("duration", "thickness", "estimate")] = "duration"
+    acceptance: Annotated[str, one_of(*LISTS["acceptances"])] = "not-later"
+    interval_limit: Annotated[str, one_of(*LISTS["interval_limits"])] = "height"
+    objective: Annotated[str, one_of(*LISTS["objectives"])] = "duration"
     estimated_slices: Annotated[int, whole(1, 1 << 20)] = 2
     sort_key: Annotated[
         str,
-        one_of("score", "or", "ob", "thickness", "thickness-reversed", "tb", "lb", "thickness-only"),
+        one_of(*LISTS["sort_keys"]),
     ] = "score"
     perturbation: Annotated[int, whole(0, 10_000)] = 0
     reinitialise_slices: bool = False

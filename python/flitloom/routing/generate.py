@@ -19,9 +19,9 @@ from flitloom.spec import Topology
 from flitloom.spec.base import require_whole
 
 #: How a table can be made.
-METHODS = ("balanced", "sssp", "bfs", "genetic", "dor", "coherent")
+METHODS = _core.LISTS["table_methods"]
 #: Which turns against the order of directions first and last steps may take.
-TURNS = ("on-demand", "closed-form", "direction-sets", "exact", "none")
+TURNS = _core.LISTS["turns"]
 
 
 def route(

@@ -12,7 +12,7 @@ from flitloom.errors import SpecError, unknown
 from flitloom.spec.base import SpecModel, each, problem, text, whole
 
 #: Rules with a name of their own.
-NAMED_RULES = ("angara", "dimension-order", "dateline", "unrestricted")
+NAMED_RULES = _core.LISTS["rules"]
 
 
 class RouterRules(SpecModel):

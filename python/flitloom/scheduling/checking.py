@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 IN_FILE = "from the file"
 ASSUMED_CHANNELS = "assumed: as many virtual channels as dimension order needs, at least three"
 #: Routes that a search chooses among link by link.
-ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
+ROUTES = _core.LISTS["routes"]
 
 #: Arbitration schemes under which a plan is simulated.
 SCHEMES = ("C00", "C04", "C09")

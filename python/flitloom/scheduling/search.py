@@ -23,7 +23,7 @@ from flitloom.spec import Collective, Packets, TrafficMatrix
 #: How a plan is found: searched for until it is proven optimal or the budget ends, or at once.
 METHODS = ("exact", "greedy", "genetic")
 #: Which routes a packet may take.
-ROUTES = ("dor", "balanced-ties", "any-order", "minimal")
+ROUTES = _core.LISTS["routes"]
 #: Messages from which on a search over all minimal routes begins with fewer of them.
 MANY = 1000
 #: Placements tried if nothing else is said.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import GetJsonSchemaHandler, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError, core_schema
 
-from flitloom._core import LIMITS, routing_functions
+from flitloom._core import LIMITS, LISTS, routing_functions
 from flitloom.spec.base import (
     Checked,
     Problems,
@@ -25,11 +25,11 @@ from flitloom.spec.base import (
 #: Names for editors to offer.
 SchemeName = Literal["C00", "C01", "C02", "C03", "C04", "C05", "C06", "C07", "C08", "C09", "packet"]
 #: The ten channel-selection schemes of cup-stacking-extended-2023, Table 1.
-SCHEMES = tuple(f"C{number:02}" for number in range(10))
-_scheme = name_of(*SCHEMES, "packet")
+SCHEMES = LISTS["published_schemes"]
+_scheme = name_of(*LISTS["schemes"])
 _MOST_PORTS = LIMITS["nodes"] * (2 * LIMITS["dimensions"] + 1)
 _schemes = each(_scheme, _MOST_PORTS)
-_SCHEME = {"enum": [*SCHEMES, "packet"]}
+_SCHEME = {"enum": [*LISTS["schemes"]]}
 
 #: What routing functions do, by their short names.
 ROUTINGS = {short: summary for short, _, summary in routing_functions()}
@@ -157,10 +157,10 @@ class Router(SpecModel):
     channels: Annotated[int, whole(1, LIMITS["channels"])] | None = None
     buffer: Annotated[int, whole(1, LIMITS["buffer"], "flits")] = 4
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
-    flow_control: Annotated[str, one_of("wormhole", "cut-through", "bubble")] = "wormhole"
-    datelines: Annotated[str, one_of("both", "wrap", "passing")] = "both"
+    flow_control: Annotated[str, one_of(*LISTS["flow_controls"])] = "wormhole"
+    datelines: Annotated[str, one_of(*LISTS["datelines"])] = "both"
     grant_needs_room: Annotated[bool, Checked(boolean, {"type": "boolean"})] = False
-    processor_queues: Annotated[str, one_of("one", "per-direction")] = "one"
+    processor_queues: Annotated[str, one_of(*LISTS["processor_queues"])] = "one"
     arbitration: Annotated[
         str | tuple[str, ...],
         Checked(parse_arbitration, {"anyOf": [_SCHEME, listed(_SCHEME, _MOST_PORTS)]}),
@@ -170,7 +170,7 @@ class Router(SpecModel):
         Checked(each(whole_number(0, _LAST_PORT), _MOST_ORDERED), listed(_PORT, _MOST_ORDERED)),
     ] = ()
     routing: Annotated[str, Checked(parse_routing, {"enum": [*ROUTING_NAMES]})] = "do"
-    variant: Annotated[str, one_of("queues", "registers")] = "queues"
+    variant: Annotated[str, one_of(*LISTS["variants"])] = "queues"
 
     if TYPE_CHECKING:
 

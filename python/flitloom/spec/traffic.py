@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
-from flitloom._core import LIMITS, pattern_names
+from flitloom._core import LIMITS, LISTS
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, MATRIX_PACKETS, MATRIX_ROWS
 from flitloom.spec.base import (
     Checked,
@@ -32,7 +32,7 @@ from flitloom.spec.tables import column, matrix, packet_table
 from flitloom.spec.topology import NODE, Node, node_number
 
 #: Short names of the patterns.
-PATTERNS = tuple(pattern_names())
+PATTERNS = LISTS["patterns"]
 #: The same, for editors to offer.
 PatternName = Literal["bcmp", "brev", "brot", "shfl", "torn", "trns", "next", "rand", "rpar", "hots"]
 #: Names that other tools use, with ours; docs/glossary.md says where they mean something else there.
@@ -49,7 +49,7 @@ OTHER_NAMES = {
     "hotspot": "hots",
 }  # fmt: skip
 #: The six permutations of cup-stacking-2022, Table 1.
-PERMUTATIONS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
+PERMUTATIONS = LISTS["published_patterns"]
 
 Length = Annotated[int, whole(1, LIMITS["length"], "flits")]
 Cycle = Annotated[int, whole(0, LIMITS["start"], "cycles")]
@@ -232,7 +232,7 @@ class TrafficClass(Patterned):
 
 
 #: Names of the processes by which nodes start packets.
-PROCESSES = ("bernoulli", "gap")
+PROCESSES = LISTS["processes"]
 _rate = real_number(0, 1, "flits/node/cycle")
 _POINT = listed({"type": "number", "minimum": 0}, 2, 2)
 

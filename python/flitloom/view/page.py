@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flitloom._core import throttle_names
+from flitloom._core import LISTS
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.outputs import check_output, write_text
 from flitloom.spec import PATTERNS, SCHEMES
@@ -74,7 +74,12 @@ def write_live_page(file: str | Path) -> None:
     if not ENGINE.exists():
         raise FlitloomError("this installation has no engine for pages; in a clone, make wasm builds it")
     form = (PARTS / "live.html").read_text(encoding="utf-8")
-    choices = {"PATTERNS": PATTERNS, "SCHEMES": SCHEMES, "ROUTINGS": ROUTINGS, "THROTTLES": throttle_names()}
+    choices = {
+        "PATTERNS": PATTERNS,
+        "SCHEMES": SCHEMES,
+        "ROUTINGS": ROUTINGS,
+        "THROTTLES": LISTS["throttles"],
+    }
     for name, options in choices.items():
         form = form.replace(f"@{name}@", "".join(f"<option>{option}</option>" for option in options))
     form = form.replace("<option>shfl", "<option selected>shfl")

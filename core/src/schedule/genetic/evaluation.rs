@@ -30,6 +30,13 @@ pub enum Objective {
 }
 
 impl Objective {
+    /// All of them by name, the estimate for a single slice.
+    pub const NAMES: [(&'static str, Self); 3] = [
+        ("duration", Self::Duration),
+        ("thickness", Self::Thickness),
+        ("estimate", Self::Estimate { slices: 1 }),
+    ];
+
     /// The score of an evaluation in cycles; smaller is better.
     pub fn score(self, evaluation: &Evaluation) -> u64 {
         match self {
@@ -70,6 +77,18 @@ pub enum SortKey {
 }
 
 impl SortKey {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 8] = [
+        ("score", Self::Score),
+        ("or", Self::OutOfOrderQueues),
+        ("ob", Self::OutOfOrderChannels),
+        ("thickness", Self::Thickness),
+        ("thickness-reversed", Self::ThicknessReversed),
+        ("tb", Self::ChannelSelections),
+        ("lb", Self::BlockedLinks),
+        ("thickness-only", Self::ThicknessOnly),
+    ];
+
     /// The key of an evaluation of the given score; chromosomes are sorted from small to large.
     pub fn key(self, score: u64, evaluation: &Evaluation) -> (u64, u64) {
         let counts = evaluation.counts.unwrap_or_default();

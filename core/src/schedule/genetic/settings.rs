@@ -12,6 +12,11 @@ pub enum Ties {
     Age,
 }
 
+impl Ties {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("random", Self::Random), ("age", Self::Age)];
+}
+
 /// Which of two survives when a mutated chromosome scores as its parent does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Acceptance {
@@ -26,6 +31,11 @@ pub enum Acceptance {
     Better,
 }
 
+impl Acceptance {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 3] = [("not-later", Self::NotLater), ("not-worse", Self::NotWorse), ("better", Self::Better)];
+}
+
 /// Upper limit of the interval between slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IntervalLimit {
@@ -34,6 +44,11 @@ pub enum IntervalLimit {
     Height,
     /// `T_e - l_c` (cup-stacking-extended-2023, Eq. 5).
     Thickness,
+}
+
+impl IntervalLimit {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("height", Self::Height), ("thickness", Self::Thickness)];
 }
 
 /// Values of the genes with which a chromosome begins. The interval begins at random.
@@ -46,6 +61,11 @@ pub enum Beginning {
     Uniform,
     /// Any values within the limits.
     Random,
+}
+
+impl Beginning {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("uniform", Self::Uniform), ("random", Self::Random)];
 }
 
 /// Most rates of mutation.

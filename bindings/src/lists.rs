@@ -1,0 +1,82 @@
+//! Closed lists of the core by the names that users write: the one place from which specs, help and
+//! documents take them.
+
+use crate::errors::spec_error;
+use flitloom_core::{
+    collective::CollectiveKind,
+    engine::planes::InstructionSet,
+    names,
+    router::{ChannelScheme, FlowControl, ProcessorQueues, Variant},
+    routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
+    schedule::{
+        Operation, RouteChoice,
+        genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
+    },
+    tables::{Method, Regime},
+    throttle::Throttle,
+    traffic::{Pattern, Process},
+};
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
+
+/// The member of a list with a name, or a `SpecError` at the given place.
+pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], name: &str) -> PyResult<T> {
+    names::find(list, name).map_err(|error| spec_error(py, place, error))
+}
+
+/// Names by list.
+pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
+    let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
+    let lists: [(&str, Vec<&str>); 25] = [
+        ("acceptances", names::all(&Acceptance::NAMES)),
+        ("beginnings", names::all(&Beginning::NAMES)),
+        ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
+        ("datelines", names::all(&Datelines::NAMES)),
+        ("flow_controls", names::all(&FlowControl::NAMES)),
+        ("instruction_sets", InstructionSet::ALL.map(InstructionSet::name).to_vec()),
+        ("interval_limits", names::all(&IntervalLimit::NAMES)),
+        ("objectives", names::all(&Objective::NAMES)),
+        ("operations", Operation::NAMES.to_vec()),
+        ("patterns", Pattern::NAMES.to_vec()),
+        ("processes", Process::NAMES.to_vec()),
+        ("processor_queues", names::all(&ProcessorQueues::NAMES)),
+        ("published_patterns", Pattern::PUBLISHED.to_vec()),
+        ("published_schemes", ChannelScheme::PUBLISHED.map(ChannelScheme::name).to_vec()),
+        ("regimes", names::all(&Regime::NAMES)),
+        ("routes", names::all(&RouteChoice::NAMES)),
+        ("routings", routings.map(|function| function.name()).collect()),
+        ("rules", Rules::NAMES.to_vec()),
+        ("schemes", ChannelScheme::ALL.map(ChannelScheme::name).to_vec()),
+        ("sort_keys", names::all(&SortKey::NAMES)),
+        ("table_methods", names::all(&Method::NAMES)),
+        ("throttles", Throttle::NAMES.to_vec()),
+        ("ties", names::all(&Ties::NAMES)),
+        ("turns", turns.collect()),
+        ("variants", names::all(&Variant::NAMES)),
+    ];
+    let dict = PyDict::new(py);
+    for (list, names) in lists {
+        dict.set_item(list, PyTuple::new(py, names)?)?;
+    }
+    Ok(dict)
+}
+
+/// The routing functions of routers: short name, name written out, what they do.
+#[pyfunction]
+pub fn routing_functions() -> Vec<(&'static str, &'static str, &'static str)> {
+    let all = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
+    all.map(|function| (function.name(), function.long_name(), function.summary())).collect()
+}
+
+/// The throttles: name, what they do, and their parameters: name, what it may be.
+#[pyfunction]
+pub fn throttles() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+    let parameters = |throttle: Throttle| {
+        throttle.parameters().iter().map(|parameter| (parameter.name, parameter.values)).collect()
+    };
+    let all = Throttle::all().into_iter();
+    all.map(|throttle| (throttle.name(), throttle.summary(), parameters(throttle))).collect()
+}

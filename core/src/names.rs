@@ -1,0 +1,39 @@
+//! Names of the members of closed lists, as users write them.
+
+use thiserror::Error;
+
+/// A name that is none of a list.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{given:?} is unknown; it must be one of {}", known.join(", "))]
+pub struct UnknownName {
+    /// What was given.
+    pub given: String,
+    /// What would be right.
+    pub known: Vec<&'static str>,
+}
+
+/// The member of a list with a name.
+///
+/// ```
+/// use flitloom_core::{names, router::FlowControl};
+/// assert_eq!(names::find(&FlowControl::NAMES, "bubble"), Ok(FlowControl::Bubble));
+/// let error = names::find(&FlowControl::NAMES, "bubbles").unwrap_err();
+/// assert_eq!(error.to_string(), "\"bubbles\" is unknown; it must be one of wormhole, cut-through, bubble");
+/// ```
+///
+/// # Errors
+/// None has it.
+pub fn find<T: Copy>(list: &[(&'static str, T)], name: &str) -> Result<T, UnknownName> {
+    let found = list.iter().find(|(known, _)| *known == name);
+    found.map(|&(_, member)| member).ok_or_else(|| UnknownName { given: name.to_owned(), known: all(list) })
+}
+
+/// The names of a list.
+///
+/// ```
+/// use flitloom_core::{names, router::ProcessorQueues};
+/// assert_eq!(names::all(&ProcessorQueues::NAMES), ["one", "per-direction"]);
+/// ```
+pub fn all<T>(list: &[(&'static str, T)]) -> Vec<&'static str> {
+    list.iter().map(|(name, _)| *name).collect()
+}
