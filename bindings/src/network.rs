@@ -75,6 +75,12 @@ impl Network {
         self.inner.router().channels
     }
 
+    /// Bytes that a run of packets of at most so many flits takes per router, packets not counted, and
+    /// records of links if they are kept.
+    fn bytes_per_router(&self, longest: u32, links: bool) -> u64 {
+        engine::bytes_per_router(&self.inner, longest, links)
+    }
+
     /// Whether each link exists and works, by `node * directions + direction`.
     fn working_links(&self) -> Vec<bool> {
         let fabric = self.inner.fabric();

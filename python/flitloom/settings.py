@@ -55,6 +55,16 @@ def _verbosity(value: Any) -> str:
     return str(value)
 
 
+def _bytes(value: Any) -> float:
+    try:
+        count = float(value)
+    except (TypeError, ValueError, OverflowError):
+        count = -1.0
+    if isinstance(value, bool) or not 0 <= count <= 1e18:
+        raise ValueError("bytes from 0 to 1e18")
+    return count
+
+
 def _seconds(value: Any) -> float:
     try:
         seconds = float(value)
@@ -72,6 +82,12 @@ SETTINGS = {
     "verbosity": Setting("usual", _verbosity, "quiet: errors only; verbose: also how long a command took"),
     "progress_after": Setting(
         2.0, _seconds, "seconds after which a command shows its progress on a terminal"
+    ),
+    "time_from": Setting(
+        10.0, _seconds, "seconds from which on a simulation says beforehand how long it will take"
+    ),
+    "memory_from": Setting(
+        1e9, _bytes, "bytes from which on a simulation says beforehand how much memory it takes"
     ),
 }
 

@@ -15,6 +15,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network, require_network
+from flitloom.outlook import memory_needed, require_memory
 from flitloom.outputs import check_output
 from flitloom.reading import placed
 from flitloom.result import Result
@@ -140,6 +141,7 @@ class Simulation:
             cycle_limit=cycle_limit,
             throttle=throttle,
         )
+        require_memory(_memory(network, traffic, links=links))
         workload = make_workload(network, traffic, seed)
         self._tables = tables
         if tables is not None:
@@ -267,6 +269,10 @@ class Simulation:
                     interrupts.kept()
                     self.save(checkpoint)
                 raise
+
+    def unit(self, until: int | None) -> str:
+        """What progress towards a cycle is told in: cycles if an end is known, else packets."""
+        return "packets" if until is None and not isinstance(self._spec.traffic, Load) else "cycles"
 
     def _done(self, until: int | None) -> tuple[int, int]:
         """How much of how much is done, in cycles if an end is known, else in packets."""
@@ -515,6 +521,8 @@ def simulate(
         Look at the totals at the start of this cycle, whatever is still under way.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
+    throttle : str
+        Who must wait before injecting: ``none``, ``spth:margin=8``, ``pt`` or another of docs/throttles.md.
     links, packets, link_time : bool
         What to record: the occupation of every link, the times of every packet, what every link did
         in every cycle. A record that is off costs nothing.
@@ -524,8 +532,6 @@ def simulate(
         ``flow_control="bubble"`` and buffers of two packets.
     routing : str, optional
         Another routing function than the network's; see `Router`.
-    throttle : str
-        Who must wait before injecting, as in `Simulation`.
     threads : int
         Threads, each with some rows of the network; the result does not depend on it. See `Simulation`.
 
@@ -578,6 +584,18 @@ def simulate(
     return simulation.result()
 
 
+def _memory(network: Network, traffic: Collective | Load | Packets | TrafficMatrix, *, links: bool) -> int:
+    match traffic:
+        case Collective():
+            longest = traffic.slice_length
+        case Packets():
+            longest = max(row[2] for row in traffic.table)
+        case _:
+            longest = traffic.length
+    packets, listed = _packets_of(network, traffic), not isinstance(traffic, Load)
+    return memory_needed(network, packets=packets, listed=listed, longest=longest, links=links)
+
+
 def _packets_of(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> int:
     """Packets that traffic has, or may be expected to have."""
     match traffic:
@@ -589,6 +607,19 @@ def _packets_of(network: Network, traffic: Collective | Load | Packets | Traffic
             return len(traffic.table)
         case _:
             return sum(map(sum, traffic.matrix))
+
+
+def experiment_memory(experiment: Experiment, *, links: bool = True) -> int:
+    """Bytes that the simulation of an experiment will take in the core, within about a third.
+
+    Examples
+    --------
+    >>> from flitloom.spec import build_experiment
+    >>> fields = {"topology": {"sizes": "64x64"}, "traffic": {"kind": "collective", "pattern": "shfl"}}
+    >>> 1 << 19 < experiment_memory(build_experiment(fields), links=False) < 1 << 21
+    True
+    """
+    return _memory(Network(experiment.topology, experiment.router), experiment.traffic, links=links)
 
 
 def begin_experiment(

@@ -2,6 +2,7 @@
 
 pub mod general;
 mod lower_bound;
+mod memory;
 mod network;
 mod options;
 mod outcome;
@@ -12,6 +13,7 @@ mod simulation;
 mod sweep;
 
 pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
+pub use memory::bytes_per_router;
 pub use network::{Network, NetworkError};
 pub use options::Options;
 pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint, lateness};

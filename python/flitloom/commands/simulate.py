@@ -155,13 +155,15 @@ def command(
       flitloom simulate --torus 256x256 --pattern rand --rate 0.3 --cycles 2000 --threads 4
     """
     from flitloom import ranks
+    from flitloom import settings as chosen
     from flitloom.collectives.formats import format_of
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.extras import check_picture
+    from flitloom.outlook import TimeLine, memory_line
     from flitloom.outputs import check_output
     from flitloom.routing import read_tables
-    from flitloom.simulation import Simulation, begin_experiment
+    from flitloom.simulation import Simulation, begin_experiment, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
     if out is not None:
@@ -283,6 +285,8 @@ def command(
         )
     else:
         experiment = build_experiment(fields, folder)
+        if line := memory_line(experiment_memory(experiment), chosen.get("memory_from")):
+            screen.say(line)
         simulation = begin_experiment(
             experiment,
             packets=out is not None,
@@ -294,7 +298,14 @@ def command(
     if html is not None:
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
         write_html(simulation.spec, html)
-    with screen.progress("simulating") as show:
+    tell = TimeLine(screen.say, chosen.get("time_from"))
+    unit = simulation.unit(simulation.spec.stop_at)
+    with screen.progress("simulating") as bar:
+
+        def show(done: int, total: int) -> None:
+            bar(done, total)
+            tell(done, total, unit)
+
         if space_time is not None and span is not None:
             draw_space_time(simulation, space_time, span, show)
         simulation.run(

@@ -1,0 +1,78 @@
+//! What is wrong with a description, in parts.
+
+use std::{borrow::Cow, fmt};
+
+/// What is wrong with a description: where, what, and what would be right.
+///
+/// ```
+/// use flitloom_core::{fabric::Shape, fault::Fault, router::RouterConfig};
+/// let router = RouterConfig { buffer: 0, ..RouterConfig::default() };
+/// let error = router.check(&Shape::torus(&[4, 4])?).unwrap_err();
+/// let Fault { field, problem, advice, .. } = error.fault();
+/// assert_eq!((&field[..], &problem[..], &advice[..]), ("router.buffer", "is 0 flits", "it must be 1 to 1024"));
+/// assert_eq!(error.to_string(), "router.buffer is 0 flits; it must be 1 to 1024");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Path to the field, as `router.buffer`; empty where it is not one field.
+    pub field: Cow<'static, str>,
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right; may be empty.
+    pub advice: String,
+    /// Whether the problem goes on from the name of the field ("is 0 flits").
+    pub goes_on: bool,
+}
+
+impl Fault {
+    /// What is wrong of a field, said as its predicate: "is 0 flits".
+    pub fn of(field: &'static str, problem: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { goes_on: true, ..Self::at(field, problem, advice) }
+    }
+
+    /// What is wrong at a field, in words that stand for themselves.
+    pub fn at(
+        field: impl Into<Cow<'static, str>>,
+        problem: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), problem: problem.into(), advice: advice.into(), goes_on: false }
+    }
+
+    /// What is wrong where only who asked knows the field.
+    pub fn somewhere(problem: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::at("", problem, advice)
+    }
+
+    /// The same at a field, unless it knows its own.
+    pub fn or_at(self, field: impl Into<Cow<'static, str>>) -> Self {
+        if self.field.is_empty() { Self { field: field.into(), ..self } } else { self }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let between = match (&self.field[..], self.goes_on) {
+            ("", _) => "",
+            (_, true) => " ",
+            (_, false) => ": ",
+        };
+        write!(out, "{}{between}{}", self.field, self.problem)?;
+        if self.advice.is_empty() { Ok(()) } else { write!(out, "; {}", self.advice) }
+    }
+}
+
+/// An error that says its [`Fault`]: displayed as that.
+macro_rules! displays_fault {
+    ($($error:ty),+) => {
+        $(impl std::fmt::Display for $error {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.fault().fmt(out)
+            }
+        }
+
+        impl std::error::Error for $error {})+
+    };
+}
+pub(crate) use displays_fault;

@@ -1,0 +1,114 @@
+"""What a run will take is said before, and what the machine does not have is refused."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import flitloom as fl
+from flitloom import outlook, settings
+from flitloom.commands import assembly
+
+LOAD = ["simulate", "--torus", "16x16", "--pattern", "rand", "--rate", "0.2"]
+
+
+def run(*words):
+    settings.forget()
+    return CliRunner().invoke(assembly.build(words), list(words))
+
+
+def test_memory_is_told_from_a_threshold_on(monkeypatch):
+    monkeypatch.setenv("FLITLOOM_MEMORY_FROM", "1000")
+    told = run(*LOAD, "--cycles", "100")
+    assert told.exit_code == 0
+    assert "memory: about " in told.stderr
+    monkeypatch.setenv("FLITLOOM_MEMORY_FROM", "1e15")
+    assert "memory" not in run(*LOAD, "--cycles", "100").stderr
+
+
+@pytest.mark.parametrize("engine", [[], ["--flow-control", "cut-through", "--buffer", "8"]])
+def test_time_is_told_from_a_threshold_on(monkeypatch, engine):
+    """Told after a moment, of which the run's rate is known."""
+    monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr("flitloom.simulation.LOOK", 0.01)
+    monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
+    told = run(*LOAD, "--cycles", "40000", *engine)
+    assert told.exit_code == 0
+    assert "time: about " in told.stderr
+    assert "of 40,000 cycles" in told.stderr
+    monkeypatch.setenv("FLITLOOM_TIME_FROM", "3600")
+    assert "time" not in run(*LOAD, "--cycles", "40000", *engine).stderr
+
+
+def test_time_is_that_of_the_rest_at_the_rate_so_far(monkeypatch):
+    now, said = [100.0], []
+    monkeypatch.setattr(outlook.time, "monotonic", lambda: now[0])
+    line = outlook.TimeLine(said.append, above=10.0)
+    for seconds, done in ((0.25, 1000), (0.75, 1500), (1.5, 2000), (1.75, 2500)):
+        now[0] = 100.0 + seconds
+        line(done, 101_000, "cycles")
+    # 1000 cycles in 1.5 s, 99,000 to go.
+    assert said == ["time: about 2 min more for 99,000 of 101,000 cycles"]
+
+
+def test_what_the_machine_does_not_have_is_refused(monkeypatch):
+    monkeypatch.setattr(outlook, "memory_there", lambda: (200_000, 100_000))
+    refused = run(*LOAD, "--cycles", "100")
+    assert refused.exit_code != 0
+    with pytest.raises(
+        fl.FlitloomError, match=r"memory: about .* this machine has 200\.0 kB; take a smaller"
+    ):
+        fl.simulate(fl.Network(fl.Torus(64, 64)), fl.Collective("shfl"))
+    monkeypatch.setattr(outlook, "memory_there", lambda: (10**12, 10_000))
+    warned = run(*LOAD, "--cycles", "100")
+    assert warned.exit_code == 0
+    assert "more than the 10.0 kB that are free now" in warned.stderr
+
+
+def test_a_group_of_processes_has_what_it_may_take(monkeypatch, tmp_path):
+    there, group = tmp_path / "meminfo", tmp_path / "max"
+    there.write_text("MemTotal:  4000 kB\nMemFree: 1 kB\nMemAvailable: 3000 kB\nHugePages_Total: 0\n")
+    monkeypatch.setattr(outlook, "MEMINFO", there)
+    monkeypatch.setattr(outlook, "GROUP", group)
+    assert outlook.memory_there() == (4_096_000, 3_072_000)
+    group.write_text("max\n")
+    assert outlook.memory_there() == (4_096_000, 3_072_000)
+    group.write_text("1000000\n")
+    assert outlook.memory_there() == (1_000_000, 1_000_000)
+
+
+GROWTH = """
+import resource
+import flitloom as fl
+from flitloom import outlook
+from flitloom.simulation import _memory
+
+fl.simulate(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+network = fl.Network(fl.{torus}, fl.Router({router}))
+traffic = fl.Load("rand", rate=0.05, length=8, cycles=60)
+simulation = fl.Simulation(network, traffic, links={links}, latencies=True)
+simulation.run(40)
+grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+print(grown, _memory(network, traffic, links={links}), simulation.engine)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kilobytes elsewhere are bytes")
+@pytest.mark.parametrize(
+    ("torus", "router", "links"),
+    [
+        ("Torus(512, 512)", 'flow_control="cut-through", buffer=8', True),
+        ("Torus(512, 512)", "processor_queues='per-direction'", False),
+        ("Torus(64, 64, 64)", "", False),
+    ],
+)
+def test_memory_is_about_what_the_general_engine_takes(torus, router, links):
+    code = GROWTH.format(torus=torus, router=router, links=links)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    grown, needed, engine = done.stdout.split()
+    assert engine == "general"
+    assert 0.5 < int(grown) / int(needed) < 2, (grown, needed)
+    assert resource.RUSAGE_SELF == 0
