@@ -1,5 +1,6 @@
 """Every bad field of a spec ends in one message with the path to it."""
 
+import pickle
 import re
 
 import numpy as np
@@ -161,3 +162,64 @@ def test_a_file_that_is_no_toml(tmp_path, content, message):
 def test_a_setting_that_cannot_be_read(setting):
     with pytest.raises(fl.SpecError, match="--set"):
         experiment("router.buffer=4", setting)
+
+
+@pytest.mark.parametrize(
+    ("make", "field", "problem", "advice"),
+    [
+        (lambda: fl.Router(buffer=0), "router.buffer", "0 is out of range", "it must be 1 to 1024 flits"),
+        (
+            lambda: fl.Router(flow_control="bubbles"),
+            "router.flow_control",
+            "'bubbles' is unknown",
+            "did you mean bubble? It must be one of wormhole, cut-through, bubble",
+        ),
+        (
+            lambda: fl.Network(fl.Torus(4, 4), fl.Router(routing="o1turn", channels=3)),
+            "router.channels",
+            "is 3",
+            "routing o1turn needs 6 on this shape",
+        ),
+        (
+            lambda: fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", delays=[1, 2])),
+            "traffic.delays",
+            "has 2 entries",
+            "one per node (16) is needed",
+        ),
+        (
+            lambda: fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), throttle="spth:margin=x"),
+            "throttle",
+            'throttle spth: margin is "x"',
+            "it must be a number of flits, 0 to 1024",
+        ),
+        (
+            lambda: fl.simulate(
+                fl.Network(fl.Torus(4, 4), fl.Router(flow_control="cut-through")), fl.Collective("shfl")
+            ),
+            "router.buffer",
+            "is 4 flits",
+            "CutThrough flow control needs at least 8 for packets of 8 flits",
+        ),
+        (
+            lambda: fl.Collective("shfl", delays=[0, -1]),
+            "traffic.delays[1]",
+            "-1 is out of range; it must be 0 to 1099511627776 cycles",
+            "",
+        ),
+        (
+            lambda: fl.Network(fl.Torus(4, 4, failed_nodes=[99])),
+            "topology.failed_nodes",
+            None,
+            None,
+        ),
+    ],
+)
+def test_errors_say_where_what_and_what_would_be_right_in_parts(make, field, problem, advice):
+    with pytest.raises(fl.SpecError) as caught:
+        make()
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.field == field
+    if problem is not None:
+        assert (error.problem, error.advice) == (problem, advice)
+    parts = str(error).removeprefix(field).lstrip(": ")
+    assert parts == f"{error.problem}; {error.advice}".removesuffix("; ")

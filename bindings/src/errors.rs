@@ -1,8 +1,17 @@
 //! Core errors as the exceptions of `flitloom.errors`.
 
 use flitloom_core::{
-    engine::{SimulationError, WaitingChannel},
-    fabric::Direction,
+    collective::CollectiveError,
+    engine::{NetworkError, SimulationError, WaitingChannel, planes::Unsupported},
+    fabric::{Direction, FabricError},
+    fault::Fault,
+    names::UnknownName,
+    router::{ArbitrationError, RouterError},
+    routing::{RulesError, UnknownFunction},
+    save::SaveError,
+    schedule::{PlanError, ScheduleError},
+    throttle::ThrottleError,
+    traffic::{GoalError, GraphError, PatternError, UnknownProcess, WorkloadError},
 };
 use pyo3::{call::PyCallArgs, prelude::*, types::PyDict};
 
@@ -15,17 +24,86 @@ pub fn exception<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// A `SpecError` at the given place; messages that name their field already keep it.
-pub fn spec_error(py: Python<'_>, place: &str, error: impl ToString) -> PyErr {
-    let text = error.to_string();
-    let named = ["router.", "traffic.", "rules."].iter().any(|room| text.starts_with(room));
-    let text = if named { text } else { format!("{place}: {text}") };
-    exception(py, "SpecError", (text,))
+/// What can be told as a [`Fault`].
+pub trait Faulty {
+    /// What is wrong, in parts; without a field where only who asked knows it.
+    fn told(self) -> Fault;
+}
+
+/// Errors that say their parts.
+macro_rules! faulty {
+    ($($error:ty),+ $(,)?) => {
+        $(impl Faulty for $error {
+            fn told(self) -> Fault {
+                self.fault()
+            }
+        })+
+    };
+}
+
+faulty!(
+    ArbitrationError,
+    NetworkError,
+    RouterError,
+    RulesError,
+    SimulationError,
+    ThrottleError,
+    WorkloadError
+);
+
+/// Errors that are one sentence.
+macro_rules! sentences {
+    ($($error:ty),+ $(,)?) => {
+        $(impl Faulty for $error {
+            fn told(self) -> Fault {
+                Fault::somewhere(self.to_string(), "")
+            }
+        })+
+    };
+}
+
+sentences!(
+    &str,
+    String,
+    CollectiveError,
+    FabricError,
+    GoalError,
+    GraphError,
+    PatternError,
+    PlanError,
+    SaveError,
+    ScheduleError,
+    UnknownFunction,
+    UnknownProcess,
+    Unsupported,
+);
+
+impl Faulty for Fault {
+    fn told(self) -> Fault {
+        self
+    }
+}
+
+impl Faulty for UnknownName {
+    fn told(self) -> Fault {
+        Fault::somewhere(
+            format!("{:?} is unknown", self.given),
+            format!("it must be one of {}", self.known.join(", ")),
+        )
+    }
+}
+
+/// A `SpecError` at the field that the error names, else at the given one.
+pub fn spec_error(py: Python<'_>, place: &str, error: impl Faulty) -> PyErr {
+    let fault = error.told().or_at(place.to_owned());
+    let text = fault.to_string();
+    exception(py, "SpecError", (text, &fault.field[..], fault.problem, fault.advice))
 }
 
 /// The exception for a failed simulation.
 pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
-    let text = error.to_string();
+    let fault = error.fault();
+    let text = fault.to_string();
     match error {
         SimulationError::Unreachable { pairs, .. } => exception(py, "UnreachableError", (text, pairs)),
         SimulationError::Deadlock(report) => {
@@ -42,13 +120,8 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
             exception(py, "CycleLimitError", (text, cycles, delivered))
         }
         SimulationError::Interrupted(_) => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
-        SimulationError::PacketTooLong { .. } => spec_error(py, "router.buffer", text),
-        SimulationError::Margin { .. } => exception(py, "SpecError", (text,)),
-        SimulationError::GraphQueues => spec_error(py, "router.processor_queues", text),
-        SimulationError::Router(_) | SimulationError::RoutesGiven(_) | SimulationError::Failures(_) => {
-            spec_error(py, "router.routing", text)
-        }
-        SimulationError::Nodes { .. } | SimulationError::Workload(_) => spec_error(py, "traffic", text),
+        SimulationError::Nodes { .. } | SimulationError::Workload(_) => spec_error(py, "traffic", fault),
+        _ if !fault.field.is_empty() => spec_error(py, "router", fault),
         _ => exception(py, "FlitloomError", (text,)),
     }
 }

@@ -140,11 +140,7 @@ impl ChromosomeFields {
 fn genetic_error(py: Python<'_>, error: GeneticError) -> PyErr {
     match error {
         GeneticError::Simulation(error) => simulation_error(py, error),
-        other => {
-            let text = other.to_string();
-            let (place, text) = text.split_once(": ").unwrap_or(("genetic", &text));
-            spec_error(py, place, text)
-        }
+        other => spec_error(py, "genetic", other.fault()),
     }
 }
 

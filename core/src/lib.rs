@@ -1,7 +1,7 @@
 //! Exact simulation, scheduling and routing on torus and mesh interconnection networks.
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
-//! [`save`] (how state is written down), [`names`] (what users call things), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
+//! [`save`] (how state is written down), [`names`] (what users call things), [`fault`] (what is wrong with a description), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
 //! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
 //! network in motion), [`schedule`] (when to send) and [`collective`] (who forwards what to whom).
 
@@ -11,6 +11,7 @@
 pub mod collective;
 pub mod engine;
 pub mod fabric;
+pub mod fault;
 pub mod forwarding;
 pub mod names;
 mod power;

@@ -36,6 +36,16 @@ class SpecError(FlitloomError, ValueError):
 
     The message says where (the path to the field), what is wrong and what would be right.
 
+    Attributes
+    ----------
+    field : str
+        Path to the field, ``router.buffer``; empty where the message is not in parts. Where several fields
+        are wrong, the first.
+    problem : str
+        What is wrong with it; the whole message where that is not in parts.
+    advice : str
+        What would be right; may be empty.
+
     Examples
     --------
     >>> import flitloom as fl
@@ -43,10 +53,27 @@ class SpecError(FlitloomError, ValueError):
     Traceback (most recent call last):
     ...
     flitloom.errors.SpecError: router.buffer: 0 is out of range; it must be 1 to 1024 flits
+    >>> try:
+    ...     fl.Network(fl.Torus(4, 4), fl.Router(routing="o1turn", channels=3))
+    ... except fl.SpecError as error:
+    ...     error.field, error.problem, error.advice
+    ('router.channels', 'is 3', 'routing o1turn needs 6 on this shape')
     """
 
-    def __init__(self, message: object = "") -> None:
+    def __init__(self, message: object = "", field: str = "", problem: str = "", advice: str = "") -> None:
         super().__init__(_with_nearest(str(message)))
+        self.field = field
+        self.problem = problem or self.args[0]
+        self.advice = advice
+
+    @classmethod
+    def at(cls, field: str, problem: str, advice: str = "") -> SpecError:
+        """An error at a field.
+
+        >>> str(SpecError.at("seed", "-1 is out of range", "it must be 0 to 9"))
+        'seed: -1 is out of range; it must be 0 to 9'
+        """
+        return cls(f"{field}: {joined(problem, advice)}", field, problem, advice)
 
 
 class MissingExtraError(FlitloomError, ImportError):
@@ -104,6 +131,15 @@ class CycleLimitError(FlitloomError):
         super().__init__(message)
         self.cycles = cycles
         self.delivered = delivered
+
+
+def joined(problem: str, advice: str) -> str:
+    """What is wrong and what would be right, as a message says it.
+
+    >>> joined("0 is out of range", "it must be 1 to 9"), joined("is missing", "")
+    ('0 is out of range; it must be 1 to 9', 'is missing')
+    """
+    return f"{problem}; {advice}" if advice else problem
 
 
 def _restored(kind: type[FlitloomError], arguments: tuple[object, ...], carried: dict[str, object]) -> object:
@@ -186,6 +222,17 @@ def _with_nearest(message: str) -> str:
     return f"{found['before']}did you mean {near}? {words[0].upper()}{words[1:]}{found['names']}"
 
 
+def unknown_parts(
+    value: object, names: Iterable[str], others: Mapping[str, str] | None = None
+) -> tuple[str, str]:
+    """What is wrong with a name that is none of `names`, and what would be right; see `unknown`."""
+    names, others = list(names), others or {}
+    near = nearest(value, [*names, *others])
+    listed = f"must be one of {', '.join(names)}"
+    hint = f"it {listed}" if near is None else f"did you mean {others.get(near, near)}? It {listed}"
+    return f"{show(value)} is unknown", hint
+
+
 def unknown(value: object, names: Iterable[str], others: Mapping[str, str] | None = None) -> str:
     """What to say of a name that is none of `names`, with the nearest one if it is near.
 
@@ -205,12 +252,7 @@ def unknown(value: object, names: Iterable[str], others: Mapping[str, str] | Non
     >>> unknown("x", ["shfl", "torn"])
     "'x' is unknown; it must be one of shfl, torn"
     """
-    names, others = list(names), others or {}
-    near = nearest(value, [*names, *others])
-    listed = f"must be one of {', '.join(names)}"
-    if near is None:
-        return f"{show(value)} is unknown; it {listed}"
-    return f"{show(value)} is unknown; did you mean {others.get(near, near)}? It {listed}"
+    return joined(*unknown_parts(value, names, others))
 
 
 def nearest(value: object, names: Iterable[str]) -> str | None:

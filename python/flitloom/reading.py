@@ -328,8 +328,9 @@ def placed(place: object, make: Callable[[], Made]) -> Made:
     try:
         return make()
     except SpecError as error:
-        text = str(error)
-        raise SpecError(text if text.startswith(f"{place}: ") else f"{place}: {text}") from None
+        text, parts = str(error), (error.field, error.problem, error.advice)
+        there = text.startswith((f"{place}: ", f"{place}, line "))
+        raise SpecError(text if there else f"{place}: {text}", *parts) from None
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -1,9 +1,9 @@
 use crate::{
     fabric::Fabric,
+    fault::Fault,
     router::{RouterConfig, RouterError},
 };
 use std::sync::Arc;
-use thiserror::Error;
 
 /// A fabric with its routers, checked once and never changed. Clones share it.
 #[derive(Clone, Debug)]
@@ -46,22 +46,42 @@ impl Network {
 }
 
 /// What can be wrong with a network.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// A router parameter is out of range.
-    #[error(transparent)]
-    Router(#[from] RouterError),
+    Router(RouterError),
     /// Routers that would need too much memory.
-    #[error(
-        "router.buffer: {queues} queues for {flits} flits in all routers; at most {} queues and {} flits are \
-         supported, so take fewer channels, smaller buffers or a smaller network",
-        Network::MAX_QUEUES,
-        Network::MAX_QUEUED_FLITS
-    )]
     TooLarge {
         /// Queues of all routers.
         queues: u64,
         /// Flits they hold.
         flits: u64,
     },
+}
+
+crate::fault::displays_fault!(NetworkError);
+
+impl NetworkError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Router(error) => error.fault(),
+            Self::TooLarge { queues, flits } => Fault::at(
+                "router.buffer",
+                format!("{queues} queues for {flits} flits in all routers"),
+                format!(
+                    "at most {} queues and {} flits are supported, so take fewer channels, smaller buffers or a \
+                     smaller network",
+                    Network::MAX_QUEUES,
+                    Network::MAX_QUEUED_FLITS
+                ),
+            ),
+        }
+    }
+}
+
+impl From<RouterError> for NetworkError {
+    fn from(error: RouterError) -> Self {
+        Self::Router(error)
+    }
 }

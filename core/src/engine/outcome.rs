@@ -1,10 +1,10 @@
 use crate::{
     fabric::{Direction, NodeId},
+    fault::Fault,
     router::{FlowControl, RouterError},
     routing::RoutingFunction,
     traffic::WorkloadError,
 };
-use thiserror::Error;
 
 /// Totals of one simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,10 +75,9 @@ pub struct DeadlockReport {
 }
 
 /// Why a simulation has no result.
-#[derive(Clone, Debug, Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SimulationError {
     /// The workload is for another number of nodes.
-    #[error("the workload is for {given} nodes, the network has {needed}")]
     Nodes {
         /// Nodes of the workload.
         given: usize,
@@ -86,9 +85,6 @@ pub enum SimulationError {
         needed: usize,
     },
     /// A packet needs a failed node or link.
-    #[error(
-        "{count}{more} pairs of nodes need a failed part, the first from node {source_node} to node {destination}; dimension-order routing cannot go around failures, routing tables can (flitloom route)"
-    )]
     Unreachable {
         /// Source of the first such pair.
         source_node: NodeId,
@@ -103,10 +99,6 @@ pub enum SimulationError {
     },
     /// Cut-through or bubble flow control, or grants that need room, with buffers that are too small for
     /// the packets.
-    #[error(
-        "router.buffer is {buffer} flits; {flow_control:?} flow control{} needs at least {needed} for packets of {length} flits",
-        if *.grant_needs_room { " with grants that need room" } else { "" }
-    )]
     PacketTooLong {
         /// Buffer depth.
         buffer: u16,
@@ -120,9 +112,6 @@ pub enum SimulationError {
         length: u32,
     },
     /// A margin of a throttle at which every queue is busy, even an empty one.
-    #[error(
-        "throttle: a margin of {margin} flits; it must be below the depth of the queues ({buffer}), or every queue is busy and nobody ever begins"
-    )]
     Margin {
         /// The margin.
         margin: u16,
@@ -130,14 +119,8 @@ pub enum SimulationError {
         buffer: u16,
     },
     /// A message graph with several queues of the processor.
-    #[error(
-        "router.processor_queues is per-direction; a message graph needs one queue, in whose order it sends"
-    )]
     GraphQueues,
     /// A given route does not lead to its destination.
-    #[error(
-        "the route of packet {number} of node {source_node} does not lead to node {destination} over existing links"
-    )]
     Route {
         /// Source of the packet.
         source_node: NodeId,
@@ -147,22 +130,12 @@ pub enum SimulationError {
         destination: NodeId,
     },
     /// Packets bring their routes, and the routers have a routing function of their own.
-    #[error(
-        "router.routing is {0}, but the packets bring their routes (tables, plans); only dimension order (do) leaves the way to them"
-    )]
     RoutesGiven(RoutingFunction),
     /// A routing function on a network with failed parts.
-    #[error(
-        "router.routing is {0}, which knows no failed parts; dimension order (do) runs where no packet needs one, and routing tables go around them (flitloom route)"
-    )]
     Failures(RoutingFunction),
     /// No flit can ever move again.
-    #[error("deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}; more virtual channels (router.channels) or bubble flow control break such cycles", .0.cycle, .0.stuck_flits, .0.text)]
     Deadlock(Box<DeadlockReport>),
     /// Interlocked nodes wait for packets that nobody sends.
-    #[error(
-        "slice interlocking: {count} nodes, the first of them {node}, wait from cycle {cycle} on for packets that nobody sends; it needs every node to receive as many packets as it sends"
-    )]
     Interlocked {
         /// Cycle from which nothing happens.
         cycle: u64,
@@ -172,7 +145,6 @@ pub enum SimulationError {
         count: usize,
     },
     /// The limit of cycles was reached first.
-    #[error("not finished after {cycles} cycles: {delivered} packets delivered")]
     CycleLimit {
         /// The limit.
         cycles: u64,
@@ -180,28 +152,121 @@ pub enum SimulationError {
         delivered: u64,
     },
     /// Interrupted from outside.
-    #[error("interrupted at cycle {0}")]
     Interrupted(u64),
     /// The engines do not agree, which is a fault of flitloom's.
-    #[error(
-        "the engines disagree at cycle {cycle}: one finds nothing that can move, the other does; please report this case"
-    )]
     Disagreement {
         /// Where they do.
         cycle: u64,
     },
     /// A run that several processes cannot share.
-    #[error(
-        "ranks: routing that looks at the traffic, records in windows and grants that need room run in one process"
-    )]
     Undivided,
     /// Another process of the same run has failed.
-    #[error("another rank has failed")]
     Lost,
     /// The workload is not valid.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
+    Workload(WorkloadError),
     /// The router is not valid.
-    #[error(transparent)]
-    Router(#[from] RouterError),
+    Router(RouterError),
+}
+
+crate::fault::displays_fault!(SimulationError);
+
+impl SimulationError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Nodes { given, needed } => {
+                Fault::somewhere(format!("the workload is for {given} nodes, the network has {needed}"), "")
+            }
+            Self::Unreachable { source_node, destination, count, more, .. } => Fault::somewhere(
+                format!(
+                    "{count}{more} pairs of nodes need a failed part, the first from node {source_node} to node \
+                     {destination}"
+                ),
+                "dimension-order routing cannot go around failures, routing tables can (flitloom route)",
+            ),
+            Self::PacketTooLong { buffer, flow_control, grant_needs_room, needed, length } => {
+                let rule = if *grant_needs_room { " with grants that need room" } else { "" };
+                let advice = format!(
+                    "{flow_control:?} flow control{rule} needs at least {needed} for packets of {length} flits"
+                );
+                Fault::of("router.buffer", format!("is {buffer} flits"), advice)
+            }
+            Self::Margin { margin, buffer } => Fault::at(
+                "throttle",
+                format!("a margin of {margin} flits"),
+                format!(
+                    "it must be below the depth of the queues ({buffer}), or every queue is busy and nobody ever \
+                     begins"
+                ),
+            ),
+            Self::GraphQueues => Fault::of(
+                "router.processor_queues",
+                "is per-direction",
+                "a message graph needs one queue, in whose order it sends",
+            ),
+            Self::Route { source_node, number, destination } => Fault::somewhere(
+                format!(
+                    "the route of packet {number} of node {source_node} does not lead to node {destination} over \
+                     existing links"
+                ),
+                "",
+            ),
+            Self::RoutesGiven(routing) => Fault::of(
+                "router.routing",
+                format!("is {routing}, but the packets bring their routes (tables, plans)"),
+                "only dimension order (do) leaves the way to them",
+            ),
+            Self::Failures(routing) => Fault::of(
+                "router.routing",
+                format!("is {routing}, which knows no failed parts"),
+                "dimension order (do) runs where no packet needs one, and routing tables go around them \
+                 (flitloom route)",
+            ),
+            Self::Deadlock(report) => Fault::somewhere(
+                format!(
+                    "deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}",
+                    report.cycle, report.stuck_flits, report.text
+                ),
+                "more virtual channels (router.channels) or bubble flow control break such cycles",
+            ),
+            Self::Interlocked { cycle, node, count } => Fault::somewhere(
+                format!(
+                    "slice interlocking: {count} nodes, the first of them {node}, wait from cycle {cycle} on for \
+                     packets that nobody sends"
+                ),
+                "it needs every node to receive as many packets as it sends",
+            ),
+            Self::CycleLimit { cycles, delivered } => Fault::somewhere(
+                format!("not finished after {cycles} cycles: {delivered} packets delivered"),
+                "",
+            ),
+            Self::Interrupted(cycle) => Fault::somewhere(format!("interrupted at cycle {cycle}"), ""),
+            Self::Disagreement { cycle } => Fault::somewhere(
+                format!(
+                    "the engines disagree at cycle {cycle}: one finds nothing that can move, the other does"
+                ),
+                "please report this case",
+            ),
+            Self::Undivided => Fault::somewhere(
+                "ranks: routing that looks at the traffic, records in windows and grants that need room run in \
+                 one process",
+                "",
+            ),
+            Self::Lost => Fault::somewhere("another rank has failed", ""),
+            Self::Workload(error) => error.fault(),
+            Self::Router(error) => error.fault(),
+        }
+    }
+}
+
+impl From<WorkloadError> for SimulationError {
+    fn from(error: WorkloadError) -> Self {
+        Self::Workload(error)
+    }
+}
+
+impl From<RouterError> for SimulationError {
+    fn from(error: RouterError) -> Self {
+        Self::Router(error)
+    }
 }

@@ -1,6 +1,5 @@
-use crate::fabric::Shape;
+use crate::{fabric::Shape, fault::Fault};
 use std::{fmt, str::FromStr};
-use thiserror::Error;
 
 /// How an output port chooses among its virtual channels: as in cup-stacking-extended-2023, Table 1, or
 /// packet by packet.
@@ -203,13 +202,11 @@ impl Arbitration {
 }
 
 /// What can be wrong with arbitration settings.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArbitrationError {
     /// No such scheme.
-    #[error("unknown channel-selection scheme {0:?}; the schemes are {names}", names = ChannelScheme::ALL.map(ChannelScheme::name).join(", "))]
     UnknownScheme(String),
     /// Wrong number of schemes.
-    #[error("{given} channel-selection schemes given; give one, or {needed} (nodes x ports)")]
     Schemes {
         /// How many were given.
         given: usize,
@@ -217,7 +214,6 @@ pub enum ArbitrationError {
         needed: usize,
     },
     /// Wrong number of list entries.
-    #[error("{given} port-list entries given; {needed} are needed (nodes x ports x channels x ports)")]
     PortLists {
         /// How many were given.
         given: usize,
@@ -225,13 +221,37 @@ pub enum ArbitrationError {
         needed: usize,
     },
     /// A list misses a port or names one twice.
-    #[error("port list {index} is not a permutation of the {ports} ports")]
     NotAPermutation {
         /// Index of the list.
         index: usize,
         /// Number of ports.
         ports: usize,
     },
+}
+
+crate::fault::displays_fault!(ArbitrationError);
+
+impl ArbitrationError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::UnknownScheme(given) => Fault::somewhere(
+                format!("unknown channel-selection scheme {given:?}"),
+                format!("the schemes are {}", ChannelScheme::ALL.map(ChannelScheme::name).join(", ")),
+            ),
+            Self::Schemes { given, needed } => Fault::somewhere(
+                format!("{given} channel-selection schemes given"),
+                format!("give one, or {needed} (nodes x ports)"),
+            ),
+            Self::PortLists { given, needed } => Fault::somewhere(
+                format!("{given} port-list entries given"),
+                format!("{needed} are needed (nodes x ports x channels x ports)"),
+            ),
+            Self::NotAPermutation { index, ports } => {
+                Fault::somewhere(format!("port list {index} is not a permutation of the {ports} ports"), "")
+            }
+        }
+    }
 }
 
 #[cfg(test)]

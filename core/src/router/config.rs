@@ -1,9 +1,9 @@
 use super::{Arbitration, ArbitrationError};
 use crate::{
     fabric::Shape,
+    fault::Fault,
     routing::{ChannelRule, Datelines, Freedom, Place, RoutingFunction},
 };
-use thiserror::Error;
 
 /// Largest number of virtual channels per port.
 pub const MAX_CHANNELS: u8 = 8;
@@ -46,8 +46,7 @@ pub enum ProcessorQueues {
 
 impl ProcessorQueues {
     /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] =
-        [("one", Self::One), ("per-direction", Self::PerDirection)];
+    pub const NAMES: [(&'static str, Self); 2] = [("one", Self::One), ("per-direction", Self::PerDirection)];
 
     /// How many there are at a router.
     pub fn count(self, shape: &Shape) -> usize {
@@ -219,22 +218,15 @@ impl RouterConfig {
 }
 
 /// What can be wrong with router parameters.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouterError {
     /// Number of channels out of range.
-    #[error("router.channels is {0}; it must be 1 to {MAX_CHANNELS}")]
     Channels(u8),
     /// Buffer depth out of range.
-    #[error("router.buffer is {0} flits; it must be 1 to {MAX_BUFFER}")]
     Buffer(u16),
     /// Latency out of range.
-    #[error("router.latency is {0} cycles; it must be 1 to {MAX_LATENCY}")]
     Latency(u16),
     /// More channels needed by the routing function.
-    #[error(
-        "router.channels is {given}; routing {routing} needs {needed} on this shape{}",
-        if *.needed > MAX_CHANNELS { ", more than a router can have" } else { "" }
-    )]
     RoutingChannels {
         /// The function.
         routing: RoutingFunction,
@@ -244,22 +236,12 @@ pub enum RouterError {
         given: u8,
     },
     /// Escape channels with wormhole flow control.
-    #[error(
-        "router.flow_control is wormhole; routing {0} needs cut-through: packets that wait in adaptive channels must fit in one queue, or they could wait for each other in a circle"
-    )]
     Wormhole(RoutingFunction),
     /// Rings that nothing opens.
-    #[error(
-        "router.routing is {0}, whose channels rely on datelines, and none counts here; with wormhole or cut-through flow control they do"
-    )]
     NoDatelines(RoutingFunction),
     /// Output registers beside rules they are not defined for.
-    #[error(
-        "router.variant is registers; that router has wormhole flow control, buffers of at least 2 flits, links of one cycle, grants that need no room and routing that does not go by the traffic"
-    )]
     Registers,
     /// Output registers with too few channels.
-    #[error("router.channels is {given}; with output registers the routing needs {needed} on this shape")]
     RegisterChannels {
         /// Channels needed.
         needed: u8,
@@ -267,9 +249,71 @@ pub enum RouterError {
         given: u8,
     },
     /// Routes that nobody gives.
-    #[error("router.routing is given; routes come with the packets (tables, plans), not with the router")]
     GivenRoutes,
     /// Arbitration settings do not fit.
-    #[error("router.arbitration: {0}")]
-    Arbitration(#[from] ArbitrationError),
+    Arbitration(ArbitrationError),
+}
+
+crate::fault::displays_fault!(RouterError);
+
+impl RouterError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Channels(given) => {
+                Fault::of("router.channels", format!("is {given}"), format!("it must be 1 to {MAX_CHANNELS}"))
+            }
+            Self::Buffer(given) => Fault::of(
+                "router.buffer",
+                format!("is {given} flits"),
+                format!("it must be 1 to {MAX_BUFFER}"),
+            ),
+            Self::Latency(given) => Fault::of(
+                "router.latency",
+                format!("is {given} cycles"),
+                format!("it must be 1 to {MAX_LATENCY}"),
+            ),
+            Self::RoutingChannels { routing, needed, given } => {
+                let more = if *needed > MAX_CHANNELS { ", more than a router can have" } else { "" };
+                let advice = format!("routing {routing} needs {needed} on this shape{more}");
+                Fault::of("router.channels", format!("is {given}"), advice)
+            }
+            Self::Wormhole(routing) => Fault::of(
+                "router.flow_control",
+                "is wormhole",
+                format!(
+                    "routing {routing} needs cut-through: packets that wait in adaptive channels must fit in one \
+                     queue, or they could wait for each other in a circle"
+                ),
+            ),
+            Self::NoDatelines(routing) => Fault::of(
+                "router.routing",
+                format!("is {routing}, whose channels rely on datelines, and none counts here"),
+                "with wormhole or cut-through flow control they do",
+            ),
+            Self::Registers => Fault::of(
+                "router.variant",
+                "is registers",
+                "that router has wormhole flow control, buffers of at least 2 flits, links of one cycle, grants \
+                 that need no room and routing that does not go by the traffic",
+            ),
+            Self::RegisterChannels { needed, given } => Fault::of(
+                "router.channels",
+                format!("is {given}"),
+                format!("with output registers the routing needs {needed} on this shape"),
+            ),
+            Self::GivenRoutes => Fault::of(
+                "router.routing",
+                "is given",
+                "routes come with the packets (tables, plans), not with the router",
+            ),
+            Self::Arbitration(error) => error.fault().or_at("router.arbitration"),
+        }
+    }
+}
+
+impl From<ArbitrationError> for RouterError {
+    fn from(error: ArbitrationError) -> Self {
+        Self::Arbitration(error)
+    }
 }

@@ -1,5 +1,8 @@
 use super::{ChannelRule, Datelines};
-use crate::fabric::{Direction, Sign};
+use crate::{
+    fabric::{Direction, Sign},
+    fault::Fault,
+};
 use thiserror::Error;
 
 /// How a network keeps the channels of one ring from waiting for each other.
@@ -61,23 +64,43 @@ pub struct Rules {
 }
 
 /// What can be wrong with rules.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RulesError {
     /// The order does not name every direction once.
-    #[error("rules.order must name each of the {0} directions once")]
     Order(usize),
     /// A first or last step along a dimension that does not exist.
-    #[error("rules.{0} names a direction beyond the dimensions of the shape")]
     Step(&'static str),
     /// No virtual channel, or more than 16.
-    #[error("rules.virtual_channels is {0}; it must be 1 to 16")]
     Channels(u8),
     /// No such name.
-    #[error(
-        "unknown rules {0:?}; the rules are {names}, or angara-y and the like for angara mirrored along y",
-        names = Rules::NAMES.join(", ")
-    )]
     Unknown(String),
+}
+
+crate::fault::displays_fault!(RulesError);
+
+impl RulesError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Order(directions) => {
+                Fault::of("rules.order", format!("must name each of the {directions} directions once"), "")
+            }
+            Self::Step(steps) => {
+                let field = if *steps == "first_steps" { "rules.first_steps" } else { "rules.last_steps" };
+                Fault::of(field, "names a direction beyond the dimensions of the shape", "")
+            }
+            Self::Channels(given) => {
+                Fault::of("rules.virtual_channels", format!("is {given}"), "it must be 1 to 16")
+            }
+            Self::Unknown(name) => Fault::somewhere(
+                format!("unknown rules {name:?}"),
+                format!(
+                    "the rules are {}, or angara-y and the like for angara mirrored along y",
+                    Rules::NAMES.join(", ")
+                ),
+            ),
+        }
+    }
 }
 
 /// Which rule of the router a route breaks, and at which hop (from 0).

@@ -3,19 +3,17 @@
 use super::{Ask, AtWork, Claims, Parameter, Rule, Seen, Sums, Surroundings};
 use crate::{
     fabric::NodeId,
+    fault::Fault,
     save::{Archive, SaveError},
 };
 use std::{fmt, str::FromStr};
-use thiserror::Error;
 
 /// What is wrong with a throttle's text.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThrottleError {
     /// No such throttle.
-    #[error("unknown throttle {0:?}; the throttles are {names}", names = Throttle::NAMES.join(", "))]
     Unknown(String),
     /// A parameter it does not have.
-    #[error("throttle {throttle} has no parameter {given:?}; {known}")]
     Parameter {
         /// Its name.
         throttle: &'static str,
@@ -25,7 +23,6 @@ pub enum ThrottleError {
         known: String,
     },
     /// A parameter with a value it cannot have.
-    #[error("throttle {throttle}: {parameter} is {given:?}; it must be {needed}")]
     Value {
         /// Its name.
         throttle: &'static str,
@@ -36,6 +33,27 @@ pub enum ThrottleError {
         /// What it may be.
         needed: &'static str,
     },
+}
+
+crate::fault::displays_fault!(ThrottleError);
+
+impl ThrottleError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Unknown(name) => Fault::somewhere(
+                format!("unknown throttle {name:?}"),
+                format!("the throttles are {}", Throttle::NAMES.join(", ")),
+            ),
+            Self::Parameter { throttle, given, known } => {
+                Fault::somewhere(format!("throttle {throttle} has no parameter {given:?}"), known)
+            }
+            Self::Value { throttle, parameter, given, needed } => Fault::somewhere(
+                format!("throttle {throttle}: {parameter} is {given:?}"),
+                format!("it must be {needed}"),
+            ),
+        }
+    }
 }
 
 macro_rules! throttles {

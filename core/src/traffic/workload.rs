@@ -1,5 +1,5 @@
 use super::{GraphError, MessageGraph, OpenLoad, RouteBook, RouteOfPair, Routes};
-use crate::fabric::NodeId;
+use crate::{fabric::NodeId, fault::Fault};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -200,10 +200,9 @@ pub enum PacketError {
 }
 
 /// What can be wrong with a workload.
-#[derive(Clone, Debug, Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadError {
     /// More slices than payload flits, or none.
-    #[error("traffic.slices is {slices}; it must be 1 to the payload ({payload})")]
     Slices {
         /// Slices asked for.
         slices: u32,
@@ -211,13 +210,10 @@ pub enum WorkloadError {
         payload: u32,
     },
     /// No packet at all.
-    #[error("traffic.packets is 0; every node must send at least one packet")]
     NoPackets,
     /// A length out of range.
-    #[error("a packet of {0} flits; lengths are 1 to {max}", max = PacketList::MAX_LENGTH)]
     Payload(u32),
     /// Delays do not fit the nodes.
-    #[error("traffic.delays has {given} entries; one per node ({needed}) is needed")]
     Delays {
         /// How many were given.
         given: usize,
@@ -225,13 +221,10 @@ pub enum WorkloadError {
         needed: usize,
     },
     /// Too many packets.
-    #[error("{0} packets in all; at most {max} are supported", max = PacketList::MAX_PACKETS)]
     TooManyPackets(u64),
     /// A start time out of range.
-    #[error("a start time of {0} cycles; at most {max} are supported", max = PacketList::MAX_START)]
     Start(u64),
     /// Routes do not fit the packets.
-    #[error("{given} routes given; one per packet ({needed}) is needed")]
     Routes {
         /// How many were given.
         given: usize,
@@ -239,7 +232,6 @@ pub enum WorkloadError {
         needed: usize,
     },
     /// A packet that cannot be.
-    #[error("packet {number} of node {source_node}: {what}")]
     Packet {
         /// Its source.
         source_node: NodeId,
@@ -249,7 +241,6 @@ pub enum WorkloadError {
         what: PacketError,
     },
     /// A pair of nodes for which routing tables have no route.
-    #[error("the tables have no route from node {source_node} to node {destination}")]
     NoRoute {
         /// Source of a packet.
         source_node: NodeId,
@@ -257,12 +248,8 @@ pub enum WorkloadError {
         destination: NodeId,
     },
     /// A rate out of range.
-    #[error("traffic.load is {0} flits/node/cycle; it must be above 0 and at most 1")]
     Rate(f64),
     /// A rate that the gap process cannot reach.
-    #[error(
-        "a gap process of {rate} flits/node/cycle; with packets of this length it reaches {most:.4} at most"
-    )]
     GapRate {
         /// The rate.
         rate: f64,
@@ -270,7 +257,6 @@ pub enum WorkloadError {
         most: f64,
     },
     /// Points of a rate over time out of order.
-    #[error("traffic.profile: cycle {cycle} comes after cycle {before}; cycles must not fall")]
     Profile {
         /// The cycle of a point.
         cycle: u64,
@@ -278,6 +264,72 @@ pub enum WorkloadError {
         before: u64,
     },
     /// A message graph that cannot be run.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
+    Graph(GraphError),
+}
+
+crate::fault::displays_fault!(WorkloadError);
+
+impl WorkloadError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Slices { slices, payload } => Fault::of(
+                "traffic.slices",
+                format!("is {slices}"),
+                format!("it must be 1 to the payload ({payload})"),
+            ),
+            Self::NoPackets => {
+                Fault::of("traffic.packets", "is 0", "every node must send at least one packet")
+            }
+            Self::Payload(length) => Fault::somewhere(
+                format!("a packet of {length} flits"),
+                format!("lengths are 1 to {}", PacketList::MAX_LENGTH),
+            ),
+            Self::Delays { given, needed } => Fault::of(
+                "traffic.delays",
+                format!("has {given} entries"),
+                format!("one per node ({needed}) is needed"),
+            ),
+            Self::TooManyPackets(packets) => Fault::somewhere(
+                format!("{packets} packets in all"),
+                format!("at most {} are supported", PacketList::MAX_PACKETS),
+            ),
+            Self::Start(cycle) => Fault::somewhere(
+                format!("a start time of {cycle} cycles"),
+                format!("at most {} are supported", PacketList::MAX_START),
+            ),
+            Self::Routes { given, needed } => Fault::somewhere(
+                format!("{given} routes given"),
+                format!("one per packet ({needed}) is needed"),
+            ),
+            Self::Packet { source_node, number, what } => {
+                Fault::somewhere(format!("packet {number} of node {source_node}: {what}"), "")
+            }
+            Self::NoRoute { source_node, destination } => Fault::somewhere(
+                format!("the tables have no route from node {source_node} to node {destination}"),
+                "",
+            ),
+            Self::Rate(rate) => Fault::of(
+                "traffic.load",
+                format!("is {rate} flits/node/cycle"),
+                "it must be above 0 and at most 1",
+            ),
+            Self::GapRate { rate, most } => Fault::somewhere(
+                format!("a gap process of {rate} flits/node/cycle"),
+                format!("with packets of this length it reaches {most:.4} at most"),
+            ),
+            Self::Profile { cycle, before } => Fault::at(
+                "traffic.profile",
+                format!("cycle {cycle} comes after cycle {before}"),
+                "cycles must not fall",
+            ),
+            Self::Graph(error) => Fault::somewhere(error.to_string(), ""),
+        }
+    }
+}
+
+impl From<GraphError> for WorkloadError {
+    fn from(error: GraphError) -> Self {
+        Self::Graph(error)
+    }
 }

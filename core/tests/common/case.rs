@@ -489,7 +489,8 @@ impl CaseSpace {
 
 /// Any pattern that is defined on a shape, random destinations in half of all cases.
 fn patterns(shape: &Shape) -> BoxedStrategy<&'static str> {
-    let fits = |name: &&str| Pattern::from_name(name, shape).is_ok_and(|it| it.destinations(shape, 0).is_ok());
+    let fits =
+        |name: &&str| Pattern::from_name(name, shape).is_ok_and(|it| it.destinations(shape, 0).is_ok());
     let all: Vec<&str> = Pattern::NAMES.into_iter().filter(fits).collect();
     prop_oneof![Just("rand"), proptest::sample::select(all)].boxed()
 }

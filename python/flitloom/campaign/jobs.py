@@ -27,11 +27,11 @@ from flitloom.spec.base import (
     Problems,
     SpecModel,
     each,
-    explain,
     listed,
     name_of,
     one_of,
     problem,
+    refusal,
     whole,
 )
 
@@ -43,14 +43,15 @@ def _grid(value: Any, info: ValidationInfo) -> dict[str, tuple[Any, ...]]:
     known = GeneticSettings.model_fields
     for name in value:
         if name not in known:
-            raise problem(f"{show(name)} is unknown; it must be a parameter of the genetic search")
+            raise problem(f"{show(name)} is unknown", "it must be a parameter of the genetic search")
 
     def valid(name: str) -> Callable[[Any, Any], Any]:
         def check(entry: Any, _: Any) -> Any:
             try:
                 GeneticSettings.model_validate({name: entry})
             except pydantic.ValidationError as error:
-                raise problem(explain(error).removeprefix(f"{name}: ")) from None
+                found = refusal(error)
+                raise problem(found.problem, found.advice) from None
             return entry
 
         return check
@@ -172,7 +173,7 @@ class Campaign(SpecModel):
         runs = self.repeats * len(self.patterns) * len(self.arbitrations)
         count = math.prod(map(len, self.grid.values())) * runs
         if count > SEARCHES:
-            raise problem(f"it has {count} searches; at most {SEARCHES} are supported")
+            raise problem(f"it has {count} searches", f"at most {SEARCHES} are supported")
         return self
 
     def combinations(self) -> list[GeneticSettings]:
@@ -224,7 +225,7 @@ def parse_campaign(fields: dict[str, Any]) -> Campaign:
     try:
         return Campaign.model_validate(fields)
     except pydantic.ValidationError as error:
-        raise SpecError(explain(error, "campaign")) from None
+        raise refusal(error, "campaign") from None
 
 
 def read_campaign(file: str | Path) -> Campaign:

@@ -1,9 +1,9 @@
 """Collective operations in which every link works: plans, bounds with proofs, checks."""
 
 from flitloom.collectives.check import check_collective
-from flitloom.collectives.plan import CollectivePlan, read_collective
+from flitloom.collectives.plan import OPERATIONS, CollectivePlan, read_collective
 from flitloom.collectives.run import CollectiveRun, simulate_collective
-from flitloom.collectives.search import OPERATIONS, collective
+from flitloom.collectives.search import collective
 
 __all__ = [
     "OPERATIONS",

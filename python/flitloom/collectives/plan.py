@@ -26,7 +26,10 @@ MOST_MOVES = 1 << 25
 
 #: Names of the operations.
 OPERATIONS = (*LISTS["collectives"], "all-to-all-v")
-Name = str if TYPE_CHECKING else Literal[*OPERATIONS]
+if TYPE_CHECKING:
+    Name = str
+else:
+    Name = Literal[*OPERATIONS]
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
 Hop = tuple[Whole, Whole]
 OrbitRow = tuple[Whole, Whole, list[Whole], Whole]

@@ -101,5 +101,5 @@ class GeneticSettings(SpecModel):
     @model_validator(mode="after")
     def _one_restart(self) -> Any:
         if self.lifetime and self.watchdog:
-            raise problem("lifetime and watchdog exclude each other; set one of them to 0")
+            raise problem("lifetime and watchdog exclude each other", "set one of them to 0")
         return self

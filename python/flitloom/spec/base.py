@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from flitloom import limits
-from flitloom.errors import SpecError, nearest, show, unknown
+from flitloom.errors import SpecError, joined, nearest, show, unknown_parts
 
 __all__ = [
     "Checked",
@@ -36,11 +36,13 @@ __all__ = [
     "listed",
     "name_of",
     "one_of",
+    "parts_of",
     "path",
     "problem",
     "problems_of",
     "real",
     "real_number",
+    "refusal",
     "require_whole",
     "show",
     "text",
@@ -49,9 +51,10 @@ __all__ = [
 ]
 
 
-def problem(message: str, **context: Any) -> PydanticCustomError:
-    """An error whose text is `message` as it stands."""
-    return PydanticCustomError("problem", "{text}", {"text": message, **context})
+def problem(message: str, advice: str = "", **context: Any) -> PydanticCustomError:
+    """An error that says what is wrong and, if there is anything to say of it, what would be right."""
+    parts = {"text": joined(message, advice), "problem": message, "advice": advice}
+    return PydanticCustomError("problem", "{text}", {**parts, **context})
 
 
 class Closed(BaseModel):
@@ -97,14 +100,15 @@ class SpecModel(Closed):
                 values = values[1:]
             if values:
                 others = [name for name in kind.model_fields if name not in (kind.positional, "kind")]
-                raise SpecError(
-                    f"{kind.place or kind.__name__}: {show(values[0])} is given without a name; "
-                    f"write NAME={show(values[0])}, with a name of {', '.join(others)}"
+                raise SpecError.at(
+                    kind.place or kind.__name__,
+                    f"{show(values[0])} is given without a name",
+                    f"write NAME={show(values[0])}, with a name of {', '.join(others)}",
                 )
             try:
                 super().__init__(**fields)
             except pydantic.ValidationError as error:
-                raise SpecError(explain(error, kind.place)) from None
+                raise refusal(error, kind.place) from None
 
         # As pydantic's own, which it does without where it fills parts itself.
         __init__.__pydantic_base_init__ = True
@@ -192,9 +196,9 @@ def whole_number(low: int, high: int, unit: str = "") -> Callable[[Any, Any], in
         except TypeError:
             number = None
         if number is None or isinstance(value, bool):
-            raise problem(f"{show(value)} is not a whole number; {bounds}")
+            raise problem(f"{show(value)} is not a whole number", bounds)
         if not low <= number <= high:
-            raise problem(f"{show(number)} is out of range; {bounds}")
+            raise problem(f"{show(number)} is out of range", bounds)
         return number
 
     return check
@@ -217,13 +221,13 @@ def real_number(
         if isinstance(value, bool | str) or (
             not isinstance(value, float | int) and not hasattr(value, "__float__")
         ):
-            raise problem(f"{show(value)} is not a number; {bounds}")
+            raise problem(f"{show(value)} is not a number", bounds)
         try:
             number = float(value)
         except OverflowError:
             number = math.inf
         if not (low < number if above else low <= number) or not number <= high:
-            raise problem(f"{show(value)} is out of range; {bounds}")
+            raise problem(f"{show(value)} is out of range", bounds)
         return number
 
     return check
@@ -244,9 +248,9 @@ def each(
         if not isinstance(value, list | tuple):
             raise problem(f"{show(value)} is not a list")
         if len(value) < least:
-            raise problem(f"too few entries; at least {least} needed")
+            raise problem("too few entries", f"at least {least} needed")
         if len(value) > most:
-            raise problem(f"too many entries; at most {most} are supported")
+            raise problem("too many entries", f"at most {most} are supported")
         entries: list[Any] = []
         problems = Problems()
         for index, entry in enumerate(value):
@@ -313,7 +317,13 @@ def require_whole(place: str, value: object, low: int, high: int, unit: str = ""
     try:
         whole_number(low, high, unit)(value, None)
     except PydanticCustomError as error:
-        raise SpecError(f"{place}: {error.message()}") from None
+        raise SpecError.at(place, *parts_of(error)) from None
+
+
+def parts_of(error: PydanticCustomError) -> tuple[str, str]:
+    """What is wrong, and what would be right."""
+    context = error.context or {}
+    return context.get("problem", error.message()), context.get("advice", "")
 
 
 def one_of(*names: str, others: Mapping[str, str] | None = None) -> Checked:
@@ -339,7 +349,7 @@ def name_of(*names: str, others: Mapping[str, str] | None = None) -> Callable[[A
         if isinstance(value, str):
             value = others.get(value, value)
         if not isinstance(value, str) or value not in names:
-            raise problem(unknown(value, names, others))
+            raise problem(*unknown_parts(value, names, others))
         return value
 
     return check
@@ -365,6 +375,16 @@ def explain(error: pydantic.ValidationError, place: str = "") -> str:
     first, more = problems_of(error)
     lines = [f"{path(place, location)}: {message}" for location, message in first]
     return "\n".join([*lines, f"and {more} more problems"] if more else lines)
+
+
+def refusal(error: pydantic.ValidationError, place: str = "") -> SpecError:
+    """The error to raise for the problems of a part of a spec: all in its message, the first in parts."""
+    found = error.errors(include_url=False)[0]
+    location, context = _location(found), dict(found.get("ctx", {}))
+    if several := context.get("problems"):
+        location, context = [*location, *several[0][0]], {"problem": several[0][1]}
+    said = context.get("problem", _message(found)), context.get("advice", "")
+    return SpecError(explain(error, place), path(place, location), *said)
 
 
 def problems_of(error: pydantic.ValidationError) -> tuple[list[tuple[list[str | int], str]], int]:

@@ -11,7 +11,7 @@ import pydantic
 from flitloom import limits
 from flitloom.errors import SpecError, show
 from flitloom.reading import parse_toml, read_toml
-from flitloom.spec.base import SpecModel, explain, whole
+from flitloom.spec.base import SpecModel, refusal, whole
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.topology import Topology
@@ -93,7 +93,7 @@ def build_experiment(fields: dict[str, Any], folder: Path = Path()) -> Experimen
     try:
         return Experiment.model_validate(fields, context={"folder": folder})
     except pydantic.ValidationError as error:
-        raise SpecError(explain(error)) from None
+        raise refusal(error) from None
 
 
 def change(fields: dict[str, Any], setting: str) -> None:

@@ -49,7 +49,7 @@ def column(name: str, check: Check) -> Callable[[Any, ValidationInfo], Any]:
                 numbers.append(lines.whole(name, row[0], check))
         lines.end()
         if not numbers:
-            raise problem(f"{show_file(file)}: no {name} in the file; one per line is needed")
+            raise problem(f"{show_file(file)}: no {name} in the file", "one per line is needed")
         return tuple(numbers)
 
     return read
@@ -75,7 +75,7 @@ def matrix(check: Check) -> Callable[[Any, ValidationInfo], Any]:
         if not rows:
             raise problem(f"{where}no square matrix of whole numbers")
         if any(len(row) != len(rows) for row in rows):
-            raise problem(f"{where}{len(rows)} rows of {len(rows[0])} columns; a square matrix is needed")
+            raise problem(f"{where}{len(rows)} rows of {len(rows[0])} columns", "a square matrix is needed")
         return tuple(rows)
 
     return read
@@ -129,7 +129,7 @@ def packet_table(checks: tuple[Check, ...]) -> Callable[[Any, ValidationInfo], A
         if hasattr(row, "tolist"):
             row = row.tolist()
         if not isinstance(row, list | tuple) or len(row) not in (4, 5):
-            raise problem(f"{show(row)} is no packet; give {', '.join(PACKET_COLUMNS)}")
+            raise problem(f"{show(row)} is no packet", f"give {', '.join(PACKET_COLUMNS)}")
         numbers = []
         problems = Problems()
         for place, (check, value) in enumerate(zip(checks, (*row, 0), strict=False)):

@@ -20,7 +20,7 @@ def read_throttle(value: Any, _: Any = None) -> str:
     try:
         return _core.throttle_text(text(value))
     except SpecError as error:
-        raise problem(str(error).removeprefix("throttle: ")) from None
+        raise problem(error.problem, error.advice) from None
 
 
 #: Begins with the name of a throttle; parameters may follow.

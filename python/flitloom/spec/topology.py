@@ -40,7 +40,7 @@ def parse_sizes(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if not re.fullmatch(r"[0-9]{1,9}(x[0-9]{1,9})*", value, re.ASCII):
-        raise problem(f"{show(value)} is no shape; write sizes like 16x16 or 4x2x2x2")
+        raise problem(f"{show(value)} is no shape", "write sizes like 16x16 or 4x2x2x2")
     return tuple(int(size) for size in value.split("x"))
 
 
@@ -49,7 +49,7 @@ def parse_cable(value: Any) -> Any:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}-[0-9]{1,9}", value, re.ASCII):
         return tuple(int(node) for node in value.split("-"))
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise problem(f'{show(value)} is no link; name its two end nodes, as [3, 4] or "3-4"')
+        raise problem(f"{show(value)} is no link", 'name its two end nodes, as [3, 4] or "3-4"')
     return value
 
 

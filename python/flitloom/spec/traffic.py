@@ -239,7 +239,7 @@ _POINT = listed({"type": "number", "minimum": 0}, 2, 2)
 
 def _point(value: Any, _: Any = None) -> tuple[int, float]:
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise problem(f"{show(value)} is no point; write [cycle, rate]")
+        raise problem(f"{show(value)} is no point", "write [cycle, rate]")
     return _cycle(value[0], None), _rate(value[1], None)
 
 
@@ -469,7 +469,7 @@ class TrafficMatrix(SpecModel):
     @model_validator(mode="after")
     def _not_too_many(self) -> Any:
         if (packets := sum(map(sum, self.matrix))) > MATRIX_PACKETS:
-            raise problem(f"matrix asks for {packets} packets; at most {MATRIX_PACKETS} are supported")
+            raise problem(f"matrix asks for {packets} packets", f"at most {MATRIX_PACKETS} are supported")
         return self
 
     def packet_table(self) -> NDArray[np.int64]:

@@ -1,6 +1,5 @@
 use super::{Objective, SortKey};
-use crate::{engine::SimulationError, traffic::WorkloadError};
-use thiserror::Error;
+use crate::{engine::SimulationError, fault::Fault, traffic::WorkloadError};
 
 /// How chromosomes of equal score are sorted before crossover (cup-stacking-extended-2023, A.3 (4)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +32,8 @@ pub enum Acceptance {
 
 impl Acceptance {
     /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 3] = [("not-later", Self::NotLater), ("not-worse", Self::NotWorse), ("better", Self::Better)];
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("not-later", Self::NotLater), ("not-worse", Self::NotWorse), ("better", Self::Better)];
 }
 
 /// Upper limit of the interval between slices.
@@ -200,22 +200,17 @@ impl Settings {
 }
 
 /// What can be wrong with a genetic search.
-#[derive(Clone, Debug, Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum GeneticError {
     /// Too few or too many chromosomes.
-    #[error("genetic.chromosomes is {0}; it must be 2 to 100000")]
     Chromosomes(usize),
     /// Crossover without pairs.
-    #[error("genetic.pairs is 0; set genetic.crossover_interval to 0 for a search without crossover")]
     Pairs,
     /// No generation at all.
-    #[error("genetic.generations is 0; there must be at least one")]
     Generations,
     /// No rate of mutation, or too many.
-    #[error("genetic.mutation_levels is {0}; it must be 1 to {MOST_LEVELS}")]
     Levels(u32),
     /// Not a probability.
-    #[error("genetic.{name} is {rate}; it must be between 0 and 1")]
     Rate {
         /// Name of the parameter.
         name: &'static str,
@@ -223,13 +218,10 @@ pub enum GeneticError {
         rate: f64,
     },
     /// Lifetime and watchdog together.
-    #[error("genetic.lifetime and genetic.watchdog exclude each other; set one of them to 0")]
     Exclusive,
     /// Nothing to choose.
-    #[error("genetic.genes: nothing is left to choose; let at least one group of genes vary")]
     NoGenes,
     /// A chromosome for another network.
-    #[error("chromosome: it has {given} delays, the network {needed} nodes")]
     Delays {
         /// Delays of the chromosome.
         given: usize,
@@ -237,8 +229,55 @@ pub enum GeneticError {
         needed: usize,
     },
     /// A simulation failed.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
+    Simulation(SimulationError),
+}
+
+crate::fault::displays_fault!(GeneticError);
+
+impl GeneticError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Chromosomes(given) => {
+                Fault::of("genetic.chromosomes", format!("is {given}"), "it must be 2 to 100000")
+            }
+            Self::Pairs => Fault::of(
+                "genetic.pairs",
+                "is 0",
+                "set genetic.crossover_interval to 0 for a search without crossover",
+            ),
+            Self::Generations => Fault::of("genetic.generations", "is 0", "there must be at least one"),
+            Self::Levels(given) => Fault::of(
+                "genetic.mutation_levels",
+                format!("is {given}"),
+                format!("it must be 1 to {MOST_LEVELS}"),
+            ),
+            Self::Rate { name, rate } => Fault {
+                goes_on: true,
+                ..Fault::at(format!("genetic.{name}"), format!("is {rate}"), "it must be between 0 and 1")
+            },
+            Self::Exclusive => Fault::of(
+                "genetic.lifetime",
+                "and genetic.watchdog exclude each other",
+                "set one of them to 0",
+            ),
+            Self::NoGenes => Fault::at(
+                "genetic.genes",
+                "nothing is left to choose",
+                "let at least one group of genes vary",
+            ),
+            Self::Delays { given, needed } => {
+                Fault::at("chromosome", format!("it has {given} delays, the network {needed} nodes"), "")
+            }
+            Self::Simulation(error) => error.fault(),
+        }
+    }
+}
+
+impl From<SimulationError> for GeneticError {
+    fn from(error: SimulationError) -> Self {
+        Self::Simulation(error)
+    }
 }
 
 impl From<WorkloadError> for GeneticError {

@@ -231,13 +231,8 @@ impl Simulator<'_> {
         }
         if let Some(hold) = &self.hold {
             let (hops, turn) = self.straight(node, flit.destination, direction);
-            let waiting = Waiting {
-                node,
-                output: (direction, channel),
-                hops,
-                turn,
-                since: flit.at_front.unwrap(),
-            };
+            let waiting =
+                Waiting { node, output: (direction, channel), hops, turn, since: flit.at_front.unwrap() };
             return self.view(|view| hold.holds(self.cycle, &waiting, view));
         }
         let registers = &self.knowledge.registers[here][direction];
