@@ -24,5 +24,5 @@ def read_throttle(value: Any, _: Any = None) -> str:
 
 
 #: Begins with the name of a throttle; parameters may follow.
-_SCHEMA = {"type": "string", "pattern": f"^({'|'.join(_core.throttle_names())})\\b"}
+_SCHEMA = {"type": "string", "pattern": f"^({'|'.join(_core.LISTS['throttles'])})\\b"}
 Throttle = Annotated[str, Checked(read_throttle, _SCHEMA)]
