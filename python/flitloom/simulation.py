@@ -112,14 +112,10 @@ class Simulation:
         routing: str | None = None,
         throttle: str = "none",
         threads: int = 1,
-        _state: bytes | None = None,
-        _ranks: Ranks | None = None,
     ) -> None:
         require_network(network)
         if routing is not None:
             network = Network(network.topology, network.router, routing=routing)
-        if not 1 <= threads <= MAX_THREADS:
-            raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
             # Plans are of a room above this one.
             from flitloom.scheduling.plan import Plan
@@ -131,8 +127,7 @@ class Simulation:
             raise SpecError(
                 f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)"
             )
-        self.network = network
-        self._spec = Experiment(
+        spec = Experiment(
             topology=network.topology,
             router=network.router,
             traffic=traffic,
@@ -141,48 +136,80 @@ class Simulation:
             cycle_limit=cycle_limit,
             throttle=throttle,
         )
-        require_memory(_memory(network, traffic, links=links))
-        workload = make_workload(network, traffic, seed)
-        self._tables = tables
-        if tables is not None:
-            workload = tables.routed(network, workload)
-        self._bound = _core.lower_bound(network._core, workload)
-        if link_time:
-            _check_link_time(network, traffic, stop_at, self._bound)
-        if packets and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
-            raise SpecError(
-                f"packets: the times of some {count} packets; at most {RECORDED_PACKETS} are recorded"
-            )
-        if windows is not None:
-            require_whole("windows", windows, 1, LIMITS["start"], "cycles")
-            if packets or link_time:
-                raise SpecError("windows: are not kept together with records of packets or link_time")
-        self._records: dict[str, Any] = {
+        records = {
             "links": links,
             "packets": packets,
             "link_time": link_time,
             "latencies": latencies,
             "windows": windows,
         }
-        throttle = self._spec.throttle
-        self._threads = threads
+        self._begin(network, spec, records, tables, threads)
+
+    @classmethod
+    def _of(
+        cls,
+        spec: Experiment,
+        records: dict[str, Any],
+        *,
+        tables: Tables | None = None,
+        threads: int = 1,
+        state: bytes | None = None,
+        on_ranks: bool = False,
+    ) -> Simulation:
+        """The simulation of a whole spec, on all ranks of MPI if so; of a saved state, if there is one."""
+        simulation = object.__new__(cls)
+        network = Network(spec.topology, spec.router)
+        ranks = None
+        if on_ranks:
+            from flitloom.ranks import Ranks
+
+            ranks = Ranks(network)
+        simulation._begin(network, spec, records, tables, threads, state, ranks)
+        return simulation
+
+    def _begin(
+        self,
+        network: Network,
+        spec: Experiment,
+        records: dict[str, Any],
+        tables: Tables | None,
+        threads: int,
+        state: bytes | None = None,
+        ranks: Ranks | None = None,
+    ) -> None:
+        if not 1 <= threads <= MAX_THREADS:
+            raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
+        self.network, self._spec, self._records = network, spec, records
+        self._tables, self._threads = tables, threads
+        traffic = spec.traffic
+        require_memory(_memory(network, traffic, links=records["links"]))
+        workload = make_workload(network, traffic, spec.seed)
+        if tables is not None:
+            workload = tables.routed(network, workload)
+        self._bound = _core.lower_bound(network._core, workload)
+        if records["link_time"]:
+            _check_link_time(network, traffic, spec.stop_at, self._bound)
+        if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
+            raise SpecError(
+                f"packets: the times of some {count} packets; at most {RECORDED_PACKETS} are recorded"
+            )
+        if records["windows"] is not None:
+            require_whole("windows", records["windows"], 1, LIMITS["start"], "cycles")
+            if records["packets"] or records["link_time"]:
+                raise SpecError("windows: are not kept together with records of packets or link_time")
         self._core = _core.Simulation(
             network._core,
             workload,
-            stop_at,
-            links,
-            packets,
-            link_time,
-            latencies,
-            windows,
-            seed,
-            throttle,
-            threads,
-            _state,
-            _ranks,
+            spec.stop_at,
+            **records,
+            seed=spec.seed,
+            throttle=spec.throttle,
+            threads=threads,
+            state=state,
+            ranks=ranks,
         )
-        if _state is not None:
-            self._core.restore(_state)
+        if state is not None:
+            self._core.restore(state)
 
     @property
     def spec(self) -> Experiment:
@@ -453,27 +480,7 @@ def _restored(
     threads: int = 1,
     on_ranks: bool = False,
 ) -> Simulation:
-    return _described(spec, on_ranks, tables=tables, threads=threads, _state=state, **records)
-
-
-def _described(spec: Experiment, on_ranks: bool, **others: Any) -> Simulation:
-    """The simulation of an experiment, with further arguments."""
-    network = Network(spec.topology, spec.router)
-    ranks = None
-    if on_ranks:
-        from flitloom.ranks import Ranks
-
-        ranks = Ranks(network)
-    return Simulation(
-        network,
-        spec.traffic,
-        seed=spec.seed,
-        stop_at=spec.stop_at,
-        cycle_limit=spec.cycle_limit,
-        throttle=spec.throttle,
-        _ranks=ranks,
-        **others,
-    )
+    return Simulation._of(spec, records, tables=tables, threads=threads, state=state, on_ranks=on_ranks)
 
 
 def _check_link_time(
@@ -634,17 +641,14 @@ def begin_experiment(
     on_ranks: bool = False,
 ) -> Simulation:
     """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so."""
-    return _described(
-        experiment,
-        on_ranks,
-        links=links,
-        packets=packets,
-        link_time=link_time,
-        latencies=False,
-        windows=windows,
-        tables=tables,
-        threads=threads,
-    )
+    records = {
+        "links": links,
+        "packets": packets,
+        "link_time": link_time,
+        "latencies": False,
+        "windows": windows,
+    }
+    return Simulation._of(experiment, records, tables=tables, threads=threads, on_ranks=on_ranks)
 
 
 def run_experiment(

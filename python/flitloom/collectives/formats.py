@@ -14,7 +14,6 @@ from flitloom.collectives.mscclpp import Replay, read_mscclpp
 from flitloom.collectives.plan import CollectivePlan, read_collective
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import placed
 
 
 def format_of(file: str | Path) -> str | None:
