@@ -192,7 +192,8 @@ def test_ctrl_c_ends_long_work(arguments):
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
-    assert (running.returncode, out, err) == (130, "", "interrupted\n")
+    # Before that it may have said how long it will take.
+    assert (running.returncode, out, err.splitlines()[-1]) == (130, "", "interrupted")
 
 
 def test_a_reader_may_leave_early():

@@ -45,6 +45,8 @@ def test_a_setting_is_from_the_first_that_says_something(monkeypatch, tmp_path, 
         "threads": (2, str(file)),
         "verbosity": ("verbose", str(file)),
         "progress_after": (7.0, str(file)),
+        "time_from": (10.0, "default"),
+        "memory_from": (1e9, "default"),
     }
     monkeypatch.setenv("FLITLOOM_VERBOSITY", "usual")
     monkeypatch.setenv("FLITLOOM_THREADS", "3")

@@ -599,7 +599,9 @@ def _memory(network: Network, traffic: Collective | Load | Packets | TrafficMatr
             longest = max(row[2] for row in traffic.table)
         case _:
             longest = traffic.length
-    packets, listed = _packets_of(network, traffic), not isinstance(traffic, Load)
+    # More than are supported are refused for that.
+    packets = min(_packets_of(network, traffic), LIMITS["packets"])
+    listed = not isinstance(traffic, Load)
     return memory_needed(network, packets=packets, listed=listed, longest=longest, links=links)
 
 
