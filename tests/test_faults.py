@@ -277,7 +277,8 @@ def every_exception():
 @pytest.mark.parametrize("kind", every_exception())
 def test_exceptions_travel_between_processes(kind):
     samples = {"message": "text", "pairs": [(0, 3)], "cycle": 4, "channels": [{"node": 1}], "stuck_flits": 2,
-               "cycles": 9, "delivered": 3}  # fmt: skip
+               "cycles": 9, "delivered": 3, "field": "router.buffer",
+               "problem": "is 0", "advice": "it must be 1"}  # fmt: skip
     own = inspect.isfunction(kind.__init__)
     parameters = list(inspect.signature(kind).parameters) if own else ["message"]
     error = kind(*(samples[name] for name in parameters))
