@@ -21,6 +21,9 @@ use pyo3::{
     types::{PyDict, PyTuple},
 };
 
+/// A name, and what it stands for.
+type Described = (&'static str, &'static str);
+
 /// The member of a list with a name, or a `SpecError` at the given place.
 pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], name: &str) -> PyResult<T> {
     names::find(list, name).map_err(|error| spec_error(py, place, error))
@@ -73,7 +76,7 @@ pub fn routing_functions() -> Vec<(&'static str, &'static str, &'static str)> {
 
 /// The throttles: name, what they do, and their parameters: name, what it may be.
 #[pyfunction]
-pub fn throttles() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+pub fn throttles() -> Vec<(&'static str, &'static str, Vec<Described>)> {
     let parameters = |throttle: Throttle| {
         throttle.parameters().iter().map(|parameter| (parameter.name, parameter.values)).collect()
     };
