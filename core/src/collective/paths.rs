@@ -1,4 +1,5 @@
 use super::{Demand, Graph};
+use crate::power::power_of;
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw, draw_below},
@@ -124,7 +125,7 @@ pub fn balance_paths(
     let fullest = |load: &[i64]| load.iter().copied().max().unwrap_or(0);
     let mut best = (fullest(&load), paths.clone());
     let mut used = 0;
-    let mut power = 16.0_f64;
+    let mut power = 16;
     let mut idle = 0;
     let mut round = 0;
     while best.0 > goal as i64 && used < moves && idle < 12 {
@@ -132,7 +133,7 @@ pub fn balance_paths(
         let limit = fullest(&load) as f64;
         // What one more path costs a link; a hop always costs a little.
         let price = |load: i64| {
-            let share = |load: i64| (load as f64 / limit).powf(power);
+            let share = |load: i64| power_of(load as f64 / limit, power);
             share(load + 1) - share(load) + 1e-9
         };
         let prices_upto: Vec<f64> = (0..=limit as i64 + 1).map(price).collect();
@@ -184,7 +185,7 @@ pub fn balance_paths(
         } else {
             idle += 1;
             if idle % 3 == 0 {
-                power *= 2.0;
+                power = (2 * power).min(1 << 16);
             }
         }
     }

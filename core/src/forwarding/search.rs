@@ -2,6 +2,7 @@
 
 use super::{DimensionOrder, Forwarding, NO_CHANNEL};
 use crate::fabric::{Graph, UNREACHABLE};
+use crate::power::power_of;
 use std::collections::HashMap;
 
 /// How hard to balance.
@@ -31,7 +32,7 @@ pub fn balance(
 ) {
     let mut search = Search::new(graph, table, order, effort);
     if order.is_none() {
-        for power in [2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
+        for power in [2, 4, 8, 16, 32, 64] {
             search.sweep(target, power);
         }
     }
@@ -95,9 +96,9 @@ impl<'a> Search<'a> {
     }
 
     /// Costs (load / target)^power; loads never grow beyond twice the largest.
-    fn price(&mut self, target: u64, power: f64) {
+    fn price(&mut self, target: u64, power: u32) {
         let most = 2 * self.largest() + 2;
-        self.cost = (0..=most).map(|load| (load as f64 / target as f64).powf(power).min(1e250)).collect();
+        self.cost = (0..=most).map(|load| power_of(load as f64 / target as f64, power).min(1e250)).collect();
     }
 
     fn cost(&self, load: u64) -> f64 {
@@ -115,7 +116,7 @@ impl<'a> Search<'a> {
     }
 
     /// Every entry once.
-    fn sweep(&mut self, target: u64, power: f64) {
+    fn sweep(&mut self, target: u64, power: u32) {
         self.price(target.max(1), power);
         for switch in 0..self.graph.switches() as u32 {
             for destination in 0..self.table.roots.len() {
@@ -130,7 +131,7 @@ impl<'a> Search<'a> {
     }
 
     fn relieve(&mut self, target: u64, enough: u64) {
-        let mut power = 16.0;
+        let mut power = 16;
         let mut stale = 0;
         let mut last = (u64::MAX, usize::MAX);
         while self.tries < self.effort.tries {
@@ -147,8 +148,8 @@ impl<'a> Search<'a> {
                 stale += 1;
                 if stale == 3 {
                     stale = 0;
-                    power *= 2.0;
-                    if power > 256.0 {
+                    power *= 2;
+                    if power > 256 {
                         return;
                     }
                 }
