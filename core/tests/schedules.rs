@@ -5,9 +5,9 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
-        Budget, Contention, Demand, Group, Job, Operation, PlanError, Problem, RouteChoice, Slicing,
-        Solution, classic_bound, load_bound, lower_bound, packet_list, planned_packets, proven_bound, solve,
-        verify,
+        Budget, Contention, Demand, Group, Job, Operation, PlanError, Problem, RouteChoice, ScheduleError,
+        Slicing, Solution, classic_bound, load_bound, lower_bound, packet_list, planned_packets,
+        proven_bound, solve, verify,
     },
     traffic::{Pattern, Purpose, Workload, draw_below},
 };
@@ -50,6 +50,32 @@ fn check_plan(
         assert_eq!(simulated(fabric, &workload, scheme, 3), u64::from(found.duration));
     }
     found
+}
+
+/// On 4x4 there are fifteen others, the nearest one hop away and the farthest four.
+#[test]
+fn bounds_of_operations_are_those_counted_by_hand() {
+    let shape = Shape::torus(&[4, 4]).unwrap();
+    let group = Group::all(&shape);
+    let bound = |operation: Operation| operation.bound(&shape, &group, 7);
+    assert_eq!(bound(Operation::AllToAll), 15 * 8 + 2);
+    assert_eq!(bound(Operation::AllGather), 15 * 7 + 1 + 2);
+    assert_eq!(bound(Operation::ReduceScatter), 15 * 7 + 1 + 2);
+    assert_eq!(bound(Operation::AllReduce), 2 * 15 * 7 + 1 + 2);
+    assert_eq!(bound(Operation::Broadcast { root: 5 }), 7 + 1 + 4 + 1);
+}
+
+#[test]
+fn intervals_at_which_slices_overlap_are_refused() {
+    let fabric = Fabric::new(Shape::torus(&[4, 4]).unwrap());
+    let problem = |slices, interval| {
+        let demand = Demand { source: 0, destination: 1, length: 5, slices };
+        Problem::new(&fabric, &[demand], Slicing::Interval(interval), RouteChoice::DimensionOrder).map(drop)
+    };
+    assert_eq!(problem(2, 4), Err(ScheduleError::Interval { interval: 4, length: 5 }));
+    assert_eq!(problem(2, 5), Ok(()));
+    assert_eq!(problem(1, 4), Ok(()));
+    assert!(matches!(problem(2, Problem::MAX_LENGTH), Err(ScheduleError::TooLate { .. })));
 }
 
 #[test]
