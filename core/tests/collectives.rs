@@ -325,6 +325,34 @@ fn every_operation_works_on_graphs_without_symmetry() {
 }
 
 #[test]
+fn sums_come_together_where_links_are_to_spare() {
+    let gathered = |graph: &Graph, kind| {
+        let request = Request { kind, chunks: 1, root: 0, latency: 0, seed: 1 };
+        let all = graph.working();
+        let plan = flitloom_core::collective::plan_graph(graph, &all, &request).unwrap();
+        if kind == CollectiveKind::AllReduce {
+            follow(graph, kind, &plan, &all, &request);
+        }
+        plan
+    };
+    // Sizes, whether they wrap around, failed cables, and steps that trees in both directions need.
+    for (sizes, wraps, failed, steps) in [
+        (vec![8, 8], true, vec![(0, 1)], 36),
+        (vec![8, 8], true, vec![(0, 1), (0, 8), (20, 21), (33, 41)], 46),
+        (vec![6, 6], false, vec![(0, 1)], 46),
+    ] {
+        let wraps = vec![wraps; sizes.len()];
+        let mut fabric = Fabric::new(Shape::new(&sizes, &wraps).unwrap());
+        failed.iter().for_each(|&(a, b)| fabric.fail_cable(a, b).unwrap());
+        let graph = Graph::of_fabric(&fabric, &[]);
+        let twice = 2 * gathered(&graph, CollectiveKind::AllGather).steps;
+        let plan = gathered(&graph, CollectiveKind::AllReduce);
+        assert!(plan.steps <= steps && steps < twice, "{sizes:?}: {} of {twice}", plan.steps);
+        assert!(plan.bound.steps <= plan.steps.into());
+    }
+}
+
+#[test]
 fn damaged_tori_and_meshes_meet_their_cuts() {
     // Failures from a formula; every one of these was found at its bound by a prototype as well.
     for (sizes, wrap) in [(vec![6, 6], false), (vec![8, 8], true), (vec![4, 4, 4], true)] {

@@ -6,11 +6,12 @@
 //! then sees these packets at one phase only: each ring carries slots that rotate at one hop per
 //! cycle, and a packet that leaves a slot frees it for another that begins there at once. Backward
 //! packets mirror this on the opposite links; one such pair of quadrants makes an epoch, and the
-//! epochs follow each other. `lanes` goes further where a ring holds one slot only.
+//! epochs follow each other. `lanes` and `octants` go further where a ring holds one slot only.
 
 mod epoch;
 mod fit;
 mod lanes;
+mod octants;
 mod sweep;
 
 use super::{
@@ -71,6 +72,9 @@ pub fn staircases(
         return Ok(None);
     }
     let mut starts = lanes::exchange(fabric, &problem, demands, seed, budget);
+    if starts.is_none() {
+        starts = octants::exchange(fabric, &problem, demands, seed, budget);
+    }
     if starts.is_none() {
         budget.moves = moves;
         starts = exchange(fabric, &problem, Ways::Staircase, seed, moves, budget);
@@ -340,6 +344,20 @@ mod tests {
                 "{sizes:?}: {duration}"
             );
             assert_eq!(staircases(&fabric, &demands, 1, &mut limited(moves)), Ok(Some(packets)));
+        }
+    }
+
+    #[test]
+    fn octants_nearly_fill_all_links_of_a_cube() {
+        let fabric = Fabric::new(Shape::torus(&[8, 8, 8]).unwrap());
+        let demands = exchange_of(&fabric, 8);
+        let packets = staircases(&fabric, &demands, 1, &mut limited(1_200_000)).unwrap().unwrap();
+        let duration = verify(&fabric, &packets).unwrap();
+        let bound = distance_bound(&fabric, &demands);
+        assert!(bound <= duration && 100 * duration <= 106 * bound, "{duration} over {bound}");
+        for (packet, demand) in packets.iter().zip(&demands) {
+            let distance = fabric.shape().distance(demand.source, demand.destination);
+            assert_eq!((packet.destination, packet.path.len() as u32), (demand.destination, distance));
         }
     }
 
