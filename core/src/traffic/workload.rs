@@ -256,6 +256,12 @@ pub enum WorkloadError {
         /// The largest that it reaches.
         most: f64,
     },
+    /// A number of outstanding packets out of range.
+    #[error("traffic.outstanding is {0}; it must be 1 to {most}", most = OpenLoad::MOST_OUTSTANDING)]
+    Outstanding(u32),
+    /// An impulse from closed sources.
+    #[error("traffic.impulse waits for nothing; closed sources (traffic.outstanding) do")]
+    ClosedImpulse,
     /// Points of a rate over time out of order.
     Profile {
         /// The cycle of a point.
