@@ -64,7 +64,7 @@ proptest! {
             let mut from = 0;
             for number in 0..=own.len() {
                 // So many have to arrive before it.
-                let before = (number + 1).checked_sub(outstanding as usize).unwrap_or(0);
+                let before = (number + 1).saturating_sub(outstanding as usize);
                 let room = before.checked_sub(1).map_or(0, |last| arrivals[last] + 1);
                 let expected = load.start_with_room(node, number as u64, from, room);
                 prop_assert_eq!(expected, own.get(number).map(|record| record.generated));
