@@ -257,10 +257,8 @@ pub enum WorkloadError {
         most: f64,
     },
     /// A number of outstanding packets out of range.
-    #[error("traffic.outstanding is {0}; it must be 1 to {most}", most = OpenLoad::MOST_OUTSTANDING)]
     Outstanding(u32),
     /// An impulse from closed sources.
-    #[error("traffic.impulse waits for nothing; closed sources (traffic.outstanding) do")]
     ClosedImpulse,
     /// Points of a rate over time out of order.
     Profile {
@@ -295,6 +293,16 @@ impl WorkloadError {
                 "traffic.delays",
                 format!("has {given} entries"),
                 format!("one per node ({needed}) is needed"),
+            ),
+            Self::Outstanding(given) => Fault::of(
+                "traffic.outstanding",
+                format!("is {given}"),
+                format!("it must be 1 to {}", OpenLoad::MOST_OUTSTANDING),
+            ),
+            Self::ClosedImpulse => Fault::of(
+                "traffic.impulse",
+                "waits for nothing",
+                "closed sources (traffic.outstanding) do: give one of them",
             ),
             Self::TooManyPackets(packets) => Fault::somewhere(
                 format!("{packets} packets in all"),
