@@ -109,6 +109,43 @@ def test_classes_and_weights_say_where_packets_go():
     assert share == pytest.approx(0.25, abs=0.04)
 
 
+@pytest.mark.parametrize("router", [{}, {"preset": "t15"}])
+def test_closed_sources_have_few_packets_on_their_way(router, tmp_path):
+    net = fl.Network(fl.Torus(4, 4), fl.Router(**router))
+    load = fl.Load("rand", rate=0.9, cycles=1500, outstanding=3)
+    whole = fl.Simulation(net, load, windows=100)
+    whole.run(until=700)
+    whole.save(tmp_path / "half.flit")
+    half = fl.Simulation.load(tmp_path / "half.flit")
+    for sim in (whole, half):
+        sim.run()
+    assert half.windows().identical(whole.windows())
+    packets = fl.simulate(net, load, packets=True).packets
+    assert int(whole.windows().delivered_packets.sum()) == packets.sizes["packet"] > 500
+    assert int(whole.windows().generated_flits.sum()) == 8 * packets.sizes["packet"]
+    for node in range(16):
+        own = packets.sel(packet=packets.source == node)
+        begun, ended = own.generated.values, own.tail_arrival.values
+        on_their_way = [int(((begun <= start) & (ended >= start)).sum()) for start in begun]
+        assert max(on_their_way) == 3
+
+
+def test_a_closed_load_keeps_from_saturation(capsys):
+    load = ["--torus", "8x8", "--pattern", "bcmp", "--rates", "0.1,1", "--measure", "2000"]
+    assert run(["load", "curve", *load, "--outstanding", "1", "--json"]) == 0
+    low, high = json.loads(capsys.readouterr().out)
+    assert not low["saturated"]
+    assert not high["saturated"]
+    assert low["accepted"] < high["accepted"] == pytest.approx(high["generated"], rel=0.02)
+    # A packet at a time: 8 flits in the cycles that one takes, and one or two more until the next one starts.
+    assert high["accepted"] == pytest.approx(8 / high["latency"], rel=0.3)
+    assert run(["load", "ramp", "--torus", "4x4", "--pattern", "rand", "--outstanding", "0"]) == 2
+    assert "traffic.outstanding" in capsys.readouterr().err
+    impulse = {"pattern": "trns", "at": 5, "packets": 1}
+    with pytest.raises(fl.SpecError, match="closed sources wait"):
+        fl.Load("rand", rate=0.1, cycles=10, outstanding=1, impulse=impulse)
+
+
 def test_classes_and_weights_come_from_a_spec(tmp_path, capsys):
     rows = [",".join("1" if column == 3 else "0" for column in range(16)) for _ in range(16)]
     (tmp_path / "weights.csv").write_text("\n".join(rows) + "\n")

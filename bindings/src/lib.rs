@@ -50,7 +50,12 @@ mod _core {
         traffic::{Destinations, Workload},
     };
     use flitloom_core::{
-        engine::Network as Routers, fabric, probe::LinkTime, router, schedule::Problem, traffic::PacketList,
+        engine::Network as Routers,
+        fabric,
+        probe::LinkTime,
+        router,
+        schedule::Problem,
+        traffic::{OpenLoad, PacketList},
     };
     use pyo3::{prelude::*, types::PyDict};
 
@@ -71,6 +76,7 @@ mod _core {
         limits.set_item("latency", router::MAX_LATENCY)?;
         limits.set_item("length", PacketList::MAX_LENGTH)?;
         limits.set_item("packets", PacketList::MAX_PACKETS)?;
+        limits.set_item("outstanding", OpenLoad::MOST_OUTSTANDING)?;
         limits.set_item("start", PacketList::MAX_START)?;
         limits.set_item("queues", Routers::MAX_QUEUES)?;
         limits.set_item("queued_flits", Routers::MAX_QUEUED_FLITS)?;

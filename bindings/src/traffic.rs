@@ -113,7 +113,8 @@ impl Workload {
         Self::packet_list(py, collective.packet_list(nodes, &destinations.inner))
     }
 
-    /// An open-loop load: its rate by points over time, and an impulse of so many packets at a cycle.
+    /// A load: its rate by points over time, an impulse of so many packets at a cycle, and packets of a closed
+    /// source that may be outstanding.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn load(
@@ -122,6 +123,7 @@ impl Workload {
         process: &str,
         profile: Vec<(u64, f64)>,
         impulse: Option<(PyRef<'_, Destinations>, u64, u64)>,
+        outstanding: Option<u32>,
         length: u32,
         cycles: u64,
         seed: u64,
@@ -134,10 +136,11 @@ impl Workload {
         let load = py.detach(|| {
             let profile = Profile::new(&profile)?;
             let load = OpenLoad::shaped(to, process, profile, length, cycles, seed)?;
-            Ok(match impulse {
+            let load = match impulse {
                 Some((to, at, packets)) => load.with_impulse(to, at, packets, nodes),
                 None => load,
-            })
+            };
+            outstanding.map_or(Ok(load.clone()), |outstanding| load.closed(outstanding))
         });
         load.map(|load| Self { inner: traffic::Workload::Load(load) })
             .map_err(|error: WorkloadError| spec_error(py, "traffic", error))

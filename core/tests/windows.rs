@@ -48,8 +48,15 @@ proptest! {
         cycles in 1_u64..40,
         stretch in (0_u64..60, 0_u64..60),
         stop in 1_u64..80,
+        outstanding in proptest::option::of(1_u32..4),
     ) {
         let (network, workload) = (case.network(), case.workload());
+        let (workload, closed) = match (workload, outstanding) {
+            (Workload::Load(load), Some(outstanding)) if !case.slices.interlock => {
+                (Workload::Load(load.closed(outstanding).unwrap()), true)
+            }
+            (workload, _) => (workload, false),
+        };
         let nodes = case.shape.nodes();
         let mut probe = (PacketRecords::default(), Ejections::default());
         if general::simulate(&network, &workload, &case.options(), &mut probe).is_err() {
@@ -71,7 +78,11 @@ proptest! {
         let count = windows.closed().len() as u64;
         let last = ejections.iter().copied().max().unwrap_or(0);
         prop_assert!(ejections.is_empty() || count * cycles > last, "{count} windows do not reach {last}");
-        let all = generated(&workload, nodes);
+        let length = workload.longest();
+        let all = match closed {
+            false => generated(&workload, nodes),
+            true => records.iter().map(|record| (record.generated, length)).collect(),
+        };
         for (number, window) in windows.closed().iter().enumerate() {
             let span = number as u64 * cycles..(number as u64 + 1) * cycles;
             let delivered: Vec<_> = records.iter().filter(|record| span.contains(&record.tail_arrival)).collect();

@@ -67,6 +67,7 @@ class Workload:
         process: str,
         profile: Sequence[tuple[int, float]],
         impulse: tuple[Destinations, int, int] | None,
+        outstanding: int | None,
         length: int,
         cycles: int,
         seed: int,

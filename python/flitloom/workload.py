@@ -54,6 +54,7 @@ def make_workload(
                 traffic.process,
                 list(traffic.points),
                 impulse,
+                traffic.outstanding,
                 traffic.length,
                 traffic.cycles,
                 seed,

@@ -2,7 +2,7 @@ use super::Histogram;
 use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
-    traffic::{PacketSource, Workload},
+    traffic::{Outstanding, PacketSource, Workload},
 };
 
 /// What happened in some cycles in a row.
@@ -85,6 +85,8 @@ pub struct Windows {
     /// Per node: packets generated before the present window, and the start of the next one.
     generated: Vec<u64>,
     next_start: Vec<u64>,
+    /// Where sources are closed.
+    outstanding: Option<Outstanding>,
     /// The stretch that is measured.
     from: u64,
     to: u64,
@@ -108,6 +110,7 @@ impl Windows {
             before: Counted::default(),
             generated: vec![0; nodes],
             next_start: (0..nodes as NodeId).map(first).collect(),
+            outstanding: Outstanding::new(workload, nodes),
             from: 0,
             to: u64::MAX,
             generated_in_stretch: 0,
@@ -154,6 +157,23 @@ impl Windows {
             self.delivered_of_stretch += 1;
             self.ages.add(age);
         }
+        if self.outstanding.is_some() {
+            self.make_room(source, cycle);
+        }
+    }
+
+    /// A closed source may generate its next packet.
+    #[inline(never)]
+    fn make_room(&mut self, source: NodeId, cycle: u64) {
+        let node = source as usize;
+        // Only the last deliveries are remembered: what they made room for is generated before.
+        self.present.generated_flits += self.generate_at(node, cycle + 1);
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.delivered(node, cycle);
+        }
+        if self.next_start[node] == u64::MAX {
+            self.next_start[node] = self.start_after(node, 0);
+        }
     }
 
     /// Closes all windows that end at a cycle or before it, given the totals of what happened before
@@ -162,7 +182,8 @@ impl Windows {
     pub fn close(&mut self, cycle: u64, counted: Counted) {
         while self.end <= cycle {
             let (end, before) = (self.end, self.before);
-            self.present.generated_flits = self.generate(end);
+            let generated: u64 = (0..self.generated.len()).map(|node| self.generate_at(node, end)).sum();
+            self.present.generated_flits += generated;
             self.present.injected_packets = counted.injected_packets.saturating_sub(before.injected_packets);
             self.present.ejected_flits = counted.ejected_flits.saturating_sub(before.ejected_flits);
             self.present.delivered_packets =
@@ -174,21 +195,33 @@ impl Windows {
         }
     }
 
-    /// Flits generated from where the generators stand to a cycle.
-    fn generate(&mut self, end: u64) -> u64 {
+    /// Flits that a node generates from where its generator stands to a cycle.
+    #[inline(always)]
+    fn generate_at(&mut self, node: usize, end: u64) -> u64 {
         let mut flits = 0;
-        for (node, (generated, next)) in self.generated.iter_mut().zip(&mut self.next_start).enumerate() {
-            while *next < end {
-                let node = node as NodeId;
-                let packet = || self.workload.packet_at(node, *generated, *next).map(|packet| packet.length);
-                flits += u64::from(self.length.or_else(packet).unwrap_or(0));
-                self.generated_in_stretch += u64::from((self.from..self.to).contains(next));
-                *generated += 1;
-                let from = *next + 1;
-                *next = self.workload.next_start(node, *generated, from).unwrap_or(u64::MAX);
+        while self.next_start[node] < end {
+            let (start, number) = (self.next_start[node], self.generated[node]);
+            let packet =
+                || self.workload.packet_at(node as NodeId, number, start).map(|packet| packet.length);
+            flits += u64::from(self.length.or_else(packet).unwrap_or(0));
+            self.generated_in_stretch += u64::from((self.from..self.to).contains(&start));
+            self.generated[node] = number + 1;
+            if let Some(outstanding) = &mut self.outstanding {
+                outstanding.started(node, start);
             }
+            self.next_start[node] = self.start_after(node, start + 1);
         }
         flits
+    }
+
+    /// Start of the next packet of a node, at `from` at the earliest.
+    #[inline(always)]
+    fn start_after(&self, node: usize, from: u64) -> u64 {
+        let (named, number) = (node as NodeId, self.generated[node]);
+        match &self.outstanding {
+            None => self.workload.next_start(named, number, from).unwrap_or(u64::MAX),
+            Some(outstanding) => outstanding.next_start(&self.workload, node, named, number),
+        }
     }
 
     /// Cycles of a window.
@@ -243,6 +276,7 @@ impl Windows {
             before,
             generated,
             next_start,
+            outstanding,
             from,
             to,
             generated_in_stretch,
@@ -270,6 +304,7 @@ impl Windows {
         archive.number("delivered before", delivered_packets)?;
         archive.slice("packets generated", generated)?;
         archive.slice("starts of generators", next_start)?;
+        outstanding.as_mut().map_or(Ok(()), |outstanding| outstanding.fields(archive))?;
         archive.number("first cycle measured", from)?;
         archive.number("cycle behind those measured", to)?;
         archive.number("generated in the stretch", generated_in_stretch)?;

@@ -4,6 +4,7 @@ mod collective;
 mod destinations;
 mod load;
 mod message_graph;
+mod outstanding;
 mod pattern;
 mod random;
 mod routes;
@@ -17,6 +18,7 @@ pub use load::{OpenLoad, Process, Profile, UnknownProcess};
 pub use message_graph::{
     GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,
 };
+pub(crate) use outstanding::Outstanding;
 pub use pattern::{Pattern, PatternError};
 pub(crate) use random::DRAWS;
 pub(crate) use random::draws;

@@ -74,6 +74,15 @@ pub trait PacketSource {
     fn listens(&self) -> bool {
         false
     }
+    /// Packets of a node that may be outstanding (generated, and the tail not ejected) at most, if the
+    /// sources are closed.
+    fn outstanding(&self) -> Option<u32> {
+        None
+    }
+    /// As [`next_start`](Self::next_start), where no packet may be generated before cycle `least`.
+    fn start_with_room(&self, node: NodeId, number: u64, from: u64, least: u64) -> Option<u64> {
+        self.next_start(node, number, from.max(least))
+    }
     /// What has to be told of deliveries, if packets wait for them.
     fn progress(&self, _nodes: usize) -> Option<GraphProgress> {
         None
@@ -180,6 +189,18 @@ impl PacketSource for OpenLoad {
     fn book(&self) -> Option<&Arc<dyn RouteBook>> {
         self.book()
     }
+
+    fn listens(&self) -> bool {
+        self.outstanding().is_some()
+    }
+
+    fn outstanding(&self) -> Option<u32> {
+        self.outstanding()
+    }
+
+    fn start_with_room(&self, node: NodeId, number: u64, from: u64, least: u64) -> Option<u64> {
+        self.start_with_room(node, number, from, least)
+    }
 }
 
 impl PacketSource for MessageGraph {
@@ -262,5 +283,7 @@ of_any_kind! {
     fn route_index(&self, node: NodeId, number: u64, destination: NodeId) -> Option<usize>;
     fn book(&self) -> Option<&Arc<dyn RouteBook>>;
     fn listens(&self) -> bool;
+    fn outstanding(&self) -> Option<u32>;
+    fn start_with_room(&self, node: NodeId, number: u64, from: u64, least: u64) -> Option<u64>;
     fn progress(&self, nodes: usize) -> Option<GraphProgress>;
 }

@@ -1,4 +1,4 @@
-use super::{GraphError, GraphProgress, Packet, PacketSource, Routes, Workload};
+use super::{GraphError, GraphProgress, Outstanding, Packet, PacketSource, Routes, Workload};
 use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
@@ -17,6 +17,7 @@ pub struct Sources {
     taken: Vec<u64>,
     next_start: Vec<u64>,
     graph: Option<GraphProgress>,
+    closed: Option<Closed>,
     /// Routes of the workload's book that were looked up, by their ends.
     looked_up: HashMap<(NodeId, NodeId), usize>,
 }
@@ -36,6 +37,7 @@ impl Sources {
             taken: vec![0; part.len()],
             next_start: vec![0; part.len()],
             graph: workload.progress(nodes),
+            closed: Closed::new(workload, part.len()),
             looked_up: HashMap::new(),
         };
         for node in 0..part.len() as NodeId {
@@ -58,6 +60,7 @@ impl Sources {
             taken: self.taken[part.clone()].to_vec(),
             next_start: self.next_start[part].to_vec(),
             graph: self.graph.clone(),
+            closed: self.closed.clone(),
             looked_up: HashMap::new(),
         }
     }
@@ -94,6 +97,9 @@ impl Sources {
             None => self.workload.packet_at(self.first + node, number, start)?,
         };
         self.taken[index] = number + 1;
+        if let Some(closed) = &mut self.closed {
+            closed.started(index, number, start);
+        }
         self.next_start[index] = self.start_after(node, number + 1, start + 1);
         Some((number, packet))
     }
@@ -107,6 +113,9 @@ impl Sources {
     /// Start of a packet of a node once more, by its number; `from` is the cycle after that of its
     /// predecessor.
     pub fn start_again(&self, node: NodeId, number: u64, from: u64) -> u64 {
+        if let Some(closed) = &self.closed {
+            return closed.start_of(node as usize, number);
+        }
         self.workload.next_start(self.first + node, number, from).unwrap_or(u64::MAX)
     }
 
@@ -173,17 +182,34 @@ impl Sources {
                 self.route(source, 0, destination, routes);
             }
         }
+        self.closed.as_mut().map_or(Ok(()), |closed| closed.fields(archive))?;
         self.graph.as_mut().map_or(Ok(()), |graph| graph.fields(archive))
     }
 
     /// Whether deliveries must be told, since packets may wait for them.
     pub fn listens(&self) -> bool {
-        self.graph.is_some()
+        self.graph.is_some() || self.closed.is_some()
     }
 
-    /// The tail of a packet of a message graph was ejected; calls `wake` with every node that may
-    /// have something new to send, and when.
-    pub fn delivered(&mut self, slice: u32, cycle: u64, mut wake: impl FnMut(NodeId, u64)) {
+    /// The tail of a packet was ejected: of message graphs its slice counts, of closed sources its source
+    /// and number. Calls `wake` with every node that may have something new to send, and when.
+    pub fn delivered(
+        &mut self,
+        (source, number, slice): (NodeId, u64, u32),
+        cycle: u64,
+        mut wake: impl FnMut(NodeId, u64),
+    ) {
+        if let Some(closed) = &mut self.closed {
+            let node = source - self.first;
+            closed.delivered(node as usize, number, cycle);
+            if self.next_start[node as usize] == u64::MAX {
+                let start = self.start_after(node, self.taken[node as usize], 0);
+                self.next_start[node as usize] = start;
+                if start != u64::MAX {
+                    wake(node, start);
+                }
+            }
+        }
         let Some(graph) = &mut self.graph else { return };
         graph.delivered(slice, cycle);
         self.refresh(&mut wake);
@@ -213,9 +239,65 @@ impl Sources {
     }
 
     fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {
-        match &self.graph {
-            Some(graph) => graph.next_start(self.first + node),
-            None => self.workload.next_start(self.first + node, number, from).unwrap_or(u64::MAX),
+        match (&self.graph, &self.closed) {
+            (Some(graph), _) => graph.next_start(self.first + node),
+            (_, Some(closed)) => {
+                closed.outstanding.next_start(&self.workload, node as usize, self.first + node, number)
+            }
+            _ => self.workload.next_start(self.first + node, number, from).unwrap_or(u64::MAX),
         }
+    }
+}
+
+/// Closed sources: the packets of theirs that are outstanding.
+#[derive(Clone, Debug)]
+struct Closed {
+    outstanding: Outstanding,
+    limit: usize,
+    /// Per node and place: number and start of an outstanding packet; no number where there is none.
+    packets: Vec<(u64, u64)>,
+}
+
+impl Closed {
+    const NONE: (u64, u64) = (u64::MAX, 0);
+
+    fn new(workload: &Workload, nodes: usize) -> Option<Self> {
+        let outstanding = Outstanding::new(workload, nodes)?;
+        let limit = workload.outstanding()? as usize;
+        Some(Self { outstanding, limit, packets: vec![Self::NONE; nodes * limit] })
+    }
+
+    fn place(&mut self, node: usize, number: u64) -> Option<&mut (u64, u64)> {
+        let places = &mut self.packets[node * self.limit..(node + 1) * self.limit];
+        places.iter_mut().find(|packet| packet.0 == number)
+    }
+
+    fn started(&mut self, node: usize, number: u64, start: u64) {
+        self.outstanding.started(node, start);
+        if let Some(place) = self.place(node, Self::NONE.0) {
+            *place = (number, start);
+        }
+    }
+
+    fn delivered(&mut self, node: usize, number: u64, cycle: u64) {
+        self.outstanding.delivered(node, cycle);
+        if let Some(place) = self.place(node, number) {
+            *place = Self::NONE;
+        }
+    }
+
+    /// Start of an outstanding packet; that of a delivered one counts no more.
+    fn start_of(&self, node: usize, number: u64) -> u64 {
+        let places = &self.packets[node * self.limit..(node + 1) * self.limit];
+        places.iter().find(|packet| packet.0 == number).map_or(0, |packet| packet.1)
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.outstanding.fields(archive)?;
+        let (mut numbers, mut starts): (Vec<_>, Vec<_>) = self.packets.iter().copied().unzip();
+        archive.slice("numbers of outstanding packets", &mut numbers)?;
+        archive.slice("starts of outstanding packets", &mut starts)?;
+        self.packets = numbers.into_iter().zip(starts).collect();
+        Ok(())
     }
 }

@@ -256,6 +256,10 @@ pub enum WorkloadError {
         /// The largest that it reaches.
         most: f64,
     },
+    /// A number of outstanding packets out of range.
+    Outstanding(u32),
+    /// An impulse from closed sources.
+    ClosedImpulse,
     /// Points of a rate over time out of order.
     Profile {
         /// The cycle of a point.
@@ -289,6 +293,16 @@ impl WorkloadError {
                 "traffic.delays",
                 format!("has {given} entries"),
                 format!("one per node ({needed}) is needed"),
+            ),
+            Self::Outstanding(given) => Fault::of(
+                "traffic.outstanding",
+                format!("is {given}"),
+                format!("it must be 1 to {}", OpenLoad::MOST_OUTSTANDING),
+            ),
+            Self::ClosedImpulse => Fault::of(
+                "traffic.impulse",
+                "waits for nothing",
+                "closed sources (traffic.outstanding) do: give one of them",
             ),
             Self::TooManyPackets(packets) => Fault::somewhere(
                 format!("{packets} packets in all"),

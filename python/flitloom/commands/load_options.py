@@ -47,6 +47,13 @@ Process = Annotated[
         metavar="NAME",
     ),
 ]
+Outstanding = Annotated[
+    int | None,
+    typer.Option(
+        help="Closed sources: a node has at most so many packets on their way. [default: open sources]",
+        metavar="PACKETS",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
@@ -90,6 +97,7 @@ class Packets:
 
     length: Length = None
     process: Process = None
+    outstanding: Outstanding = None
     hotspot_fraction: options.HotspotFraction = None
     hotspot_target: options.HotspotTarget = None
 
@@ -160,7 +168,7 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
         raise SpecError("traffic: is no table of fields")
     for name in RUN:
         traffic.pop(name, None)
-    traffic.update(_some(given, "length", "process", "hotspot_fraction", "hotspot_target"))
+    traffic.update(_some(given, "length", "process", "outstanding", "hotspot_fraction", "hotspot_target"))
     if router.preset == "s07":
         # As that paper generates its packets (Eq. 1).
         traffic.setdefault("process", "gap")

@@ -244,9 +244,10 @@ def _point(value: Any, _: Any = None) -> tuple[int, float]:
 
 
 class Load(Patterned):
-    """An open-loop load: every node generates packets at random, whatever the network does.
+    """A load: every node generates packets at random.
 
-    Packets that find their router busy wait in an unbounded queue, which takes no memory.
+    With open sources it does so whatever the network does: packets that find their router busy wait in an
+    unbounded queue, which takes no memory. Closed ones have few packets on their way (`outstanding`).
 
     Parameters
     ----------
@@ -266,6 +267,9 @@ class Load(Patterned):
         When a node starts a packet: in every cycle with probability ``rate / length``; or, when it is idle,
         with probability ``1 / g``, ``g = length (1 - rate) / rate``, being idle again ``length`` cycles later
         (scaling-effects-2007, Eq. 1).
+    outstanding : int, optional
+        Closed sources: a node starts no packet while so many of its packets are on their way, from their
+        start to the ejection of their tail (1 to 256); without, sources are open.
     length : int
         Flits per packet, the header included.
     cycles : int
@@ -280,6 +284,8 @@ class Load(Patterned):
     0.1
     >>> fl.Load("bcmp", profile=[(0, 0.0), (10000, 0.2)], cycles=10000).points
     ((0, 0.0), (10000, 0.2))
+    >>> fl.Load("rand", rate=0.5, cycles=1000, outstanding=4).outstanding
+    4
     """
 
     ways: ClassVar[tuple[str, ...]] = ("pattern", "destinations", "weights", "classes")
@@ -299,6 +305,7 @@ class Load(Patterned):
         | None
     ) = None
     process: Annotated[str, one_of(*PROCESSES)] = "bernoulli"
+    outstanding: Annotated[int, whole(1, LIMITS["outstanding"], "packets")] | None = None
     length: Length = 8
     cycles: Annotated[int, whole(1, LIMITS["start"], "cycles")]
     impulse: Impulse | None = None
@@ -317,6 +324,7 @@ class Load(Patterned):
             rate: float | None = None,
             profile: Sequence[tuple[int, float]] | None = None,
             process: Literal["bernoulli", "gap"] | str = "bernoulli",
+            outstanding: int | None = None,
             length: int = 8,
             cycles: int,
             impulse: Impulse | None = None,
@@ -326,6 +334,8 @@ class Load(Patterned):
     def _one_rate(self) -> Any:
         if (self.rate is None) == (self.profile is None):
             raise problem("give either rate or profile")
+        if self.outstanding is not None and self.impulse is not None:
+            raise problem("give either outstanding or impulse: closed sources wait, an impulse does not")
         return self
 
     @property

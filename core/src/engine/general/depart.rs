@@ -185,8 +185,10 @@ impl<V: Vector, R: Record> State<V, R> {
             let (node, slot) = self.delivered[index];
             let node = node as usize;
             let feeds = &mut self.feeds;
-            let slice = self.packets.packet(slot).slice;
-            self.sources.delivered(slice, cycle, |node, start| feeds.wake(node, start.max(cycle + 1)));
+            let &Packet { source, number, slice, .. } = self.packets.packet(slot);
+            self.sources.delivered((source, number, slice), cycle, |node, start| {
+                feeds.wake(node, start.max(cycle + 1))
+            });
             if self.demands.reinitialise {
                 self.reinitialise(layout, node);
             }

@@ -254,7 +254,8 @@ impl General {
         let common =
             Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, rule };
         let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
-        let divides = !watched && common.rule.is_none() && self.divides(&common.demands);
+        let closed = common.workload.outstanding().is_some();
+        let divides = !watched && !closed && common.rule.is_none() && self.divides(&common.demands);
         let division = match division {
             _ if divides => division,
             Division::Threads(_) => Division::Threads(1),
@@ -264,7 +265,7 @@ impl General {
     }
 
     /// Whether all a run does knows of borders between parts: throttles, choices that look at traffic,
-    /// windows, grants that need room, output registers and several processor queues do not.
+    /// closed sources, windows, grants that need room, output registers and several processor queues do not.
     fn divides(&self, demands: &Demands) -> bool {
         !demands.reconsiders
             && !demands.draws

@@ -143,6 +143,9 @@ pub enum Unsupported {
     /// A message graph.
     #[error("planes cover packet lists and loads, not message graphs")]
     Graph,
+    /// Sources that wait for deliveries.
+    #[error("planes cover open loads, not closed sources")]
+    Closed,
     /// Output registers.
     #[error("planes cover routers without output registers")]
     Registers,
@@ -227,6 +230,7 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
 fn length(workload: &Workload) -> Result<u32, Unsupported> {
     match workload {
         Workload::Graph(_) => Err(Unsupported::Graph),
+        Workload::Load(load) if load.outstanding().is_some() => Err(Unsupported::Closed),
         _ => workload.uniform_length().ok_or(Unsupported::Lengths),
     }
 }

@@ -1,4 +1,5 @@
-//! Open-loop loads: every node generates packets at random, whatever the network does.
+//! Loads: every node generates packets at random, whatever the network does or, from closed sources, while
+//! not too many of its packets are on their way.
 
 mod process;
 mod profile;
@@ -25,6 +26,8 @@ const PIECES: u64 = 64;
 /// the cycle in which the wait begins, so the same seed gives the same packets on any machine and
 /// waiting packets need no memory.
 ///
+/// [Closed](Self::closed), a node generates a packet only while few of its own are outstanding.
+///
 /// ```
 /// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern}};
 /// let shape = Shape::torus(&[8, 8])?;
@@ -45,6 +48,7 @@ pub struct OpenLoad {
     /// Waits of a node at the largest rate.
     waits: Waits,
     impulse: Option<Impulse>,
+    outstanding: Option<u32>,
     book: Option<Arc<dyn RouteBook>>,
 }
 
@@ -59,6 +63,9 @@ struct Impulse {
 }
 
 impl OpenLoad {
+    /// Most packets of a closed source that may be outstanding.
+    pub const MOST_OUTSTANDING: u32 = 256;
+
     /// A load of `rate` flits per node and cycle in packets of `length` flits, generated in cycles
     /// `0..cycles`: in every cycle a node generates a packet with probability `rate / length`.
     ///
@@ -105,7 +112,18 @@ impl OpenLoad {
         }
         let waits = Waits::new(process.probability(profile.most(), length)?);
         let destinations = Arc::new(destinations);
-        Ok(Self { destinations, length, cycles, seed, process, profile, waits, impulse: None, book: None })
+        Ok(Self {
+            destinations,
+            length,
+            cycles,
+            seed,
+            process,
+            profile,
+            waits,
+            impulse: None,
+            outstanding: None,
+            book: None,
+        })
     }
 
     /// The same with an impulse: at the beginning of cycle `at` each of `nodes` nodes generates `packets`
@@ -135,6 +153,45 @@ impl OpenLoad {
         let before = (0..nodes as NodeId).map(before).collect();
         let destinations = Arc::new(destinations);
         Self { impulse: Some(Impulse { at, packets, destinations, before }), ..self }
+    }
+
+    /// The same from closed sources: a node generates no packet while `outstanding` of its packets are
+    /// generated and their tails not ejected, and draws again from the cycle behind such an ejection on.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::{Network, Options, general}, fabric::{Fabric, Shape}, probe::PacketRecords,
+    ///     router::RouterConfig, traffic::{OpenLoad, Pattern, Workload},
+    /// };
+    /// let shape = Shape::torus(&[4, 4])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let load = Workload::Load(OpenLoad::new(random, 0.9, 8, 500, 1)?.closed(1)?);
+    /// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+    /// let mut records = PacketRecords::default();
+    /// general::simulate(&network, &load, &Options::default(), &mut records)?;
+    /// let records = records.into_sorted();
+    /// let first: Vec<_> = records.iter().filter(|packet| packet.source == 0).collect();
+    /// // One at a time: each starts after the last has arrived.
+    /// assert!(first.windows(2).all(|pair| pair[0].tail_arrival < pair[1].start));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No packet may be outstanding, or more than [`MOST_OUTSTANDING`](Self::MOST_OUTSTANDING); or there
+    /// is an impulse, which waits for nothing.
+    pub fn closed(self, outstanding: u32) -> Result<Self, WorkloadError> {
+        if !(1..=Self::MOST_OUTSTANDING).contains(&outstanding) {
+            return Err(WorkloadError::Outstanding(outstanding));
+        }
+        if self.impulse.is_some() {
+            return Err(WorkloadError::ClosedImpulse);
+        }
+        Ok(Self { outstanding: Some(outstanding), ..self })
+    }
+
+    /// Packets of a node that may be outstanding at most, from closed sources.
+    pub fn outstanding(&self) -> Option<u32> {
+        self.outstanding
     }
 
     /// Sends every packet over the route that a book has for it.
@@ -191,6 +248,12 @@ impl OpenLoad {
             }
             _ => self.background(node, index, from),
         }
+    }
+
+    /// Generation cycle of packet `index`, as in [`packet`](Self::packet), with room for it from cycle
+    /// `least` on.
+    pub fn start_with_room(&self, node: NodeId, index: u64, from: u64, least: u64) -> Option<u64> {
+        self.idle(node, index, (from + self.pause(index)).max(least))
     }
 
     fn background(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {

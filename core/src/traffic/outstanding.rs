@@ -1,0 +1,59 @@
+use super::{PacketSource, Workload};
+use crate::{
+    fabric::NodeId,
+    save::{Archive, SaveError},
+};
+
+/// Nodes that generate no packet while so many of their packets are outstanding (generated, and the tail
+/// not ejected): when each may generate its next one.
+#[derive(Clone, Debug)]
+pub(crate) struct Outstanding {
+    limit: usize,
+    /// Per node: packets delivered, the cycles of the last `limit` deliveries by their number, and the
+    /// cycle after the last start.
+    delivered: Vec<u64>,
+    ends: Vec<u64>,
+    from: Vec<u64>,
+}
+
+impl Outstanding {
+    /// Those of some nodes at the beginning; `None` where nothing limits a workload.
+    pub fn new(workload: &Workload, nodes: usize) -> Option<Self> {
+        let limit = workload.outstanding()? as usize;
+        Some(Self { limit, delivered: vec![0; nodes], ends: vec![0; nodes * limit], from: vec![0; nodes] })
+    }
+
+    /// A node, which the workload knows by another number, generated a packet.
+    pub fn started(&mut self, node: usize, start: u64) {
+        self.from[node] = start + 1;
+    }
+
+    /// The tail of a packet from a node was ejected.
+    pub fn delivered(&mut self, node: usize, cycle: u64) {
+        let number = self.delivered[node];
+        self.ends[node * self.limit + number as usize % self.limit] = cycle;
+        self.delivered[node] = number + 1;
+    }
+
+    /// Start of packet `number` of a node; `u64::MAX` if there is none, or as long as too many are
+    /// outstanding.
+    pub fn next_start(&self, workload: &Workload, node: usize, named: NodeId, number: u64) -> u64 {
+        let limit = self.limit as u64;
+        // In the cycle behind the delivery that makes room.
+        let least = match number.checked_sub(limit) {
+            None => 0,
+            Some(before) if before < self.delivered[node] => {
+                self.ends[node * self.limit + (before % limit) as usize] + 1
+            }
+            Some(_) => return u64::MAX,
+        };
+        workload.start_with_room(named, number, self.from[node], least).unwrap_or(u64::MAX)
+    }
+
+    /// Everything it knows.
+    pub fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        archive.slice("packets delivered by source", &mut self.delivered)?;
+        archive.slice("cycles of deliveries", &mut self.ends)?;
+        archive.slice("cycles after starts", &mut self.from)
+    }
+}
