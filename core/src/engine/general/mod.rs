@@ -254,7 +254,7 @@ impl General {
         let common =
             Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, rule };
         let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
-        let divides = !watched && common.rule.is_none() && self.divides(&common.demands);
+        let divides = !watched && self.divides(options.throttle);
         let division = match division {
             _ if divides => division,
             Division::Threads(_) => Division::Threads(1),
@@ -263,16 +263,10 @@ impl General {
         Ok(self.begin_parts(common, division))
     }
 
-    /// Whether all a run does knows of borders between parts: throttles, choices that look at traffic,
-    /// windows, grants that need room, output registers and several processor queues do not.
-    fn divides(&self, demands: &Demands) -> bool {
-        !demands.reconsiders
-            && !demands.draws
-            && demands.windows.is_none()
-            && demands.watches.is_none()
-            && !self.layout.grant_needs_room
-            && !self.layout.registers
-            && self.layout.processor_queues == 1
+    /// Whether all a run does knows of borders between parts. Output registers do not: what one sends depends on
+    /// what left the queue behind its link in the same cycle.
+    fn divides(&self, throttle: Throttle) -> bool {
+        !self.layout.registers && throttle.divides()
     }
 
     /// The parts of an empty network, in the narrowest records that hold its requests.
