@@ -17,7 +17,7 @@ use crate::{
     },
     probe::{Counted, LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
-    throttle,
+    throttle::{self, Surroundings, Throttle},
     traffic::{Sources, Workload},
 };
 use std::{ops::Range, sync::Arc, thread};
@@ -43,8 +43,7 @@ pub(super) struct Common {
     pub workload: Workload,
     pub demands: Demands,
     pub may_deadlock: bool,
-    /// The rule of a throttle, for the whole network.
-    pub rule: Option<throttle::State>,
+    pub throttle: Throttle,
 }
 
 /// A simulation under way in several parts.
@@ -126,7 +125,7 @@ impl<V: Vector, R: Record> Part<V, R> {
     pub fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
         let whole = &common.general.layout;
         let sources = Sources::of_part(&common.workload, whole.nodes, nodes.clone());
-        let rule = common.rule.as_ref().map(|rule| rule.part(nodes.clone()));
+        let rule = common.rule().map(|rule| rule.part(nodes.clone()));
         let layout = Arc::new(whole.part(nodes));
         let state = State::new(proof, &layout, sources, common.demands, rule);
         Self { layout, state }
@@ -148,14 +147,25 @@ impl Common {
         Run { network, layout, step: Box::new(state), may_deadlock: self.may_deadlock }
     }
 
+    /// The throttle of the whole network at the beginning of a run; interlocked slices are a rule of the sources.
+    pub fn rule(&self) -> Option<throttle::State> {
+        if matches!(self.throttle, Throttle::None | Throttle::Interlock(_)) {
+            return None;
+        }
+        let network = &self.general.network;
+        let (shape, router) = (network.fabric().shape(), network.router());
+        let (buffer, longest) = (router.buffer, self.demands.longest);
+        Some(self.throttle.state(Surroundings { shape, rule: router.channel_rule(), buffer, longest }))
+    }
+
     /// The state of the whole network, given those of its parts.
     pub fn gather<'a, V: Vector, R: Record>(
         &self,
         proof: Available<V>,
         parts: impl Iterator<Item = (&'a Layout, &'a State<V, R>)>,
     ) -> State<V, R> {
-        let Self { general, workload, demands, rule, .. } = self;
-        State::gather(proof, &general.layout, workload, *demands, rule.clone(), parts)
+        let Self { general, workload, demands, .. } = self;
+        State::gather(proof, &general.layout, workload, *demands, self.rule(), parts)
     }
 
     /// What happened in the windows of the whole network, given the parts' and their totals.
@@ -296,7 +306,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
         if archive.is_reading() {
             let parts: Vec<Arc<Layout>> = self.seats.iter().map(|seat| seat.part.layout.clone()).collect();
             let layouts: Vec<&Layout> = parts.iter().map(|part| &**part).collect();
-            let states = whole.scatter(&layout, &layouts, self.common.rule.as_ref());
+            let states = whole.scatter(&layout, &layouts, self.common.rule().as_ref());
             let parts = parts.into_iter().zip(states).map(|(layout, state)| Part { layout, state }).collect();
             self.seats = seated(&layout, parts);
         }

@@ -174,7 +174,8 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         self.settle();
-        let Common { general, workload, demands, rule, .. } = &self.common;
+        let Common { general, workload, demands, .. } = &self.common;
+        let rule = self.common.rule();
         let layout = &general.layout;
         if !archive.is_reading() {
             let lost = |_| SaveError::Short { field: "states of other ranks" };
