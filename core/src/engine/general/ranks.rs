@@ -24,6 +24,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+/// Routers whose cycle takes about as long as an exchange between processes.
+const EXCHANGE: usize = 2048;
+
 /// The part of this process.
 pub(super) struct OneRank<V: Vector, R: Record> {
     common: Common,
@@ -110,7 +113,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
 
     fn routers(&self) -> usize {
         // The same for all, so that all do the same.
-        self.common.general.layout.nodes / self.ranges.len()
+        (self.common.general.layout.nodes / self.ranges.len()).max(EXCHANGE)
     }
 
     fn parts(&self) -> usize {

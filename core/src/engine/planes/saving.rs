@@ -64,10 +64,11 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.packets[block].planes(visit);
         let counters: &mut [[V; QUEUES]] = rows_of(&mut self.counters, block, blocks);
         counters.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        for (queues, packet) in rows_of(&mut self.x_rows, block, blocks)
-            .iter_mut()
-            .zip(rows_of(&mut self.packet_rows, block, blocks))
-        {
+        for (queues, packet) in rows_of(&mut self.x_rows, block, blocks).iter_mut().zip(rows_of(
+            &mut self.packet_rows,
+            block,
+            blocks,
+        )) {
             queues.iter_mut().for_each(&mut *visit);
             visit(packet);
         }
