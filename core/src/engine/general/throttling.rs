@@ -15,7 +15,7 @@ use crate::{
     engine::planes::vector::{Vector, words, words_mut},
     fabric::{Direction, NodeId},
     save::{Archive, SaveError},
-    throttle::{self, Ask, Seen, Sums},
+    throttle::{Ask, Seen, Sums},
 };
 
 /// A throttle at work.
