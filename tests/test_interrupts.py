@@ -29,6 +29,9 @@ COMMANDS = [
     ["route", "--torus", "8x8x8", "--resilience"],
     ["route", "--torus", "16x16", "--method", "genetic", "-o", "tables.json"],
     ["simulate", "--torus", "512x512", "--pattern", "rand", "--rate", "0.3", "--cycles", "1000000"],
+    ["simulate", "--torus", "512x512", "--pattern", "rand", "--rate", "0.3", "--cycles", "1000000",
+     "--threads", "2"],
+    ["load", "step", "--torus", "512x512", "--pattern", "rand", "--cycles", "100000", "--threads", "2"],
     ["simulate", "--mesh", "64x64", "--pattern", "trns", "--payload", "60000", "--out", "result.nc"],
     ["stack", "--torus", "64x64", "--out", "curves.csv"],
     ["schedule", "--torus", "16x16", "--operation", "all-to-all", "--seconds", "10m"],
@@ -237,9 +240,31 @@ with replacing({str(tmp_path / "file.txt")!r}) as out:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_cursor_comes_back_on_a_terminal(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["jitter", "--torus", "32x32"], b"interrupted"),
+        (
+            [
+                "load",
+                "step",
+                "--torus",
+                "64x64",
+                "--pattern",
+                "rand",
+                "--cycles",
+                "9999999",
+                "--threads",
+                "2",
+            ],
+            b"interrupted: 0 of 1 simulations are finished",
+        ),
+    ],
+    ids=["workers", "threads"],
+)
+def test_the_cursor_comes_back_on_a_terminal(words, told, tmp_path):
     terminal, end = pty.openpty()
-    with begin(["jitter", "--torus", "32x32"], tmp_path, stdout=subprocess.DEVNULL, stderr=end) as process:
+    with begin(words, tmp_path, stdout=subprocess.DEVNULL, stderr=end) as process:
         os.close(end)
         assert is_armed(process)
         # A progress bar hides the cursor when it begins.
@@ -248,8 +273,9 @@ def test_the_cursor_comes_back_on_a_terminal(tmp_path):
             seen += os.read(terminal, 4096)
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=60) == 130
-        while not seen.endswith(b"\x1b[?25hinterrupted\r\n"):
+        while not seen.endswith(told + b"\r\n"):
             seen += os.read(terminal, 4096)
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")
     os.close(terminal)
 
 

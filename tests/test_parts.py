@@ -5,6 +5,7 @@ import json
 import pickle
 
 import pytest
+import xarray as xr
 
 import flitloom as fl
 from flitloom.commands import run
@@ -59,6 +60,88 @@ def test_threads_run_message_graphs():
     graph = MessageGraph.exchange(48, [(node, (7 * node + 5) % 48, 400) for node in range(48)])
     one, three = (simulate_messages(NETWORK, graph, threads=threads) for threads in (1, 3))
     assert {**three, "parts": 1} == one
+
+
+LOADS = [
+    [
+        "ramp",
+        "--pattern",
+        "bcmp",
+        "--rates",
+        "0.1:0.9",
+        "--cycles",
+        "3000",
+        "--throttle",
+        "pt",
+        "--preset",
+        "t15",
+    ],
+    ["step", "--pattern", "rand", "--rate", "0.6", "--cycles", "900", "--routing", "cl", "--preset", "s07"],
+    ["impulse", "--rate", "0.2", "--at", "400", "--cycles", "900", "--throttle", "global:threshold=60"],
+    [
+        "steady",
+        "--pattern",
+        "rand",
+        "--rate",
+        "0.3",
+        "--measure",
+        "600",
+        "--routing",
+        "ugal",
+        "--channels",
+        "6",
+    ],
+    ["burst", "--pattern", "bcmp", "--packets", "3", "--throttle", "spth:margin=8", "--preset", "t15"],
+    [
+        "curve",
+        "--pattern",
+        "rand",
+        "--rates",
+        "0.2,0.9",
+        "--measure",
+        "400",
+        "--routing",
+        "o1turn",
+        "--channels",
+        "6",
+    ],
+]
+
+
+@pytest.mark.parametrize("words", LOADS, ids=lambda words: words[0])
+def test_loads_in_threads_are_those_of_one(words, capsys, tmp_path):
+    seen = []
+    for threads in ("1", "3"):
+        out = tmp_path / (f"{threads}.csv" if words[0] in ("burst", "curve") else f"{threads}.nc")
+        line = ["load", *words, "--torus", "8x8", "--json", "--out", str(out), "--threads", threads]
+        assert run(line) == 0
+        seen.append((json.loads(capsys.readouterr().out), out))
+    (one, plain), (three, divided) = seen
+    assert three == one
+    if plain.suffix == ".csv":
+        assert divided.read_text() == plain.read_text()
+    else:
+        with xr.open_datatree(plain) as expected, xr.open_datatree(divided) as found:
+            xr.testing.assert_identical(found, expected)
+
+
+def test_loads_that_are_held_divide():
+    throttled = fl.Network(fl.Torus(8, 6), fl.Router(preset="t15"))
+    load = fl.Load("rand", rate=0.6, length=8, cycles=400)
+    for throttle in ("pt", "spth:margin=8", "alo", "pace:40", "global:tuned"):
+        seen = []
+        for threads in (1, 4):
+            held = fl.Simulation(throttled, load, windows=50, throttle=throttle, threads=threads)
+            held.run(until=120)
+            held.measure(130, 300)
+            held.run(until=400)
+            assert held.result().parts == threads
+            seen.append((held.totals.fingerprint, held.windows()))
+        (one, expected), (four, found) = seen
+        assert four == one
+        assert found.equals(expected)
+    shared = fl.Simulation(throttled, load, throttle="spth:margin=8,link=shared", threads=4)
+    assert shared.result().parts == 1
 
 
 @pytest.mark.parametrize("threads", [0, 257])

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import xarray as xr
 
 import flitloom as fl
+from flitloom.commands import run
+from flitloom.messages import MessageGraph, simulate_messages
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install flitloom[mpi])")
 _BESIDE = Path(sys.executable).with_name("mpiexec")
@@ -22,7 +25,7 @@ LONG = ["--torus", "32x32", "--pattern", "rand", "--rate", "0.05", "--cycles", "
 
 def ranks(count, *words, program=("-m", "flitloom")):
     """What ``mpiexec`` ends with."""
-    command = [MPIEXEC, "-n", str(count), sys.executable, *program, *words]
+    command = [MPIEXEC, "-n", str(count), sys.executable, *program, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
 
@@ -48,6 +51,41 @@ def test_ranks_take_up_what_was_saved(tmp_path):
     assert done.returncode == 0, done.stderr
     held.run()
     assert json.loads(done.stdout)["fingerprint"] == held.totals.fingerprint
+
+
+def test_ranks_write_what_one_process_does(tmp_path):
+    words = ["simulate", *LOAD, "--routing", "cl", "--preset", "s07", "--throttle", "spth:margin=8"]
+    whole = fl.Network(fl.Torus(8, 6), fl.Router(preset="s07"), routing="cl")
+    load = fl.Load("rand", rate=0.2, length=8, cycles=300)
+    one = fl.simulate(whole, load, throttle="spth:margin=8")
+    done = ranks(2, *words, "--json", "--out", tmp_path / "two.nc", "--checkpoint", tmp_path / "two.flit")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["fingerprint"] == one.fingerprint
+    one.to_netcdf(tmp_path / "one.nc")
+    with xr.open_datatree(tmp_path / "one.nc") as expected, xr.open_datatree(tmp_path / "two.nc") as found:
+        xr.testing.assert_equal(found["links"].dataset, expected["links"].dataset)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".flit"] == []
+
+
+def test_message_graphs_run_on_ranks(tmp_path):
+    graph = MessageGraph.exchange(48, [(node, (7 * node + 5) % 48, 400) for node in range(48)])
+    (tmp_path / "graph.goal").write_text(graph.text)
+    words = ["simulate", tmp_path / "graph.goal", "--torus", "8x6", "--json"]
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.pop("parts") == 2
+    one = simulate_messages(fl.Network(fl.Torus(8, 6)), graph)
+    assert found == {name: one[name] if name != "ranks" else 48 for name in found}
+
+
+def test_loads_run_on_ranks(capsys):
+    words = ["load", "step", "--torus", "8x6", "--pattern", "rand", "--rate", "0.3,0.5", "--cycles", "600"]
+    words += ["--throttle", "global:tuned", "--json"]
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    assert run(words) == 0
+    assert json.loads(done.stdout) == json.loads(capsys.readouterr().out)
 
 
 def test_a_mistake_is_told_once():

@@ -1,12 +1,18 @@
 //! A network on several processes: Python's side says how they meet.
 
-use flitloom_core::engine::{Lost, Mails, Transport};
+use flitloom_core::engine::{Lost, Mails, Rank, Transport};
 use pyo3::{prelude::*, types::PyBytes};
 
-/// An object with `exchange(before, behind)`, `greatest(values)` and `collect(state)`.
+/// An object with `exchange(before, behind)`, `greatest(values)`, `sum(values)` and `collect(state)`.
 pub struct Ranks(pub Py<PyAny>);
 
 impl Ranks {
+    /// This process as the object describes it by its `rank` and `size`.
+    pub fn rank(object: Bound<'_, PyAny>) -> PyResult<Rank> {
+        let (rank, ranks) = (object.getattr("rank")?.extract()?, object.getattr("size")?.extract()?);
+        Ok(Rank { rank, ranks, transport: Box::new(Self(object.unbind())) })
+    }
+
     /// Calls it; whatever fails is shown, since the run ends.
     fn ask<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, Lost> {
         Python::attach(|py| {
@@ -38,8 +44,12 @@ impl Transport for Ranks {
         Ok(())
     }
 
-    fn greatest(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost> {
+    fn greatest(&mut self, values: [u64; 4]) -> Result<[u64; 4], Lost> {
         self.ask(|ranks| ranks.call_method1("greatest", (values.to_vec(),))?.extract())
+    }
+
+    fn sum(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost> {
+        self.ask(|ranks| ranks.call_method1("sum", (values.to_vec(),))?.extract())
     }
 
     fn collect(&mut self, state: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {

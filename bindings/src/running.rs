@@ -56,9 +56,12 @@ pub fn watched<T: Send>(
             });
             let mut failure = None;
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if failure.is_none() {
-                    failure = Python::attach(|py| py.check_signals().and_then(|()| look(py))).err();
-                }
+                // What is pressed while work comes to its end is answered, too.
+                let looked = Python::attach(|py| match &failure {
+                    None => py.check_signals().and_then(|()| look(py)),
+                    Some(_) => py.check_signals(),
+                });
+                failure = looked.err().or(failure);
                 if failure.is_some() {
                     interrupt.store(true, Ordering::Relaxed);
                 }

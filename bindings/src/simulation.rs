@@ -6,14 +6,14 @@ use crate::{
     traffic::Workload,
 };
 use flitloom_core::{
-    engine::{self, Bottleneck, EngineKind, Options, Outcome, Rank, Setup, SimulationError},
+    engine::{self, Bottleneck, EngineKind, Options, Outcome, Setup, SimulationError},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
     throttle::Throttle,
     traffic,
 };
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::{
-    exceptions::PyStopIteration,
+    exceptions::{PyKeyboardInterrupt, PyStopIteration},
     prelude::*,
     types::{PyBytes, PyDict},
 };
@@ -73,13 +73,7 @@ impl Simulation {
         ranks: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
-        let rank = match ranks {
-            None => None,
-            Some(object) => {
-                let (rank, ranks) = (object.getattr("rank")?.extract()?, object.getattr("size")?.extract()?);
-                Some(Rank { rank, ranks, transport: Box::new(Ranks(object.unbind())) })
-            }
-        };
+        let rank = ranks.map(Ranks::rank).transpose()?;
         let engine = state.and_then(EngineKind::of_saved);
         if rank.is_some() && engine == Some(EngineKind::Planes) {
             let text = "it was begun on the planes, and ranks run the general engine; go on in one process";
@@ -149,7 +143,8 @@ impl Simulation {
         );
         match (result, failure) {
             (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
-            (Err(SimulationError::Interrupted(_)), Some(_)) => Ok(false),
+            // Without a reason of its own, a rank pauses since another one does.
+            (Err(SimulationError::Interrupted(_)), _) => Ok(false),
             (result, _) => result.map(|()| true).map_err(|error| simulation_error(py, error)),
         }
     }
@@ -271,7 +266,7 @@ impl Simulation {
 
 /// Simulates a workload to its end and returns its totals.
 #[pyfunction]
-#[pyo3(signature = (network, workload, cycle_limit=None, seed=1, threads=1))]
+#[pyo3(signature = (network, workload, cycle_limit=None, seed=1, threads=1, ranks=None))]
 pub fn simulate<'py>(
     py: Python<'py>,
     network: &Network,
@@ -279,11 +274,14 @@ pub fn simulate<'py>(
     cycle_limit: Option<u64>,
     seed: u64,
     threads: usize,
+    ranks: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut simulation = Simulation::new(
-        py, network, workload, None, false, false, false, false, None, seed, "none", threads, None, None,
+        py, network, workload, None, false, false, false, false, None, seed, "none", threads, None, ranks,
     )?;
-    simulation.run(py, None, cycle_limit, None)?;
+    if !simulation.run(py, None, cycle_limit, None)? {
+        return Err(PyKeyboardInterrupt::new_err("another rank was interrupted"));
+    }
     simulation.totals(py, None, false)
 }
 

@@ -5,14 +5,15 @@ mod common;
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
-use common::{CaseSpace, cases};
+use common::{Case, CaseSpace, cases};
 use flitloom_core::{
     engine::{
         EngineKind, Network, Options, Outcome, Setup, Simulation, SimulationError, planes::InstructionSet,
     },
     fabric::{Direction, Fabric, NodeId, Shape, Sign},
-    probe::LinkOccupation,
-    router::{FlowControl, RouterConfig},
+    probe::{Histogram, LinkOccupation, Window, Windows},
+    router::{Arbitration, FlowControl, MAX_CHANNELS, RouterConfig},
+    routing::RoutingFunction,
     traffic::{
         MessageGraph, OpenLoad, Operation, OperationKind, Pattern, Purpose, RouteBook, Workload, draw_below,
     },
@@ -28,6 +29,37 @@ struct End {
     totals: Option<Outcome>,
     occupancy: Vec<u16>,
     links: Option<LinkOccupation>,
+    windows: Option<Seen>,
+}
+
+/// What happened in windows.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    closed: Vec<Window>,
+    stretch: (u64, u64),
+    of_stretch: (u64, u64),
+    by_source: Vec<u64>,
+    ages: [Histogram; 2],
+}
+
+impl Seen {
+    fn of(windows: &Windows) -> Self {
+        // Histograms that hold the same may have room for more.
+        let plain = |ages: &Histogram| {
+            let mut plain = Histogram::default();
+            for (least, count) in ages.classes() {
+                (0..count).for_each(|_| plain.add(least));
+            }
+            plain
+        };
+        Self {
+            closed: windows.closed().to_vec(),
+            stretch: windows.stretch(),
+            of_stretch: windows.of_stretch(),
+            by_source: windows.delivered_by_source().to_vec(),
+            ages: [plain(windows.ages()), plain(windows.network_ages())],
+        }
+    }
 }
 
 impl End {
@@ -38,20 +70,33 @@ impl End {
             totals: held.totals().ok(),
             occupancy: held.occupancy(),
             links: held.links(),
+            windows: held.windows().map(|windows| Seen::of(windows)),
         }
     }
 }
 
 /// Shapes whose last dimension has rows for many parts.
 fn long() -> CaseSpace {
-    CaseSpace {
-        sizes: 2..=9,
-        most_nodes: 120,
-        packets_per_node: 3,
-        router_rules: false,
-        throttles: false,
-        ..CaseSpace::default()
+    CaseSpace { sizes: 2..=9, most_nodes: 120, packets_per_node: 3, ..CaseSpace::default() }
+}
+
+/// The network of a case with a routing function of routers, with as many channels and as deep buffers as that
+/// needs.
+fn network_with(case: &Case, function: RoutingFunction) -> Option<Network> {
+    let (needed, usual) = (RouterConfig::for_routing(&case.shape, function), case.config());
+    if needed.channels > MAX_CHANNELS || !function.is_of_routers() {
+        return None;
     }
+    let wormhole = [needed.flow_control, usual.flow_control] == [FlowControl::Wormhole; 2];
+    let router = RouterConfig {
+        routing: function,
+        channels: needed.channels,
+        buffer: 12 + usual.buffer,
+        flow_control: if wormhole { FlowControl::Wormhole } else { FlowControl::CutThrough },
+        arbitration: Arbitration::uniform(case.router.scheme),
+        ..usual
+    };
+    Some(Network::new(Fabric::new(case.shape.clone()), router).unwrap())
 }
 
 fn begin(
@@ -67,6 +112,7 @@ fn begin(
         links: true,
         parts,
         options: *rules,
+        windows: (rules.seed % 2 == 1).then_some(7),
         ..Setup::default()
     };
     Simulation::new(network, workload, &setup)
@@ -93,7 +139,7 @@ fn check(
                 return Ok(());
             }
         };
-        prop_assert_eq!(held.parts(), parts.min(rows));
+        prop_assert_eq!(held.parts(), if rules.throttle.divides() { parts.min(rows) } else { 1 });
         let mut ends = Vec::new();
         for stop in stops.map(Some).into_iter().chain([None]) {
             let options = Options { stop_at: stop, ..*rules };
@@ -112,6 +158,11 @@ fn check(
                 let seen = End::of(&mut restored, Ok(()));
                 prop_assert_eq!(&seen, &ends[0], "restored in {} parts", parts);
                 held = restored.clone();
+                // Some of what comes is measured.
+                let now = held.now();
+                if let Some(windows) = held.windows() {
+                    windows.measure(now + 3, now + 40);
+                }
             }
         }
         if turn == 0 {
@@ -159,9 +210,22 @@ proptest! {
     fn parts_do_what_one_does(
         case in prop_oneof![long().packet_lists(), long().loads()],
         stops in (0_u64..40, 0_u64..60),
+        seed in 0..2_u64,
     ) {
         let stops = [stops.0, stops.0 + stops.1];
-        check(&case.network(), &case.workload(), &case.options(), stops)?;
+        check(&case.network(), &case.workload(), &Options { seed, ..case.options() }, stops)?;
+    }
+
+    #[test]
+    fn headers_choose_in_parts_as_in_one(
+        case in long().loads(),
+        function in proptest::sample::select(RoutingFunction::ALL),
+        stops in (0_u64..40, 0_u64..60),
+        seed in any::<u64>(),
+    ) {
+        let Some(network) = network_with(&case, function) else { return Ok(()) };
+        let stops = [stops.0, stops.0 + stops.1];
+        check(&network, &case.workload(), &Options { seed, ..case.options() }, stops)?;
     }
 
     #[test]
@@ -279,12 +343,12 @@ fn the_planes_in_parts_do_what_one_does() {
 
 /// What knows nothing of borders between parts runs in one, with what it does unchanged.
 #[test]
-fn throttles_run_in_one_part() {
+fn registers_that_share_a_link_run_in_one_part() {
     let shape = Shape::torus(&[4, 8]).unwrap();
     let random = Pattern::Random.destinations(&shape, 1).unwrap();
     let workload = Workload::Load(OpenLoad::new(random, 0.6, 8, 300, 1).unwrap());
     let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
-    let rules = Options { throttle: "alo".parse().unwrap(), ..Options::default() };
+    let rules = Options { throttle: "spth:margin=1,link=shared".parse().unwrap(), ..Options::default() };
     let ends: Vec<_> = [1, 4]
         .map(|parts| {
             let mut held = begin(&network, &workload, &rules, parts, InstructionSet::Word).unwrap();

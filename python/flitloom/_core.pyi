@@ -126,6 +126,7 @@ def simulate(
     cycle_limit: int | None = None,
     seed: int = 1,
     threads: int = 1,
+    ranks: Any | None = None,
 ) -> dict[str, Any]: ...
 def film(
     network: Network,

@@ -27,6 +27,8 @@ class _State:
     def __init__(self) -> None:
         #: Whether something can be kept, so that Ctrl-C is an exception.
         self.keeping = False
+        #: Whether it is only noted, since others have to be told first.
+        self.noting = False
         #: Whether it was pressed, and whether the user was told.
         self.pressed = False
         self.told = False
@@ -76,6 +78,16 @@ def keeping() -> Iterator[None]:
         _state.keeping = before
 
 
+@contextmanager
+def noting() -> Iterator[None]:
+    """A block in which the first Ctrl-C is only noted (`pressed`), to be shared with other processes."""
+    before, _state.noting = _state.noting, True
+    try:
+        yield
+    finally:
+        _state.noting = before
+
+
 def kept() -> None:
     """Results are in hand after Ctrl-C, and may take their time to be written."""
     if _state.watched:
@@ -115,6 +127,9 @@ def undo_on_exit(action: Callable[[], object]) -> Callable[[], None]:
 def _pressed(_number: int, _frame: FrameType | None) -> None:
     again = _state.pressed
     _state.pressed = True
+    if _state.noting and not again:
+        kept()
+        return
     if _state.keeping and not again:
         raise KeyboardInterrupt
     for action in reversed(_state.undo):

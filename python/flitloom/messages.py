@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import _core
+from flitloom import ranks as processes
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.limits import GOAL_BYTES
@@ -135,6 +136,7 @@ def simulate_messages(
     calc_cycles: int = 1,
     cycle_limit: int | None = None,
     threads: int = 1,
+    _on_ranks: bool = False,
 ) -> dict[str, Any]:
     """Simulate a message graph, cycle by cycle, until every operation is complete.
 
@@ -192,4 +194,5 @@ def simulate_messages(
     )
     if tables is not None:
         workload = tables.routed(network, workload)
-    return _core.simulate(network._core, workload, cycle_limit, threads=threads)
+    meeting = processes.Ranks(network) if _on_ranks else None
+    return _core.simulate(network._core, workload, cycle_limit, threads=threads, ranks=meeting)

@@ -61,9 +61,11 @@ class Ranks:
         self._neighbours = [
             other % self.size if topology.wraps[-1] or 0 <= other < self.size else None for other in others
         ]
-        # A row's flits and places per channel, and a header of eight words per node at most.
+        # A row's flits and places per channel, what its registers of buffers ahead show (as many bits as half
+        # the largest size, and numbers of at most 11 bits per channel), and eight words of a header per node.
         row = network.nodes // rows
-        words = -(-row // 64) * network.channels * 17 + 8 * row
+        planes = network.channels * (17 + 11) + max(topology.sizes) // 2
+        words = 2 + -(-row // 64) * planes + 8 * row
         self._buffers = [bytearray(8 * words) for _ in others]
 
     def exchange(self, before: bytes, behind: bytes) -> list[bytes]:
@@ -93,10 +95,31 @@ class Ranks:
         self._world.Allreduce(self._mpi.IN_PLACE, greatest, op=self._mpi.MAX)
         return [int(value) for value in greatest]
 
+    def sum(self, values: Sequence[int]) -> list[int]:
+        """The sum over all ranks, place by place, modulo 2^64."""
+        import numpy as np
+
+        total = np.array(values, dtype=np.uint64)
+        self._world.Allreduce(self._mpi.IN_PLACE, total, op=self._mpi.SUM)
+        return [int(value) for value in total]
+
+    def any(self, told: bool) -> bool:
+        """Whether anything is so on any rank."""
+        return self.greatest([told])[0] > 0
+
     def collect(self, state: bytes) -> list[bytes]:
         """What every rank gives, for all of them."""
         states: list[bytes] = self._world.allgather(state)
         return states
+
+
+def speaks() -> bool:
+    """Whether this process writes files for all: the first rank, or the only process."""
+    if started() == 1:
+        return True
+    from mpi4py import MPI
+
+    return bool(MPI.COMM_WORLD.rank == 0)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +180,7 @@ class Simulation:
         if not 1 <= threads <= MAX_THREADS:
             raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
         self.network, self._spec, self._records = network, spec, records
-        self._tables, self._threads = tables, threads
+        self._tables, self._threads, self._ranks = tables, threads, ranks
         traffic = spec.traffic
         require_memory(_memory(network, traffic, links=records["links"]))
         workload = make_workload(network, traffic, spec.seed)
@@ -276,19 +276,19 @@ class Simulation:
         if cycle_limit is None:
             cycle_limit = self._spec.cycle_limit
         if checkpoint is None and progress is None:
-            self._core.run(until, cycle_limit, None)
+            self._go_on(until, cycle_limit, None)
             return
         if not every > 0:
             raise SpecError(f"every: {every} s is no time between checkpoints; it must be above 0")
         if checkpoint is not None:
             check_output(checkpoint, place="checkpoint")
-        with interrupts.keeping() if checkpoint is not None else nullcontext():
+        with self._interrupts(checkpoint):
             saved = time.monotonic()
             try:
-                while not self._core.run(until, cycle_limit, LOOK if progress else every):
+                while not self._go_on(until, cycle_limit, LOOK if progress else every):
                     if progress is not None:
                         progress(*self._done(until))
-                    if checkpoint is not None and time.monotonic() - saved >= every:
+                    if checkpoint is not None and self._any(time.monotonic() - saved >= every):
                         self.save(checkpoint)
                         saved = time.monotonic()
             except KeyboardInterrupt:
@@ -300,6 +300,25 @@ class Simulation:
     def unit(self, until: int | None) -> str:
         """What progress towards a cycle is told in: cycles if an end is known, else packets."""
         return "packets" if until is None and not isinstance(self._spec.traffic, Load) else "cycles"
+
+    def _interrupts(self, checkpoint: str | Path | None) -> AbstractContextManager[None]:
+        """What Ctrl-C does: it ends the process at once unless there is something to save."""
+        if checkpoint is None:
+            return nullcontext()
+        return interrupts.keeping() if self._ranks is None else interrupts.noting()
+
+    def _go_on(self, until: int | None, cycle_limit: int | None, seconds: float | None) -> bool:
+        """Run; False if it pauses. What interrupts one rank interrupts all."""
+        if self._ranks is None or seconds is None:
+            return bool(self._core.run(until, cycle_limit, seconds))
+        done = self._core.run(until, cycle_limit, min(seconds, LOOK))
+        if self._any(interrupts.pressed()):
+            raise KeyboardInterrupt
+        return bool(done)
+
+    def _any(self, told: bool) -> bool:
+        """Whether something is so, on any rank: clocks differ, and all do the same."""
+        return told if self._ranks is None else self._ranks.any(told)
 
     def _done(self, until: int | None) -> tuple[int, int]:
         """How much of how much is done, in cycles if an end is known, else in packets."""
@@ -332,7 +351,9 @@ class Simulation:
         from flitloom import checkpoint
 
         routes = None if self._tables is None else self._tables.checksum()
-        checkpoint.write(path, self._spec, self.now, self._records, self._core.save(), routes)
+        state = self._core.save()
+        if self._ranks is None or self._ranks.rank == 0:
+            checkpoint.write(path, self._spec, self.now, self._records, state, routes)
 
     @classmethod
     def load(

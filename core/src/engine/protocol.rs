@@ -69,6 +69,14 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
         until: u64,
         probe: &mut P,
     ) -> Result<Option<Rest>, SimulationError>;
+    /// Whether the run pauses here, given whether this process was told to: where others run parts of it, all of
+    /// them do if any was.
+    ///
+    /// # Errors
+    /// Another process of the same run has failed.
+    fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
+        Ok(told)
+    }
     /// Routers of all networks side by side that one thread has.
     fn routers(&self) -> usize;
     /// Parts the network is divided into.
@@ -170,7 +178,9 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
         if clock.cycle >= limit {
             return Err(SimulationError::CycleLimit { cycles: limit, delivered: engine.delivered() });
         }
-        if options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if let Some(flag) = options.interrupt
+            && engine.pauses(flag.load(Ordering::Relaxed))?
+        {
             return Err(SimulationError::Interrupted(clock.cycle));
         }
         if clock.cycle >= clock.next_check {

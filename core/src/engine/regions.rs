@@ -52,7 +52,12 @@ pub trait Transport: Send {
     ///
     /// # Errors
     /// A part will give none.
-    fn greatest(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost>;
+    fn greatest(&mut self, values: [u64; 4]) -> Result<[u64; 4], Lost>;
+    /// The sum of what the parts give, place by place; it wraps around.
+    ///
+    /// # Errors
+    /// A part will give none.
+    fn sum(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost>;
     /// The states of all parts in their order, in bytes, for every part.
     ///
     /// # Errors
@@ -80,6 +85,16 @@ pub(crate) trait Region: Send {
     fn next_wake(&self, cycle: u64) -> Option<u64>;
     /// Whether packets are in this part.
     fn is_busy(&self) -> bool;
+    /// Whether cycles in which nothing moves may be left out.
+    fn at_rest(&self) -> bool {
+        true
+    }
+    /// What is summed over all parts at the beginning of a cycle, in the same cycles in all of them.
+    fn sums(&self, _cycle: u64) -> Option<[u64; 3]> {
+        None
+    }
+    /// Takes those sums.
+    fn take_sums(&mut self, _sums: [u64; 3]) {}
 }
 
 /// Runs a part from `cycle` to `until`, as [`advance`](super::protocol::advance) does a whole: all
@@ -99,6 +114,9 @@ pub(crate) fn advance<A: Region>(
         // The first cycle from which on nothing happened here.
         let mut quiet = *cycle;
         for cycle in *cycle..next {
+            if let Some(own) = part.sums(cycle) {
+                part.take_sums(transport.sum(own)?);
+            }
             if part.leave(cycle, mails) {
                 quiet = cycle + 1;
             }
@@ -107,7 +125,8 @@ pub(crate) fn advance<A: Region>(
         }
         *cycle = next;
         let wake = part.next_wake(next).unwrap_or(u64::MAX);
-        let [quiet, wake, busy] = transport.greatest([quiet, !wake, part.is_busy().into()])?;
+        let [quiet, wake, busy, restless] =
+            transport.greatest([quiet, !wake, part.is_busy().into(), (!part.at_rest()).into()])?;
         if quiet == next {
             continue;
         }
@@ -116,6 +135,7 @@ pub(crate) fn advance<A: Region>(
                 *cycle = quiet;
                 return Ok(Some(if busy > 0 { Rest::Stuck } else { Rest::Finished }));
             }
+            _ if restless > 0 => {}
             wake if wake >= until => return Ok(Some(Rest::Until(wake))),
             wake => *cycle = wake.max(next),
         }
@@ -186,8 +206,8 @@ struct Letterbox {
 struct Hub {
     /// Per part: what comes from the part before it and behind it.
     boxes: Vec<[Letterbox; 2]>,
-    /// The greatest values of this agreement, the next and the last.
-    greatest: [Mutex<[u64; 3]>; 3],
+    /// What is agreed upon in this agreement, the next and the last.
+    agreed: [Mutex<[u64; 4]>; 3],
     given: Bell,
     failed: AtomicBool,
 }
@@ -208,7 +228,7 @@ impl Thread {
     pub fn all(parts: usize, round: bool) -> Vec<Self> {
         let hub = Arc::new(Hub {
             boxes: (0..parts).map(|_| <[Letterbox; 2]>::default()).collect(),
-            greatest: Default::default(),
+            agreed: Default::default(),
             given: Bell::default(),
             failed: AtomicBool::new(false),
         });
@@ -223,6 +243,19 @@ impl Thread {
             agreements: 0,
         };
         (0..parts).map(of_part).collect()
+    }
+
+    /// What becomes of the values of all threads, added one after the other to what is agreed upon.
+    fn agree(&mut self, add: impl FnOnce(&mut [u64; 4])) -> Result<[u64; 4], Lost> {
+        let Hub { agreed, given, failed, boxes } = &*self.hub;
+        let own = &agreed[(self.agreements % 3) as usize];
+        add(&mut held(own));
+        self.agreements += 1;
+        given.ring();
+        given.wait(self.agreements * boxes.len() as u64, failed)?;
+        // All have left the last agreement, and nobody has begun the one after the next.
+        *held(&agreed[((self.agreements + 1) % 3) as usize]) = [0; 4];
+        Ok(*held(own))
     }
 
     /// Tells the others when this thread panics.
@@ -263,21 +296,14 @@ impl Transport for Thread {
         Ok(())
     }
 
-    fn greatest(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost> {
-        let Hub { greatest, given, failed, boxes } = &*self.hub;
-        let own = &greatest[(self.agreements % 3) as usize];
-        {
-            let mut all = held(own);
-            for (all, value) in all.iter_mut().zip(values) {
-                *all = value.max(*all);
-            }
-        }
-        self.agreements += 1;
-        given.ring();
-        given.wait(self.agreements * boxes.len() as u64, failed)?;
-        // All have left the last agreement, and nobody has begun the one after the next.
-        *held(&greatest[((self.agreements + 1) % 3) as usize]) = [0; 3];
-        Ok(*held(own))
+    fn greatest(&mut self, values: [u64; 4]) -> Result<[u64; 4], Lost> {
+        self.agree(|all| all.iter_mut().zip(values).for_each(|(all, value)| *all = value.max(*all)))
+    }
+
+    fn sum(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost> {
+        let add = |(all, value): (&mut u64, u64)| *all = all.wrapping_add(value);
+        let [a, b, c, _] = self.agree(|all| all.iter_mut().zip(values).for_each(add))?;
+        Ok([a, b, c])
     }
 
     fn collect(&mut self, _state: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
@@ -389,6 +415,6 @@ mod tests {
         assert!(failing.join().is_err());
         let mut mails = Mails::default();
         assert_eq!(threads[0].exchange(&mut mails), Err(Lost));
-        assert_eq!(threads[0].greatest([0; 3]), Err(Lost));
+        assert_eq!(threads[0].greatest([0; 4]), Err(Lost));
     }
 }

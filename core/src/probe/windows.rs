@@ -4,6 +4,7 @@ use crate::{
     save::{Archive, SaveError},
     traffic::{Outstanding, PacketSource, Workload},
 };
+use std::ops::Range;
 
 /// What happened in some cycles in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,32 @@ pub struct Window {
     pub in_flight: u64,
 }
 
+impl Window {
+    /// Adds what happened in another part of the network.
+    fn merge(&mut self, other: &Self) {
+        let &Self {
+            generated_flits,
+            injected_packets,
+            ejected_flits,
+            delivered_packets,
+            age_sum,
+            network_age_sum,
+            age_max,
+            network_age_max,
+            in_flight,
+        } = other;
+        self.generated_flits += generated_flits;
+        self.injected_packets += injected_packets;
+        self.ejected_flits += ejected_flits;
+        self.delivered_packets += delivered_packets;
+        self.age_sum += age_sum;
+        self.network_age_sum += network_age_sum;
+        self.age_max = self.age_max.max(age_max);
+        self.network_age_max = self.network_age_max.max(network_age_max);
+        self.in_flight = self.in_flight.wrapping_add(in_flight);
+    }
+}
+
 /// Totals of a run that windows are differences of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
@@ -39,6 +66,15 @@ pub struct Counted {
     pub ejected_flits: u64,
     /// Packets whose tail was ejected.
     pub delivered_packets: u64,
+}
+
+impl Counted {
+    fn merge(&mut self, other: Self) {
+        let Self { injected_packets, ejected_flits, delivered_packets } = other;
+        self.injected_packets += injected_packets;
+        self.ejected_flits += ejected_flits;
+        self.delivered_packets += delivered_packets;
+    }
 }
 
 /// A delivered packet.
@@ -82,6 +118,8 @@ pub struct Windows {
     closed: Vec<Window>,
     present: Window,
     before: Counted,
+    /// The first node whose generator is here.
+    first: NodeId,
     /// Per node: packets generated before the present window, and the start of the next one.
     generated: Vec<u64>,
     next_start: Vec<u64>,
@@ -100,6 +138,11 @@ pub struct Windows {
 impl Windows {
     /// Windows of so many cycles, at least one; everything is measured until another stretch is set.
     pub fn new(workload: &Workload, nodes: usize, cycles: u64) -> Self {
+        Self::of_part(workload, nodes, 0..nodes, cycles)
+    }
+
+    /// The same for what some of the nodes generate and deliver.
+    pub(crate) fn of_part(workload: &Workload, nodes: usize, part: Range<usize>, cycles: u64) -> Self {
         let first = |node| workload.next_start(node, 0, 0).unwrap_or(u64::MAX);
         Self {
             length: workload.uniform_length(),
@@ -108,9 +151,10 @@ impl Windows {
             closed: Vec::new(),
             present: Window::default(),
             before: Counted::default(),
-            generated: vec![0; nodes],
-            next_start: (0..nodes as NodeId).map(first).collect(),
-            outstanding: Outstanding::new(workload, nodes),
+            first: part.start as NodeId,
+            outstanding: Outstanding::new(workload, part.len()),
+            generated: vec![0; part.len()],
+            next_start: part.map(|node| first(node as NodeId)).collect(),
             from: 0,
             to: u64::MAX,
             generated_in_stretch: 0,
@@ -188,7 +232,8 @@ impl Windows {
             self.present.ejected_flits = counted.ejected_flits.saturating_sub(before.ejected_flits);
             self.present.delivered_packets =
                 counted.delivered_packets.saturating_sub(before.delivered_packets);
-            self.present.in_flight = counted.injected_packets - counted.delivered_packets;
+            // In a part, as many may arrive that began in others.
+            self.present.in_flight = counted.injected_packets.wrapping_sub(counted.delivered_packets);
             self.before = counted;
             self.closed.push(std::mem::take(&mut self.present));
             self.end = end.saturating_add(self.cycles);
@@ -199,10 +244,10 @@ impl Windows {
     #[inline(always)]
     fn generate_at(&mut self, node: usize, end: u64) -> u64 {
         let mut flits = 0;
+        let named = self.first + node as NodeId;
         while self.next_start[node] < end {
             let (start, number) = (self.next_start[node], self.generated[node]);
-            let packet =
-                || self.workload.packet_at(node as NodeId, number, start).map(|packet| packet.length);
+            let packet = || self.workload.packet_at(named, number, start).map(|packet| packet.length);
             flits += u64::from(self.length.or_else(packet).unwrap_or(0));
             self.generated_in_stretch += u64::from((self.from..self.to).contains(&start));
             self.generated[node] = number + 1;
@@ -217,11 +262,16 @@ impl Windows {
     /// Start of the next packet of a node, at `from` at the earliest.
     #[inline(always)]
     fn start_after(&self, node: usize, from: u64) -> u64 {
-        let (named, number) = (node as NodeId, self.generated[node]);
+        let (named, number) = (self.first + node as NodeId, self.generated[node]);
         match &self.outstanding {
             None => self.workload.next_start(named, number, from).unwrap_or(u64::MAX),
             Some(outstanding) => outstanding.next_start(&self.workload, node, named, number),
         }
+    }
+
+    /// The totals at the beginning of the present window.
+    pub(crate) fn before(&self) -> Counted {
+        self.before
     }
 
     /// Cycles of a window.
@@ -261,6 +311,63 @@ impl Windows {
         (self.generated_in_stretch, self.delivered_of_stretch)
     }
 
+    /// At the beginning of a run: takes up what was seen in the parts of the network, with the totals of each,
+    /// in which nothing has happened since the windows it has closed.
+    pub(crate) fn gather(&mut self, parts: Vec<(Self, Counted)>) {
+        let end = parts.iter().map(|(part, _)| part.end).max().unwrap_or(self.end);
+        for (mut part, counted) in parts {
+            part.close(end - self.cycles, counted);
+            self.end = end;
+            (self.from, self.to) = (part.from, part.to);
+            self.closed.resize(part.closed.len(), Window::default());
+            self.closed.iter_mut().zip(&part.closed).for_each(|(own, part)| own.merge(part));
+            self.present.merge(&part.present);
+            self.before.merge(part.before);
+            let nodes = part.first as usize..part.first as usize + part.generated.len();
+            self.generated[nodes.clone()].copy_from_slice(&part.generated);
+            self.next_start[nodes].copy_from_slice(&part.next_start);
+            self.generated_in_stretch += part.generated_in_stretch;
+            self.delivered_of_stretch += part.delivered_of_stretch;
+            let by_source = self.delivered_by_source.iter_mut().zip(&part.delivered_by_source);
+            by_source.for_each(|(own, part)| *own += part);
+            self.ages.merge(&part.ages);
+            self.network_ages.merge(&part.network_ages);
+        }
+    }
+
+    /// What a part of the network goes on from, given its totals so far; what was seen in all of them is
+    /// kept by the first.
+    pub(crate) fn part(&self, nodes: Range<usize>, before: Counted) -> Self {
+        let first = nodes.start as NodeId;
+        let (generated, next_start) =
+            (self.generated[nodes.clone()].to_vec(), self.next_start[nodes].to_vec());
+        if first == 0 {
+            return Self { first, generated, next_start, before, ..self.clone() };
+        }
+        let Self { from, to, end, cycles, .. } = *self;
+        Self {
+            workload: self.workload.clone(),
+            length: self.length,
+            cycles,
+            end,
+            closed: vec![Window::default(); self.closed.len()],
+            present: Window::default(),
+            before,
+            first,
+            // Closed sources do not divide.
+            outstanding: None,
+            generated,
+            next_start,
+            from,
+            to,
+            generated_in_stretch: 0,
+            delivered_by_source: vec![0; self.delivered_by_source.len()],
+            ages: Histogram::default(),
+            network_ages: Histogram::default(),
+            delivered_of_stretch: 0,
+        }
+    }
+
     /// What was seen as fields.
     ///
     /// # Errors
@@ -269,6 +376,7 @@ impl Windows {
         let Self {
             workload: _,
             length: _,
+            first: _,
             cycles,
             end,
             closed,

@@ -108,6 +108,23 @@ impl AtWork for GlobalState {
         }
     }
 
+    fn asks_for_sums(&self, cycle: u64) -> bool {
+        cycle.is_multiple_of(self.period)
+    }
+
+    fn has_held(&self) -> bool {
+        matches!(&self.limit, Limit::Tuned(tuner) if tuner.held)
+    }
+
+    // What sums over the whole network tell is known everywhere, but not yet whether headers were held.
+    fn copy_nodes(&mut self, _to: usize, other: &Self, _from: usize, _nodes: usize) {
+        let held = self.has_held() || other.has_held();
+        self.clone_from(other);
+        if let Limit::Tuned(tuner) = &mut self.limit {
+            tuner.held = held;
+        }
+    }
+
     /// Whether fewer packets than the threshold were in flight.
     fn may_begin(&self, cycle: u64, _ask: &Ask, _seen: &impl Seen) -> bool {
         let hundredths = match &self.limit {

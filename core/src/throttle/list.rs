@@ -6,7 +6,7 @@ use crate::{
     fault::Fault,
     save::{Archive, SaveError},
 };
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::Range, str::FromStr};
 
 /// What is wrong with a throttle's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +128,14 @@ macro_rules! throttles {
                 }
             }
 
+            /// Whether a network may be divided into parts under it.
+            pub fn divides(self) -> bool {
+                match self {
+                    Self::None => true,
+                    $($(#[cfg($condition)])? Self::$name(rule) => rule.divides(),)+
+                }
+            }
+
             fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
                 match self {
                     Self::None => None,
@@ -213,6 +221,39 @@ macro_rules! throttles {
                 match self {
                     Self::None => {}
                     $($(#[cfg($condition)])? Self::$name(state) => state.received(node),)+
+                }
+            }
+
+            /// What it knows of some of the nodes, which are numbered from 0.
+            pub(crate) fn part(&self, nodes: Range<usize>) -> Self {
+                match self {
+                    Self::None => Self::None,
+                    $($(#[cfg($condition)])? Self::$name(state) => Self::$name(state.part(nodes)),)+
+                }
+            }
+
+            /// Copies what is known of so many nodes between a whole network and a part of it.
+            pub(crate) fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+                match (self, other) {
+                    $($(#[cfg($condition)])?
+                    (Self::$name(state), Self::$name(other)) => state.copy_nodes(to, other, from, nodes),)+
+                    _ => {}
+                }
+            }
+
+            /// Whether it goes by sums over the whole network in a cycle.
+            pub(crate) fn asks_for_sums(&self, cycle: u64) -> bool {
+                match self {
+                    Self::None => false,
+                    $($(#[cfg($condition)])? Self::$name(state) => state.asks_for_sums(cycle),)+
+                }
+            }
+
+            /// Whether a header was held since it last went by that.
+            pub(crate) fn has_held(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $($(#[cfg($condition)])? Self::$name(state) => state.has_held(),)+
                 }
             }
 

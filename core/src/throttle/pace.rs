@@ -6,6 +6,7 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
 };
+use std::ops::Range;
 
 /// A node begins a packet every so many cycles at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +57,14 @@ impl AtWork for PaceState {
 
     fn granted(&mut self, cycle: u64, node: NodeId) {
         self.next[node as usize] = cycle + self.interval;
+    }
+
+    fn part(&self, nodes: Range<usize>) -> Self {
+        Self { interval: self.interval, next: self.next[nodes].to_vec() }
+    }
+
+    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        self.next[to..to + nodes].copy_from_slice(&other.next[from..from + nodes]);
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {

@@ -3,6 +3,7 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
 };
+use std::ops::Range;
 
 /// A throttle with its parameters, each in a file of its own. Its default has those that are not given.
 pub trait Rule: Copy + Default {
@@ -30,6 +31,11 @@ pub trait Rule: Copy + Default {
     /// Free places up to which a queue is busy, in flits, if it goes by them; buffers must be deeper.
     fn margin(self) -> Option<u16> {
         None
+    }
+
+    /// Whether a network may be divided into parts under it.
+    fn divides(self) -> bool {
+        true
     }
 }
 
@@ -77,6 +83,25 @@ pub trait AtWork: Clone {
     /// Whether cycles in which the network is empty may be left out: nothing it knows would change.
     fn at_rest(&self) -> bool {
         true
+    }
+
+    /// What it knows of some of the nodes, which are numbered from 0; registers are of whole networks.
+    fn part(&self, _nodes: Range<usize>) -> Self {
+        self.clone()
+    }
+
+    /// Copies what is known of so many nodes between a whole network and a part of it.
+    fn copy_nodes(&mut self, _to: usize, _other: &Self, _from: usize, _nodes: usize) {}
+
+    /// Whether it goes by sums over the whole network in a cycle; in others it does not matter what they are,
+    /// but for headers that are held.
+    fn asks_for_sums(&self, _cycle: u64) -> bool {
+        false
+    }
+
+    /// Whether a header was held since it last went by that.
+    fn has_held(&self) -> bool {
+        false
     }
 
     /// What it knows, as fields.

@@ -62,6 +62,11 @@ impl Rule for Spth {
     fn margin(self) -> Option<u16> {
         Some(self.margin)
     }
+
+    // Registers that share a link are kept for whole networks only.
+    fn divides(self) -> bool {
+        !self.shared
+    }
 }
 
 /// [`Spth`] in a network.

@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
 
 def _all_ranks(arguments: list[str]) -> AbstractContextManager[None]:
     """Processes that ``mpiexec`` started simulate together; other verbs know nothing of each other."""
-    if "simulate" not in arguments[:3]:
+    if not {"simulate", "load"} & set(arguments[:3]):
         return nullcontext()
     from flitloom import ranks
     from flitloom.extras import need

@@ -39,7 +39,7 @@ def curve(
     from flitloom.outputs import write_csv
 
     cases = shared.cases(compared, packets, router)
-    shared.check_outputs(out, plot)
+    out, plot = shared.check_outputs(out, plot)
     loads = shared.read_rates(rates, "--rates")
     points, interrupted = _run(cases, loads, measured, "points")
     rows = curve_rows(points)
@@ -82,7 +82,7 @@ def steady(
     from flitloom.load import curve_rows
 
     cases = shared.cases(compared, packets, router)
-    shared.check_outputs(out, plot, (".nc",))
+    out, plot = shared.check_outputs(out, plot, (".nc",))
     loads = shared.read_rates(rate, "--rate")
     points, interrupted = _run(cases, loads, measured, "loads")
     rows = curve_rows(points)
@@ -109,6 +109,7 @@ def _run(
     """All cases at all loads, and whether Ctrl-C ended it before."""
     from flitloom.load import run_curve
 
+    shared.check_threads(measured.threads)
     with screen.progress(what) as show:
         return run_curve(cases, loads, **vars(measured), progress=show)
 

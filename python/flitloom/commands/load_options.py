@@ -80,6 +80,13 @@ Checkpoint = Annotated[
     typer.Option(help="Save the run to this file every minute and at Ctrl-C; go on from it if it is there."),
 ]
 
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Threads of each simulation, each with a part of the network; results are the same."
+    ),
+]
+
 
 @dataclass
 class Compared:
@@ -125,6 +132,7 @@ class Measured:
     measure: Measure = 10_000
     limit: Limit = 400_000
     workers: options.Workers = None
+    threads: Threads = 1
 
 
 @dataclass
@@ -132,6 +140,7 @@ class Outputs:
     """How responses are run, and what is made of them."""
 
     workers: options.Workers = None
+    threads: Threads = 1
     checkpoint: Checkpoint = None
     json: options.Json = False
     out: Series = None
@@ -144,8 +153,11 @@ LISTS = ("torus", "mesh", "pattern", "routing", "throttle")
 RUN = ("kind", "rate", "profile", "cycles", "impulse", "payload", "packets")
 
 
-def check_outputs(out: Path | None, plot: Path | None, endings: tuple[str, ...] = (".csv", ".nc")) -> None:
-    """Refuse files that cannot be written, before any work is done for them."""
+def check_outputs(
+    out: Path | None, plot: Path | None, endings: tuple[str, ...] = (".csv", ".nc")
+) -> tuple[Path | None, Path | None]:
+    """Refuse files that cannot be written before any work is done; those that this process is to write."""
+    from flitloom import ranks
     from flitloom.extras import check_picture
     from flitloom.outputs import check_output
 
@@ -153,6 +165,15 @@ def check_outputs(out: Path | None, plot: Path | None, endings: tuple[str, ...] 
         check_output(out, endings, "--out")
     if plot is not None:
         check_picture(plot, "--picture")
+    return (out, plot) if ranks.speaks() else (None, None)
+
+
+def check_threads(threads: int) -> None:
+    """Refuse threads of ranks."""
+    from flitloom import ranks
+
+    if ranks.started() > 1 and threads != 1:
+        raise SpecError("--threads: every rank (mpiexec) is one thread; start more ranks")
 
 
 def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:

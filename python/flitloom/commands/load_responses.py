@@ -135,6 +135,7 @@ def burst(
     hotspot_target: options.HotspotTarget = None,
     router: shared.Router,
     workers: options.Workers = None,
+    threads: shared.Threads = 1,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None,
 ) -> None:
@@ -149,9 +150,12 @@ def burst(
 
     spread = shared.Packets(hotspot_fraction=hotspot_fraction, hotspot_target=hotspot_target)
     cases = shared.cases(compared, spread, router)
-    shared.check_outputs(out, None, (".csv",))
+    out, _ = shared.check_outputs(out, None, (".csv",))
+    shared.check_threads(threads)
     with screen.progress("bursts") as show:
-        rows, interrupted = run_bursts(cases, packets, length=length, workers=workers, progress=show)
+        rows, interrupted = run_bursts(
+            cases, packets, length=length, workers=workers, threads=threads, progress=show
+        )
     if out is not None and rows:
         write_csv(list(rows[0]), (row.values() for row in rows), out)
     if json:
@@ -180,20 +184,21 @@ def _run(
     """Run responses, write what is asked for, and print these columns of them."""
     from flitloom.load import run_responses
 
-    shared.check_outputs(outputs.out, outputs.plot, (".nc",))
+    out, plot = shared.check_outputs(outputs.out, outputs.plot, (".nc",))
+    shared.check_threads(outputs.threads)
     if outputs.checkpoint is not None and len(tasks) > 1:
         raise SpecError(f"--checkpoint: of one run at a time; there are {len(tasks)}")
-    settings = {**settings, "checkpoint": outputs.checkpoint}
+    settings = {**settings, "checkpoint": outputs.checkpoint, "threads": outputs.threads}
     with screen.progress(f"{kind}s") as show:
         made, interrupted = run_responses(kind, tasks, settings, workers=outputs.workers, progress=show)
-    if outputs.out is not None and made:
-        shared.write_series(outputs.out, made)
+    if out is not None and made:
+        shared.write_series(out, made)
     # Nobody who presses Ctrl-C waits for a picture.
-    if outputs.plot is not None and made and not interrupted:
+    if plot is not None and made and not interrupted:
         from flitloom.plots import load
 
         title = shared.common(kind.capitalize(), [case for case, _ in made])
-        load.plot_responses(kind, _named(made), outputs.plot, title)
+        load.plot_responses(kind, _named(made), plot, title)
     _print(made, outputs.json, () if interrupted else columns)
     shared.end_interrupted(interrupted, len(made), len(tasks))
 

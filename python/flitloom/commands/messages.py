@@ -21,6 +21,7 @@ def simulate_goal(
     from flitloom.errors import SpecError
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
+    from flitloom.ranks import started
     from flitloom.routing import read_tables
     from flitloom.spec import Router, Topology
 
@@ -37,6 +38,7 @@ def simulate_goal(
         calc_cycles=calc_cycles,
         cycle_limit=cycle_limit,
         threads=threads,
+        _on_ranks=started() > 1,
     )
     totals = {name: value for name, value in result.items() if isinstance(value, int | float)}
     facts: dict[str, object] = {"ranks": graph.ranks, **totals}

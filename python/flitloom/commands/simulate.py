@@ -181,8 +181,7 @@ def command(
         check_output(html, (".html",), "--html")
     on_ranks = ranks.started() > 1
     if on_ranks:
-        wanted = {"--out": out, "--picture": chart, "--html": html, "--space-time": space_time}
-        wanted |= {"--checkpoint": checkpoint, "--plan": plan}
+        wanted = {"--picture": chart, "--html": html, "--space-time": space_time, "--plan": plan}
         for name in (name for name, value in wanted.items() if value is not None):
             raise SpecError(f"{name}: is not for several ranks (mpiexec); start one, with --threads")
         if threads != 1:
@@ -242,8 +241,8 @@ def command(
         raise SpecError("--threads: belongs to simulations of one network in parts, not to plans")
     if plan is not None and (checkpoint is not None or resume is not None):
         raise SpecError("--checkpoint, --resume: belong to simulations, not to plans; leave them out")
-    if on_ranks and (goal is not None or chunks is not None):
-        raise SpecError("a file of messages is not for several ranks (mpiexec); start one, with --threads")
+    if on_ranks and chunks is not None:
+        raise SpecError("a plan of a collective operation is not for several ranks (mpiexec); start one")
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
@@ -289,7 +288,8 @@ def command(
             screen.say(line)
         simulation = begin_experiment(
             experiment,
-            packets=out is not None,
+            # Ranks keep no records of single packets.
+            packets=out is not None and not on_ranks,
             link_time=chart is not None,
             tables=None if tables is None else read_tables(tables, experiment.topology),
             threads=threads,
@@ -312,13 +312,12 @@ def command(
             simulation.spec.stop_at,
             checkpoint=checkpoint,
             every=read_time(every, "--every"),
-            # Ranks do the same at the same time, whatever a clock says.
-            progress=None if on_ranks else show,
+            progress=show,
         )
     result = simulation.result()
     if chart is not None:
         result.plot_link_time(chart)
-    if out is not None:
+    if out is not None and ranks.speaks():
         result.to_netcdf(out)
     if json:
         screen.print_json({**result.to_dict(), "links": result.link_rows()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flitloom import ranks
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
 from flitloom.simulation import begin_experiment
@@ -17,6 +18,7 @@ def run_bursts(
     *,
     length: int = 8,
     workers: int | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
     """Bursts of all cases: every node sends packets that are all there in cycle 0.
@@ -30,7 +32,9 @@ def run_bursts(
     length : int
         Flits per packet.
     workers : int, optional
-        Processes; by default one per core.
+        Processes; by default one per core, or per so many `threads`.
+    threads : int
+        Threads of each simulation.
     progress : callable, optional
         Told how many of how many are finished.
 
@@ -50,14 +54,19 @@ def run_bursts(
     """
     traffic = {"kind": "collective", "payload": length - 1, "packets": packets}
     specs = [case.experiment(**traffic).model_dump(mode="json", exclude_none=True) for case in cases]
-    made, interrupted = run_all(_burst, [(fields,) for fields in specs], workers=workers, progress=progress)
+    made, interrupted = run_all(
+        _burst, [(fields, threads) for fields in specs], workers=workers, threads=threads, progress=progress
+    )
     rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
     return rows, interrupted
 
 
-def _burst(fields: dict[str, Any], progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def _burst(
+    fields: dict[str, Any], threads: int, progress: Callable[[int, int], None] | None = None
+) -> dict[str, Any]:
     """One burst, in a worker process or here."""
-    simulation = begin_experiment(build_experiment(fields), links=False)
+    on_ranks = ranks.started() > 1
+    simulation = begin_experiment(build_experiment(fields), links=False, threads=threads, on_ranks=on_ranks)
     simulation.run(progress=progress)
     result = simulation.result()
     return {

@@ -23,6 +23,7 @@ def run_curve(
     measure: int = 10_000,
     limit: int = 400_000,
     workers: int | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """Steady states of every case at every rate, on all cores.
@@ -36,7 +37,9 @@ def run_curve(
     window, warm_up, measure, limit
         As in `run_steady`.
     workers : int, optional
-        Processes; by default one per core.
+        Processes; by default one per core, or per so many `threads`.
+    threads : int
+        Threads of each simulation.
     progress : callable, optional
         Told how many of how many points are finished.
 
@@ -64,11 +67,11 @@ def run_curve(
     for case, experiment in specs:
         if not isinstance(experiment.traffic, Load):
             raise SpecError(f"traffic: {case.name} is no load")
-    settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit}
+    settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
     tasks = [(specs[place][1].model_dump(mode="json", exclude_none=True), settings) for place in order]
-    made, interrupted = run_all(_point, tasks, workers=workers, progress=progress)
+    made, interrupted = run_all(_point, tasks, workers=workers, threads=threads, progress=progress)
     found = {place: point for place, point in zip(order, made, strict=True) if point is not None}
     return [(specs[place][0], found[place]) for place in sorted(found)], interrupted
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flitloom import ranks
 from flitloom.analysis import (
     critical_load,
     impulse_duration,
@@ -78,6 +79,7 @@ def run_ramp(
     averaging: int = AVERAGING,
     fitted: int = FITTED,
     checkpoint: str | Path | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Let a load rise slowly, and find where the network no longer follows.
@@ -95,6 +97,8 @@ def run_ramp(
     checkpoint : path, optional
         Where to save the run every minute and when it is interrupted; if the file is there, the run goes on
         from it.
+    threads : int
+        Threads, each with some rows of the network; the result does not depend on it.
     progress : callable, optional
         Told how many of how many cycles are done.
 
@@ -117,7 +121,7 @@ def run_ramp(
     for name, value in (("averaging", averaging), ("fitted", fitted)):
         if value < 1:
             raise SpecError(f"{name}: {value} is out of range; it must be at least 1 window")
-    series = _observe(experiment, window, progress, checkpoint)
+    series = _observe(experiment, window, progress, checkpoint, threads)
     averaging = max(1, min(averaging, series.sizes["window"] // PARTS))
     level = critical_load(series, averaging)
     row: dict[str, Any] = {
@@ -144,6 +148,7 @@ def run_step(
     *,
     window: int = 10,
     checkpoint: str | Path | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Put a constant load on an empty network, and find when it has settled (scaling-effects-2007, 4.4).
@@ -162,7 +167,7 @@ def run_step(
     >>> step.row["outcome"], step.row["peak"] > step.row["final"]
     ('measured', True)
     """
-    series = _observe(experiment, window, progress, checkpoint)
+    series = _observe(experiment, window, progress, checkpoint, threads)
     settled = settling_time(series)
     received = throughput(series, 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1)
     final = received[-(len(received) // 3) :]
@@ -176,6 +181,7 @@ def run_impulse(
     *,
     window: int = 10,
     checkpoint: str | Path | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Disturb a steady load by an impulse, and find when it is forgotten (scaling-effects-2007, 4.5).
@@ -198,7 +204,7 @@ def run_impulse(
     load = _load(experiment)
     if load.impulse is None:
         raise SpecError("traffic.impulse: is missing")
-    series = _observe(experiment, window, progress, checkpoint)
+    series = _observe(experiment, window, progress, checkpoint, threads)
     recovery = impulse_duration(series, load.impulse.at)
     found: Measurement = recovery.duration
     row = {"duration": found.value, "outcome": found.outcome, "advice": found.advice or None}
@@ -218,18 +224,22 @@ def _observe(
     window: int,
     progress: Callable[[int, int], None] | None,
     checkpoint: str | Path | None,
+    threads: int,
 ) -> xr.Dataset:
     """Run a load as long as it generates packets; what happened in windows."""
     load = _load(experiment)
+    on_ranks = ranks.started() > 1
     if checkpoint is not None and Path(checkpoint).exists():
-        simulation = Simulation.load(checkpoint)
+        simulation = Simulation.load(checkpoint, threads=threads, _on_ranks=on_ranks)
         begun = begin_experiment(experiment, links=False, windows=window)
         if simulation.spec != begun.spec or not simulation.same_records(begun):
             raise SpecError(
                 f"{show_file(checkpoint)}: is of another run; take another file, or delete this one"
             )
     else:
-        simulation = begin_experiment(experiment, links=False, windows=window)
+        simulation = begin_experiment(
+            experiment, links=False, windows=window, threads=threads, on_ranks=on_ranks
+        )
     simulation.run(until=load.cycles, checkpoint=checkpoint, progress=progress)
     return simulation.windows()
 
@@ -261,7 +271,8 @@ def run_responses(
     specs = [case.experiment(kind="load", **traffic) for case, traffic in tasks]
     dumped = [spec.model_dump(mode="json", exclude_none=True) for spec in specs]
     calls = [(kind, fields, settings) for fields in dumped]
-    made, interrupted = run_all(_respond, calls, workers=workers, progress=progress)
+    threads = settings.get("threads", 1)
+    made, interrupted = run_all(_respond, calls, workers=workers, threads=threads, progress=progress)
     finished = [(case, found) for (case, _), found in zip(tasks, made, strict=True) if found is not None]
     return finished, interrupted
 

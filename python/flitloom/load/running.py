@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
-from flitloom import interrupts
-from flitloom.workers import as_finished
+from flitloom import interrupts, ranks
+from flitloom.workers import as_finished, usable_cores
 
 Made = TypeVar("Made")
 
@@ -16,6 +17,7 @@ def run_all(
     tasks: Sequence[tuple[Any, ...]],
     *,
     workers: int | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[Made | None], bool]:
     """Call a function of a module with every task; what came of each, and whether it was interrupted.
@@ -24,11 +26,13 @@ def run_all(
     ----------
     work : callable
         A function that a worker process can import. A single task runs in this process and is given
-        `progress`, to tell of what it does.
+        `progress`, to tell of what it does; on several ranks of MPI all run here, one after the other.
     tasks : sequence of tuple
         Its arguments, a tuple per call.
     workers : int, optional
-        Processes; by default one per core.
+        Processes; by default one per core, or per so many `threads` of each.
+    threads : int
+        Threads of each task.
     progress : callable, optional
         Told how many of how many are finished.
 
@@ -38,14 +42,19 @@ def run_all(
     >>> run_all(abs, [(-1,), (2,)], workers=2)
     ([1, 2], False)
     """
-    if len(tasks) == 1:
-        with interrupts.keeping():
+    made: list[Made | None] = [None] * len(tasks)
+    on_ranks = ranks.started() > 1
+    if len(tasks) == 1 or on_ranks:
+        # What is finished on one rank is not yet on others.
+        with nullcontext() if on_ranks else interrupts.keeping():
             try:
-                return [work(*tasks[0], progress=progress)], False
+                for place, task in enumerate(tasks):
+                    made[place] = work(*task, progress=progress)
             except KeyboardInterrupt:
                 interrupts.kept()
-                return [None], True
-    made: list[Made | None] = [None] * len(tasks)
+                return made, True
+        return made, False
+    workers = workers or max(1, usable_cores() // threads)
     with interrupts.keeping():
         try:
             for place, one in as_finished(work, tasks, workers, progress):

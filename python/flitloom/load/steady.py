@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flitloom import ranks
 from flitloom._core import LIMITS
 from flitloom.analysis import batch_means, fairness, percentile
 from flitloom.analysis import warm_up as find_warm_up
@@ -58,6 +59,7 @@ def run_steady(
     warm_up: int | None = None,
     measure: int = 10_000,
     limit: int = 400_000,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> Steady:
     """Run a constant load until the network is warm, measure, and wait for the measured packets.
@@ -75,6 +77,8 @@ def run_steady(
         Cycles measured, rounded up to windows.
     limit : int
         Most cycles of a warm-up, and of the wait for measured packets, in cycles.
+    threads : int
+        Threads, each with some rows of the network; the result does not depend on it.
     progress : callable, optional
         Told how many of how many cycles are done.
 
@@ -92,7 +96,9 @@ def run_steady(
         require_whole("warm_up", warm_up, 0, LIMITS["start"], "cycles")
     load = load.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
-    simulation = begin_experiment(endless, links=False, windows=window)
+    simulation = begin_experiment(
+        endless, links=False, windows=window, threads=threads, on_ranks=ranks.started() > 1
+    )
     begin, settled = _warm_up(simulation, window, warm_up, limit, progress)
     end = begin + -(-measure // window) * window
     simulation.measure(begin, end)

@@ -4,7 +4,7 @@
 
 use super::{
     layout::Layout,
-    links::Planes,
+    links::{Planes, pieces},
     record::Record,
     state::{Blocks, State},
 };
@@ -28,6 +28,8 @@ pub(super) struct Ahead {
     bits: Planes,
     /// Per direction: bits from here on are clear at all nodes.
     clear_from: Vec<usize>,
+    /// What the row before and the one behind told, in other parts: bit by bit, as many as any has.
+    told: [Vec<u64>; 2],
 }
 
 impl Ahead {
@@ -39,6 +41,7 @@ impl Ahead {
             full: Planes::new(layout.directions, layout.extent),
             bits: Planes::new(layout.directions * length, layout.extent),
             clear_from: vec![0; layout.directions],
+            told: [Vec::new(), Vec::new()],
         }
     }
 
@@ -54,6 +57,32 @@ impl Ahead {
         let last = first + self.clear_from[direction.index()].min(hops as usize);
         let bits = (first..last).map(|plane| (self.bits.plane(plane)[node / 64] >> (node % 64) & 1) as u32);
         bits.sum()
+    }
+
+    /// What the registers of a row show, from its first node on.
+    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        for bit in 0..self.clear_from[direction] {
+            let plane = direction * self.length + bit;
+            words.extend(
+                pieces(row).map(|(piece, count)| self.bits.bits(plane, first + piece as isize, count)),
+            );
+        }
+    }
+
+    /// Takes what a row of another part told.
+    pub fn listen(&mut self, side: usize, words: &[u64]) {
+        self.told[side].clear();
+        self.told[side].extend_from_slice(words);
+    }
+
+    /// Copies the registers of so many nodes.
+    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        for (direction, &clear_from) in other.clear_from.iter().enumerate() {
+            for plane in direction * self.length..direction * self.length + clear_from {
+                self.bits.copy_bits(plane, to, &other.bits, from, nodes);
+            }
+            self.clear_from[direction] = self.clear_from[direction].max(clear_from);
+        }
     }
 
     /// The registers as a field.
@@ -77,7 +106,14 @@ impl Ahead {
 
     /// One cycle further, given flits in and on their way to queues, bit by bit.
     #[inline(always)]
-    fn step<V: Vector>(&mut self, layout: &Layout, held: &Blocks<V>, blocks: usize, count_bits: usize) {
+    fn step<V: Vector>(
+        &mut self,
+        layout: &Layout,
+        held: &Blocks<V>,
+        levels: &Planes,
+        blocks: usize,
+        count_bits: usize,
+    ) {
         for direction in 0..layout.directions {
             let queue = usize::from(layout.queue_behind[direction * layout.channels + self.channel]);
             let mut any = false;
@@ -92,7 +128,25 @@ impl Ahead {
                 full.store(&mut self.full.plane_mut(direction)[block * V::WORDS..]);
             }
             let (links, first) = (&layout.links[direction], direction * self.length);
-            let set = self.clear_from[direction];
+            let mut set = self.clear_from[direction];
+            if let Some(border) = layout.border_of(direction) {
+                // The row of another part, as its queues are and as it told.
+                let (told, width) = (&self.told[border.side], border.row.div_ceil(64));
+                set = set.max(told.len() / width);
+                for (piece, (begin, count)) in pieces(border.row).enumerate() {
+                    let node = border.others + begin as isize;
+                    let mut full = u64::MAX >> (64 - count);
+                    for bit in (0..count_bits).filter(|&bit| layout.buffer >> bit & 1 == 1) {
+                        full &= levels.bits(queue * count_bits + bit, node, count);
+                    }
+                    any |= full != 0;
+                    self.full.set_bits(direction, node, count, full);
+                    for bit in 0..set.min(self.length) {
+                        let shown = told.get(bit * width + piece).copied().unwrap_or(0);
+                        self.bits.set_bits(first + bit, node, count, shown);
+                    }
+                }
+            }
             let mut clear_from = 0;
             for bit in (1..self.length.min(set + 1)).rev() {
                 let mut some = false;
@@ -127,7 +181,7 @@ impl<V: Vector, R: Record> State<V, R> {
     pub fn look_ahead(&mut self, layout: &Layout) {
         if let Some(ahead) = &mut self.ahead {
             let held = if layout.latency > 1 { &self.held } else { &self.counts };
-            ahead.step(layout, held, self.blocks, self.count_bits);
+            ahead.step(layout, held, &self.levels, self.blocks, self.count_bits);
         }
     }
 }

@@ -43,10 +43,11 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The processor queue of a packet.
     fn queue_of(&mut self, layout: &Layout, node: usize, number: u64, packet: &Packet) -> usize {
-        let route = self.sources.route(node as NodeId, number, packet.destination, &mut self.routes);
+        let source = layout.first + node;
+        let route = self.sources.route(source as NodeId, number, packet.destination, &mut self.routes);
         let port = match (route, &self.routes) {
             (Some((first, _)), Some(routes)) => usize::from(routes.steps()[first as usize]),
-            _ => layout.first_port(node, layout.way(node, packet.destination as usize)),
+            _ => layout.first_port(node, layout.way(source, packet.destination as usize)),
         };
         layout.processor(port)
     }

@@ -3,7 +3,8 @@
 //!
 //! A mail has, for every channel, the bits of a row of nodes: flits that come; then for every channel
 //! the flits left in the queues that are fed across the border, bit by bit: the sender adds what it
-//! sends. Then come the headers, each with its place.
+//! sends. Then comes what the row's registers of buffers ahead show, and their words before it; then the
+//! headers, each with its place.
 
 use super::{
     layout::{Layout, NONE, Place},
@@ -21,18 +22,24 @@ const WRAPPED: i64 = 1 << 25;
 
 /// A border of a part: towards the rows before it (0) or behind it (1).
 #[derive(Clone, Copy, Debug)]
-struct Border {
-    side: usize,
-    row: usize,
+pub(super) struct Border {
+    pub side: usize,
+    pub row: usize,
     /// Port that leads across, and the port of the others that leads here.
-    out: usize,
-    back: usize,
+    pub out: usize,
+    pub back: usize,
     /// First node of the own row at the border, and of the others' row.
-    own: isize,
-    others: isize,
+    pub own: isize,
+    pub others: isize,
 }
 
 impl Layout {
+    /// The border a direction leads across, if there is one.
+    #[inline(always)]
+    pub fn border_of(&self, direction: usize) -> Option<Border> {
+        self.borders().find(|border| border.out == direction)
+    }
+
     /// The borders there are.
     fn borders(&self) -> impl Iterator<Item = Border> + use<> {
         let row = self.row.unwrap_or(0);
@@ -65,10 +72,15 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Flits leave: [`depart_all`](Self::depart_all), and what crosses a border is written down.
     #[inline(always)]
     pub fn leave_part(&mut self, layout: &Layout, cycle: u64, mails: &mut Mails) {
+        if self.demands.reconsiders {
+            self.withdraw(layout);
+        }
         self.list_packets_that_leave(layout);
         self.depart_all(layout, cycle);
         for border in layout.borders() {
-            self.write_words(layout, border, &mut mails.out[border.side]);
+            let mail = &mut mails.out[border.side];
+            self.write_words(layout, border, mail);
+            self.write_signals(border, mail);
         }
         self.write_headers(layout, mails);
         // Their tails are across now.
@@ -148,6 +160,36 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
+    /// What registers of buffers ahead show of this row.
+    fn write_signals(&self, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, back, own, .. } = border;
+        let place = mail.len();
+        mail.extend([0, 0]);
+        if let Some(ahead) = &self.ahead {
+            ahead.tell(back, own, row, mail);
+        }
+        mail[place] = (mail.len() - place - 2) as u64;
+        let begin = mail.len();
+        if let Some(signals) = self.throttling.as_ref().and_then(|throttling| throttling.signals()) {
+            signals.tell(back, own, row, mail);
+        }
+        mail[place + 1] = (mail.len() - begin) as u64;
+    }
+
+    /// Takes what the registers of the row behind a border show, and returns what follows it.
+    fn read_signals<'m>(&mut self, side: usize, mail: &'m [u64]) -> &'m [u64] {
+        let (words, mail) = mail.split_at(2);
+        let (full, mail) = mail.split_at(words[0] as usize);
+        let (busy, mail) = mail.split_at(words[1] as usize);
+        if let Some(ahead) = &mut self.ahead {
+            ahead.listen(side, full);
+        }
+        if let Some(signals) = self.throttling.as_mut().and_then(|throttling| throttling.signals_mut()) {
+            signals.listen(side, busy);
+        }
+        mail
+    }
+
     /// Headers that cross a border.
     fn write_headers(&mut self, layout: &Layout, mails: &mut Mails) {
         let (nodes, row) = (layout.nodes as i64, layout.row.unwrap_or(0) as i64);
@@ -185,7 +227,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Takes what comes across a border.
     fn read_flits(&mut self, layout: &Layout, border: Border, mail: &[u64]) {
-        let Border { row, back, own, others, .. } = border;
+        let Border { side, row, back, own, others, .. } = border;
         let mut words = mail.iter().copied();
         for output in back * layout.channels..(back + 1) * layout.channels {
             let mut any = 0;
@@ -196,7 +238,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.sent_any |= R::Set::of(output, any != 0);
         }
         let fixed = layout.channels * (1 + self.count_bits) * row.div_ceil(64);
-        let headers = mail[fixed..].chunks_exact(HEADER);
+        let headers = self.read_signals(side, &mail[fixed..]).chunks_exact(HEADER);
         self.crossings.reserve(headers.len());
         for header in headers {
             let (packet, place) = header.split_at(PACKED);
@@ -226,10 +268,8 @@ impl<V: Vector, R: Record> State<V, R> {
                     let level = left ^ carry;
                     carry &= left;
                     full = if self.most >> bit & 1 == 1 { full & level } else { full | level };
-                    if layout.headers_wait {
-                        let plane = queue * self.count_bits + bit;
-                        self.levels.set_bits(plane, others + first as isize, count, level);
-                    }
+                    let plane = queue * self.count_bits + bit;
+                    self.levels.set_bits(plane, others + first as isize, count, level);
                 }
                 self.full.set_bits(queue, others + first as isize, count, full);
                 any |= full;

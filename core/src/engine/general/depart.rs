@@ -138,15 +138,6 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Closes the windows that have ended.
-    #[inline(never)]
-    pub fn close_windows(&mut self, cycle: u64) {
-        let counted = self.counted();
-        if let Some(windows) = &mut self.windows {
-            windows.close(cycle, counted);
-        }
-    }
-
     /// Totals of the cycle; deliveries are told to whoever waits for them.
     #[inline(always)]
     pub fn account_all(&mut self, layout: &Layout, cycle: u64) {

@@ -18,13 +18,15 @@ use crate::{
         planes::vector::{Available, Vector},
     },
     fabric::NodeId,
+    probe::Counted,
+    throttle,
     traffic::{Sources, Workload},
 };
 use std::{cmp::Reverse, collections::HashMap, ops::Range};
 
 impl<V: Vector> Blocks<V> {
     /// Copies all planes of so many nodes.
-    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
         for plane in 0..self.planes() {
             for (first, count) in pieces(nodes) {
                 let value = other.bits(plane, from + first, count);
@@ -62,14 +64,19 @@ impl<V: Vector, R: Record> State<V, R> {
         layout: &Layout,
         workload: &Workload,
         demands: Demands,
+        rule: Option<throttle::State>,
         parts: impl Iterator<Item = (&'a Layout, &'a Self)>,
     ) -> Self {
-        let mut whole = Self::new(proof, layout, Sources::new(workload, layout.nodes), demands, None);
+        let mut whole = Self::new(proof, layout, Sources::new(workload, layout.nodes), demands, rule);
         whole.feeds.wheel = Wheel::new(if demands.exact_feed { 0 } else { layout.nodes });
         whole.feeds.wakes.clear();
-        let mut slots = HashMap::new();
+        let (mut slots, mut windows) = (HashMap::new(), Vec::new());
         for (part, state) in parts {
             whole.adopt(layout, part, state, &mut slots);
+            windows.extend(state.windows.iter().map(|windows| (windows.as_ref().clone(), state.counted())));
+        }
+        if let Some(own) = &mut whole.windows {
+            own.gather(windows);
         }
         whole.derive(layout);
         whole
@@ -130,14 +137,17 @@ impl<V: Vector, R: Record> State<V, R> {
         if state.demands.exact_feed {
             copy_bits(&mut own.look, first, &feeds.look, 0, nodes);
             copy_bits(&mut own.waiting, first, &feeds.waiting, 0, nodes);
-            own.backlog[first..first + nodes].copy_from_slice(&feeds.backlog);
+            let queues = layout.processor_queues;
+            own.backlog[first * queues..(first + nodes) * queues].copy_from_slice(&feeds.backlog);
         }
+        let queues = own.before.len() / layout.nodes;
+        own.before[first * queues..(first + nodes) * queues].copy_from_slice(&feeds.before);
         own.interlock.take_over(&feeds.interlock, 0..nodes, first);
     }
 
     /// The states of parts, given that of the whole.
-    pub fn scatter(&self, layout: &Layout, parts: &[&Layout]) -> Vec<Self> {
-        let mut states: Vec<Self> = parts.iter().map(|part| self.part(layout, part)).collect();
+    pub fn scatter(&self, layout: &Layout, parts: &[&Layout], rule: Option<&throttle::State>) -> Vec<Self> {
+        let mut states: Vec<Self> = parts.iter().map(|part| self.part(layout, part, rule)).collect();
         let part_of = |node: usize| parts.partition_point(|part| part.first + part.nodes <= node);
         // Where packets are: queue by queue, then those on links.
         let mut stays = Vec::new();
@@ -201,6 +211,7 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         for (state, part) in states.iter_mut().zip(parts) {
             state.derive(part);
+            state.tell_throttle_again(part);
             self.show_others(layout, part, state);
         }
         if let Some(state) = states.first_mut() {
@@ -210,11 +221,17 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The state of a part but for its packets.
-    fn part(&self, layout: &Layout, part: &Layout) -> Self {
+    fn part(&self, layout: &Layout, part: &Layout, rule: Option<&throttle::State>) -> Self {
         let (first, nodes) = (part.first, part.nodes);
         let of_part = first..first + nodes;
-        let mut state = Self::new(self.proof, part, self.sources.part(of_part.clone()), self.demands, None);
+        let rule = rule.map(|rule| rule.part(of_part.clone()));
+        let mut state = Self::new(self.proof, part, self.sources.part(of_part.clone()), self.demands, rule);
         state.copy_nodes(layout, 0, self, first, nodes);
+        // All totals so far are those of the first part.
+        state.windows = self.windows.as_ref().map(|windows| {
+            let before = if first == 0 { windows.before() } else { Counted::default() };
+            Box::new(windows.part(of_part.clone(), before))
+        });
         for (own, due) in state.wheel.iter_mut().zip(&self.wheel) {
             own.move_flits(due, of_part.clone(), 0);
             state.on_links += own.flits.iter().map(|flits| u64::from(flits.2.count_ones())).sum::<u64>();
@@ -237,8 +254,11 @@ impl<V: Vector, R: Record> State<V, R> {
         if self.demands.exact_feed {
             copy_bits(&mut own.look, 0, &feeds.look, first, nodes);
             copy_bits(&mut own.waiting, 0, &feeds.waiting, first, nodes);
-            own.backlog.copy_from_slice(&feeds.backlog[of_part.clone()]);
+            let queues = layout.processor_queues;
+            own.backlog.copy_from_slice(&feeds.backlog[first * queues..(first + nodes) * queues]);
         }
+        let queues = feeds.before.len() / layout.nodes;
+        own.before.copy_from_slice(&feeds.before[first * queues..(first + nodes) * queues]);
         own.interlock.take_over(&feeds.interlock, of_part, 0);
         state
     }
@@ -250,6 +270,12 @@ impl<V: Vector, R: Record> State<V, R> {
         self.left.copy_nodes(to, &other.left, from, nodes);
         self.fresh.copy_nodes(to, &other.fresh, from, nodes);
         self.last.copy_nodes(to, &other.last, from, nodes);
+        if let (Some(own), Some(throttling)) = (&mut self.throttling, &other.throttling) {
+            own.copy_nodes(layout, to, throttling, from, nodes);
+        }
+        if let (Some(own), Some(ahead)) = (&mut self.ahead, &other.ahead) {
+            own.copy_nodes(to, ahead, from, nodes);
+        }
         let outputs = layout.outputs;
         self.outputs[to * outputs..(to + nodes) * outputs]
             .copy_from_slice(&other.outputs[from * outputs..(from + nodes) * outputs]);
@@ -284,8 +310,21 @@ impl<V: Vector, R: Record> State<V, R> {
     fn show_others(&self, layout: &Layout, part: &Layout, state: &mut Self) {
         let all = layout.nodes as isize;
         let row = part.row.unwrap_or(0);
-        for others in [-(row as isize), part.nodes as isize] {
+        let last = 2 * (layout.shape.dimensions() - 1);
+        for (side, others) in [-(row as isize), part.nodes as isize].into_iter().enumerate() {
             let from = (part.first as isize + others).rem_euclid(all);
+            let (direction, mut words) = (last + 1 - side, Vec::new());
+            if let (Some(ahead), Some(whole)) = (&mut state.ahead, &self.ahead) {
+                whole.tell(direction, from, row, &mut words);
+                ahead.listen(side, &words);
+                words.clear();
+            }
+            let signals = state.throttling.as_mut().and_then(|throttling| throttling.signals_mut());
+            let whole = self.throttling.as_ref().and_then(|throttling| throttling.signals());
+            if let (Some(signals), Some(whole)) = (signals, whole) {
+                whole.tell(direction, from, row, &mut words);
+                signals.listen(side, &words);
+            }
             for (first, count) in pieces(row) {
                 let first = first as isize;
                 for queue in 0..layout.link_queues {
@@ -293,8 +332,9 @@ impl<V: Vector, R: Record> State<V, R> {
                     state.full.set_bits(queue, others + first, count, full);
                     state.full_any |= R::Set::of(queue, full != 0);
                 }
-                for plane in 0..if layout.headers_wait { layout.link_queues * self.count_bits } else { 0 } {
-                    let level = self.levels.bits(plane, from + first, count);
+                for plane in 0..layout.link_queues * self.count_bits {
+                    let held = if layout.latency > 1 { &self.held } else { &self.counts };
+                    let level = held.bits(plane, (from + first) as usize, count);
                     state.levels.set_bits(plane, others + first, count, level);
                 }
             }

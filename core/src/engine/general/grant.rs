@@ -136,7 +136,7 @@ impl<V: Vector, R: Record> State<V, R> {
             return true;
         }
         let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
-        self.full.plane(layout.queue_behind[output].into())[next / 64] >> (next % 64) & 1 == 0
+        !self.full.bit(layout.queue_behind[output].into(), next as isize)
     }
 
     /// The first requesting queue that leaves a bubble and has room.
@@ -166,12 +166,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let output = place.index();
         let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
         let queue = usize::from(layout.queue_behind[output]);
-        if !layout.headers_wait {
-            return self.count(layout, next, queue, true);
-        }
-        // It may be in another part.
-        let bit = |bit| u32::from(self.levels.bit(queue * self.count_bits + bit, next as isize)) << bit;
-        (0..self.count_bits).map(bit).sum()
+        self.held_by(layout, next, queue)
     }
 
     /// Bubble flow control: whether a packet that wants to enter a ring leaves a bubble in it. Asked

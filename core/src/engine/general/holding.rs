@@ -2,15 +2,18 @@
 //!
 //! Every throttle works as the state machine that it is ([`throttle::State`]), asked header by header.
 //! The two that go by busy buffers ahead, `spth` and `pt`, have their registers in planes here, which
-//! costs a tenth of that; they decide the same.
+//! costs a tenth of that, and, where headers wait by direction and go in dimension order, are asked in words;
+//! they decide the same.
 
 use super::{
     layout::{Layout, Place},
+    links::{bits, pieces, set_bits},
     signals::{Shown, Signals},
     state::Blocks,
 };
 use crate::{
     engine::planes::vector::{Vector, words},
+    fabric::Sign,
     save::{Archive, SaveError},
     throttle::{self, Ask, RegisterSettings},
 };
@@ -21,26 +24,56 @@ use std::collections::VecDeque;
 pub(super) enum Rule<V> {
     /// Header by header.
     State(throttle::State),
-    /// In words: no busy buffer on the line ahead.
+    /// No busy buffer on the line ahead.
     Lines(Lines),
-    /// In words: no busy buffer on the packet's own path.
+    /// No busy buffer on the packet's own path.
     Paths(Box<Paths<V>>),
 }
 
 impl<V: Vector> Rule<V> {
-    /// The rule of a throttle, in words where there are some for it: for routing in dimension order.
-    pub fn new(state: throttle::State, layout: &Layout, blocks: usize, ordered: bool) -> Self {
+    /// The rule of a throttle.
+    pub fn new(state: throttle::State, layout: &Layout, blocks: usize) -> Self {
         match state {
-            throttle::State::Spth(spth) if ordered && !spth.settings().shared => {
+            throttle::State::Spth(spth) if !spth.settings().shared => {
                 let settings = spth.settings();
                 let shown = shown(settings, spth.is_own(), false);
                 Self::Lines(Lines::new(layout, shown))
             }
-            throttle::State::PathTurn(path_turn) if ordered && layout.processor_queues > 1 => {
+            throttle::State::PathTurn(path_turn) => {
                 let shown = shown(path_turn.settings(), true, true);
                 Self::Paths(Box::new(Paths::new(layout, shown, path_turn.release(), blocks)))
             }
             state => Self::State(state),
+        }
+    }
+
+    /// The registers it goes by.
+    pub fn signals(&self) -> Option<&Signals> {
+        match self {
+            Self::State(_) => None,
+            Self::Lines(lines) => Some(&lines.signals),
+            Self::Paths(paths) => Some(&paths.signals),
+        }
+    }
+
+    /// The same, to be told.
+    pub fn signals_mut(&mut self) -> Option<&mut Signals> {
+        match self {
+            Self::State(_) => None,
+            Self::Lines(lines) => Some(&mut lines.signals),
+            Self::Paths(paths) => Some(&mut paths.signals),
+        }
+    }
+
+    /// Copies what is known of so many nodes between a whole network and a part of it.
+    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        match (self, other) {
+            (Self::State(state), Self::State(other)) => state.copy_nodes(to, other, from, nodes),
+            (Self::Lines(lines), Self::Lines(other)) => {
+                lines.signals.copy_nodes(to, &other.signals, from, nodes);
+            }
+            (Self::Paths(paths), Self::Paths(other)) => paths.copy_nodes(to, other, from, nodes),
+            _ => {}
         }
     }
 
@@ -117,6 +150,25 @@ struct Turn {
     into: u8,
 }
 
+impl Turn {
+    /// Where a header turns that waits at a node, if into the next dimension and within the bits of a register.
+    fn of(layout: &Layout, ask: &Ask, length: u32) -> Option<Self> {
+        let (node, dimension) = (ask.node as usize, ask.direction.dimension());
+        let turn = ask.turn.filter(|turn| turn.dimension() == dimension + 1 && ask.hops <= length)?;
+        // The last dimension has none behind it, so the node is in the same part.
+        let (size, global) = (layout.shape.size(dimension), (layout.first + node) as u32);
+        let here = layout.shape.coordinate(global, dimension);
+        let hops = ask.hops % size;
+        let there = match ask.direction.sign() {
+            Sign::Plus => (here + hops) % size,
+            Sign::Minus => (here + size - hops) % size,
+        };
+        let distance = (i64::from(there) - i64::from(here)) * i64::from(layout.shape.stride(dimension));
+        let node = (node as i64 + distance) as u32;
+        Some(Self { node, hops: ask.hops as u16, into: (turn.index() - 2) as u8 })
+    }
+}
+
 /// `pt`: headers are held while a buffer on their own way to their turn is busy, or one of the first
 /// behind it, but not longer than the release.
 #[derive(Clone)]
@@ -138,6 +190,8 @@ pub(super) struct Paths<V> {
     /// just ahead in that direction; whether there are any in a cycle.
     rings: Vec<u64>,
     turned: Vec<bool>,
+    /// Directions of the second dimension on.
+    into: usize,
 }
 
 impl<V: Vector> Paths<V> {
@@ -156,6 +210,7 @@ impl<V: Vector> Paths<V> {
             due: VecDeque::new(),
             rings: vec![0; shown.length as usize * into * layout.words],
             turned: vec![false; shown.length as usize],
+            into,
             signals,
         }
     }
@@ -168,16 +223,10 @@ impl<V: Vector> Paths<V> {
         for bit in 0..self.signals.bits {
             self.beyond.set(queue * self.signals.bits + bit, node, beyond >> bit & 1 == 1);
         }
-        let follows = ask.turn.filter(|turn| turn.dimension() == ask.direction.dimension() + 1);
-        let turn = follows.filter(|_| ask.hops <= length);
+        let turn = Turn::of(layout, ask, length);
         self.turns.set(queue, node, turn.is_some());
         self.released.set(queue, node, false);
-        if let Some(turn) = turn {
-            let links = &layout.links[ask.direction.index()];
-            let node = (0..ask.hops).fold(node, |node, _| links.neighbour(node));
-            self.turn[line] =
-                Turn { node: node as u32, hops: ask.hops as u16, into: (turn.index() - 2) as u8 };
-        }
+        self.turn[line] = turn.unwrap_or_default();
         self.due.push_back((ask.since + self.release, line as u32));
     }
 
@@ -256,11 +305,56 @@ impl<V: Vector> Paths<V> {
         may | pending & self.released.block(block)[queue]
     }
 
+    /// The same of a single header, in any queue.
+    pub fn may_begin(&self, layout: &Layout, cycle: u64, ask: &Ask) -> bool {
+        if cycle - ask.since >= self.release {
+            return true;
+        }
+        let length = self.signals.length();
+        let register = self.signals.register(ask.direction.index(), ask.channel.into());
+        if self.signals.number(register, ask.node as usize) > length.saturating_sub(ask.hops) {
+            return false;
+        }
+        !Turn::of(layout, ask, length).is_some_and(|turn| self.is_told(layout, turn, cycle))
+    }
+
+    /// Whether a busy buffer behind a turn is known.
+    #[inline(always)]
+    fn is_told(&self, layout: &Layout, turn: Turn, cycle: u64) -> bool {
+        let back = u64::from(turn.hops) - 1;
+        if back > cycle {
+            return false;
+        }
+        let slot = ((cycle - back) % u64::from(self.signals.length())) as usize;
+        let plane = (slot * (layout.directions - 2) + usize::from(turn.into)) * layout.words;
+        self.rings[plane + turn.node as usize / 64] >> (turn.node % 64) & 1 == 1
+    }
+
+    /// Copies what is known of so many nodes.
+    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        self.signals.copy_nodes(to, &other.signals, from, nodes);
+        let planes = self.planes_told();
+        let (own, others) = (self.rings.len() / planes.max(1), other.rings.len() / planes.max(1));
+        for plane in 0..planes {
+            for (first, count) in pieces(nodes) {
+                let value = bits(&other.rings, plane * others * 64 + from + first, count);
+                set_bits(&mut self.rings, plane * own * 64 + to + first, count, value);
+            }
+        }
+        for (own, other) in self.turned.iter_mut().zip(&other.turned) {
+            *own |= other;
+        }
+    }
+
+    /// Planes of what is told of turns.
+    fn planes_told(&self) -> usize {
+        self.turned.len() * self.into
+    }
+
     /// Of headers that turn, those of whom a busy buffer behind the turn is known.
     #[inline(always)]
     fn behind_turns(&self, layout: &Layout, asked: V, word: usize, queue: usize, cycle: u64) -> V {
         let mut held = V::zero();
-        let (into, length) = (layout.directions - 2, u64::from(self.signals.length()));
         let asked = words(std::slice::from_ref(&asked));
         for ((word, &bits), held) in
             (word..).zip(asked).zip(crate::engine::planes::vector::words_mut(std::slice::from_mut(&mut held)))
@@ -270,14 +364,7 @@ impl<V: Vector> Paths<V> {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
                 let line = (word * 64 + bit as usize) * layout.processor_queues + queue;
-                let turn = self.turn[line];
-                let back = u64::from(turn.hops) - 1;
-                if back <= cycle {
-                    let slot = ((cycle - back) % length) as usize;
-                    let plane = (slot * into + usize::from(turn.into)) * layout.words;
-                    let told = self.rings[plane + turn.node as usize / 64] >> (turn.node % 64) & 1;
-                    *held |= told << bit;
-                }
+                *held |= u64::from(self.is_told(layout, self.turn[line], cycle)) << bit;
             }
         }
         held

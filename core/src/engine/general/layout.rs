@@ -420,7 +420,7 @@ impl Layout {
         let port = usize::from(self.port_of_queue[queue]);
         // Flits come in through the port that faces where they came from.
         let along = (port < self.directions).then(|| Direction::from_index(port ^ 1));
-        At { node: node as NodeId, along, channel: self.channel_of_queue[queue] }
+        At { node: (self.first + node) as NodeId, along, channel: self.channel_of_queue[queue] }
     }
 
     /// The output channel for the next step of a given route.
@@ -440,7 +440,7 @@ impl Layout {
             let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
             let coordinate =
                 |packed: u32| packed >> self.fields[dimension] & ((1 << (end - self.fields[dimension])) - 1);
-            (coordinate(self.coordinates[node]), coordinate(way), self.shape.size(dimension))
+            (coordinate(self.coordinates[self.first + node]), coordinate(way), self.shape.size(dimension))
         };
         let (from, to, size) = ahead(direction.dimension());
         let leads_there = way >> SIGNS >> direction.dimension() & 1 == direction.index() as u32 & 1;
@@ -458,7 +458,7 @@ impl Layout {
 
     /// The channel of the first hop of packets that leave a node in a direction.
     pub fn first_channel(&self, node: usize, direction: usize) -> u8 {
-        self.rule.next(0, self.rises[node] >> direction & 1 == 1)
+        self.rule.next(0, self.rises[self.first + node] >> direction & 1 == 1)
     }
 
     /// The port of the first hop of a packet, in dimension order.

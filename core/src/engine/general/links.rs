@@ -72,6 +72,14 @@ impl Planes {
         bits(&self.words[plane * self.stride..][..self.stride], place, count)
     }
 
+    /// Copies the bits of so many nodes of the same plane.
+    pub fn copy_bits(&mut self, plane: usize, to: usize, other: &Self, from: usize, nodes: usize) {
+        for (first, count) in pieces(nodes) {
+            let value = other.bits(plane, (from + first) as isize, count);
+            self.set_bits(plane, (to + first) as isize, count, value);
+        }
+    }
+
     /// Sets so many bits from a node on, at most 64.
     #[inline(always)]
     pub fn set_bits(&mut self, plane: usize, node: isize, count: usize, value: u64) {

@@ -72,7 +72,7 @@ use crate::{
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
-    throttle::{Interlock, Surroundings, Throttle},
+    throttle::{Interlock, Throttle},
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
@@ -231,11 +231,6 @@ impl General {
         let claims = function.claims(place, self.layout.bubble);
         let may_deadlock = !function.is_deadlock_free(place, self.layout.bubble);
         let interlock = options.throttle == Interlock.into();
-        let rule = (!interlock && options.throttle != Throttle::None).then(|| {
-            let (shape, router) = (self.network.fabric().shape(), self.network.router());
-            let rule = router.channel_rule();
-            options.throttle.state(Surroundings { shape, rule, buffer: router.buffer, longest })
-        });
         let demands = Demands {
             uniform: workload.uniform_length().map(|_| longest),
             longest,
@@ -251,11 +246,12 @@ impl General {
             seed: options.seed,
             watches: claims.watches,
         };
+        let throttle = options.throttle;
         let common =
-            Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, rule };
+            Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, throttle };
         let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
         let closed = common.workload.outstanding().is_some();
-        let divides = !watched && !closed && common.rule.is_none() && self.divides(&common.demands);
+        let divides = !watched && !closed && self.divides(throttle);
         let division = match division {
             _ if divides => division,
             Division::Threads(_) => Division::Threads(1),
@@ -264,16 +260,10 @@ impl General {
         Ok(self.begin_parts(common, division))
     }
 
-    /// Whether all a run does knows of borders between parts: throttles, choices that look at traffic,
-    /// closed sources, windows, grants that need room, output registers and several processor queues do not.
-    fn divides(&self, demands: &Demands) -> bool {
-        !demands.reconsiders
-            && !demands.draws
-            && demands.windows.is_none()
-            && demands.watches.is_none()
-            && !self.layout.grant_needs_room
-            && !self.layout.registers
-            && self.layout.processor_queues == 1
+    /// Whether all a run does knows of borders between parts. Output registers do not: what one sends depends on
+    /// what left the queue behind its link in the same cycle.
+    fn divides(&self, throttle: Throttle) -> bool {
+        !self.layout.registers && throttle.divides()
     }
 
     /// The parts of an empty network, in the narrowest records that hold its requests.
@@ -362,7 +352,8 @@ fn begin_in<P: Probe, V: Vector, R: Record>(
             }
         }
     }
-    let Common { general: General { network, layout, .. }, workload, demands, may_deadlock, rule } = common;
+    let rule = common.rule();
+    let Common { general: General { network, layout, .. }, workload, demands, may_deadlock, .. } = common;
     let sources = Sources::new(&workload, layout.nodes);
     let step = Box::new(State::<V, R>::new(proof, &layout, sources, demands, rule));
     Box::new(Run { network, layout, step, may_deadlock })

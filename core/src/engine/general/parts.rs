@@ -15,9 +15,9 @@ use crate::{
         protocol::{Clock, Engine, Rest},
         regions::{self, Lost, Mails, Region, Thread},
     },
-    probe::{LinkOccupation, Probe},
+    probe::{Counted, LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
-    throttle,
+    throttle::{self, Surroundings, Throttle},
     traffic::{Sources, Workload},
 };
 use std::{ops::Range, sync::Arc, thread};
@@ -43,8 +43,7 @@ pub(super) struct Common {
     pub workload: Workload,
     pub demands: Demands,
     pub may_deadlock: bool,
-    /// The rule of a throttle, which is for a whole network.
-    pub rule: Option<throttle::State>,
+    pub throttle: Throttle,
 }
 
 /// A simulation under way in several parts.
@@ -52,6 +51,8 @@ pub(super) struct Parts<V: Vector, R: Record> {
     common: Common,
     proof: Available<V>,
     seats: Vec<Seat<V, R>>,
+    /// What happened in windows, if somebody looked at it since the parts ran: they go on from it.
+    seen: Option<Box<Windows>>,
 }
 
 /// Whole rows for so many parts, at most one each.
@@ -105,6 +106,18 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
     fn is_busy(&self) -> bool {
         self.state.packets.inside() > 0
     }
+
+    fn at_rest(&self) -> bool {
+        self.state.at_rest()
+    }
+
+    fn sums(&self, cycle: u64) -> Option<[u64; 3]> {
+        self.state.sums_of_part(cycle)
+    }
+
+    fn take_sums(&mut self, sums: [u64; 3]) {
+        self.state.take_sums(sums);
+    }
 }
 
 impl<V: Vector, R: Record> Part<V, R> {
@@ -112,9 +125,18 @@ impl<V: Vector, R: Record> Part<V, R> {
     pub fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
         let whole = &common.general.layout;
         let sources = Sources::of_part(&common.workload, whole.nodes, nodes.clone());
+        let rule = common.rule().map(|rule| rule.part(nodes.clone()));
         let layout = Arc::new(whole.part(nodes));
-        let state = State::new(proof, &layout, sources, common.demands, None);
+        let state = State::new(proof, &layout, sources, common.demands, rule);
         Self { layout, state }
+    }
+
+    /// Goes on from what happened in windows of the whole network.
+    pub fn go_on_from(&mut self, seen: &Windows) {
+        if let Some(windows) = &mut self.state.windows {
+            let nodes = self.layout.first..self.layout.first + self.layout.nodes;
+            **windows = seen.part(nodes, windows.before());
+        }
     }
 }
 
@@ -124,6 +146,34 @@ impl Common {
         let General { network, layout, .. } = self.general.clone();
         Run { network, layout, step: Box::new(state), may_deadlock: self.may_deadlock }
     }
+
+    /// The throttle of the whole network at the beginning of a run; interlocked slices are a rule of the sources.
+    pub fn rule(&self) -> Option<throttle::State> {
+        if matches!(self.throttle, Throttle::None | Throttle::Interlock(_)) {
+            return None;
+        }
+        let network = &self.general.network;
+        let (shape, router) = (network.fabric().shape(), network.router());
+        let (buffer, longest) = (router.buffer, self.demands.longest);
+        Some(self.throttle.state(Surroundings { shape, rule: router.channel_rule(), buffer, longest }))
+    }
+
+    /// The state of the whole network, given those of its parts.
+    pub fn gather<'a, V: Vector, R: Record>(
+        &self,
+        proof: Available<V>,
+        parts: impl Iterator<Item = (&'a Layout, &'a State<V, R>)>,
+    ) -> State<V, R> {
+        let Self { general, workload, demands, .. } = self;
+        State::gather(proof, &general.layout, workload, *demands, self.rule(), parts)
+    }
+
+    /// What happened in the windows of the whole network, given the parts' and their totals.
+    pub fn windows(&self, parts: Vec<(Windows, Counted)>) -> Option<Box<Windows>> {
+        let mut windows = Windows::new(&self.workload, self.general.layout.nodes, self.demands.windows?);
+        windows.gather(parts);
+        Some(Box::new(windows))
+    }
 }
 
 impl<V: Vector, R: Record> Parts<V, R> {
@@ -131,14 +181,19 @@ impl<V: Vector, R: Record> Parts<V, R> {
     pub fn new(proof: Available<V>, common: Common, ranges: Vec<Range<usize>>) -> Self {
         let parts = ranges.into_iter().map(|nodes| Part::new(proof, &common, nodes)).collect();
         let seats = seated(&common.general.layout, parts);
-        Self { common, proof, seats }
+        Self { common, proof, seats, seen: None }
     }
 
     /// The whole network as it is.
     fn gather(&self) -> State<V, R> {
-        let Common { general, workload, demands, .. } = &self.common;
-        let parts = self.seats.iter().map(|seat| (&*seat.part.layout, &seat.part.state));
-        State::gather(self.proof, &general.layout, workload, *demands, parts)
+        self.common.gather(self.proof, self.seats.iter().map(|seat| (&*seat.part.layout, &seat.part.state)))
+    }
+
+    /// The parts go on from what somebody looked at.
+    fn settle(&mut self) {
+        if let Some(seen) = self.seen.take() {
+            self.seats.iter_mut().for_each(|seat| seat.part.go_on_from(&seen));
+        }
     }
 
     /// The same as a run of its own.
@@ -171,6 +226,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
         until: u64,
         _probe: &mut P,
     ) -> Result<Option<Rest>, SimulationError> {
+        self.settle();
         let begin = *cycle;
         let Some((first, others)) = self.seats.split_first_mut() else { return Ok(None) };
         let first = thread::scope(|scope| {
@@ -226,19 +282,31 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
         Engine::<P>::occupancy(&self.whole())
     }
 
+    fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
+        self.settle();
+        let close = |seat: &mut Seat<V, R>| {
+            let state = &mut seat.part.state;
+            Some((state.windows(cycle)?.clone(), state.counted()))
+        };
+        self.seen = self.common.windows(self.seats.iter_mut().filter_map(close).collect());
+        self.seen.as_deref_mut()
+    }
+
     fn copy(&self) -> Box<dyn Engine<P>> {
         let parts = self.seats.iter().map(|seat| seat.part.clone()).collect();
         let seats = seated(&self.common.general.layout, parts);
-        Box::new(Self { common: self.common.clone(), proof: self.proof, seats })
+        Box::new(Self { common: self.common.clone(), proof: self.proof, seats, seen: self.seen.clone() })
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.settle();
         let mut whole = self.gather();
         let layout = self.common.general.layout.clone();
         whole.archive(&layout, archive)?;
         if archive.is_reading() {
             let parts: Vec<Arc<Layout>> = self.seats.iter().map(|seat| seat.part.layout.clone()).collect();
-            let states = whole.scatter(&layout, &parts.iter().map(|part| &**part).collect::<Vec<_>>());
+            let layouts: Vec<&Layout> = parts.iter().map(|part| &**part).collect();
+            let states = whole.scatter(&layout, &layouts, self.common.rule().as_ref());
             let parts = parts.into_iter().zip(states).map(|(layout, state)| Part { layout, state }).collect();
             self.seats = seated(&layout, parts);
         }

@@ -7,6 +7,7 @@ use super::{
     record::Record,
     run::Run,
     state::State,
+    step::Step,
 };
 use crate::{
     engine::{
@@ -15,13 +16,16 @@ use crate::{
         protocol::{Clock, Engine, Rest},
         regions::{self, Lost, Mails, Transport},
     },
-    probe::{LinkOccupation, Probe},
+    probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
 };
 use std::{
     ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
+
+/// Routers whose cycle takes about as long as an exchange between processes.
+const EXCHANGE: usize = 2048;
 
 /// The part of this process.
 pub(super) struct OneRank<V: Vector, R: Record> {
@@ -32,6 +36,8 @@ pub(super) struct OneRank<V: Vector, R: Record> {
     rank: usize,
     transport: Arc<Mutex<Box<dyn Transport>>>,
     mails: Mails,
+    /// What happened in windows, if somebody looked at it since the parts ran: they go on from it.
+    seen: Option<Box<Windows>>,
 }
 
 impl<V: Vector, R: Record> OneRank<V, R> {
@@ -43,15 +49,15 @@ impl<V: Vector, R: Record> OneRank<V, R> {
         let rank = rank.min(ranges.len() - 1);
         let part = Part::new(proof, &common, ranges[rank].clone());
         let transport = Arc::new(Mutex::new(transport));
-        Self { common, proof, part, ranges, rank, transport, mails: Mails::default() }
+        Self { common, proof, part, ranges, rank, transport, mails: Mails::default(), seen: None }
     }
 
     fn collect(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
         self.transport.lock().unwrap_or_else(PoisonError::into_inner).collect(own)
     }
 
-    /// The whole network as it is.
-    fn gather(&self) -> Result<State<V, R>, SimulationError> {
+    /// All parts as they are.
+    fn parts(&self) -> Result<Vec<Part<V, R>>, SimulationError> {
         let Part { layout, state } = &self.part;
         let mut archive = Archive::writing();
         // Nothing can go wrong while writing.
@@ -65,9 +71,20 @@ impl<V: Vector, R: Record> OneRank<V, R> {
             read.map_err(|_| SimulationError::Lost)?;
             parts.push(part);
         }
-        let Common { general, workload, demands, .. } = &self.common;
-        let states = parts.iter().map(|part| (&*part.layout, &part.state));
-        Ok(State::gather(self.proof, &general.layout, workload, *demands, states))
+        Ok(parts)
+    }
+
+    /// The whole network as it is.
+    fn gather(&self) -> Result<State<V, R>, SimulationError> {
+        let parts = self.parts()?;
+        Ok(self.common.gather(self.proof, parts.iter().map(|part| (&*part.layout, &part.state))))
+    }
+
+    /// This part goes on from what somebody looked at.
+    fn settle(&mut self) {
+        if let Some(seen) = self.seen.take() {
+            self.part.go_on_from(&seen);
+        }
     }
 
     fn whole(&self) -> Result<Run, SimulationError> {
@@ -82,14 +99,21 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
         until: u64,
         _probe: &mut P,
     ) -> Result<Option<Rest>, SimulationError> {
+        self.settle();
         let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = regions::advance(&mut self.part, &mut **transport, &mut self.mails, cycle, until);
         rest.map_err(|Lost| SimulationError::Lost)
     }
 
+    fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
+        let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
+        let [told, ..] = transport.greatest([told.into(), 0, 0, 0]).map_err(|Lost| SimulationError::Lost)?;
+        Ok(told > 0)
+    }
+
     fn routers(&self) -> usize {
         // The same for all, so that all do the same.
-        self.common.general.layout.nodes / self.ranges.len()
+        (self.common.general.layout.nodes / self.ranges.len()).max(EXCHANGE)
     }
 
     fn parts(&self) -> usize {
@@ -126,6 +150,18 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
         self.whole().map_or_else(|_| Vec::new(), |whole| Engine::<P>::occupancy(&whole))
     }
 
+    fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
+        self.settle();
+        self.part.state.windows(cycle)?;
+        let parts = self.parts().ok()?.into_iter();
+        let of_part = |part: Part<V, R>| {
+            let counted = part.state.counted();
+            part.state.windows.map(|windows| (*windows, counted))
+        };
+        self.seen = self.common.windows(parts.filter_map(of_part).collect());
+        self.seen.as_deref_mut()
+    }
+
     fn copy(&self) -> Box<dyn Engine<P>> {
         Box::new(Self {
             common: self.common.clone(),
@@ -135,21 +171,24 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
             rank: self.rank,
             transport: self.transport.clone(),
             mails: Mails::default(),
+            seen: self.seen.clone(),
         })
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        self.settle();
         let Common { general, workload, demands, .. } = &self.common;
+        let rule = self.common.rule();
         let layout = &general.layout;
         if !archive.is_reading() {
             let lost = |_| SaveError::Short { field: "states of other ranks" };
             return self.gather().map_err(lost)?.archive(layout, archive);
         }
         let sources = crate::traffic::Sources::new(workload, layout.nodes);
-        let mut whole = State::new(self.proof, layout, sources, *demands, None);
+        let mut whole = State::new(self.proof, layout, sources, *demands, rule.clone());
         whole.archive(layout, archive)?;
         let layouts: Vec<_> = self.ranges.iter().map(|nodes| layout.part(nodes.clone())).collect();
-        let mut states = whole.scatter(layout, &layouts.iter().collect::<Vec<_>>());
+        let mut states = whole.scatter(layout, &layouts.iter().collect::<Vec<_>>(), rule.as_ref());
         self.part.state = states.swap_remove(self.rank);
         Ok(())
     }

@@ -92,7 +92,7 @@ impl<V: Vector, R: Record> routing::Seen for Router<'_, V, R> {
     fn held(&self, direction: Direction, channel: u8) -> u32 {
         let next = self.layout.links[direction.index()].neighbour(self.node);
         let queue = self.layout.queue_behind[self.output(direction, channel)];
-        self.state.count(self.layout, next, queue.into(), true)
+        self.state.held_by(self.layout, next, queue.into())
     }
 
     #[inline(always)]
@@ -106,7 +106,7 @@ impl<V: Vector, R: Record> routing::Seen for Router<'_, V, R> {
             // All packets are of one length, and a full queue is one without room for it.
             let next = self.layout.links[direction.index()].neighbour(self.node);
             let queue = self.layout.queue_behind[self.output(direction, channel)];
-            return self.state.full.plane(queue.into())[next / 64] >> (next % 64) & 1 == 0;
+            return !self.state.full.bit(queue.into(), next as isize);
         }
         self.free(direction, channel) >= flits
     }

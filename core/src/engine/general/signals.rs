@@ -7,7 +7,12 @@
 //! more than ahead. So a register of n bits is kept as the number n less that place, 0 for none, bit by
 //! bit in planes.
 
-use super::{layout::Layout, links::Planes, state::Blocks};
+use super::{
+    border::Border,
+    layout::Layout,
+    links::{Planes, bits, pieces},
+    state::Blocks,
+};
 use crate::{
     engine::planes::vector::Vector,
     fabric::Direction,
@@ -48,6 +53,8 @@ pub(super) struct Signals {
     /// Per direction, where registers follow packets: nodes at which those that go straight on go one
     /// channel up.
     rises: Vec<Vec<u64>>,
+    /// What the row before and the one behind told, in other parts: register by register, bit by bit.
+    told: [Vec<u64>; 2],
 }
 
 impl Signals {
@@ -58,7 +65,8 @@ impl Signals {
         let rises = (0..if shown.following { directions } else { 0 }).map(|direction| {
             let mut plane = vec![0; words];
             for node in 0..layout.nodes {
-                let rises = layout.rule.rises(&layout.shape, node as u32, Direction::from_index(direction));
+                let global = (layout.first + node) as u32;
+                let rises = layout.rule.rises(&layout.shape, global, Direction::from_index(direction));
                 plane[node / 64] |= u64::from(rises.on(Came::Straight)) << (node % 64);
             }
             plane
@@ -74,6 +82,7 @@ impl Signals {
             any: vec![false; directions * registers],
             before: vec![false; directions * registers],
             rises: rises.collect(),
+            told: [Vec::new(), Vec::new()],
         }
     }
 
@@ -121,6 +130,47 @@ impl Signals {
         above
     }
 
+    /// What the registers of a row show a hop against a direction, from its first node on; nothing if they
+    /// are clear.
+    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        let registers = direction * self.registers..(direction + 1) * self.registers;
+        if !registers.clone().any(|register| self.any[register]) {
+            return;
+        }
+        for register in registers.clone() {
+            let higher = self.shown.following && register + 1 < registers.end;
+            for bit in 0..self.bits {
+                words.extend(pieces(row).map(|(piece, count)| {
+                    let node = first + piece as isize;
+                    let own = self.numbers.bits(register * self.bits + bit, node, count);
+                    if !higher {
+                        return own;
+                    }
+                    let up = self.numbers.bits((register + 1) * self.bits + bit, node, count);
+                    let rises = bits(&self.rises[direction], node as usize, count);
+                    own & !rises | up & rises
+                }));
+            }
+        }
+    }
+
+    /// Takes what a row of another part told.
+    pub fn listen(&mut self, side: usize, words: &[u64]) {
+        self.told[side].clear();
+        self.told[side].extend_from_slice(words);
+    }
+
+    /// Copies the registers of so many nodes.
+    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        for register in (0..self.any.len()).filter(|&register| other.any[register]) {
+            for plane in register * self.bits..(register + 1) * self.bits {
+                self.numbers.copy_bits(plane, to, &other.numbers, from, nodes);
+            }
+            self.any[register] = true;
+            self.before[register] = true;
+        }
+    }
+
     /// The numbers as a field.
     pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
         for register in 0..self.any.len() {
@@ -138,12 +188,24 @@ impl Signals {
         Ok(())
     }
 
-    /// One cycle further, given flits in and on their way to queues, bit by bit.
+    /// One cycle further, given flits in and on their way to queues, bit by bit, and `levels`, the same of
+    /// the rows of other parts.
     #[inline(always)]
-    pub fn step<V: Vector>(&mut self, layout: &Layout, held: &Blocks<V>, blocks: usize, count_bits: usize) {
+    pub fn step<V: Vector>(
+        &mut self,
+        layout: &Layout,
+        held: &Blocks<V>,
+        levels: &Planes,
+        blocks: usize,
+        count_bits: usize,
+    ) {
         for direction in 0..layout.directions {
+            let border = layout.border_of(direction);
             for register in 0..self.registers {
-                let busy = self.look::<V>(layout, held, blocks, count_bits, direction, register);
+                let mut busy = self.look::<V>(layout, held, blocks, count_bits, direction, register);
+                if let Some(border) = border {
+                    busy |= self.look_across(layout, border, levels, count_bits, register);
+                }
                 self.advance::<V>(layout, blocks, direction, register, busy);
             }
         }
@@ -177,6 +239,53 @@ impl Signals {
         any
     }
 
+    /// The same of the row behind a border.
+    fn look_across(
+        &mut self,
+        layout: &Layout,
+        border: Border,
+        levels: &Planes,
+        count_bits: usize,
+        register: usize,
+    ) -> bool {
+        let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
+        let mut any = false;
+        for (first, count) in pieces(border.row) {
+            let node = border.others + first as isize;
+            let mut busy = 0;
+            for channel in channels.clone() {
+                let queue = usize::from(layout.queue_behind[border.out * layout.channels + channel]);
+                let planes = queue * count_bits..(queue + 1) * count_bits;
+                let counts = planes.map(|plane| levels.bits(plane, node, count));
+                let mut above = 0;
+                match layout.buffer.checked_sub(self.shown.margin + 1) {
+                    None => above = u64::MAX >> (64 - count),
+                    Some(most) => counts.enumerate().for_each(|(bit, count)| {
+                        above = if most >> bit & 1 == 1 { above & count } else { above | count };
+                    }),
+                }
+                busy |= above;
+            }
+            any |= busy != 0;
+            self.busy.set_bits(border.out * self.registers + register, node, count, busy);
+        }
+        any
+    }
+
+    /// Puts what the row behind a border told of a register where its planes are read.
+    fn hear(&mut self, border: Border, register: usize, moved: bool) {
+        let (told, width) = (&self.told[border.side], border.row.div_ceil(64));
+        let first = (border.out * self.registers + register) * self.bits;
+        for bit in 0..self.bits {
+            for (piece, (begin, count)) in pieces(border.row).enumerate() {
+                let shown = told.get((register * self.bits + bit) * width + piece).copied().unwrap_or(0);
+                let (planes, plane) =
+                    if moved { (&mut self.moved, bit) } else { (&mut self.numbers, first + bit) };
+                planes.set_bits(plane, border.others + begin as isize, count, shown);
+            }
+        }
+    }
+
     #[inline(always)]
     fn advance<V: Vector>(
         &mut self,
@@ -188,7 +297,9 @@ impl Signals {
     ) {
         let (this, bits) = (direction * self.registers + register, self.bits);
         let higher = register + 1 < self.registers && self.shown.following;
-        let ahead = self.any[this] || higher && self.any[this + 1];
+        let border = layout.border_of(direction);
+        let told = border.is_some_and(|border| !self.told[border.side].is_empty());
+        let ahead = told || self.any[this] || higher && self.any[this + 1];
         // What is written over is from a cycle ago.
         let stale = std::mem::replace(&mut self.before[this], self.any[this]);
         if !ahead && !busy {
@@ -207,6 +318,9 @@ impl Signals {
                     *moved = own[word] & !rises[word] | up[word] & rises[word];
                 }
             }
+        }
+        if let Some(border) = border {
+            self.hear(border, register, higher);
         }
         let links = &layout.links[direction];
         let mut any = false;

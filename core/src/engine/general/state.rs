@@ -310,7 +310,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub parks: bool,
     /// Queues of which any is full.
     pub full_any: R::Set,
-    /// Per queue behind a link and bit of its count, where whole packets have to fit.
+    /// Per queue behind a link and bit of its count: flits in it and on their way to it, where whole packets
+    /// have to fit; in a part, those of the rows before and behind in any case.
     pub levels: Planes,
     /// Per output channel: it sends a flit in this cycle.
     pub sent: Planes,
@@ -405,7 +406,10 @@ impl<V: Vector, R: Record> State<V, R> {
             by_room,
             parks,
             parked: planes(some(parks, layout.link_outputs)),
-            levels: Planes::new(some(layout.headers_wait, link_queues * count_bits), layout.extent),
+            levels: Planes::new(
+                some(layout.headers_wait || layout.row.is_some(), link_queues * count_bits),
+                layout.extent,
+            ),
             sent: Planes::new(layout.outputs, layout.extent),
             sent_any: Default::default(),
             entered: Default::default(),
@@ -425,13 +429,14 @@ impl<V: Vector, R: Record> State<V, R> {
             feeds: Feeds::new(layout.nodes, layout.processor_queues, &sources, demands.exact_feed),
             throttling: rule.map(|rule| {
                 let ordered = demands.function == RoutingFunction::DimensionOrder;
-                let rule = Rule::new(rule, layout, blocks, ordered);
-                Box::new(Throttling::new(rule, layout, blocks))
+                let rule = Rule::new(rule, layout, blocks);
+                Box::new(Throttling::new(rule, layout, blocks, ordered))
             }),
             routes: sources.routes(),
-            windows: demands
-                .windows
-                .map(|cycles| Box::new(Windows::new(sources.workload(), layout.nodes, cycles))),
+            windows: demands.windows.map(|cycles| {
+                let part = layout.first..layout.first + layout.nodes;
+                Box::new(Windows::of_part(sources.workload(), layout.shape.nodes(), part, cycles))
+            }),
             sources,
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
             registers: layout.registers.then(|| Box::new(Registers::new(layout, blocks))),
@@ -472,6 +477,17 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     pub fn fifo(&self, layout: &Layout, place: Place) -> Fifo {
         self.fifos[place.node() * layout.queues + place.index()]
+    }
+
+    /// Flits in a queue behind a link and on their way to it, of a node of this part or, as told, of the row
+    /// before or behind it.
+    #[inline(always)]
+    pub fn held_by(&self, layout: &Layout, node: usize, queue: usize) -> u32 {
+        if node < layout.nodes {
+            return self.count(layout, node, queue, true);
+        }
+        let bit = |bit| u32::from(self.levels.bit(queue * self.count_bits + bit, node as isize)) << bit;
+        (0..self.count_bits).map(bit).sum()
     }
 
     /// Flits in a queue behind a link, or with those on their way to it.

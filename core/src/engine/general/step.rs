@@ -73,9 +73,8 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
     #[inline(always)]
     fn run(self) -> bool {
         let Self(state, layout, cycle) = self;
-        if state.windows.as_ref().is_some_and(|windows| windows.end() <= cycle) {
-            state.close_windows(cycle);
-        }
+        let before = state.windows.as_ref().is_some_and(|windows| windows.end() <= cycle);
+        let before = before.then(|| state.counted());
         let mut changes = state.top_up_all(layout, cycle);
         state.look_ahead(layout);
         let throttled = state.throttling.is_some();
@@ -96,6 +95,10 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
         changes |= state.on_links > 0 || state.ahead.as_ref().is_some_and(|ahead| !ahead.is_clear());
         if !changes && state.demands.reconsiders {
             state.withdraw(layout);
+        }
+        if let (true, Some(before), Some(windows)) = (changes, before, &mut state.windows) {
+            // Only where something happens: how long nothing does is known later.
+            windows.close(cycle, before);
         }
         changes
     }

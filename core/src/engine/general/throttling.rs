@@ -8,19 +8,22 @@ use super::{
     holding::Rule,
     layout::{Layout, NONE, Place},
     record::Record,
+    signals::Signals,
     state::{Blocks, State},
 };
 use crate::{
     engine::planes::vector::{Vector, words, words_mut},
     fabric::{Direction, NodeId},
     save::{Archive, SaveError},
-    throttle::{self, Ask, Seen, Sums},
+    throttle::{Ask, Seen, Sums},
 };
 
 /// A throttle at work.
 #[derive(Clone)]
 pub(super) struct Throttling<V> {
     rule: Rule<V>,
+    /// Whether it is asked in words: headers wait by direction and go in dimension order.
+    in_words: bool,
     /// Per processor queue: its header is pending, ...
     pending: Blocks<V>,
     /// ... and requests its output channel.
@@ -32,13 +35,16 @@ pub(super) struct Throttling<V> {
     /// Whether a header was held in the last cycle.
     held: bool,
     pub cycle: u64,
+    /// Sums over the whole network, of which this is a part, for the next look at it.
+    sums: Option<Sums>,
 }
 
 impl<V: Vector> Throttling<V> {
-    pub fn new(rule: Rule<V>, layout: &Layout, blocks: usize) -> Self {
+    pub fn new(rule: Rule<V>, layout: &Layout, blocks: usize, ordered: bool) -> Self {
         let planes = || Blocks::new(blocks, layout.processor_queues, V::zero());
         let lines = layout.nodes * layout.processor_queues;
         Self {
+            in_words: ordered && layout.processor_queues > 1 && !matches!(rule, Rule::State(_)),
             rule,
             pending: planes(),
             requests: planes(),
@@ -46,6 +52,7 @@ impl<V: Vector> Throttling<V> {
             output: vec![0; lines],
             held: false,
             cycle: 0,
+            sums: None,
         }
     }
 
@@ -64,6 +71,29 @@ impl<V: Vector> Throttling<V> {
         }
     }
 
+    /// The registers of busy buffers it goes by.
+    pub fn signals(&self) -> Option<&Signals> {
+        self.rule.signals()
+    }
+
+    /// The same, to be told.
+    pub fn signals_mut(&mut self) -> Option<&mut Signals> {
+        self.rule.signals_mut()
+    }
+
+    /// Copies what is known of so many nodes between a whole network and a part of it.
+    pub fn copy_nodes(&mut self, layout: &Layout, to: usize, other: &Self, from: usize, nodes: usize) {
+        let queues = layout.processor_queues;
+        self.rule.copy_nodes(to, &other.rule, from, nodes);
+        self.pending.copy_nodes(to, &other.pending, from, nodes);
+        self.requests.copy_nodes(to, &other.requests, from, nodes);
+        let (own, others) = (to * queues..(to + nodes) * queues, from * queues..(from + nodes) * queues);
+        self.since[own.clone()].copy_from_slice(&other.since[others.clone()]);
+        self.output[own].copy_from_slice(&other.output[others]);
+        self.held |= other.held;
+        self.cycle = other.cycle;
+    }
+
     /// Whether the header of a queue is pending.
     pub fn is_pending(&self, layout: &Layout, place: Place) -> bool {
         layout.is_processor(place.index())
@@ -73,7 +103,7 @@ impl<V: Vector> Throttling<V> {
     /// Everything it knows.
     pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
         let words = layout.nodes.div_ceil(64);
-        let Self { rule, pending, requests, since, output, held, cycle } = self;
+        let Self { rule, in_words: _, pending, requests, since, output, held, cycle, sums: _ } = self;
         pending.archive("headers that wait", words, archive)?;
         requests.archive("headers that request", words, archive)?;
         archive.slice("headers at the front since", since)?;
@@ -105,7 +135,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// A rule that keeps something of the header that waits in a processor queue is told of it.
     fn tell_throttle(&mut self, layout: &Layout, place: Place) {
-        let Some(mut throttling) = self.throttling.take() else { return };
+        let Some(mut throttling) = self.throttling.take_if(|throttling| throttling.in_words) else { return };
         if let Rule::Paths(paths) = &mut throttling.rule {
             let line = layout.line(place.node(), place.index());
             let ask = self.question(layout, place, throttling.output[line].into(), throttling.since[line]);
@@ -130,14 +160,17 @@ impl<V: Vector, R: Record> State<V, R> {
         let Some(mut throttling) = self.throttling.take() else { return };
         let blocks = self.blocks;
         throttling.cycle = cycle;
-        let Throttling { rule, since, held, .. } = &mut *throttling;
+        let Throttling { rule, since, held, sums, .. } = &mut *throttling;
         let counts = if layout.latency > 1 { &self.held } else { &self.counts };
         match rule {
-            Rule::State(state) => self.observe_for(state, layout, cycle, *held),
-            Rule::Lines(lines) => lines.signals.step(layout, counts, blocks, self.count_bits),
+            Rule::State(state) => {
+                let sums = sums.take().unwrap_or_else(|| self.sums(*held));
+                state.observe(cycle, sums, &View { state: self, layout });
+            }
+            Rule::Lines(lines) => lines.signals.step(layout, counts, &self.levels, blocks, self.count_bits),
             Rule::Paths(paths) => {
                 paths.tell_turns(layout, cycle, blocks);
-                paths.signals.step(layout, counts, blocks, self.count_bits);
+                paths.signals.step(layout, counts, &self.levels, blocks, self.count_bits);
                 paths.let_go(layout, cycle, since);
             }
         }
@@ -163,10 +196,10 @@ impl<V: Vector, R: Record> State<V, R> {
                     continue;
                 }
                 let may = match &throttling.rule {
-                    Rule::Lines(lines) if layout.processor_queues > 1 => {
-                        lines.may(pending, queue, block * V::WORDS)
+                    Rule::Lines(lines) if throttling.in_words => lines.may(pending, queue, block * V::WORDS),
+                    Rule::Paths(paths) if throttling.in_words => {
+                        paths.may(layout, pending, block, queue, cycle)
                     }
-                    Rule::Paths(paths) => paths.may(layout, pending, block, queue, cycle),
                     _ => self.ask_each(layout, &throttling, pending, block, queue),
                 };
                 holds |= (pending & !may).any();
@@ -183,14 +216,32 @@ impl<V: Vector, R: Record> State<V, R> {
         waits
     }
 
-    #[inline(never)]
-    fn observe_for(&self, state: &mut throttle::State, layout: &Layout, cycle: u64, held: bool) {
-        let sums = Sums {
-            in_flight: self.outcome.packets_injected - self.outcome.packets_delivered,
+    /// Sums over this network.
+    fn sums(&self, held: bool) -> Sums {
+        Sums {
+            // More may arrive in a part than began there.
+            in_flight: self.outcome.packets_injected.wrapping_sub(self.outcome.packets_delivered),
             ejected: self.outcome.flits_delivered,
             held,
-        };
-        state.observe(cycle, sums, &View { state: self, layout });
+        }
+    }
+
+    /// In a cycle in which the throttle goes by sums over the whole network, those over this part.
+    pub fn sums_of_part(&self, cycle: u64) -> Option<[u64; 3]> {
+        let throttling = self.throttling.as_ref()?;
+        let Rule::State(state) = &throttling.rule else { return None };
+        if !state.asks_for_sums(cycle) {
+            return None;
+        }
+        let Sums { in_flight, ejected, held } = self.sums(throttling.held || state.has_held());
+        Some([in_flight, ejected, held.into()])
+    }
+
+    /// Takes those over the whole.
+    pub fn take_sums(&mut self, [in_flight, ejected, held]: [u64; 3]) {
+        if let Some(throttling) = &mut self.throttling {
+            throttling.sums = Some(Sums { in_flight, ejected, held: held > 0 });
+        }
     }
 
     /// Of pending headers those that may begin, asked one by one.
@@ -219,9 +270,9 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     fn may_begin(&self, layout: &Layout, throttling: &Throttling<V>, place: Place, output: usize) -> bool {
+        let since = throttling.since[layout.line(place.node(), place.index())];
         match &throttling.rule {
             Rule::State(state) => {
-                let since = throttling.since[layout.line(place.node(), place.index())];
                 let ask = if state.asks_the_way() {
                     self.question(layout, place, output, since)
                 } else {
@@ -232,8 +283,10 @@ impl<V: Vector, R: Record> State<V, R> {
             Rule::Lines(lines) => {
                 lines.may_begin(place.node(), layout.port_of_output(output), output % layout.channels)
             }
-            // Asked in words only.
-            Rule::Paths(_) => true,
+            Rule::Paths(paths) => {
+                let ask = self.question(layout, place, output, since);
+                paths.may_begin(layout, throttling.cycle, &ask)
+            }
         }
     }
 
@@ -330,10 +383,10 @@ struct View<'s, V: Vector, R: Record> {
 
 impl<V: Vector, R: Record> View<'_, V, R> {
     fn held(&self, node: NodeId, direction: Direction, channel: u8) -> Option<u32> {
-        self.layout.shape.neighbour(node, direction)?;
+        self.layout.shape.neighbour(self.layout.first as NodeId + node, direction)?;
         let next = self.layout.links[direction.index()].neighbour(node as usize);
         let output = direction.index() * self.layout.channels + usize::from(channel);
-        Some(self.state.count(self.layout, next, self.layout.queue_behind[output].into(), true))
+        Some(self.state.held_by(self.layout, next, self.layout.queue_behind[output].into()))
     }
 }
 
@@ -344,10 +397,10 @@ impl<V: Vector, R: Record> Seen for View<'_, V, R> {
 
     fn is_empty(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
         let output = direction.index() * self.layout.channels + usize::from(channel);
-        if self.layout.latency > 1 {
+        let next = self.layout.links[direction.index()].neighbour(node as usize);
+        if self.layout.latency > 1 || next >= self.layout.nodes {
             return self.held(node, direction, channel) == Some(0);
         }
-        let next = self.layout.links[direction.index()].neighbour(node as usize);
         !self.state.nonempty.bit(self.layout.queue_behind[output].into(), next)
     }
 

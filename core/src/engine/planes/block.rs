@@ -100,14 +100,8 @@ pub struct Packet<V> {
     pub output: [V; 5],
 }
 
-/// One bit of header data in x: the sign of y, x and y of the destination, or the tag.
-#[derive(Clone, Copy)]
-pub struct XRow<V> {
-    /// First header of every X queue.
-    pub queues: [V; X_QUEUES],
-    /// The processor's packet.
-    pub packet: V,
-}
+/// One bit of header data of the first header of every X queue.
+pub type XRow<V> = [V; X_QUEUES];
 
 /// One bit of header data in y: y of the destination, or the tag.
 pub type YRow<V> = [V; Y_QUEUES];

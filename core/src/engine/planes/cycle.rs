@@ -41,14 +41,16 @@ pub struct Sender<'a, V, const K: usize> {
     /// Flits behind the front flit of its packet, lowest bit first: all ones for a header, zero for a
     /// tail.
     pub counters: &'a mut [[V; QUEUES]],
-    /// Data of the first headers of X queues and of the processor's packet.
+    /// Data of the first headers of X queues.
     pub x_rows: &'a mut [XRow<V>],
     /// Data of the first headers of Y queues.
     pub y_rows: &'a mut [YRow<V>],
     /// Further headers.
     pub more: More<'a, V>,
-    /// The processor's packet.
+    /// The processor's packet, ...
     pub packet: &'a mut Packet<V>,
+    /// ... and its data.
+    pub packet_rows: &'a [V],
     /// Flits on the links.
     pub links: &'a mut Links<V>,
     /// Header data on the x links.
@@ -259,8 +261,8 @@ pub fn send<V: Vector, const K: usize>(
     row: &Position<V>,
     rules: &Rules,
 ) -> (Events<V>, [V; 4], V) {
-    let Sender { block, counters, x_rows, y_rows, more, packet, links, x_links, y_links, ejected_tags } =
-        sender;
+    let Sender { block, counters, x_rows, y_rows, more, packet, packet_rows, .. } = sender;
+    let Sender { links, x_links, y_links, ejected_tags, .. } = sender;
     let widths = rules.widths;
 
     // What is at the front of each queue.
@@ -286,7 +288,7 @@ pub fn send<V: Vector, const K: usize>(
 
     let mut asks =
         Requests { x: [[V::zero(); 4]; X_QUEUES], y: [[V::zero(); 2]; Y_QUEUES], p: [V::zero(); 5] };
-    let minus_y = x_rows[0].queues;
+    let minus_y = x_rows[0];
     each!(X in [0, 1, 2, 3] {
         let [turns, arrives] = block.route_x[X];
         let front = ready[X] & head[X] & !or_all(block.owned_x[X]);
@@ -383,11 +385,11 @@ pub fn send<V: Vector, const K: usize>(
         let is_head = or_all([flows[0] & head[2 * D], flows[1] & head[2 * D + 1], flows[2] & head[10]]);
         links.x[D] = [send_x[D][0], send_x[D][1], is_head];
     });
-    for (link, row) in x_links.iter_mut().zip(x_rows.iter()) {
+    for ((link, row), &own) in x_links.iter_mut().zip(x_rows.iter()).zip(packet_rows) {
         each!(D in [0, 1] {
-            link[D] = (flow_x[2 * D][0] & row.queues[2 * D])
-                | (flow_x[2 * D + 1][0] & row.queues[2 * D + 1])
-                | (flow_p[D] & row.packet);
+            link[D] = (flow_x[2 * D][0] & row[2 * D])
+                | (flow_x[2 * D + 1][0] & row[2 * D + 1])
+                | (flow_p[D] & own);
         });
     }
     each!(E in [0, 1] {
@@ -400,24 +402,26 @@ pub fn send<V: Vector, const K: usize>(
         });
         links.y[E] = [send_y[E][0], send_y[E][1], send_y[E][2], is_head];
     });
-    for ((link, row), from_x) in y_links.iter_mut().zip(y_rows.iter()).zip(&x_rows[1 + widths.x..]) {
+    let to_y = x_rows[1 + widths.x..].iter().zip(&packet_rows[1 + widths.x..]);
+    for ((link, row), (from_x, &own)) in y_links.iter_mut().zip(y_rows.iter()).zip(to_y) {
         each!(E in [0, 1] {
-            let mut value = flow_p[2 + E] & from_x.packet;
+            let mut value = flow_p[2 + E] & own;
             each!(C in [0, 1, 2] {
                 value = value | (flow_y[3 * E + C][0] & row[3 * E + C]);
             });
             each!(X in [0, 1, 2, 3] {
-                value = value | (flow_x[X][1 + E] & from_x.queues[X]);
+                value = value | (flow_x[X][1 + E] & from_x[X]);
             });
             link[E] = value;
         });
     }
     if widths.tag > 0 {
-        let (from_x, from_y) = (&x_rows[1 + widths.x + widths.y..], &y_rows[widths.y..]);
-        for ((kept, x), y) in ejected_tags.iter_mut().zip(from_x).zip(from_y) {
+        let tag = 1 + widths.x + widths.y;
+        let (from_x, from_y) = (x_rows[tag..].iter().zip(&packet_rows[tag..]), &y_rows[widths.y..]);
+        for ((kept, (x, &own)), y) in ejected_tags.iter_mut().zip(from_x).zip(from_y) {
             for c in 0..2 {
                 for q in [c, 2 + c] {
-                    kept[c] = (flow_x[q][3] & head[q]).select(x.queues[q], kept[c]);
+                    kept[c] = (flow_x[q][3] & head[q]).select(x[q], kept[c]);
                 }
             }
             each!(C in [0, 1, 2] {
@@ -425,7 +429,7 @@ pub fn send<V: Vector, const K: usize>(
                     kept[C] = (flow_y[q][1] & head[4 + q]).select(y[q], kept[C]);
                 }
             });
-            kept[0] = (flow_p[4] & head[10]).select(x.packet, kept[0]);
+            kept[0] = (flow_p[4] & head[10]).select(own, kept[0]);
         }
     }
 
@@ -497,7 +501,7 @@ fn advance_headers<V: Vector, const K: usize>(
             block.route_x[q][known] = gone[q].select(next, block.route_x[q][known]);
         }
         for (row, next) in x_rows.iter_mut().zip(&more.x[2..]) {
-            row.queues[q] = gone[q].select(next[q], row.queues[q]);
+            row[q] = gone[q].select(next[q], row[q]);
         }
         for index in 0..more.x.len() - x_rows_each {
             more.x[index][q] = gone[q].select(more.x[index + x_rows_each][q], more.x[index][q]);
@@ -618,7 +622,7 @@ pub fn receive_x<V: Vector, const K: usize>(
     for (bit, ((row_of, plus), minus)) in rows.enumerate() {
         let data = [incoming.moved(0, plus[0]), incoming.moved(1, minus[1])];
         each!(X in [0, 1, 2, 3] {
-            row_of.queues[X] = first[X].select(data[X / 2], row_of.queues[X]);
+            row_of[X] = first[X].select(data[X / 2], row_of[X]);
         });
         if bit > widths.x {
             if let Some(&own) = row.coordinate.get(bit - widths.x - 1) {

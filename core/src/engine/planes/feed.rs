@@ -4,7 +4,7 @@
 //! has just sent a tail takes its next packet at once if that has started.
 
 use super::{
-    block::{Packet, XRow},
+    block::Packet,
     lanes::{Axis, Tiling},
     vector::{Vector, words_mut},
 };
@@ -34,8 +34,8 @@ pub struct Loaded {
 pub struct Packets<'a, V> {
     /// Per block.
     pub packets: &'a mut [Packet<V>],
-    /// Rows of data, `rows` per block.
-    pub x_rows: &'a mut [XRow<V>],
+    /// Their data, in so many rows per block.
+    pub data: &'a mut [V],
     /// Rows per block.
     pub rows: usize,
 }
@@ -59,8 +59,8 @@ impl<V: Vector> Packets<'_, V> {
             put::<V>(plane, word, bit, header);
             header >>= 1;
         }
-        for row in &mut self.x_rows[block * self.rows..][..self.rows] {
-            put::<V>(&mut row.packet, word, bit, header);
+        for row in &mut self.data[block * self.rows..][..self.rows] {
+            put::<V>(row, word, bit, header);
             header >>= 1;
         }
     }

@@ -28,6 +28,9 @@ use crate::{
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 
+/// Pieces of a phase per thread, so that threads that come late leave some to others.
+const PIECES: usize = 3;
+
 /// Packets under way are older than the tags.
 #[derive(Clone, Copy, Debug)]
 pub struct TagsTooYoung;
@@ -47,6 +50,7 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) blocks: Vec<Block<V, K>>,
     pub(super) counters: Vec<[V; QUEUES]>,
     pub(super) x_rows: Vec<XRow<V>>,
+    pub(super) packet_rows: Vec<V>,
     pub(super) y_rows: Vec<YRow<V>>,
     pub(super) more_x: Vec<[V; X_QUEUES]>,
     pub(super) more_y: Vec<[V; Y_QUEUES]>,
@@ -76,6 +80,10 @@ pub struct Machine<V: Vector, const K: usize> {
     network: Network,
     /// Threads that do a cycle side by side, each for some rows of blocks.
     threads: Option<Arc<ThreadPool>>,
+    /// The first cycle that is not run before somebody looks again.
+    until: u64,
+    /// The cycle whose packets have been started before it began.
+    started: u64,
     /// Sum of the cycles of all deliveries per copy, modulo 2^64.
     pub(super) delivery_sum: Vec<u64>,
 }
@@ -162,7 +170,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             genes: Genes::new(shape, router.channels, blocks),
             blocks: Vec::with_capacity(blocks),
             counters: vec![[zero; QUEUES]; blocks * counter],
-            x_rows: vec![XRow { queues: [zero; X_QUEUES], packet: zero }; blocks * widths.x_data()],
+            x_rows: vec![[zero; X_QUEUES]; blocks * widths.x_data()],
+            packet_rows: vec![zero; blocks * widths.x_data()],
             y_rows: vec![[zero; Y_QUEUES]; blocks * widths.y_data()],
             more_x: vec![[zero; X_QUEUES]; blocks * widths.more_x()],
             more_y: vec![[zero; Y_QUEUES]; blocks * widths.more_y()],
@@ -186,6 +195,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             ejected: zero,
             network: network.clone(),
             threads: None,
+            until: 0,
+            started: u64::MAX,
             delivery_sum: vec![0; copies],
             feed,
             tiling,
@@ -255,7 +266,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             rows: &self.rows,
             rotations: &self.rotations,
         };
-        let others = Settled { fixed, genes: &self.genes, full: &self.full };
+        let packet_rows = &self.packet_rows;
+        let others = Settled { fixed, genes: &self.genes, full: &self.full, packet_rows };
         let rows = Sending {
             first: 0,
             rows: high,
@@ -274,21 +286,26 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             events: &mut self.events,
             uses: self.occupation.as_mut().map(Occupation::all),
         };
+        let pieces = if parts == 1 { 1 } else { (PIECES * parts).min(high) };
         // Where the compiler knows the numbers, there is one block.
-        let (moved, ejected) = if USUAL { rows.send(&others) } else { rows.send_in_parts(&others, parts) };
+        let (moved, ejected) = if USUAL { rows.send(&others) } else { rows.send_in_parts(&others, pieces) };
         (moved.any(), ejected)
     }
 
-    /// All blocks receive, in as many parts.
+    /// All blocks receive, in as many parts, while what they sent is counted.
     #[inline(always)]
-    fn receive_all<const USUAL: bool>(&mut self) {
+    fn receive_all<const USUAL: bool>(&mut self, cycle: u64) {
         let ((rules, wide, high), parts) = (self.constants::<USUAL>(), self.parts());
+        // Threads that receive need not wait for the one that starts the packets of the next cycle.
+        let next = cycle + 1;
+        let begins_tags = self.rules.widths.tag == 0 && next >= self.tags.from;
+        let starts_next = parts > 1 && next < self.until && !begins_tags;
         let fixed = Fixed {
             proof: self.proof,
             rules,
             wide,
             high,
-            cycle: 0,
+            cycle,
             columns: &self.columns,
             rows: &self.rows,
             rotations: &self.rotations,
@@ -305,10 +322,39 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             used: &mut self.used,
             full: &mut self.full,
         };
+        let counting = Counting {
+            events: &self.events,
+            ejected: self.ejected,
+            tiling: &self.tiling,
+            fingerprints: self.fingerprints,
+            feed: &mut self.feed,
+            packets: Packets {
+                packets: &mut self.packets,
+                data: &mut self.packet_rows,
+                rows: rules.widths.x_data(),
+            },
+            outcomes: &mut self.outcomes,
+            delivery_sum: &mut self.delivery_sum,
+            delivered: &mut self.delivered,
+            cycle,
+            start: starts_next,
+        };
         if USUAL {
             rows.receive(&sent);
+            counting.count();
+        } else if parts == 1 {
+            rows.receive_in_parts(&sent, 1);
+            counting.count();
         } else {
-            rows.receive_in_parts(&sent, parts);
+            // Whoever counts has less time to receive.
+            let proof = self.proof;
+            rayon::join(
+                || V::enter(proof, counting),
+                || rows.receive_in_parts(&sent, (PIECES * parts).min(high)),
+            );
+        }
+        if starts_next {
+            self.started = cycle + 1;
         }
     }
 
@@ -316,49 +362,6 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     #[inline(always)]
     fn parts(&self) -> usize {
         self.threads.as_ref().map_or(1, |threads| threads.current_num_threads())
-    }
-
-    /// Counts what happened and feeds the nodes that sent a tail.
-    #[inline(always)]
-    fn count(&mut self, cycle: u64) {
-        let ejected = self.ejected;
-        let Self { events, feed, outcomes, delivery_sum, packets, x_rows, rules, tiling, .. } = self;
-        let mut packets = Packets { packets, x_rows, rows: rules.widths.x_data() };
-        let per_copy = tiling.words_per_copy();
-        let mut all_delivered = 0;
-        for (outcome, words) in outcomes.iter_mut().zip(words(&[ejected]).chunks_exact(per_copy)) {
-            if words.iter().any(|&word| word != 0) {
-                outcome.duration = cycle + 2;
-            }
-        }
-        for (index, event) in events.iter().enumerate() {
-            let delivered = words(std::slice::from_ref(&event.delivered));
-            let four_hops = words(std::slice::from_ref(&event.four_hops));
-            for (copy, outcome) in outcomes.iter_mut().enumerate() {
-                let range = copy * per_copy..(copy + 1) * per_copy;
-                let tails = count_ones(&delivered[range.clone()]);
-                outcome.packets_delivered += tails;
-                if tails > 0 {
-                    outcome.lateness += u128::from(tails) * lateness(cycle);
-                }
-                delivery_sum[copy] = delivery_sum[copy].wrapping_add(tails.wrapping_mul(cycle));
-                outcome.flit_hops += 4 * count_ones(&four_hops[range]);
-                all_delivered += tails;
-            }
-            if self.fingerprints {
-                for place in Ones::of(&event.delivered) {
-                    let node = tiling.node_at(index, place) as usize;
-                    let outcome = &mut outcomes[node / tiling.nodes()];
-                    let share = fingerprint(cycle, (node % tiling.nodes()) as NodeId);
-                    outcome.fingerprint = outcome.fingerprint.wrapping_add(share);
-                }
-            }
-            for place in Ones::of(&event.sent) {
-                let node = tiling.node_at(index, place);
-                feed.sent(node, cycle + 1, &mut packets);
-            }
-        }
-        self.delivered += all_delivered;
     }
 
     /// Whether the compiler knows the numbers of this network; see [`constants`](Self::constants).
@@ -413,6 +416,74 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             outcome.cycles = if clock.finished { outcome.duration.saturating_sub(1) } else { clock.cycle };
         }
         self.rules.widths.tag == 0 || under_way.is_some()
+    }
+}
+
+/// What is counted of a cycle, and what the nodes that sent a tail are fed.
+struct Counting<'a, V: Vector> {
+    events: &'a [Events<V>],
+    ejected: V,
+    tiling: &'a Tiling,
+    fingerprints: bool,
+    feed: &'a mut Feed,
+    packets: Packets<'a, V>,
+    outcomes: &'a mut [Outcome],
+    delivery_sum: &'a mut [u64],
+    delivered: &'a mut u64,
+    cycle: u64,
+    /// Whether the packets of the next cycle start.
+    start: bool,
+}
+
+impl<V: Vector> Counting<'_, V> {
+    #[inline(always)]
+    fn count(self) {
+        let Self { events, ejected, tiling, feed, mut packets, outcomes, delivery_sum, cycle, .. } = self;
+        let per_copy = tiling.words_per_copy();
+        for (outcome, words) in outcomes.iter_mut().zip(words(&[ejected]).chunks_exact(per_copy)) {
+            if words.iter().any(|&word| word != 0) {
+                outcome.duration = cycle + 2;
+            }
+        }
+        for (index, event) in events.iter().enumerate() {
+            let delivered = words(std::slice::from_ref(&event.delivered));
+            let four_hops = words(std::slice::from_ref(&event.four_hops));
+            for (copy, outcome) in outcomes.iter_mut().enumerate() {
+                let range = copy * per_copy..(copy + 1) * per_copy;
+                let tails = count_ones(&delivered[range.clone()]);
+                outcome.packets_delivered += tails;
+                if tails > 0 {
+                    outcome.lateness += u128::from(tails) * lateness(cycle);
+                }
+                delivery_sum[copy] = delivery_sum[copy].wrapping_add(tails.wrapping_mul(cycle));
+                outcome.flit_hops += 4 * count_ones(&four_hops[range]);
+                *self.delivered += tails;
+            }
+            if self.fingerprints {
+                for place in Ones::of(&event.delivered) {
+                    let node = tiling.node_at(index, place) as usize;
+                    let outcome = &mut outcomes[node / tiling.nodes()];
+                    let share = fingerprint(cycle, (node % tiling.nodes()) as NodeId);
+                    outcome.fingerprint = outcome.fingerprint.wrapping_add(share);
+                }
+            }
+            for place in Ones::of(&event.sent) {
+                let node = tiling.node_at(index, place);
+                feed.sent(node, cycle + 1, &mut packets);
+            }
+        }
+        if self.start {
+            feed.start_due(cycle + 1, &mut packets);
+        }
+    }
+}
+
+impl<V: Vector> Task for Counting<'_, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.count();
     }
 }
 
@@ -501,6 +572,7 @@ impl<V: Vector, const K: usize, const USUAL: bool> Task for SendAll<'_, V, K, US
 /// All blocks receive.
 struct ReceiveAll<'a, V: Vector, const K: usize, const USUAL: bool> {
     machine: &'a mut Machine<V, K>,
+    cycle: u64,
 }
 
 impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, V, K, USUAL> {
@@ -508,7 +580,7 @@ impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, V, K,
 
     #[inline(always)]
     fn run(self) {
-        self.machine.receive_all::<USUAL>();
+        self.machine.receive_all::<USUAL>(self.cycle);
     }
 }
 
@@ -546,9 +618,11 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
                 self.begin_tags();
             }
         }
-        let rows = self.rules.widths.x_data();
-        let mut packets = Packets { packets: &mut self.packets, x_rows: &mut self.x_rows, rows };
-        self.feed.start_due(cycle, &mut packets);
+        if self.started != cycle {
+            let rows = self.rules.widths.x_data();
+            let mut packets = Packets { packets: &mut self.packets, data: &mut self.packet_rows, rows };
+            self.feed.start_due(cycle, &mut packets);
+        }
         if self.delivered == self.feed.loaded.iter().sum::<u64>() {
             return false;
         }
@@ -566,17 +640,16 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, _cycle: u64, _probe: &mut NoProbe) {
+    fn arrive(&mut self, cycle: u64, _probe: &mut NoProbe) {
         if self.is_usual() {
-            V::enter(self.proof, ReceiveAll::<V, K, true> { machine: self });
+            V::enter(self.proof, ReceiveAll::<V, K, true> { machine: self, cycle });
         } else {
-            V::enter(self.proof, ReceiveAll::<V, K, false> { machine: self });
+            V::enter(self.proof, ReceiveAll::<V, K, false> { machine: self, cycle });
         }
     }
 
     #[inline(always)]
-    fn account(&mut self, cycle: u64, _probe: &mut NoProbe) {
-        self.count(cycle);
+    fn account(&mut self, _cycle: u64, _probe: &mut NoProbe) {
         self.forget_delivered();
     }
 
@@ -596,6 +669,8 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
         _probe: &mut NoProbe,
     ) -> Result<Option<Rest>, SimulationError> {
         let proof = self.proof;
+        self.until = until;
+        self.started = u64::MAX;
         let threads = self.threads.clone();
         let mut span = || V::enter(proof, Span { machine: self, cycle, until });
         Ok(match threads {
@@ -745,6 +820,7 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
         of(&self.blocks)
             + of(&self.counters)
             + of(&self.x_rows)
+            + of(&self.packet_rows)
             + of(&self.y_rows)
             + of(&self.more_x)
             + of(&self.more_y)

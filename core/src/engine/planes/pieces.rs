@@ -35,6 +35,7 @@ pub struct Settled<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
     pub genes: &'a Genes<V>,
     pub full: &'a [Full<V>],
+    pub packet_rows: &'a [V],
 }
 
 /// What does not change while blocks receive.
@@ -162,8 +163,8 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
     /// They send; what was moved and ejected.
     #[inline(always)]
     pub fn send(mut self, others: &Settled<'_, V>) -> (V, V) {
-        let Settled { fixed: Fixed { rules, wide, high, cycle, columns, rows, rotations, .. }, genes, full } =
-            *others;
+        let Settled { fixed, genes, full, packet_rows } = *others;
+        let Fixed { rules, wide, high, cycle, columns, rows, rotations, .. } = fixed;
         let widths = rules.widths;
         let (mut moved, mut ejected) = (V::zero(), V::zero());
         for own in 0..self.rows {
@@ -211,6 +212,7 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
                         used: part(self.used, own, widths.used()),
                     },
                     packet: &mut self.packets[own],
+                    packet_rows: &packet_rows[index * widths.x_data()..][..widths.x_data()],
                     links: &mut self.links[own],
                     x_links: part(self.x_links, own, widths.x_data()),
                     y_links: part(self.y_links, own, widths.y_data()),

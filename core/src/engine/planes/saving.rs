@@ -1,7 +1,7 @@
 //! The state of the planes as fields, in the order of the nodes: the same for vectors of any width.
 
 use super::{
-    block::{Block, Full, LINK_QUEUES, Packet, Precedence, QUEUES, X_QUEUES, XRow, Y_QUEUES},
+    block::{Block, Full, LINK_QUEUES, Packet, Precedence, QUEUES, X_QUEUES, Y_QUEUES},
     machine::Machine,
     vector::{Vector, words, words_mut},
 };
@@ -64,7 +64,11 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.packets[block].planes(visit);
         let counters: &mut [[V; QUEUES]] = rows_of(&mut self.counters, block, blocks);
         counters.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        for XRow { queues, packet } in rows_of(&mut self.x_rows, block, blocks) {
+        for (queues, packet) in rows_of(&mut self.x_rows, block, blocks).iter_mut().zip(rows_of(
+            &mut self.packet_rows,
+            block,
+            blocks,
+        )) {
             queues.iter_mut().for_each(&mut *visit);
             visit(packet);
         }

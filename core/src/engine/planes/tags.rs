@@ -7,7 +7,7 @@
 //! the last ones their source has taken.
 
 use super::{
-    block::{LINK_QUEUES, QUEUES, X_QUEUES, XRow, Y_QUEUES},
+    block::{LINK_QUEUES, QUEUES, X_QUEUES, Y_QUEUES},
     feed::Loaded,
     machine::{Machine, TagsTooYoung},
     vector::{Vector, words},
@@ -53,8 +53,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.feed.tag_bits = tag;
         let (new, blocks) = (self.rules.widths, self.tiling.blocks());
         let zero = V::zero();
-        let no_row = XRow { queues: [zero; X_QUEUES], packet: zero };
-        self.x_rows = widen(&self.x_rows, old.x_data(), new.x_data(), no_row);
+        self.x_rows = widen(&self.x_rows, old.x_data(), new.x_data(), [zero; X_QUEUES]);
+        self.packet_rows = widen(&self.packet_rows, old.x_data(), new.x_data(), zero);
         self.more_x = widen(&self.more_x, 2 + old.x_data(), 2 + new.x_data(), [zero; X_QUEUES]);
         self.y_rows = match old.y_data() {
             0 => vec![[zero; Y_QUEUES]; blocks * new.y_data()],
@@ -130,6 +130,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let (block, packet) = (&self.blocks[index], &self.packets[index]);
         let counters = &self.counters[index * widths.counter..][..widths.counter];
         let x_rows = &self.x_rows[index * widths.x_data()..][..widths.x_data()];
+        let packet_rows = &self.packet_rows[index * widths.x_data()..][..widths.x_data()];
         let y_rows = &self.y_rows[index * widths.y_data()..][..widths.y_data()];
         let more_x = &self.more_x[index * widths.more_x()..][..widths.more_x()];
         let more_y = &self.more_y[index * widths.more_y()..][..widths.more_y()];
@@ -158,7 +159,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 found.push(if queue < X_QUEUES {
                     let each = 2 + widths.x_data();
                     x_header(match slot {
-                        0 => value(x_rows.iter().map(|row| row.queues[queue]), lane),
+                        0 => value(x_rows.iter().map(|row| row[queue]), lane),
                         _ => value(
                             more_x[(slot - 1) * each..slot * each][2..].iter().map(|row| row[queue]),
                             lane,
@@ -177,7 +178,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
         if value([packet.ready].into_iter(), lane) == 1 && counter(QUEUES - 1) == is_head {
-            found.push(x_header(value(x_rows.iter().map(|row| row.packet), lane)));
+            found.push(x_header(value(packet_rows.iter().copied(), lane)));
         }
 
         // Owners of the processor output, and their labels.
