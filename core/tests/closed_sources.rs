@@ -27,7 +27,7 @@ fn rooms() -> CaseSpace {
 }
 
 fn closed(case: &Case, process: Process, changes: bool, outstanding: u32) -> Option<OpenLoad> {
-    let Traffic::Load { thousandths, length, cycles, seed } = case.traffic else { return None };
+    let Traffic::Load { thousandths, length, cycles, seed, .. } = case.traffic else { return None };
     let to = Pattern::Random.destinations(&case.shape, seed).unwrap();
     let rate = f64::from(thousandths) / 1000.0;
     let last = if changes { rate / 3.0 } else { rate };
