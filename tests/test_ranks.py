@@ -67,6 +67,19 @@ def test_ranks_write_what_one_process_does(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".flit"] == []
 
 
+def test_an_interrupted_rank_leaves_a_checkpoint_of_all(tmp_path):
+    path = tmp_path / "saved.flit"
+    words = ["simulate", "--torus", "64x64", "--pattern", "rand", "--rate", "0.1", "--cycles", "1500"]
+    done = ranks(2, *words, "--checkpoint", path, program=("-c", INTERRUPTED))
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert 50 <= fl.Simulation.load(path).now < 1500
+    taken_up = ranks(2, "simulate", "--resume", path, "--json")
+    assert taken_up.returncode == 0, taken_up.stderr
+    one = fl.simulate(fl.Network(fl.Torus(64, 64)), fl.Load("rand", rate=0.1, length=8, cycles=1500))
+    assert json.loads(taken_up.stdout)["fingerprint"] == one.fingerprint
+
+
 def test_message_graphs_run_on_ranks(tmp_path):
     graph = MessageGraph.exchange(48, [(node, (7 * node + 5) % 48, 400) for node in range(48)])
     (tmp_path / "graph.goal").write_text(graph.text)
@@ -97,6 +110,24 @@ def test_a_mistake_is_told_once():
     assert done.returncode != 0
     assert "error: mpiexec: 3 ranks for a network of 2 rows" in done.stderr
 
+
+INTERRUPTED = """
+import os, signal, sys
+from flitloom import interrupts, ranks, simulation
+from flitloom.commands import run
+
+interrupts.arm()
+simulation.LOOK = 0.02
+if os.environ["PMI_RANK"] == "1":
+    # In cycle 50 the run is under way.
+    def exchange(self, before, behind, count=[0], exchange=ranks.Ranks.exchange):
+        count[0] += 1
+        if count[0] == 50:
+            os.kill(os.getpid(), signal.SIGINT)
+        return exchange(self, before, behind)
+    ranks.Ranks.exchange = exchange
+sys.exit(run(sys.argv[1:]))
+"""
 
 HARM = """
 import os, signal, sys, threading

@@ -131,8 +131,9 @@ def several_progresses() -> Iterator[Callable[[str, int, int], None]]:
         if label not in tasks:
             tasks[label] = bar.add_task(label, total=total)
         if not started and time.monotonic() - begin > settings.get("progress_after"):
-            bar.start()
+            # Ctrl-C may come while it begins.
             started = True
+            bar.start()
         bar.update(tasks[label], completed=done, total=total)
 
     try:
