@@ -29,6 +29,8 @@ class _State:
         self.keeping = False
         #: Whether it is only noted, since others have to be told first.
         self.noting = False
+        #: Whether something is done that is not to be left half-done, and whether it was pressed meanwhile.
+        self.busy = self.postponed = False
         #: Whether it was pressed, and whether the user was told.
         self.pressed = False
         self.told = False
@@ -88,6 +90,19 @@ def noting() -> Iterator[None]:
         _state.noting = before
 
 
+@contextmanager
+def later() -> Iterator[None]:
+    """A short block that Ctrl-C does not leave half-done; it is answered behind it."""
+    _state.busy = True
+    try:
+        yield
+    finally:
+        _state.busy = False
+        if _state.postponed:
+            _state.postponed = False
+            _pressed(signal.SIGINT, None)
+
+
 def kept() -> None:
     """Results are in hand after Ctrl-C, and may take their time to be written."""
     if _state.watched:
@@ -125,6 +140,9 @@ def undo_on_exit(action: Callable[[], object]) -> Callable[[], None]:
 
 
 def _pressed(_number: int, _frame: FrameType | None) -> None:
+    if _state.busy:
+        _state.postponed = True
+        return
     again = _state.pressed
     _state.pressed = True
     if _state.noting and not again:

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from flitloom import settings
+from flitloom import interrupts, settings
 from flitloom.errors import FlitloomError
 
 Progress = Callable[[int, int], None]
@@ -131,9 +131,9 @@ def several_progresses() -> Iterator[Callable[[str, int, int], None]]:
         if label not in tasks:
             tasks[label] = bar.add_task(label, total=total)
         if not started and time.monotonic() - begin > settings.get("progress_after"):
-            # Ctrl-C may come while it begins.
-            started = True
-            bar.start()
+            with interrupts.later():
+                bar.start()
+                started = True
         bar.update(tasks[label], completed=done, total=total)
 
     try:
