@@ -172,7 +172,7 @@ impl OpenLoad {
     /// let records = records.into_sorted();
     /// let first: Vec<_> = records.iter().filter(|packet| packet.source == 0).collect();
     /// // One at a time: each starts after the last has arrived.
-    /// assert!(first.windows(2).all(|pair| pair[0].tail_arrival < pair[1].start));
+    /// assert!(first.windows(2).all(|pair| pair[0].tail_arrival < pair[1].generated));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
