@@ -179,7 +179,7 @@ def test_the_program_of_recheck_runs_without_flitloom():
         ("schedule --torus 4x4 --operation all-gathr", "did you mean all-gather? There are"),
         ("simulate --torus 4x4 --pattern shfl --throttle spht", "did you mean spth? The throttles are"),
         ("route --torus 4x4 --turns on-demnd", "did you mean on-demand? It must be one of"),
-        ("schedule --torus 4x4 --pattern shfl --routes minimall", "did you mean minimal? There are"),
+        ("schedule --torus 4x4 --pattern shfl --routes minimall", "did you mean minimal? It must be one of"),
         ("load bound --torus 4x4 --pattern rand --ties splitt", "did you mean split?"),
         ("config schema experimnt", "did you mean experiment?"),
         ("papers run cup-staking-2022", "did you mean cup-stacking-2022?"),

@@ -24,7 +24,7 @@ def torus_2qos(recognition: Recognition) -> str | None:
     >>> from flitloom.fabric import examples, recognise
     >>> from flitloom.fabric.torus_2qos import torus_2qos
     >>> print(*torus_2qos(recognise(examples.torus((5, 3)))).splitlines()[1:4], sep="\\n")
-    torus 5t 3t 1
+    torus 3t 5t 1
     <BLANKLINE>
     xp_link 0x0000000000200001 0x0000000000200002
     """
