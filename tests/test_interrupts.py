@@ -25,7 +25,7 @@ def ready():
 """
 
 COMMANDS = [
-    ["route", "--torus", "8192"],
+    ["route", "--torus", "90x91", "--fail", "node:1"],
     ["route", "--torus", "8x8x8", "--resilience"],
     ["route", "--torus", "16x16", "--method", "genetic", "-o", "tables.json"],
     ["simulate", "--torus", "512x512", "--pattern", "rand", "--rate", "0.3", "--cycles", "1000000"],
