@@ -3,6 +3,7 @@ use crate::{
     fault::Fault,
     router::{FlowControl, RouterError},
     routing::RoutingFunction,
+    save::{Archive, SaveError},
     traffic::WorkloadError,
 };
 
@@ -32,6 +33,60 @@ pub struct Outcome {
     /// Cycle in which the last operation of a message graph was complete; `None` for other
     /// workloads.
     pub makespan: Option<u64>,
+}
+
+impl Outcome {
+    /// Adds what came of another part of the same run.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self {
+            duration,
+            cycles,
+            packets_delivered,
+            flits_delivered,
+            flit_hops,
+            packets_injected,
+            latency_sum,
+            fingerprint,
+            lateness,
+            makespan,
+        } = other;
+        self.duration = self.duration.max(*duration);
+        self.cycles = self.cycles.max(*cycles);
+        self.packets_delivered += packets_delivered;
+        self.flits_delivered += flits_delivered;
+        self.flit_hops += flit_hops;
+        self.packets_injected += packets_injected;
+        self.latency_sum += latency_sum;
+        self.fingerprint = self.fingerprint.wrapping_add(*fingerprint);
+        self.lateness += lateness;
+        self.makespan = self.makespan.max(*makespan);
+    }
+
+    /// Totals as fields.
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self {
+            duration,
+            cycles,
+            packets_delivered,
+            flits_delivered,
+            flit_hops,
+            packets_injected,
+            latency_sum,
+            fingerprint,
+            lateness,
+            makespan,
+        } = self;
+        archive.number("duration", duration)?;
+        archive.number("cycles", cycles)?;
+        archive.number("packets delivered", packets_delivered)?;
+        archive.number("flits delivered", flits_delivered)?;
+        archive.number("flit-hops", flit_hops)?;
+        archive.number("packets injected", packets_injected)?;
+        archive.number("latency sum", latency_sum)?;
+        archive.number("fingerprint", fingerprint)?;
+        archive.number("lateness", lateness)?;
+        archive.option("makespan", makespan)
+    }
 }
 
 /// The share of one tail ejection in [`Outcome::fingerprint`]; shares are added modulo 2^64.

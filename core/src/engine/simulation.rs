@@ -129,14 +129,7 @@ impl Simulation {
             let engine = general.begin(workload, &setup.options, kept, division)?;
             (EngineKind::General, engine)
         };
-        Ok(Self {
-            network: network.clone(),
-            workload: workload.clone(),
-            kind,
-            engine,
-            clock: Clock::default(),
-            probe: NoProbe,
-        })
+        Ok(Self::begun(network, workload, kind, engine, NoProbe))
     }
 }
 
@@ -159,14 +152,7 @@ impl Simulation {
         }
         let kept = Kept { links: setup.links, windows: setup.windows };
         let engine = general.begin(workload, &setup.options, kept, Division::Rank(rank))?;
-        Ok(Self {
-            network: network.clone(),
-            workload: workload.clone(),
-            kind: EngineKind::General,
-            engine,
-            clock: Clock::default(),
-            probe: NoProbe,
-        })
+        Ok(Self::begun(network, workload, EngineKind::General, engine, NoProbe))
     }
 }
 
@@ -183,14 +169,18 @@ impl<P: Probe> Simulation<P> {
     ) -> Result<Self, SimulationError> {
         let division = Division::Threads(1);
         let engine = general::General::new(network).begin(workload, options, Kept::default(), division)?;
-        Ok(Self {
-            network: network.clone(),
-            workload: workload.clone(),
-            kind: EngineKind::General,
-            engine,
-            clock: Clock::default(),
-            probe,
-        })
+        Ok(Self::begun(network, workload, EngineKind::General, engine, probe))
+    }
+
+    fn begun(
+        network: &Network,
+        workload: &Workload,
+        kind: EngineKind,
+        engine: Box<dyn Engine<P>>,
+        probe: P,
+    ) -> Self {
+        let (network, workload) = (network.clone(), workload.clone());
+        Self { network, workload, kind, engine, clock: Clock::default(), probe }
     }
 
     /// Runs until everything is delivered or `options` end it; their rules are those the run was made

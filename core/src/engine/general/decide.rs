@@ -7,7 +7,7 @@ use super::{
     state::{Any, State},
 };
 use crate::{
-    engine::planes::vector::{Vector, words},
+    engine::planes::vector::{Vector, count_ones, words},
     router::MAX_CHANNELS,
 };
 
@@ -57,12 +57,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     continue;
                 }
                 let output = port * channels + channel;
-                let (mut ready, mut owner) = (V::zero(), V::zero());
-                for &(plane, queue) in self.pairs.of_output(output) {
-                    let own = own[usize::from(plane)];
-                    ready = ready | own & nonempty[usize::from(queue)];
-                    owner = owner | own;
-                }
+                let (ready, owner) = self.pairs.ready(output, own, nonempty);
                 if !owner.any() {
                     after.owned = after.owned & !R::Set::of(output, true);
                 }
@@ -128,44 +123,21 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
                 sent.store(&mut self.sent.plane_mut(output)[word..]);
                 after.sent |= R::Set::of(output, true);
-                let mut flits = 0;
-                for word in words(std::slice::from_ref(&sent)) {
-                    flits += u64::from(word.count_ones());
-                }
+                let flits = count_ones(words(std::slice::from_ref(&sent)));
                 if port < layout.directions {
                     hops += flits;
                 } else {
                     ejected += flits;
                 }
-                let (mut at_tail, mut borrow) = (sent, sent);
-                for bit in &mut left[output * left_bits..(output + 1) * left_bits] {
-                    let before = *bit;
-                    at_tail = at_tail & !before;
-                    *bit = before ^ borrow;
-                    borrow = borrow & !before;
-                }
-                if let Some(length) = self.demands.uniform {
-                    // The counter of a sent tail went below zero: all bits are set.
-                    for bit in 0..left_bits {
-                        if (length - 1) >> bit & 1 == 0 {
-                            let bit = &mut left[output * left_bits + bit];
-                            *bit = *bit & !at_tail;
-                        }
-                    }
-                }
+                let left = &mut left[output * left_bits..(output + 1) * left_bits];
+                let at_tail = count_down(left, sent, self.demands.uniform);
                 let head = sent & fresh[output];
                 fresh[output] = fresh[output] & !sent | at_tail;
                 heads[output] = head;
                 tails[output] = at_tail;
                 after.heads |= R::Set::of(output, head.any());
                 after.tails |= R::Set::of(output, at_tail.any());
-                for &(plane, queue) in self.pairs.of_output(output) {
-                    let (plane, queue) = (usize::from(plane), usize::from(queue));
-                    let left = if after.leaves.has(queue) { leaves[queue] } else { V::zero() };
-                    leaves[queue] = left | own[plane] & sent;
-                    after.leaves |= R::Set::of(queue, true);
-                    own[plane] = own[plane] & !at_tail;
-                }
+                self.pairs.leave(output, sent, at_tail, own, leaves, &mut after.leaves);
             }
         }
         let mut silent = before.sent & !after.sent;
@@ -177,4 +149,26 @@ impl<V: Vector, R: Record> State<V, R> {
         self.outcome.flit_hops += hops;
         ejected
     }
+}
+
+/// Counts the flits taken of the packets in an output channel, where `left` are those still to come less
+/// one; returns where tails were among them. Where all packets are `uniform`, the next one is counted.
+#[inline(always)]
+pub(super) fn count_down<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
+    let (mut at_tail, mut borrow) = (taken, taken);
+    for bit in &mut *left {
+        let before = *bit;
+        at_tail = at_tail & !before;
+        *bit = before ^ borrow;
+        borrow = borrow & !before;
+    }
+    if let Some(length) = uniform {
+        // The counter of a tail went below zero: all bits are set.
+        for (bit, plane) in left.iter_mut().enumerate() {
+            if (length - 1) >> bit & 1 == 0 {
+                *plane = *plane & !at_tail;
+            }
+        }
+    }
+    at_tail
 }

@@ -13,10 +13,7 @@ use super::{
     state::{Blocks, Crossing, Demands, Due, State},
 };
 use crate::{
-    engine::{
-        Outcome,
-        planes::vector::{Available, Vector},
-    },
+    engine::planes::vector::{Available, Vector},
     fabric::NodeId,
     probe::Counted,
     throttle,
@@ -362,33 +359,5 @@ impl Due {
                 }
             }
         }
-    }
-}
-
-impl Outcome {
-    /// Adds what came of another part of the same run.
-    fn merge(&mut self, other: &Self) {
-        let Self {
-            duration,
-            cycles,
-            packets_delivered,
-            flits_delivered,
-            flit_hops,
-            packets_injected,
-            latency_sum,
-            fingerprint,
-            lateness,
-            makespan,
-        } = other;
-        self.duration = self.duration.max(*duration);
-        self.cycles = self.cycles.max(*cycles);
-        self.packets_delivered += packets_delivered;
-        self.flits_delivered += flits_delivered;
-        self.flit_hops += flit_hops;
-        self.packets_injected += packets_injected;
-        self.latency_sum += latency_sum;
-        self.fingerprint = self.fingerprint.wrapping_add(*fingerprint);
-        self.lateness += lateness;
-        self.makespan = self.makespan.max(*makespan);
     }
 }

@@ -1,4 +1,7 @@
-//! The pairs of a queue and an output channel that occur.
+//! The pairs of a queue and an output channel that occur, and who of them is the owner.
+
+use super::record::Set;
+use crate::engine::planes::vector::Vector;
 
 /// One plane per pair, allotted at its first grant, so that every routing function gets those it
 /// uses. They are listed by output channel.
@@ -31,6 +34,39 @@ impl Pairs {
     #[inline(always)]
     pub fn of_output(&self, output: usize) -> &[(u16, u16)] {
         &self.list[self.first[output] as usize..self.first[output + 1] as usize]
+    }
+
+    /// Routers in which the owner of an output channel has a flit, and those in which it has an owner.
+    #[inline(always)]
+    pub fn ready<V: Vector>(&self, output: usize, own: &[V], nonempty: &[V]) -> (V, V) {
+        let (mut ready, mut owner) = (V::zero(), V::zero());
+        for &(plane, queue) in self.of_output(output) {
+            let own = own[usize::from(plane)];
+            ready = ready | own & nonempty[usize::from(queue)];
+            owner = owner | own;
+        }
+        (ready, owner)
+    }
+
+    /// Flits that are taken of an output channel's owner leave its queue, and with a tail it is free; of
+    /// `leaves` those queues count that are in `any`.
+    #[inline(always)]
+    pub fn leave<V: Vector, S: Set>(
+        &self,
+        output: usize,
+        taken: V,
+        at_tail: V,
+        own: &mut [V],
+        leaves: &mut [V],
+        any: &mut S,
+    ) {
+        for &(plane, queue) in self.of_output(output) {
+            let (plane, queue) = (usize::from(plane), usize::from(queue));
+            let others = if any.has(queue) { leaves[queue] } else { V::zero() };
+            leaves[queue] = others | own[plane] & taken;
+            *any |= S::of(queue, true);
+            own[plane] = own[plane] & !at_tail;
+        }
     }
 
     /// Gives a pair a plane.

@@ -8,12 +8,13 @@
 
 use super::{
     choice::PerChannel,
+    decide::count_down,
     layout::{Layout, Place},
     record::{Record, Set},
     state::{Any, Blocks, Crossing, State},
 };
 use crate::{
-    engine::planes::vector::{Vector, words},
+    engine::planes::vector::{Vector, count_ones, words},
     router::MAX_CHANNELS,
     save::{Archive, SaveError},
 };
@@ -108,12 +109,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let mut outputs = after.owned;
         while !outputs.is_empty() {
             let output = outputs.pop();
-            let (mut ready, mut owner) = (V::zero(), V::zero());
-            for &(plane, queue) in self.pairs.of_output(output) {
-                let own = own[usize::from(plane)];
-                ready = ready | own & nonempty[usize::from(queue)];
-                owner = owner | own;
-            }
+            let (ready, owner) = self.pairs.ready(output, own, nonempty);
             if !owner.any() {
                 after.owned = after.owned & !R::Set::of(output, true);
             }
@@ -122,20 +118,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 continue;
             }
             moves = true;
-            let (mut at_tail, mut borrow) = (taken, taken);
-            for bit in &mut left[output * left_bits..(output + 1) * left_bits] {
-                let before = *bit;
-                at_tail = at_tail & !before;
-                *bit = before ^ borrow;
-                borrow = borrow & !before;
-            }
-            if let Some(length) = self.demands.uniform {
-                // The counter of a tail went below zero: all bits are set.
-                for bit in (0..left_bits).filter(|bit| (length - 1) >> bit & 1 == 0) {
-                    let bit = &mut left[output * left_bits + bit];
-                    *bit = *bit & !at_tail;
-                }
-            }
+            let left = &mut left[output * left_bits..(output + 1) * left_bits];
+            let at_tail = count_down(left, taken, self.demands.uniform);
             let at_head = taken & fresh[output];
             fresh[output] = fresh[output] & !taken | at_tail;
             full[output] = full[output] | taken;
@@ -145,13 +129,7 @@ impl<V: Vector, R: Record> State<V, R> {
             tails[output] = at_tail;
             after.heads |= R::Set::of(output, at_head.any());
             after.tails |= R::Set::of(output, at_tail.any());
-            for &(plane, queue) in self.pairs.of_output(output) {
-                let (plane, queue) = (usize::from(plane), usize::from(queue));
-                let left = if after.leaves.has(queue) { leaves[queue] } else { V::zero() };
-                leaves[queue] = left | own[plane] & taken;
-                after.leaves |= R::Set::of(queue, true);
-                own[plane] = own[plane] & !at_tail;
-            }
+            self.pairs.leave(output, taken, at_tail, own, leaves, &mut after.leaves);
         }
         self.any[block] = after;
         moves
@@ -252,10 +230,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
                 sent.store(&mut self.sent.plane_mut(output)[word..]);
                 after.sent |= R::Set::of(output, true);
-                let flits =
-                    words(std::slice::from_ref(&sent)).iter().map(|word| u64::from(word.count_ones()));
-                let flits: u64 = flits.sum();
-                *(if port < layout.directions { &mut hops } else { &mut ejected }) += flits;
+                *(if port < layout.directions { &mut hops } else { &mut ejected }) +=
+                    count_ones(words(std::slice::from_ref(&sent)));
                 full[output] = full[output] & !sent;
                 heads[output] = sent & head[output];
                 tails[output] = sent & tail[output];

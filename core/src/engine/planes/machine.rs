@@ -12,7 +12,7 @@ use super::{
     occupation::Occupation,
     pieces::{Fixed, Receiving, Sending, Sent, Settled},
     tags::value,
-    vector::{Available, Task, Vector, words},
+    vector::{Available, Task, Vector, count_ones, words},
 };
 use crate::{
     engine::{
@@ -485,16 +485,6 @@ impl<V: Vector> Task for Counting<'_, V> {
     fn run(self) {
         self.count();
     }
-}
-
-/// Number of set bits.
-#[inline(always)]
-fn count_ones(words: &[u64]) -> u64 {
-    let mut ones = 0;
-    for word in words {
-        ones += u64::from(word.count_ones());
-    }
-    ones
 }
 
 /// Whether a header is at the front of a queue.

@@ -5,10 +5,7 @@ use super::{
     machine::Machine,
     vector::{Vector, words, words_mut},
 };
-use crate::{
-    engine::Outcome,
-    save::{Archive, SaveError},
-};
+use crate::save::{Archive, SaveError};
 
 impl<V: Vector, const K: usize> Block<V, K> {
     fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
@@ -152,33 +149,5 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
         Ok(())
-    }
-}
-
-impl Outcome {
-    /// Totals as fields.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self {
-            duration,
-            cycles,
-            packets_delivered,
-            flits_delivered,
-            flit_hops,
-            packets_injected,
-            latency_sum,
-            fingerprint,
-            lateness,
-            makespan,
-        } = self;
-        archive.number("duration", duration)?;
-        archive.number("cycles", cycles)?;
-        archive.number("packets delivered", packets_delivered)?;
-        archive.number("flits delivered", flits_delivered)?;
-        archive.number("flit-hops", flit_hops)?;
-        archive.number("packets injected", packets_injected)?;
-        archive.number("latency sum", latency_sum)?;
-        archive.number("fingerprint", fingerprint)?;
-        archive.number("lateness", lateness)?;
-        archive.option("makespan", makespan)
     }
 }

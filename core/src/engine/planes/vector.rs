@@ -109,6 +109,16 @@ pub fn words_mut<V: Vector>(vectors: &mut [V]) -> &mut [u64] {
     unsafe { std::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * V::WORDS) }
 }
 
+/// Number of set bits.
+#[inline(always)]
+pub fn count_ones(words: &[u64]) -> u64 {
+    let mut ones = 0;
+    for word in words {
+        ones += u64::from(word.count_ones());
+    }
+    ones
+}
+
 /// Plain words, for any processor.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
