@@ -31,6 +31,7 @@ fn variants() -> Vec<Throttle> {
         "pace:13",
         "global:12",
         "pt:release=30",
+        "pt:release=30,margin=3,link=shared",
     ];
     Throttle::all().into_iter().chain(more.map(|text| text.parse().unwrap())).collect()
 }

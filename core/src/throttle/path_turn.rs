@@ -1,6 +1,6 @@
 use super::{
     Ask, Claims, Following, Parameter, RegisterSettings, Registers, Seen, Sums, Surroundings,
-    rule::{AtWork, Rule, number},
+    rule::{AtWork, Rule, either, number},
 };
 use crate::{
     fabric::{Direction, NodeId, Shape},
@@ -18,34 +18,62 @@ use crate::{
 pub struct PathTurn {
     /// A packet is never held longer, in cycles; packet length times the largest size without a value.
     pub release: Option<u64>,
+    /// A queue with at most so many free places is busy, in flits; the depth of queues less the packet length
+    /// without a value.
+    pub margin: Option<u16>,
+    /// One update per link and cycle (`link=shared`), else one per channel (`dedicated`); turn registers have
+    /// links of their own.
+    pub shared: bool,
 }
 
 impl Rule for PathTurn {
     const NAME: &'static str = "pt";
     const SUMMARY: &'static str =
         "no header leaves while a buffer of its own way is busy, as far as its turn";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::new("release", "a number of cycles, 1 to 2^40")];
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("release", "a number of cycles, 1 to 2^40"),
+        Parameter::new("margin", "a number of flits, 0 to 1024"),
+        Parameter::new("link", "shared or dedicated"),
+    ];
     const CLAIMS: Claims = Claims { signals: true, sums: false, may_starve: false };
     type AtWork = PathTurnState;
 
-    fn set(&mut self, _release: &str, value: &str) -> Option<()> {
-        self.release = Some(number(value, 1, 1 << 40)?);
+    fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
+        match parameter {
+            "release" => self.release = Some(number(value, 1, 1 << 40)?),
+            "margin" => self.margin = Some(number(value, 0, 1024)? as u16),
+            _ => self.shared = either(value, "shared", "dedicated")?,
+        }
         Some(())
     }
 
     fn values(self) -> Vec<Option<String>> {
-        vec![self.release.map(|release| release.to_string())]
+        vec![
+            self.release.map(|release| release.to_string()),
+            self.margin.map(|margin| margin.to_string()),
+            self.shared.then(|| "shared".to_owned()),
+        ]
     }
 
     fn begin(self, around: Surroundings) -> PathTurnState {
         let release = u64::from(around.longest) * u64::from(around.largest());
+        let margin = u32::from(around.buffer).saturating_sub(around.longest) as u16;
         let settings = RegisterSettings {
-            margin: u32::from(around.buffer).saturating_sub(around.longest) as u16,
+            margin: self.margin.unwrap_or(margin),
             length: around.half(),
-            shared: false,
+            shared: self.shared,
             following: Following::Datelines,
         };
         PathTurnState::new(around, settings, self.release.unwrap_or(release))
+    }
+
+    fn margin(self) -> Option<u16> {
+        self.margin
+    }
+
+    // As for `spth`.
+    fn divides(self) -> bool {
+        !self.shared
     }
 }
 

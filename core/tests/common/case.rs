@@ -391,6 +391,8 @@ impl CaseSpace {
             "global:tuned",
             "pt",
             "pt:release=9",
+            "pt:link=shared",
+            "pt:margin=1",
         ];
         let throttles = texts.map(|text| text.parse().expect("texts are valid"));
         prop_oneof![2 => Just(Throttle::None), 1 => proptest::sample::select(throttles.to_vec())].boxed()

@@ -23,9 +23,10 @@ pub fn twin(throttle: Throttle, shape: &Shape, buffer: u16, longest: u32) -> ref
         Throttle::Global(Global { threshold }) => {
             reference::Throttle::Global { threshold: threshold.unwrap_or(0), tune: threshold.is_none() }
         }
-        Throttle::PathTurn(PathTurn { release }) => {
-            let margin = u32::from(buffer).saturating_sub(longest) as usize;
-            let watch = Watch { margin, length: half, shared: false, following: true };
+        Throttle::PathTurn(PathTurn { release, margin, shared }) => {
+            let rest = u32::from(buffer).saturating_sub(longest) as usize;
+            let margin = margin.map_or(rest, usize::from);
+            let watch = Watch { margin, length: half, shared, following: true };
             let release = release.unwrap_or(u64::from(longest) * u64::from(largest));
             reference::Throttle::Pt { watch, release }
         }

@@ -39,7 +39,7 @@ impl<V: Vector> Rule<V> {
                 let shown = shown(settings, spth.is_own(), false);
                 Self::Lines(Lines::new(layout, shown))
             }
-            throttle::State::PathTurn(path_turn) => {
+            throttle::State::PathTurn(path_turn) if !path_turn.settings().shared => {
                 let shown = shown(path_turn.settings(), true, true);
                 Self::Paths(Box::new(Paths::new(layout, shown, path_turn.release(), blocks)))
             }
