@@ -11,7 +11,7 @@ use flitloom_core::{
     save::SaveError,
     schedule::{PlanError, ScheduleError},
     throttle::ThrottleError,
-    traffic::{GoalError, GraphError, PatternError, UnknownProcess, WorkloadError},
+    traffic::{GoalError, GraphError, OperationError, PatternError, UnknownProcess, WorkloadError},
 };
 use pyo3::{call::PyCallArgs, prelude::*, types::PyDict};
 
@@ -69,6 +69,7 @@ sentences!(
     FabricError,
     GoalError,
     GraphError,
+    OperationError,
     PatternError,
     PlanError,
     SaveError,

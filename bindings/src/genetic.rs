@@ -6,11 +6,11 @@ use crate::{
     traffic::Destinations,
 };
 use flitloom_core::{
-    router::Arbitration,
-    schedule::genetic::{
+    genetic::{
         Acceptance, Beginning, Case, Chromosome, Evaluation, GeneticError, Groups, IntervalLimit, Objective,
         Record, Settings, SortKey, Ties, extrapolate, replay, search,
     },
+    router::Arbitration,
     traffic::Collective,
 };
 use pyo3::{prelude::*, types::PyDict};

@@ -55,7 +55,7 @@ mod _core {
         probe::LinkTime,
         router,
         schedule::Problem,
-        traffic::{OpenLoad, PacketList},
+        traffic::{CollectiveOperation, OpenLoad, PacketList},
     };
     use pyo3::{prelude::*, types::PyDict};
 
@@ -81,7 +81,7 @@ mod _core {
         limits.set_item("queues", Routers::MAX_QUEUES)?;
         limits.set_item("queued_flits", Routers::MAX_QUEUED_FLITS)?;
         limits.set_item("link_time_cells", LinkTime::MAX_CELLS)?;
-        limits.set_item("messages", Problem::MAX_MESSAGES)?;
+        limits.set_item("messages", CollectiveOperation::MAX_MESSAGES)?;
         limits.set_item("uses", Problem::MAX_USES)?;
         limits.set_item("starts", Problem::MAX_STARTS)?;
         module.add("LIMITS", limits)?;

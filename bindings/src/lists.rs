@@ -5,16 +5,14 @@ use crate::errors::spec_error;
 use flitloom_core::{
     collective::CollectiveKind,
     engine::planes::InstructionSet,
+    genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
     router::{ChannelScheme, FlowControl, ProcessorQueues, Variant},
     routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
-    schedule::{
-        Operation, RouteChoice,
-        genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
-    },
+    schedule::RouteChoice,
     tables::{Method, Regime},
     throttle::Throttle,
-    traffic::{Pattern, Process},
+    traffic::{CollectiveOperation, Pattern, Process},
 };
 use pyo3::{
     prelude::*,
@@ -42,7 +40,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("instruction_sets", InstructionSet::ALL.map(InstructionSet::name).to_vec()),
         ("interval_limits", names::all(&IntervalLimit::NAMES)),
         ("objectives", names::all(&Objective::NAMES)),
-        ("operations", Operation::NAMES.to_vec()),
+        ("operations", CollectiveOperation::NAMES.to_vec()),
         ("patterns", Pattern::NAMES.to_vec()),
         ("processes", Process::NAMES.to_vec()),
         ("processor_queues", names::all(&ProcessorQueues::NAMES)),

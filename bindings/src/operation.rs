@@ -6,8 +6,9 @@ use crate::{
     running::{deadline, is_over, keeping, was_interrupted},
     schedule::{demands_of, planned, route_choice},
 };
-use flitloom_core::schedule::{
-    Budget, Dependencies, Group, Operation, Placement, PlannedPacket, Problem, Slicing, chain_bound, tighten,
+use flitloom_core::{
+    schedule::{Budget, Dependencies, Placement, PlannedPacket, Problem, Slicing, chain_bound, tighten},
+    traffic::{CollectiveOperation, Group},
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -24,14 +25,14 @@ pub fn operation_phases<'py>(
     nodes: Option<Vec<u32>>,
 ) -> PyResult<(Vec<Bound<'py, PyArray2<i64>>>, u64)> {
     let shape = network.inner.fabric().shape();
-    let operation: Operation = name.parse().map_err(|error: String| spec_error(py, "operation", error))?;
+    let operation: CollectiveOperation =
+        name.parse().map_err(|error: String| spec_error(py, "operation", error))?;
     let operation = match operation {
-        Operation::Broadcast { .. } => Operation::Broadcast { root },
+        CollectiveOperation::Broadcast { .. } => CollectiveOperation::Broadcast { root },
         other => other,
     };
     let group = nodes.map_or_else(|| Group::all(shape), |nodes| Group::new(shape, &nodes));
-    let phases =
-        operation.phases(shape, &group, payload).map_err(|error| spec_error(py, "operation", error))?;
+    let phases = operation.phases(&group, payload).map_err(|error| spec_error(py, "operation", error))?;
     let tables = phases.iter().map(|phase| {
         let rows = phase.iter().flat_map(|demand| {
             [demand.source, demand.destination, demand.length, demand.slices].map(i64::from)

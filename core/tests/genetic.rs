@@ -4,12 +4,12 @@
 use flitloom_core::{
     engine::{Network, Options, general},
     fabric::{Fabric, Shape},
-    probe::{ArbitrationCounts, LinkOccupation},
-    router::{Arbitration, ChannelScheme, RouterConfig},
-    schedule::genetic::{
+    genetic::{
         Acceptance, Case, Chromosome, GeneticError, Groups, Objective, SearchOutcome, Settings, SortKey,
         Ties, extrapolate, replay, search,
     },
+    probe::{ArbitrationCounts, LinkOccupation},
+    router::{Arbitration, ChannelScheme, RouterConfig},
     throttle::{Interlock, Throttle},
     traffic::{Collective, Destinations, Pattern, Workload},
 };

@@ -6,11 +6,11 @@ use flitloom_core::{
     router::RouterConfig,
     routing::{Line, Verdict},
     schedule::{
-        Budget, Demand, Dependencies, Group, Operation, Placement, PlannedPacket, Problem, RouteChoice,
-        Slicing, Spread, chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets,
-        separate, spread, tighten, verify,
+        Budget, Demand, Dependencies, Placement, PlannedPacket, Problem, RouteChoice, Slicing, Spread,
+        chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets, separate, spread,
+        tighten, verify,
     },
-    traffic::{Purpose, Workload, draw_below},
+    traffic::{CollectiveOperation, Group, Purpose, Workload, draw_below},
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -265,7 +265,7 @@ proptest! {
         // Who knows whose block; a phase uses what the phases before it delivered.
         let mut known: BTreeMap<NodeId, BTreeSet<NodeId>> =
             chosen.iter().map(|&node| (node, BTreeSet::from([node]))).collect();
-        for phase in Operation::AllGather.phases(&shape, &group, 2).unwrap() {
+        for phase in CollectiveOperation::AllGather.phases(&group, 2).unwrap() {
             let before = known.clone();
             for demand in phase {
                 known.get_mut(&demand.destination).unwrap().extend(&before[&demand.source]);
@@ -274,7 +274,7 @@ proptest! {
         prop_assert!(known.values().all(|blocks| blocks.len() == chosen.len()));
         let root = chosen[random(7, chosen.len() as u32) as usize];
         let mut reached = BTreeSet::from([root]);
-        for phase in (Operation::Broadcast { root }).phases(&shape, &group, 2).unwrap() {
+        for phase in (CollectiveOperation::Broadcast { root }).phases(&group, 2).unwrap() {
             let before = reached.clone();
             for demand in phase {
                 prop_assert!(before.contains(&demand.source));
@@ -282,7 +282,7 @@ proptest! {
             }
         }
         prop_assert!(reached.iter().eq(chosen.iter()));
-        let pairs = Operation::AllToAll.phases(&shape, &group, 2).unwrap().remove(0);
+        let pairs = CollectiveOperation::AllToAll.phases(&group, 2).unwrap().remove(0);
         let pairs: BTreeSet<(NodeId, NodeId)> =
             pairs.iter().map(|demand| (demand.source, demand.destination)).collect();
         prop_assert_eq!(pairs.len(), chosen.len() * (chosen.len() - 1));

@@ -5,11 +5,10 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
-        Budget, Contention, Demand, Group, Job, Operation, PlanError, Problem, RouteChoice, ScheduleError,
-        Slicing, Solution, classic_bound, load_bound, lower_bound, packet_list, planned_packets,
-        proven_bound, solve, verify,
+        Budget, Contention, Demand, Job, PlanError, Problem, RouteChoice, ScheduleError, Slicing, Solution,
+        classic_bound, load_bound, lower_bound, packet_list, planned_packets, proven_bound, solve, verify,
     },
-    traffic::{Pattern, Purpose, Workload, draw_below},
+    traffic::{CollectiveOperation, Group, Pattern, Purpose, Workload, draw_below},
 };
 use proptest::prelude::*;
 
@@ -57,12 +56,12 @@ fn check_plan(
 fn bounds_of_operations_are_those_counted_by_hand() {
     let shape = Shape::torus(&[4, 4]).unwrap();
     let group = Group::all(&shape);
-    let bound = |operation: Operation| operation.bound(&shape, &group, 7);
-    assert_eq!(bound(Operation::AllToAll), 15 * 8 + 2);
-    assert_eq!(bound(Operation::AllGather), 15 * 7 + 1 + 2);
-    assert_eq!(bound(Operation::ReduceScatter), 15 * 7 + 1 + 2);
-    assert_eq!(bound(Operation::AllReduce), 2 * 15 * 7 + 1 + 2);
-    assert_eq!(bound(Operation::Broadcast { root: 5 }), 7 + 1 + 4 + 1);
+    let bound = |operation: CollectiveOperation| operation.bound(&shape, &group, 7);
+    assert_eq!(bound(CollectiveOperation::AllToAll), 15 * 8 + 2);
+    assert_eq!(bound(CollectiveOperation::AllGather), 15 * 7 + 1 + 2);
+    assert_eq!(bound(CollectiveOperation::ReduceScatter), 15 * 7 + 1 + 2);
+    assert_eq!(bound(CollectiveOperation::AllReduce), 2 * 15 * 7 + 1 + 2);
+    assert_eq!(bound(CollectiveOperation::Broadcast { root: 5 }), 7 + 1 + 4 + 1);
 }
 
 #[test]
@@ -75,7 +74,7 @@ fn intervals_at_which_slices_overlap_are_refused() {
     assert_eq!(problem(2, 4), Err(ScheduleError::Interval { interval: 4, length: 5 }));
     assert_eq!(problem(2, 5), Ok(()));
     assert_eq!(problem(1, 4), Ok(()));
-    assert!(matches!(problem(2, Problem::MAX_LENGTH), Err(ScheduleError::TooLate { .. })));
+    assert!(matches!(problem(2, Demand::MAX_LENGTH), Err(ScheduleError::TooLate { .. })));
 }
 
 #[test]
@@ -140,7 +139,7 @@ fn the_same_seed_gives_the_same_schedule() {
 fn all_to_all_on_4x4_is_optimal() {
     let shape = Shape::torus(&[4, 4]).unwrap();
     let fabric = Fabric::new(shape.clone());
-    let demands = Operation::AllToAll.phases(&shape, &Group::all(&shape), 7).unwrap().remove(0);
+    let demands = CollectiveOperation::AllToAll.phases(&Group::all(&shape), 7).unwrap().remove(0);
     let found = check_plan(&fabric, &demands, Slicing::OneInterval, RouteChoice::BalancedTies, 100_000);
     assert_eq!(found.duration, found.bound);
 }
@@ -154,7 +153,7 @@ fn operations_deliver_to_everyone() {
         // Blocks known by every node: all-gather must spread all of them, a phase at a time.
         let mut known: Vec<Vec<bool>> =
             (0..nodes).map(|own| (0..nodes).map(|b| b == own).collect()).collect();
-        for phase in Operation::AllGather.phases(&shape, &group, 3).unwrap() {
+        for phase in CollectiveOperation::AllGather.phases(&group, 3).unwrap() {
             let before = known.clone();
             for demand in phase {
                 let block = (0..nodes).filter(|&block| before[demand.source as usize][block]);
@@ -164,7 +163,7 @@ fn operations_deliver_to_everyone() {
         assert!(known.iter().flatten().all(|&known| known));
         let mut reached = vec![false; nodes];
         reached[1] = true;
-        for phase in (Operation::Broadcast { root: 1 }).phases(&shape, &group, 3).unwrap() {
+        for phase in (CollectiveOperation::Broadcast { root: 1 }).phases(&group, 3).unwrap() {
             let before = reached.clone();
             for demand in phase {
                 assert!(before[demand.source as usize], "{sizes:?}: {demand:?} sends what it has not");

@@ -1,9 +1,11 @@
 //! Who sends what to whom, when: patterns, collectives, open-loop loads and packet lists.
 
 mod collective;
+mod demand;
 mod destinations;
 mod load;
 mod message_graph;
+mod operation;
 mod outstanding;
 mod pattern;
 mod random;
@@ -13,11 +15,13 @@ mod sources;
 mod workload;
 
 pub use collective::Collective;
+pub use demand::Demand;
 pub use destinations::Destinations;
 pub use load::{OpenLoad, Process, Profile, UnknownProcess};
 pub use message_graph::{
     GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,
 };
+pub use operation::{CollectiveOperation, Group, OperationError};
 pub(crate) use outstanding::Outstanding;
 pub use pattern::{Pattern, PatternError};
 pub(crate) use random::DRAWS;

@@ -1,0 +1,377 @@
+use super::{Job, Placement, Problem, Route, Use};
+use crate::fabric::{Fabric, LinkId, NodeId, Shape};
+use std::collections::{HashMap, HashSet};
+
+/// A map of the nodes that keeps neighbours: per dimension a shift, and perhaps a reflection
+/// (coordinate `c` goes to `shift + c` or `shift - c`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Symmetry {
+    parts: Vec<(u32, bool)>,
+}
+
+impl Symmetry {
+    fn identity(shape: &Shape) -> Self {
+        Self { parts: vec![(0, false); shape.dimensions()] }
+    }
+
+    fn node(&self, shape: &Shape, node: NodeId) -> NodeId {
+        self.parts
+            .iter()
+            .enumerate()
+            .map(|(dimension, &(shift, reflect))| {
+                let (size, old) = (shape.size(dimension), shape.coordinate(node, dimension));
+                let new = if reflect { shift + size - old } else { shift + old };
+                new % size * shape.stride(dimension)
+            })
+            .sum()
+    }
+
+    fn link(&self, fabric: &Fabric, link: LinkId) -> LinkId {
+        let (node, direction) = fabric.link_ends(link);
+        let reflected = self.parts[direction.dimension()].1;
+        let direction = if reflected { direction.opposite() } else { direction };
+        fabric.link(self.node(fabric.shape(), node), direction)
+    }
+
+    /// First `self`, then `other`.
+    fn then(&self, other: &Self, shape: &Shape) -> Self {
+        let parts = self.parts.iter().zip(&other.parts).enumerate().map(|(dimension, (&a, &b))| {
+            let size = shape.size(dimension);
+            let shift = if b.1 { b.0 + size - a.0 } else { b.0 + a.0 };
+            (shift % size, a.1 != b.1)
+        });
+        Self { parts: parts.collect() }
+    }
+
+    /// Candidates on a shape: all of them, or only those in one dimension and the complement when
+    /// there are too many.
+    fn candidates(shape: &Shape) -> Vec<Self> {
+        const MANY: u64 = 1 << 17;
+        let of_dimension = |dimension: usize| -> Vec<(u32, bool)> {
+            let size = shape.size(dimension);
+            if shape.wraps(dimension) {
+                (0..size).flat_map(|shift| [(shift, false), (shift, true)]).collect()
+            } else {
+                vec![(0, false), (size - 1, true)]
+            }
+        };
+        let all: Vec<Vec<(u32, bool)>> = (0..shape.dimensions()).map(of_dimension).collect();
+        let number = all.iter().fold(1_u64, |product, parts| product.saturating_mul(parts.len() as u64));
+        if number <= MANY {
+            return all.iter().fold(vec![Self { parts: Vec::new() }], |partial, parts| {
+                partial
+                    .iter()
+                    .flat_map(|symmetry| {
+                        parts.iter().map(move |&part| {
+                            let mut longer = symmetry.clone();
+                            longer.parts.push(part);
+                            longer
+                        })
+                    })
+                    .collect()
+            });
+        }
+        let complement = (0..shape.dimensions()).map(|dimension| (shape.size(dimension) - 1, true));
+        let mut some = vec![Self { parts: complement.collect() }];
+        for (dimension, parts) in all.iter().enumerate() {
+            some.extend(parts.iter().map(|&part| {
+                let mut symmetry = Self::identity(shape);
+                symmetry.parts[dimension] = part;
+                symmetry
+            }));
+        }
+        some
+    }
+}
+
+/// A problem in which all jobs of an orbit of symmetries start together.
+///
+/// The symmetries map routes to routes and jobs to jobs, and no two members of an orbit are ever
+/// in each other's way. One job then stands for its orbit and one resource for its own: a schedule
+/// of the small problem is one of the large one. The [`Contention`](super::Contention) filter sees
+/// the same windows on a resource as in the large problem, so its bound holds for both.
+#[derive(Clone, Debug)]
+pub struct Quotient {
+    group: Vec<Symmetry>,
+    problem: Problem,
+    /// Per job of the large problem: its representative and, per route of that, its own.
+    member_of: Vec<(u32, Vec<u32>)>,
+}
+
+impl Quotient {
+    /// The quotient by a group of up to `largest` symmetries; `None` if there are none.
+    pub fn new(fabric: &Fabric, problem: &Problem, largest: usize) -> Option<Self> {
+        let finder = Finder::new(fabric, problem);
+        let identity = Symmetry::identity(fabric.shape());
+        let mut group = vec![identity.clone()];
+        let mut known: HashSet<Symmetry> = HashSet::from([identity]);
+        for candidate in Symmetry::candidates(fabric.shape()) {
+            if known.contains(&candidate) {
+                continue;
+            }
+            // What the candidate fails, its products with the group fail too: never try them again.
+            for member in &group {
+                known.insert(member.then(&candidate, fabric.shape()));
+            }
+            if !finder.keeps_problem(&candidate) || !finder.keeps_apart(&candidate) {
+                continue;
+            }
+            let larger = closure(fabric.shape(), &group, &candidate, largest);
+            if larger.len() <= largest && finder.all_apart(&larger) {
+                known.extend(larger.iter().cloned());
+                group = larger;
+            }
+        }
+        (group.len() > 1).then(|| finder.quotient(&group))
+    }
+
+    /// The quotient of the same problem by a subgroup of up to `largest` symmetries; `None` if there
+    /// is none between the trivial one and the whole group.
+    pub(crate) fn smaller(&self, fabric: &Fabric, problem: &Problem, largest: usize) -> Option<Self> {
+        let shape = fabric.shape();
+        let mut elements = self.group.clone();
+        elements.sort_unstable();
+        let mut group = vec![Symmetry::identity(shape)];
+        for element in &elements {
+            if !group.contains(element) {
+                let larger = closure(shape, &group, element, largest);
+                if larger.len() <= largest {
+                    group = larger;
+                }
+            }
+        }
+        let proper = (2..self.group.len()).contains(&group.len());
+        proper.then(|| Finder::new(fabric, problem).quotient(&group))
+    }
+
+    /// The small problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The schedule of the large problem that a schedule of the small one stands for.
+    pub fn expand(&self, placements: &[Placement]) -> Vec<Placement> {
+        self.member_of
+            .iter()
+            .map(|(representative, routes)| {
+                let placement = placements[*representative as usize];
+                Placement { route: routes[placement.route as usize], start: placement.start }
+            })
+            .collect()
+    }
+}
+
+/// All products of a group and one more element, up to a little over `largest` elements.
+fn closure(shape: &Shape, group: &[Symmetry], added: &Symmetry, largest: usize) -> Vec<Symmetry> {
+    let mut elements = group.to_vec();
+    let mut known: HashSet<Symmetry> = elements.iter().cloned().collect();
+    let mut generators = group.to_vec();
+    generators.push(added.clone());
+    let mut next = 0;
+    while next < elements.len() && elements.len() <= largest {
+        for generator in &generators {
+            let product = elements[next].then(generator, shape);
+            if known.insert(product.clone()) {
+                elements.push(product);
+            }
+        }
+        next += 1;
+    }
+    elements
+}
+
+struct Finder<'a> {
+    fabric: &'a Fabric,
+    problem: &'a Problem,
+    links: u32,
+    /// Jobs by source, destination and slice; several jobs may have the same.
+    jobs_at: HashMap<(u32, u32), Vec<u32>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(fabric: &'a Fabric, problem: &'a Problem) -> Self {
+        let mut jobs_at: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
+        for (job, description) in problem.jobs().iter().enumerate() {
+            jobs_at.entry(ports(description)).or_default().push(job as u32);
+        }
+        let links = (fabric.shape().nodes() * fabric.shape().directions()) as u32;
+        Self { fabric, problem, links, jobs_at }
+    }
+
+    fn resource(&self, symmetry: &Symmetry, resource: u32) -> u32 {
+        if resource < self.links {
+            return symmetry.link(self.fabric, resource);
+        }
+        let nodes = self.fabric.shape().nodes() as u32;
+        let (kind, node) = ((resource - self.links) / nodes, (resource - self.links) % nodes);
+        self.links + kind * nodes + symmetry.node(self.fabric.shape(), node)
+    }
+
+    /// The job onto which a symmetry maps a job, judged by its ends; equal jobs keep their order.
+    fn image_job(&self, symmetry: &Symmetry, job: u32) -> Option<u32> {
+        let here = ports(&self.problem.jobs()[job as usize]);
+        let key = (self.resource(symmetry, here.0), self.resource(symmetry, here.1));
+        let (own, images) = (&self.jobs_at[&here], self.jobs_at.get(&key)?);
+        let rank = own.iter().position(|&other| other == job)?;
+        (own.len() == images.len()).then(|| images[rank])
+    }
+
+    /// The job onto which a symmetry maps a job, and the route onto which it maps each route.
+    fn image(&self, symmetry: &Symmetry, job: u32) -> Option<(u32, Vec<u32>)> {
+        let own = &self.problem.jobs()[job as usize];
+        let other = self.image_job(symmetry, job)?;
+        let image = &self.problem.jobs()[other as usize];
+        let same = image.length == own.length && image.routes.len() == own.routes.len();
+        if !same {
+            return None;
+        }
+        let routes = own.routes.iter().map(|route| {
+            image
+                .routes
+                .iter()
+                .position(|candidate| {
+                    candidate.span == route.span
+                        && candidate.uses.len() == route.uses.len()
+                        && candidate.uses.iter().zip(&route.uses).all(|(to, from)| {
+                            to.offset == from.offset && to.resource == self.resource(symmetry, from.resource)
+                        })
+                })
+                .map(|index| index as u32)
+        });
+        Some((other, routes.collect::<Option<Vec<u32>>>()?))
+    }
+
+    fn keeps_problem(&self, symmetry: &Symmetry) -> bool {
+        // Far apart jobs first: a wrong candidate mostly fails on one of the first.
+        const STRIDE: u64 = 0x9e37_79b1;
+        let jobs = self.problem.jobs().len() as u64;
+        let sample = (0..jobs.min(64)).map(|index| (index * STRIDE % jobs) as u32);
+        sample.chain(0..jobs as u32).all(|job| self.image(symmetry, job).is_some())
+    }
+
+    /// Whether no job is ever in the way of its image (other than itself), on any routes.
+    fn keeps_apart(&self, symmetry: &Symmetry) -> bool {
+        (0..self.problem.jobs().len() as u32).all(|job| self.image_is_apart(symmetry, job))
+    }
+
+    /// The same for all members of a group; one job of each orbit speaks for all.
+    fn all_apart(&self, group: &[Symmetry]) -> bool {
+        let mut seen = vec![false; self.problem.jobs().len()];
+        (0..seen.len() as u32).all(|job| {
+            seen[job as usize]
+                || group.iter().all(|symmetry| {
+                    if let Some(other) = self.image_job(symmetry, job) {
+                        seen[other as usize] = true;
+                    }
+                    self.image_is_apart(symmetry, job)
+                })
+        })
+    }
+
+    fn image_is_apart(&self, symmetry: &Symmetry, job: u32) -> bool {
+        let Some((other, routes)) = self.image(symmetry, job) else { return false };
+        let own = &self.problem.jobs()[job as usize];
+        let image = &self.problem.jobs()[other as usize];
+        own.routes.iter().zip(&routes).enumerate().all(|(index, (route, &mapped))| {
+            if other == job {
+                return index as u32 == mapped;
+            }
+            apart(route, &image.routes[mapped as usize], own.length)
+        })
+    }
+
+    fn quotient(&self, group: &[Symmetry]) -> Quotient {
+        let jobs = self.problem.jobs();
+        let mut member_of: Vec<Option<(u32, Vec<u32>)>> = vec![None; jobs.len()];
+        let mut resource_of: HashMap<u32, u32> = HashMap::new();
+        let mut resources = 0;
+        let mut small = Vec::new();
+        for job in 0..jobs.len() {
+            if member_of[job].is_some() {
+                continue;
+            }
+            for symmetry in group {
+                if let Some((other, routes)) = self.image(symmetry, job as u32) {
+                    member_of[other as usize].get_or_insert((small.len() as u32, routes));
+                }
+            }
+            let mut own = Job { routes: Vec::new(), ..jobs[job].clone() };
+            for route in &jobs[job].routes {
+                let mut uses = Vec::with_capacity(route.uses.len());
+                for held in &route.uses {
+                    let resource = *resource_of.entry(held.resource).or_insert_with(|| {
+                        resources += 1;
+                        resources - 1
+                    });
+                    for symmetry in group {
+                        resource_of.entry(self.resource(symmetry, held.resource)).or_insert(resource);
+                    }
+                    uses.push(Use { resource, offset: held.offset });
+                }
+                own.routes.push(Route { uses, span: route.span, path: route.path.clone() });
+            }
+            small.push(own);
+        }
+        let problem = Problem::from_parts(resources as usize, small);
+        let member_of = member_of.into_iter().flatten().collect();
+        Quotient { group: group.to_vec(), problem, member_of }
+    }
+}
+
+/// Injection and ejection port of a job: the ends of every route.
+fn ports(job: &Job) -> (u32, u32) {
+    let uses = job.routes.first().map_or(&[][..], |route| &route.uses);
+    match (uses.first(), uses.last()) {
+        (Some(first), Some(last)) => (first.resource, last.resource),
+        _ => (0, 0),
+    }
+}
+
+fn apart(a: &Route, b: &Route, length: u32) -> bool {
+    let mut at: Vec<(u32, u32)> = a.uses.iter().map(|held| (held.resource, held.offset)).collect();
+    at.sort_unstable();
+    b.uses.iter().all(|held| {
+        let first = at.partition_point(|&(resource, _)| resource < held.resource);
+        at[first..]
+            .iter()
+            .take_while(|&&(resource, _)| resource == held.resource)
+            .all(|&(_, offset)| offset.abs_diff(held.offset) >= length)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::{Purpose, draw_below};
+    use std::collections::HashSet;
+
+    /// Every resource and cycle that a route started at 0 holds.
+    fn held(route: &Route, length: u32) -> HashSet<(u32, u32)> {
+        let cycles =
+            |&Use { resource, offset }: &Use| (offset..offset + length).map(move |cycle| (resource, cycle));
+        route.uses.iter().flat_map(cycles).collect()
+    }
+
+    #[test]
+    fn routes_are_apart_if_they_never_hold_a_resource_at_once() {
+        let mut seen = [0; 2];
+        for case in 0..2000 {
+            let mut next = 0;
+            let mut draw = |bound: u32| {
+                next += 1;
+                draw_below(case, 0, Purpose::Shuffle, next, bound)
+            };
+            let length = 1 + draw(5);
+            let mut route = |uses: u32| Route {
+                uses: (0..uses).map(|_| Use { resource: draw(6), offset: draw(12) }).collect(),
+                span: 0,
+                path: Box::default(),
+            };
+            let (a, b) = (route(3), route(4));
+            let expected = held(&a, length).is_disjoint(&held(&b, length));
+            assert_eq!(apart(&a, &b, length), expected, "{a:?} {b:?} {length}");
+            seen[usize::from(expected)] += 1;
+        }
+        assert!(seen.iter().all(|&cases| cases > 200), "{seen:?}");
+    }
+}
