@@ -74,8 +74,12 @@ def _command(name: str, command: Any, level: int = 2) -> Iterator[str]:
     yield from ("", f"{'#' * level} {name}", "")
     yield from _paragraphs(command.help or "")
     if hasattr(command, "commands"):
+        shown: dict[str, str] = {}
         for inner, part in command.commands.items():
-            yield from _command(f"{name} {inner}", part, level + 1)
+            lines = list(_command(f"{name} {inner}", part, level + 1))
+            # Commands that differ in nothing but their name are explained once.
+            first = shown.setdefault("\n".join(lines[2:]), inner)
+            yield from lines if first == inner else (*lines[:2], f"As {name} {first}.")
         return
     rows = [parameter for parameter in command.params if "--help" not in parameter.opts]
     if not rows:
@@ -87,6 +91,8 @@ def _command(name: str, command: Any, level: int = 2) -> Iterator[str]:
         if parameter.metavar and parameter.param_type_name == "option":
             shown += f" {parameter.metavar}"
         text = " ".join((parameter.help or "").split())
+        if "[default" not in text and parameter.default not in (None, False, (), [], ""):
+            text += f" [default: {parameter.default}]"
         if parameter.required:
             text += " [required]"
         yield "| `{}` | {} |".format(shown.replace("|", "\\|"), _escaped(text))

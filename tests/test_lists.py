@@ -167,6 +167,7 @@ def test_no_list_is_written_a_second_time():
     """Whoever names all members of a list takes it from the core; what editors offer is held against it."""
     known = [set(members) for members in LISTS.values()]
     known.append({name for short, long, _ in _core.routing_functions() for name in (short, long)})
+    known += [{*LISTS["routes"], "staircase"}, {*LISTS["collectives"], "all-to-all-v"}]
     again = []
     for file in PACKAGE.rglob("*.py"):
         place = file.relative_to(PACKAGE).as_posix()

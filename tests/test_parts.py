@@ -9,6 +9,7 @@ import xarray as xr
 
 import flitloom as fl
 from flitloom.commands import run
+from flitloom.commands.load_options import shared_out
 from flitloom.messages import MessageGraph, simulate_messages
 
 # Small buffers of cut-through are for the general engine.
@@ -123,6 +124,14 @@ def test_loads_in_threads_are_those_of_one(words, capsys, tmp_path):
     else:
         with xr.open_datatree(plain) as expected, xr.open_datatree(divided) as found:
             xr.testing.assert_identical(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "simulations", "workers", "threads"),
+    [(None, 1, None, 1), (1, 5, 1, 1), (4, 1, 1, 4), (4, 2, 2, 2), (4, 3, 3, 1), (4, 9, 4, 1), (9, 4, 4, 2)],
+)
+def test_threads_are_shared_out_to_simulations_side_by_side_first(given, simulations, workers, threads):
+    assert shared_out(given, simulations) == (workers, threads)
 
 
 def test_loads_that_are_held_divide():

@@ -12,7 +12,10 @@ from typing import get_args
 import pytest
 
 import flitloom as fl
-from flitloom import spec
+from flitloom import _core, spec
+from flitloom.collectives import plan
+from flitloom.routing import generate
+from flitloom.scheduling import operation, search
 from flitloom.spec.base import SpecModel
 from flitloom.spec.router import ROUTING_NAMES, RoutingName
 
@@ -55,6 +58,27 @@ def test_constructors_that_editors_see_are_the_fields(part):
 
 def test_names_of_routing_that_editors_offer_are_those_there_are():
     assert set(get_args(RoutingName)) == set(ROUTING_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("offered", "known"),
+    [
+        (generate.MethodName, generate.METHODS),
+        (generate.TurnsName, generate.TURNS),
+        (generate.RulesName, _core.LISTS["rules"]),
+        (search.MethodName, search.METHODS),
+        (search.RoutesName, (*search.ROUTES, search.STAIRCASE)),
+        (operation.OperationName, _core.LISTS["operations"]),
+        (plan.OperationName, plan.OPERATIONS),
+    ],
+)
+def test_names_that_editors_offer_are_those_there_are(offered, known):
+    assert get_args(offered) == known
+
+
+def test_the_users_file_has_every_public_name():
+    written = set(re.findall(r"\bfl\.(\w+)", USER.read_text(encoding="utf-8")))
+    assert set(fl.__all__) - {"__version__"} <= written
 
 
 def test_parts_have_no_metaclass_of_their_own():

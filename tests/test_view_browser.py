@@ -81,6 +81,43 @@ def test_the_numbers_of_a_simulation_are_on_its_page(show):
         assert colours > 3, name
 
 
+#: Counts what a page does while it opens.
+COUNT = """
+globalThis.work = {};
+const count = (owner, name) => {
+  const before = owner.prototype[name];
+  owner.prototype[name] = function (...all) {
+    work[name] = (work[name] ?? 0) + 1;
+    return before.apply(this, all);
+  };
+};
+for (const name of ["clearRect", "lineTo", "stroke", "putImageData"]) count(CanvasRenderingContext2D, name);
+count(Element, "getBoundingClientRect");
+count(Document, "createElement");
+"""
+
+
+def test_opening_a_page_does_everything_once(show, driver):
+    network = fl.Network(fl.Torus(16, 16))
+    made = film(network, fl.Collective("shfl", payload=28, slices=4, interval=60))
+    asked = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": COUNT})
+    try:
+        show(made)
+        frame(driver)
+        work = driver.execute_script("return work")
+        size = driver.execute_script("return document.documentElement.outerHTML.length")
+    finally:
+        driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", asked)
+    # Three pictures, each measured, cleared and drawn a single time.
+    assert (work["clearRect"], work["getBoundingClientRect"], work["putImageData"]) == (3, 3, 1)
+    # A line per link, the corners of the bands of a ring, and little more.
+    links, hops = 4 * network.nodes, len(made.raw["hops"]["link"])
+    assert links <= work["lineTo"] < links + 3 * hops // 16 + 50
+    assert work["stroke"] < 40
+    assert work["createElement"] < 100
+    assert size < 110_000
+
+
 def test_it_plays_and_steps_with_the_keyboard(show):
     driver = show(film(NETWORK, TRAFFIC))
     number = lambda: int(text(driver, "#number").split(" / ")[0])  # noqa: E731

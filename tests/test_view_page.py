@@ -42,7 +42,7 @@ def test_a_page_carries_what_the_probes_record(tmp_path):
     traffic = fl.Collective("shfl", payload=14, slices=2, interval=20)
     result = fl.simulate(network, traffic, packets=True, link_time=True)
     columns = shown["columns"]
-    cells = columns["link_time"].reshape(shown["cycles"], -1)
+    cells = columns["link_time"].reshape(-1, shown["cycles"]).T
     recorded = result.link_time.to_numpy().reshape(len(result.link_time), -1)
     assert (cells[: len(recorded)] == recorded).all()
     assert not cells[len(recorded) :].any()
@@ -72,6 +72,22 @@ def test_the_bottleneck_is_marked_where_the_bound_says(tmp_path):
     link = int(shown["bottleneck_link"])
     node, direction = divmod(link, 4)
     assert made.bound[1] == f"link ({node % 16},{node // 16}){network.directions[direction]}"
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "nodes"),
+    [
+        ([(2, 9, 5, 0, 0)], "way from (2,0) to (1,1)", [2, 9]),
+        ([(3, node, 9, 0, node) for node in (2, 4, 11)], "injection at (3,0)", [3]),
+        ([(node, 5, 9, 0, node) for node in (4, 6, 13)], "ejection at (5,0)", [5]),
+    ],
+)
+def test_nodes_that_the_bound_rests_on_are_marked(tmp_path, table, words, nodes):
+    out = tmp_path / "page.html"
+    made = film(fl.Network(fl.Torus(8, 4)), fl.Packets(table=table))
+    write_page([made], out)
+    (shown,) = read(out)
+    assert (made.bound[1], shown["bottleneck_nodes"]) == (words, nodes)
 
 
 def test_a_page_needs_nothing_from_elsewhere(tmp_path):
@@ -129,7 +145,7 @@ def test_the_cycle_of_a_deadlock_is_a_ring_of_links(tmp_path, capsys):
     assert len(shown["deadlock"]["words"]) >= 8
     columns = shown["columns"]
     assert (columns["arrival"] == -1).sum() > 0
-    last = columns["link_time"].reshape(shown["cycles"], -1)[-1]
+    last = columns["link_time"].reshape(-1, shown["cycles"])[:, -1]
     assert (last[[2 * node for node in range(8)]] == 255).all()
 
 
@@ -139,6 +155,9 @@ def test_a_stored_result_is_shown_and_must_be_of_this_flitloom(tmp_path, capsys)
     duration = re.search(r"duration +(\d+ cycles)", capsys.readouterr().out)[1]
     assert run(["view", str(stored), "-o", str(out)]) == 0
     assert read(out)[0]["facts"]["duration"] == duration
+    throttled = tmp_path / "throttled.nc"
+    assert run(["simulate", *SHUFFLE, "--throttle", "pace:40", "--out", str(throttled)]) == 0
+    assert run(["view", str(throttled), "-o", str(out)]) == 0
     with h5netcdf.File(stored, "a") as opened:
         opened.attrs["fingerprint"] = "0" * 16
     assert run(["view", str(stored), "-o", str(out)]) == 2
@@ -168,11 +187,12 @@ def test_routes_of_tables_are_those_of_the_tables(tmp_path):
     (shown,) = read(out)
     columns = shown["columns"]
     assert (columns["load"] == tables.loads).all()
+    begins = np.concatenate([[0], np.cumsum(columns["hops"])])
     ends = {(link, source): target for link, source, target, _, _ in tables.links()}
     for source, destination, nodes in tables.routes():
         pair = source * 24 + destination
         walked = [source]
-        for direction in columns["legs"][columns["begins"][pair] : columns["begins"][pair + 1]]:
+        for direction in columns["legs"][begins[pair] : begins[pair + 1]]:
             walked.append(ends[walked[-1] * 6 + int(direction), walked[-1]])
         assert walked == nodes, (source, destination)
-    assert columns["begins"][-1] == sum(len(nodes) - 1 for _, _, nodes in tables.routes())
+    assert begins[-1] == sum(len(nodes) - 1 for _, _, nodes in tables.routes())

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 
@@ -38,6 +39,8 @@ COMMANDS = dict(commands())
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_options_have_one_name_each(words):
+    every = [name for option in COMMANDS[words].params for name in option.opts]
+    assert len(every) == len(set(every)), f"{words}: an option twice"
     for option in COMMANDS[words].params:
         if option.param_type_name != "option":
             continue
@@ -47,6 +50,18 @@ def test_options_have_one_name_each(words):
         if ".svg" in (option.help or ""):
             # `plot` writes nothing but a picture; simulations have two kinds.
             assert names & {"--picture", "--out", "--space-time"}, f"{words}: {names}"
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_options_say_what_their_values_look_like(words):
+    for option in COMMANDS[words].params:
+        if option.param_type_name != "option" or option.is_flag:
+            continue
+        text = option.help or ""
+        # A default, a number, an example, a list of names, or what kind of file.
+        shown = option.show_default and option.default not in (None, (), [])
+        example = re.search(r"\d|\[default|, as |\w, \w+[^.]* or \w|\.\w+[,.)]|CSV|File ", text)
+        assert shown or example, f"{words} {option.opts[0]}: {text!r} shows no value"
 
 
 def test_options_of_yesterday_are_understood(tmp_path, capsys):
@@ -74,7 +89,14 @@ def test_public_functions_say_seed_threads_and_seconds():
             assert not names & wrong, f"{name}: {names & wrong}"
 
 
-@pytest.mark.parametrize("arguments", [["route", "--torus", "4x4", "--resilience"]], ids=["route"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["route", "--torus", "4x4", "--resilience"],
+        ["schedule", "--torus", "4x4", "--pattern", "shfl", "--payload", "6", "--slices", "2", "--json"],
+    ],
+    ids=["route", "schedule"],
+)
 def test_threads_bound_what_is_done_in_parallel(arguments, tmp_path):
     def threads(count):
         """Threads left when a command is over: the pool stays, what it did not start is not there."""

@@ -27,6 +27,45 @@ assert_type(fl.route(torus), fl.Tables)
 assert_type(fl.stack(network, shuffle), fl.Stacking)
 assert_type(shuffle.slice_length, int)
 
+simulation = fl.Simulation(network, load)
+assert_type(simulation, fl.Simulation)
+simulation.run(until=100)
+assert_type(simulation.result(), fl.Result)
+assert_type(fl.run_experiment(experiment, packets=True), fl.Result)
+assert_type(fl.read_experiment("spec.toml", ["seed=3"]), fl.Experiment)
+assert_type(fl.lower_bound(network, shuffle), int)
+print(result.links["flits"].max(), result.packets.to_dataframe(), result.film().widget(cycle=3))
+
+plan = fl.schedule(network, fl.Operation("all-gather", payload=3, nodes=[0, 1, 2]), "exact", routes="minimal")
+plan.save("plan.json")
+assert_type(fl.read_plan(Path("plan.json")), fl.Plan)
+assert_type(plan.optimal, bool)
+assert_type(fl.spread(plan, 4), fl.Plan)
+assert_type(fl.study_jitter(network, plan, 4, trials=10), fl.JitterStudy)
+print(fl.check_plan(plan)["valid"], fl.deadlock_certificate(plan), fl.guarded_plans(network, shuffle, 4)[0])
+
+rules = fl.RouterRules.named("dateline", 2)
+tables = fl.route(torus, method="sssp", rules=rules, turns="none", traffic=np.ones((16, 16)))
+tables.to_json("tables.json")
+assert_type(fl.read_tables("tables.json", torus), fl.Tables)
+assert_type(fl.check(tables), fl.CheckReport)
+assert_type(fl.check("tables.json").passed, bool)
+assert_type(tables.path(0, 5), list[int])
+
+gathered = fl.collective(fl.Mesh(4, 4), "all-gather", chunks=2)
+gathered.save("all-gather.json")
+assert_type(fl.read_collective("all-gather.json"), fl.CollectivePlan)
+print(fl.check_collective(gathered))
+
+try:
+    fl.simulate(network, load, threads=2)
+except fl.DeadlockError as error:
+    print(error.cycle, error.channels)
+except (fl.CycleLimitError, fl.UnreachableError, fl.SpecError) as error:
+    print(error)
+except fl.FlitloomError:
+    raise
+
 fl.Collective("shfl", 14)  # wrong
 fl.Collective("shfl", paylod=14)  # wrong
 fl.Collective("shfl", payload="many")  # wrong
@@ -40,3 +79,8 @@ fl.Experiment(topology=torus)  # wrong
 fl.simulate(torus, shuffle)  # wrong
 fl.simulate(network, "shfl")  # wrong
 fl.simulat(network, shuffle)  # wrong
+fl.schedule(network, load)  # wrong
+fl.route(network)  # wrong
+fl.collective(network, "all-gather")  # wrong
+fl.check(plan)  # wrong
+fl.stack(network, packets)  # wrong

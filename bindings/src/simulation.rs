@@ -7,6 +7,7 @@ use crate::{
 };
 use flitloom_core::{
     engine::{self, Bottleneck, EngineKind, Options, Outcome, Setup, SimulationError},
+    fabric::{LinkId, NodeId},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
     throttle::Throttle,
     traffic,
@@ -299,26 +300,29 @@ fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Bound<'p
     Ok(table)
 }
 
+/// A bound, and what it rests on: in words, as nodes, or as a link.
+type LowerBound = (u64, String, Vec<NodeId>, Option<LinkId>);
+
 /// A duration no arbitration can beat on the same routes, and what it rests on; `None` for a load.
 #[pyfunction]
-pub fn lower_bound(network: &Network, workload: &Workload) -> Option<(u64, String)> {
+pub fn lower_bound(network: &Network, workload: &Workload) -> Option<LowerBound> {
     let traffic::Workload::Packets(packets) = &workload.inner else { return None };
     let bound = engine::lower_bound(&network.inner, packets);
     let fabric = network.inner.fabric();
     let at = |node| fabric.shape().describe(node);
-    let bottleneck = match bound.bottleneck {
-        None => "no packets".to_owned(),
+    let (words, nodes, link) = match bound.bottleneck {
+        None => ("no packets".to_owned(), vec![], None),
         Some(Bottleneck::Path { source, destination }) => {
-            format!("way from {} to {}", at(source), at(destination))
+            (format!("way from {} to {}", at(source), at(destination)), vec![source, destination], None)
         }
         Some(Bottleneck::Link(link)) => {
             let (node, direction) = fabric.link_ends(link);
-            format!("link {}{direction}", at(node))
+            (format!("link {}{direction}", at(node)), vec![], Some(link))
         }
-        Some(Bottleneck::Injection(node)) => format!("injection at {}", at(node)),
-        Some(Bottleneck::Ejection(node)) => format!("ejection at {}", at(node)),
+        Some(Bottleneck::Injection(node)) => (format!("injection at {}", at(node)), vec![node], None),
+        Some(Bottleneck::Ejection(node)) => (format!("ejection at {}", at(node)), vec![node], None),
     };
-    Some((bound.duration, bottleneck))
+    Some((bound.duration, words, nodes, link))
 }
 
 /// The totals of an outcome by name.

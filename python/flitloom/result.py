@@ -13,7 +13,7 @@ from flitloom import provenance
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
-from flitloom.workload import describe
+from flitloom.workload import Bound, describe
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,7 +50,7 @@ class Result:
         network: Network,
         spec: Experiment,
         raw: dict[str, Any],
-        bound: tuple[int, str] | None,
+        bound: Bound | None,
         tables: Tables | None = None,
     ) -> None:
         self.network = network

@@ -22,7 +22,7 @@ from flitloom.result import Result
 from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole, show
-from flitloom.workload import make_workload
+from flitloom.workload import Bound, make_workload
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -508,7 +508,7 @@ def _check_link_time(
     network: Network,
     traffic: Collective | Load | Packets | TrafficMatrix,
     stop_at: int | None,
-    bound: tuple[int, str] | None,
+    bound: Bound | None,
 ) -> None:
     """Refuse link-time records that would not fit in memory."""
     end = traffic.cycles if isinstance(traffic, Load) else bound[0] if bound else 0

@@ -11,6 +11,9 @@ from flitloom.spec import Collective, Load, Packets, TrafficMatrix
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Patterned
 
+#: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
+Bound = tuple[int, str, list[int], int | None]
+
 
 def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.Destinations:
     """Where the packets of patterned traffic go."""

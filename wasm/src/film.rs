@@ -66,8 +66,7 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
     let fast = engine::simulate(&network, &workload, &options).ok();
     let rows = film.link_time.cells().len() / links;
     let cycles = outcome.map_or(rows, |outcome| rows.max(outcome.cycles as usize));
-    let mut cells = film.link_time.cells().to_vec();
-    cells.resize(cycles * links, 0);
+    let cells = by_link(film.link_time.cells(), links, cycles);
     let slices = film.packets.iter().map(|packet| packet.slice + 1).max().unwrap_or(0);
     let (bound, bottleneck) = bottleneck(&network, &workload);
     let mut head = json!({
@@ -96,6 +95,15 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
     let columns = columns(&film, &cells);
     head["columns"] = Value::Object(columns.places);
     Ok((head, columns.bytes))
+}
+
+/// What every link does in every cycle, link by link, from what all links do cycle by cycle.
+fn by_link(cells: &[u8], links: usize, cycles: usize) -> Vec<u8> {
+    let mut turned = vec![0; cycles * links];
+    for (cycle, row) in cells.chunks_exact(links).enumerate() {
+        row.iter().enumerate().for_each(|(link, &cell)| turned[link * cycles + cycle] = cell);
+    }
+    turned
 }
 
 /// The columns of packets and hops, hops by packet.

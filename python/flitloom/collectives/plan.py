@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
@@ -26,10 +26,11 @@ MOST_MOVES = 1 << 25
 
 #: Names of the operations.
 OPERATIONS = (*LISTS["collectives"], "all-to-all-v")
-if TYPE_CHECKING:
-    Name = str
-else:
-    Name = Literal[*OPERATIONS]
+#: The same, for editors to offer.
+OperationName = Literal[
+    "all-gather", "reduce-scatter", "all-reduce", "broadcast", "reduce", "scatter", "gather", "all-to-all",
+    "all-to-all-v",
+]  # fmt: skip
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
 Hop = tuple[Whole, Whole]
 OrbitRow = tuple[Whole, Whole, list[Whole], Whole]
@@ -64,7 +65,7 @@ class CollectivePlan(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
     format: Literal["flitloom collective 1"] = FORMAT
-    operation: Name = Field(description="What is to be done.")
+    operation: OperationName = Field(description="What is to be done.")
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
     twist: bool = Field(default=False, description="Whether the torus is twisted.")
     width: list[Annotated[int, Field(ge=1, le=64)]] = Field(

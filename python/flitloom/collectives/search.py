@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
-from flitloom.collectives.plan import OPERATIONS, CollectivePlan
+from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.errors import SpecError, unknown
 from flitloom.spec import Topology
 
@@ -22,7 +22,7 @@ ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 def collective(
     topology: Topology,
-    operation: str,
+    operation: OperationName | str,
     *,
     chunks: int = 1,
     twist: bool = False,
@@ -244,7 +244,7 @@ def _paths(rows: NDArray[np.int64], vectors: list[list[int]]) -> list[Any]:
 
 def _moves(
     raw: dict[str, Any],
-    operation: str,
+    operation: OperationName | str,
     members: Sequence[int],
     chunks: int,
     root: int,

@@ -43,7 +43,9 @@ def run(
     file: File,
     store: StoreFile = None,
     workers: Workers = None,
-    first: Annotated[int | None, typer.Option(min=1, help="Only so many searches, the first ones.")] = None,
+    first: Annotated[
+        int | None, typer.Option(min=1, help="Only so many searches, the first ones, as 10.")
+    ] = None,
 ) -> None:
     """Run what is not finished yet; after Ctrl-C everything finished is kept.
 

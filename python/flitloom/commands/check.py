@@ -20,7 +20,7 @@ def command(
         typer.Argument(help="A plan (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
     ] = None,
     fabric: Annotated[
-        Path | None, typer.Option(help="What ibnetdiscover prints, for tables of a subnet.")
+        Path | None, typer.Option(help="File with what ibnetdiscover prints, for tables of a subnet.")
     ] = None,
     lft: Annotated[Path | None, typer.Option(help="With --fabric: opensm-lfts.dump.")] = None,
     fdbs: Annotated[Path | None, typer.Option(help="With --fabric: opensm.fdbs, instead of --lft.")] = None,
@@ -31,10 +31,14 @@ def command(
         Path | None, typer.Option("--slvl", "--sl2vl", help="With --fabric: slvl.txt or opensm-sl2vl.dump.")
     ] = None,
     lanes: Annotated[
-        int | None, typer.Option(help="With --fabric and without --slvl: lanes, vl = sl mod lanes.")
+        int | None, typer.Option(help="With --fabric and without --slvl: lanes, 1 to 8; vl = sl mod lanes.")
     ] = None,
-    torus: Annotated[str | None, typer.Option(help="Sizes of the torus, for files that do not say.")] = None,
-    mesh: Annotated[str | None, typer.Option(help="Sizes of the mesh, for files that do not say.")] = None,
+    torus: Annotated[
+        str | None, typer.Option(help="Sizes of the torus, as 16x16, for files that do not say.")
+    ] = None,
+    mesh: Annotated[
+        str | None, typer.Option(help="Sizes of the mesh, as 8x8, for files that do not say.")
+    ] = None,
     twist: Annotated[
         bool, typer.Option("--twist", help="The torus is twisted, for plans of collective operations.")
     ] = False,

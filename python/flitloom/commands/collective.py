@@ -46,7 +46,9 @@ def plan(
     matrix: Annotated[
         Path | None, typer.Option(help="all-to-all-v: CSV file, chunks from every node (row) to every node.")
     ] = None,
-    latency: Annotated[int, typer.Option(help="Steps on a link besides the one in which it is busy.")] = 0,
+    latency: Annotated[
+        int, typer.Option(help="Steps on a link besides the one in which it is busy, as 1.")
+    ] = 0,
     seed: options.Seed = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the plan to this file (.json).")

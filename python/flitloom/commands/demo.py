@@ -47,9 +47,9 @@ def command(
             chart = out / f"link-time-{pattern}.png"
             proof = ", proven optimal" if plan.optimal else ""
             titles = (
-                "whole packets in unison",
-                f"four slices in unison, every {stacking.interval} cycles",
-                f"four slices, every node at its own time{proof}",
+                f"{pattern}: whole packets in unison",
+                f"{pattern}: four slices in unison, every {stacking.interval} cycles",
+                f"{pattern}: four slices, every node at its own time{proof}",
             )
             compare_link_time(list(zip(titles, (whole, stacked, scheduled), strict=True)), chart)
             rows.append(

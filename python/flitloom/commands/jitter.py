@@ -30,7 +30,7 @@ def command(
     separate: Annotated[
         bool, typer.Option("--separate", help="Virtual channels that keep late nodes from a deadlock.")
     ] = False,
-    moves: Annotated[int | None, typer.Option(help="Placements to try per schedule.")] = None,
+    moves: Annotated[int | None, typer.Option(help="Placements to try per schedule, as 100000.")] = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
     arbitration: options.Arbitration = None,

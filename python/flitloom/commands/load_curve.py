@@ -109,9 +109,10 @@ def _run(
     """All cases at all loads, and whether Ctrl-C ended it before."""
     from flitloom.load import run_curve
 
-    shared.check_threads(measured.threads)
+    workers, threads = shared.shared_out(measured.threads, len(cases) * len(loads))
+    settings = {**vars(measured), "workers": workers, "threads": threads}
     with screen.progress(what) as show:
-        return run_curve(cases, loads, **vars(measured), progress=show)
+        return run_curve(cases, loads, **settings, progress=show)
 
 
 def _told(name: str, value: Any) -> object:

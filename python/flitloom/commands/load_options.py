@@ -22,7 +22,7 @@ Spec = Annotated[
 Torus = Annotated[
     str | None, typer.Option(help="Sizes of a torus, or of several: 8x8,16x16.", metavar="SIZES")
 ]
-Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, or of several.", metavar="SIZES")]
+Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, or of several: 8x8,16x16.", metavar="SIZES")]
 Pattern = Annotated[
     str | None,
     typer.Option(help=f"{options.one_of('patterns')}, or several: shfl,torn.", metavar="NAMES"),
@@ -54,10 +54,6 @@ Outstanding = Annotated[
         metavar="PACKETS",
     ),
 ]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
-]
 Window = Annotated[int, typer.Option(min=1, help="Cycles of a window.")]
 WarmUp = Annotated[
     int | None, typer.Option(min=0, help="Cycles before the measured stretch. [default: as long as needed]")
@@ -77,13 +73,17 @@ Series = Annotated[
 
 Checkpoint = Annotated[
     Path | None,
-    typer.Option(help="Save the run to this file every minute and at Ctrl-C; go on from it if it is there."),
+    typer.Option(
+        help="Save to this file, as ramp.flit, every minute and at Ctrl-C; go on from it if it is there."
+    ),
 ]
 
 Threads = Annotated[
-    int,
+    int | None,
     typer.Option(
-        min=1, help="Threads of each simulation, each with a part of the network; results are the same."
+        min=1,
+        help="Threads in all: simulations run side by side, and where there are fewer of them than threads, "
+        "each divides its network; results do not depend on it. [default: all cores, undivided networks]",
     ),
 ]
 
@@ -119,7 +119,7 @@ class Router:
     channels: options.Channels = None
     buffer: options.Buffer = None
     flow_control: options.FlowControl = None
-    settings: Settings = None
+    settings: options.Changes = None
     seed: options.Seed = None
 
 
@@ -131,16 +131,14 @@ class Measured:
     warm_up: WarmUp = None
     measure: Measure = 10_000
     limit: Limit = 400_000
-    workers: options.Workers = None
-    threads: Threads = 1
+    threads: Threads = None
 
 
 @dataclass
 class Outputs:
     """How responses are run, and what is made of them."""
 
-    workers: options.Workers = None
-    threads: Threads = 1
+    threads: Threads = None
     checkpoint: Checkpoint = None
     json: options.Json = False
     out: Series = None
@@ -168,12 +166,27 @@ def check_outputs(
     return (out, plot) if ranks.speaks() else (None, None)
 
 
-def check_threads(threads: int) -> None:
-    """Refuse threads of ranks."""
-    from flitloom import ranks
+def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
+    """Processes, and threads of each.
 
+    Raises
+    ------
+    SpecError
+        There are ranks, and each is one thread.
+
+    Examples
+    --------
+    >>> shared_out(8, 3)
+    (3, 2)
+    """
+    from flitloom import ranks, settings
+
+    if threads is None:
+        return settings.get("threads"), 1
     if ranks.started() > 1 and threads != 1:
         raise SpecError("--threads: every rank (mpiexec) is one thread; start more ranks")
+    workers = max(1, min(threads, simulations))
+    return workers, threads // workers
 
 
 def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:

@@ -25,8 +25,10 @@ def ramp(
         str, typer.Option(help="First and last load in flits/node/cycle.", metavar="FIRST:LAST")
     ] = "0:0.275",
     cycles: Annotated[int, typer.Option(min=1, help="Cycles in which the load rises.")] = 2_750_000,
-    warm_up: Annotated[int, typer.Option(min=0, help="Cycles at the first load before it rises.")] = 0,
-    hold: Annotated[int, typer.Option(min=0, help="Cycles at the last load.")] = 0,
+    warm_up: Annotated[
+        int, typer.Option(min=0, help="Cycles at the first load before it rises, as 5000.")
+    ] = 0,
+    hold: Annotated[int, typer.Option(min=0, help="Cycles at the last load, as 5000.")] = 0,
     packets: shared.Packets,
     router: shared.Router,
     window: shared.Window = 100,
@@ -134,8 +136,7 @@ def burst(
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,
     router: shared.Router,
-    workers: options.Workers = None,
-    threads: shared.Threads = 1,
+    threads: shared.Threads = None,
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None,
 ) -> None:
@@ -151,10 +152,10 @@ def burst(
     spread = shared.Packets(hotspot_fraction=hotspot_fraction, hotspot_target=hotspot_target)
     cases = shared.cases(compared, spread, router)
     out, _ = shared.check_outputs(out, None, (".csv",))
-    shared.check_threads(threads)
+    workers, each = shared.shared_out(threads, len(cases))
     with screen.progress("bursts") as show:
         rows, interrupted = run_bursts(
-            cases, packets, length=length, workers=workers, threads=threads, progress=show
+            cases, packets, length=length, workers=workers, threads=each, progress=show
         )
     if out is not None and rows:
         write_csv(list(rows[0]), (row.values() for row in rows), out)
@@ -185,12 +186,12 @@ def _run(
     from flitloom.load import run_responses
 
     out, plot = shared.check_outputs(outputs.out, outputs.plot, (".nc",))
-    shared.check_threads(outputs.threads)
+    workers, threads = shared.shared_out(outputs.threads, len(tasks))
     if outputs.checkpoint is not None and len(tasks) > 1:
         raise SpecError(f"--checkpoint: of one run at a time; there are {len(tasks)}")
-    settings = {**settings, "checkpoint": outputs.checkpoint, "threads": outputs.threads}
+    settings = {**settings, "checkpoint": outputs.checkpoint, "threads": threads}
     with screen.progress(f"{kind}s") as show:
-        made, interrupted = run_responses(kind, tasks, settings, workers=outputs.workers, progress=show)
+        made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
     if out is not None and made:
         shared.write_series(out, made)
     # Nobody who presses Ctrl-C waits for a picture.

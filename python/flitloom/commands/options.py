@@ -42,9 +42,9 @@ def one_of(name: str, last: str = "or") -> str:
 
 
 Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
-Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh.", metavar="SIZES")]
+Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.", metavar="SIZES")]
 Wrap = Annotated[
-    str | None, typer.Option(help="Per dimension, whether it wraps: yes,no.", metavar="YES,NO,...")
+    str | None, typer.Option(help="Per dimension, whether it wraps, as yes,no.", metavar="YES,NO,...")
 ]
 Fail = Annotated[
     list[str] | None,
@@ -54,7 +54,9 @@ Preset = Annotated[
     str | None,
     typer.Option(help="Router of a paper, t15 or s07; other options overrule its fields.", metavar="NAME"),
 ]
-Channels = Annotated[int | None, typer.Option(help="Virtual channels per link.")]
+Channels = Annotated[
+    int | None, typer.Option(help="Virtual channels per link, 1 to 8. [default: what the routing needs]")
+]
 Buffer = Annotated[int | None, typer.Option(help="Depth of every input queue, in flits. [default: 4]")]
 Latency = Annotated[int | None, typer.Option(help="Cycles from router to router. [default: 1]")]
 FlowControl = Annotated[
@@ -76,8 +78,10 @@ Process = Annotated[str | None, typer.Option(help=f"{one_of('processes')}.", met
 Destinations = Annotated[
     Path | None, typer.Option(help="CSV file with a destination per node, instead of a pattern.")
 ]
-HotspotFraction = Annotated[float | None, typer.Option(help="Pattern hots: share of packets to the target.")]
-HotspotTarget = Annotated[int | None, typer.Option(help="Pattern hots: the target node.")]
+HotspotFraction = Annotated[
+    float | None, typer.Option(help="Pattern hots: share of packets to the target, as 0.1.")
+]
+HotspotTarget = Annotated[int | None, typer.Option(help="Pattern hots: the target, a node number as 36.")]
 Delays = Annotated[Path | None, typer.Option(help="CSV file with an injection delay per node, in cycles.")]
 PacketsPerNode = Annotated[int | None, typer.Option("--packets", help="Packets per node. [default: 1]")]
 Throttle = Annotated[
@@ -85,6 +89,14 @@ Throttle = Annotated[
     typer.Option(
         help=f"Who must wait before injecting: {one_of('throttles')}, as spth:margin=8. [default: none]",
         metavar="RULE",
+    ),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Change a field of the spec, as router.buffer=8. May be repeated.",
+        metavar="FIELD=VALUE",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random. [default: 1]")]

@@ -45,15 +45,19 @@ def run(
     ],
     json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for pictures and data [figures: .].")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for pictures and data, as figures. [default: .]"),
     ] = None,
     threads: Threads = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
     searches: Annotated[
-        int | None, typer.Option(min=1, max=1440, help="Genetic searches per value at most [4].")
+        int | None, typer.Option(min=1, max=1440, help="Genetic searches per value, at most. [default: 4]")
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(help="Column to compute [all], for tables of searches; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Tables of searches: a column to compute, as 'p=14 s=1'. May be repeated. [default: all]"
+        ),
     ] = None,
     quick: Annotated[
         bool | None, typer.Option("--quick/--full", help="A smaller budget, or the paper's.")

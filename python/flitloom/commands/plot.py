@@ -10,12 +10,18 @@ import typer
 
 def command(
     file: Annotated[Path, typer.Argument(help="Rows of a sweep or campaign (.csv or .parquet).")],
-    x: Annotated[str, typer.Option(help="Column along the horizontal axis.", metavar="COLUMN")],
-    y: Annotated[str, typer.Option(help="Column along the vertical axis.", metavar="COLUMN")],
+    x: Annotated[
+        str, typer.Option(help="Column along the horizontal axis, as traffic.rate.", metavar="COLUMN")
+    ],
+    y: Annotated[
+        str, typer.Option(help="Column along the vertical axis, as mean_latency.", metavar="COLUMN")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The picture (.png, .pdf, .svg).")],
     by: Annotated[
         list[str] | None,
-        typer.Option(help="Column with a curve per value. May be repeated.", metavar="COLUMN"),
+        typer.Option(
+            help="Column with a curve per value, as router.buffer. May be repeated.", metavar="COLUMN"
+        ),
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the picture.")] = "",
 ) -> None:

@@ -17,7 +17,7 @@ def command(
     file: Annotated[Path | None, typer.Argument(help="Routing tables or a plan (.json).")] = None,
     certificate: Annotated[Path | None, typer.Argument(help="Its certificate (.json).")] = None,
     rules: Annotated[
-        str | None, typer.Option(help="Rules that the tables were checked with.", metavar="NAME")
+        str | None, typer.Option(help="Rules that the tables were checked with, as angara.", metavar="NAME")
     ] = None,
     program: Annotated[
         bool, typer.Option("--program", help="Print where the program is, to read it or run it alone.")

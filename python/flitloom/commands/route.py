@@ -36,7 +36,9 @@ def command(
     mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
     fabric: Annotated[
         Path | None,
-        typer.Option(help="What ibnetdiscover prints: tables for OpenSM go to the folder of --out."),
+        typer.Option(
+            help="File with what ibnetdiscover prints: tables for OpenSM go to the folder of --out."
+        ),
     ] = None,
     mode: Annotated[
         str | None,
@@ -51,7 +53,8 @@ def command(
     ] = False,
     lanes: Annotated[int, typer.Option(help="With --fabric: virtual lanes there are, 1 to 8.")] = 8,
     sizes: Annotated[
-        str | None, typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant.")
+        str | None,
+        typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant, as 4x2x2."),
     ] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "balanced",
     fail: Annotated[

@@ -88,6 +88,7 @@ def command(
     cp_sat: Annotated[
         str | None, typer.Option("--cp-sat", help="Time for CP-SAT to finish or refute, as 30s.")
     ] = None,
+    _threads: options.CommonThreads = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the plan to this file (.json).")
     ] = None,
@@ -246,7 +247,7 @@ def command(
     elif chart is not None:
         from flitloom.plots.link_time import compare_link_time
 
-        compare_link_time([("planned", simulate(network, plan, link_time=True))], chart)
+        compare_link_time([(f"planned: {plan.traffic}", simulate(network, plan, link_time=True))], chart)
     if html is not None:
         from flitloom.commands.view import plan_films, plan_title
         from flitloom.view import write_page
@@ -339,7 +340,9 @@ def _savings(
         from flitloom.plots.link_time import compare_link_time
 
         planned = simulate(network, plan, link_time=True)
-        compare_link_time([("unison", unison), ("stacked", stacked), ("planned", planned)], chart)
+        compare_link_time(
+            [("unison", unison), ("stacked", stacked), (f"planned: {plan.traffic}", planned)], chart
+        )
     return {"unison": unison.duration, "stacked": stacked.duration}
 
 

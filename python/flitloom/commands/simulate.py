@@ -43,13 +43,13 @@ def command(
     delays: options.Delays = None,
     packets: options.PacketsPerNode = None,
     rate: Annotated[
-        float | None, typer.Option(help="Random load instead of a collective, in flits/node/cycle.")
+        float | None, typer.Option(help="Random load instead of a collective, in flits/node/cycle, as 0.1.")
     ] = None,
     length: Annotated[
         int | None, typer.Option(help="Random load, matrix: flits per packet. [default: 8]")
     ] = None,
     cycles: Annotated[
-        int | None, typer.Option(help="Random load: cycles in which packets are generated.")
+        int | None, typer.Option(help="Random load: cycles in which packets are generated, as 2000.")
     ] = None,
     matrix: Annotated[
         Path | None, typer.Option(help="CSV file: packets from every node (row) to every node (column).")
@@ -67,18 +67,15 @@ def command(
     throttle: options.Throttle = None,
     seed: options.Seed = None,
     stop_at: Annotated[
-        int | None, typer.Option(help="Look at the totals at the start of this cycle.")
+        int | None, typer.Option(help="Look at the totals at the start of this cycle, as 1000.")
     ] = None,
     cycle_limit: Annotated[
-        int | None, typer.Option(help="Fail if not everything is delivered before this cycle.")
+        int | None, typer.Option(help="Fail if not everything is delivered before this cycle, as 100000.")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
-    ] = None,
+    settings: options.Changes = None,
     tables: Annotated[
         Path | None,
-        typer.Option(help="Routes of all packets: tables made by flitloom route for this network."),
+        typer.Option(help="Routes of all packets: tables (.json) made by flitloom route for this network."),
     ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="A plan made by flitloom schedule (.json), instead of a spec.")
@@ -92,7 +89,7 @@ def command(
         typer.Option("--separate", help="With --jitter: virtual channels against deadlocks of late nodes."),
     ] = False,
     lead: Annotated[
-        int, typer.Option(help="With --jitter: cycles by which nodes aim before their planned starts.")
+        int, typer.Option(help="With --jitter: cycles by which nodes aim before their planned starts, as 2.")
     ] = 0,
     chunk_flits: Annotated[
         int | None,
@@ -114,14 +111,16 @@ def command(
         Path | None, typer.Option("--out", "-o", help="Write all records to this NetCDF file (.nc).")
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Save the simulation to this file now and then, and at Ctrl-C.")
+        Path | None,
+        typer.Option(help="Save the simulation to this file, as long.flit, now and then and at Ctrl-C."),
     ] = None,
     every: Annotated[str, typer.Option(help="Time between two checkpoints, as 60s or 10m.")] = "60s",
     threads: Annotated[
         int, typer.Option(help="Threads, each with a part of the network; the result does not depend on it.")
     ] = 1,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with the simulation in this file, instead of a spec.")
+        Path | None,
+        typer.Option(help="Go on with the simulation in this file, as long.flit, instead of a spec."),
     ] = None,
     chart: Annotated[
         Path | None,

@@ -22,10 +22,7 @@ def command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Rows of all simulations (.csv or .parquet).")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change a field of the spec. May be repeated.", metavar="FIELD=VALUE"),
-    ] = None,
+    settings: options.Changes = None,
     seeds: Annotated[int, typer.Option(help="Simulations per combination, each with its own seed.")] = 1,
     store: Annotated[
         Path | None,

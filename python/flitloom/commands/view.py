@@ -28,7 +28,7 @@ def command(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write (.html).")],
     stop_at: Annotated[
-        int | None, typer.Option(help="Show a simulation up to the start of this cycle.")
+        int | None, typer.Option(help="Show a simulation up to the start of this cycle, as 500.")
     ] = None,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
@@ -72,6 +72,7 @@ def command(
             seed=spec.seed,
             stop_at=stop_at if stop_at is not None else spec.stop_at,
             cycle_limit=spec.cycle_limit,
+            throttle=spec.throttle,
         )
         if stop_at is None and fingerprint is not None:
             made.require(fingerprint, file)

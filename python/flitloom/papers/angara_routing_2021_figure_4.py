@@ -64,11 +64,11 @@ def reproduce(context: Context) -> Report:
         with figure(file, 6, 4) as drawing:
             axes = drawing.subplots()
             nodes = [row[0] for row in counts]
-            axes.plot(nodes, [node**2 for node in nodes], ":", color="0.6", label="N^2")
+            axes.plot(nodes, [node**2 for node in nodes], ":", color="0.6", label="$N^2$ (every pair)")
             # Several systems have as many nodes, and some need no call at all.
             axes.plot(nodes, [row[1] for row in counts], "o", label="sort and group")
             axes.plot(nodes, [row[2] for row in counts], "s", label="unique routes, sort and group")
-            axes.plot(nodes, nodes, ":", color="0.3", label="N")
+            axes.plot(nodes, nodes, "--", color="0.3", label="$N$")
             axes.set(xlabel="nodes", ylabel="calls of BUILD_SSSP", ylim=(-0.2, 2 * nodes[-1] ** 2))
             axes.set_yscale("symlog", linthresh=1)
             axes.legend()

@@ -205,9 +205,9 @@ def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
                     s=8,
                     label=method,
                 )
-            axes[0][column].set(title=name, xlabel="nodes", ylabel="largest load / BFS")
+            axes[0][column].set(title=f"{name} systems", xlabel="nodes", ylabel="largest load / BFS")
             axes[1][column].set(xlabel="nodes", ylabel="time (s)", yscale="log")
-            axes[0][column].legend(fontsize=7)
+            axes[0][column].legend()
     return file
 
 

@@ -94,19 +94,22 @@ def _files(context: Context, cells: list[Cell]) -> list[Path]:
     if file is None:
         return []
     from flitloom.plots.canvas import figure
+    from flitloom.plots.style import marker
 
     with figure(file, 10, 7) as drawing:
         for axes, pattern in zip(drawing.subplots(2, 2).flat, PATTERNS, strict=True):
-            for method in METHODS[1:]:
+            for number, method in enumerate(METHODS[1:]):
                 points = [
                     (int(cell.row.split()[1]), cell.ours)
                     for cell in cells
                     if cell.row.startswith(pattern) and cell.column == f"{method} / bfs"
                 ]
-                axes.plot(*zip(*points, strict=True), "o-", label=method)
+                # Curves that coincide are seen behind each other.
+                shape = {"marker": marker(number), "linewidth": 5 - 2 * number, "markersize": 10 - 3 * number}
+                axes.plot(*zip(*points, strict=True), label=method, **shape)
             axes.axhline(1, color="0.6", linestyle=":")
             axes.set(title=pattern, xlabel="nodes", ylabel="bandwidth / BFS")
             axes.set_xscale("log", base=2)
             axes.set_xticks(list(SYSTEMS), [str(nodes) for nodes in SYSTEMS])
-            axes.legend(fontsize=7)
+            axes.legend()
     return [file]

@@ -32,7 +32,8 @@ def reproduce(context: Context) -> Report:
         for slices in SLICES:
             collective = fl.Collective(pattern, payload=32, slices=slices)
             curves.append((f"p32s{slices}", fl.stack(net, collective, threads=context.threads)))
-        panels[pattern] = curves
+        title = f"{pattern} on {net.topology}, 32 payload flits"
+        panels[title] = [(f"{made.collective.slices} slices", made) for _, made in curves]
         whole = curves[0][1].whole
         cells.append(Cell(pattern, "whole packet", None, whole))
         cells += [Cell(pattern, label, None, stacking.duration) for label, stacking in curves]

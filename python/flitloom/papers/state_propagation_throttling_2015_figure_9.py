@@ -77,6 +77,9 @@ def reproduce(context: Context) -> Report:
                 axes.set(title=pattern, xlabel="load (flits/node/cycle)", ylabel="with / without")
             for axes in panels[len(patterns) :]:
                 axes.set_axis_off()
+            for axes in panels[len(patterns) - 3 : len(patterns)]:
+                # The lowest of their columns.
+                axes.tick_params(labelbottom=True)
             for name in METHODS:
                 panels[-1].plot([], [], color=COLOURS[name], label=f"{name}: throughput")
                 panels[-1].plot([], [], "--", color=COLOURS[name], label=f"{name}: network age")

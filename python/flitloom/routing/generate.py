@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,16 +22,20 @@ from flitloom.spec.base import require_whole
 METHODS = _core.LISTS["table_methods"]
 #: Which turns against the order of directions first and last steps may take.
 TURNS = _core.LISTS["turns"]
+#: The same, for editors to offer.
+MethodName = Literal["balanced", "sssp", "bfs", "genetic", "dor", "coherent"]
+TurnsName = Literal["on-demand", "none", "direction-sets", "closed-form", "exact"]
+RulesName = Literal["angara", "dimension-order", "dateline", "unrestricted"]
 
 
 def route(
     topology: Topology,
     *,
-    method: str = "balanced",
+    method: MethodName | str = "balanced",
     failed_nodes: Iterable[int | str] = (),
     failed_links: Iterable[tuple[int, int] | str] = (),
-    rules: str | RouterRules | None = None,
-    turns: str = "on-demand",
+    rules: RulesName | RouterRules | str | None = None,
+    turns: TurnsName | str = "on-demand",
     traffic: ArrayLike | None = None,
     seed: int = 1,
     effort: int = 1,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
+
+#: Names of operations, for editors to offer.
+OperationName = Literal["all-to-all", "all-gather", "reduce-scatter", "all-reduce", "broadcast"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,10 @@ class Operation:
     31
     """
 
-    name: str
+    name: OperationName | str
     payload: int = 7
     root: int | None = None
-    nodes: tuple[int, ...] | None = None
+    nodes: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         if self.nodes is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from flitloom.spec import Collective, Packets, TrafficMatrix
 METHODS = ("exact", "greedy", "genetic")
 #: Which routes a packet may take.
 ROUTES = _core.LISTS["routes"]
+#: The same, for editors to offer.
+MethodName = Literal["exact", "greedy", "genetic"]
+RoutesName = Literal["dor", "balanced-ties", "any-order", "minimal", "staircase"]
 #: Messages from which on a search over all minimal routes begins with fewer of them.
 MANY = 1000
 #: Placements tried if nothing else is said.
@@ -39,9 +42,9 @@ def check_seed(seed: int) -> None:
 def schedule(
     network: Network,
     traffic: Collective | Packets | TrafficMatrix | Operation,
-    method: str = "exact",
+    method: MethodName | str = "exact",
     *,
-    routes: str | None = None,
+    routes: RoutesName | str | None = None,
     free_slices: bool = False,
     interval: int | None = None,
     guard: int = 0,
@@ -315,7 +318,9 @@ def phases_of(
                 for number in range(traffic.packets)
             ]
             name = traffic.pattern or "given destinations"
-            words = f"{name}, payload {traffic.payload} in {traffic.slices} slices, {traffic.packets} packets"
+            words = f"{name}, payload {traffic.payload}"
+            words += f" in {traffic.slices} slices" if traffic.slices > 1 else ""
+            words += f", {traffic.packets} packets" if traffic.packets > 1 else ""
         case Packets():
             rows = [(row[0], row[1], row[2], 1) for row in traffic.table]
             words = f"{len(rows)} given packets"

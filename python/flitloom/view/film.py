@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,9 @@ class Film:
     raw : dict
         Columns of link states, packets and hops, and how it ended.
     bound : tuple of (int, str), optional
-        Lower bound in cycles and what it rests on.
+        Lower bound in cycles and what it rests on, in words.
+    bottleneck : dict
+        The same for the page: `bottleneck_link`, or `bottleneck_nodes`.
     facts : dict
         Further numbers to show, by name.
     """
@@ -52,6 +53,7 @@ class Film:
     spec: Experiment
     raw: dict[str, Any]
     bound: tuple[int, str] | None
+    bottleneck: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -89,7 +91,8 @@ class Film:
         # Hops by packet, each packet's in the order of its way.
         order = np.lexsort((hops["head"], hops["packet"]))
         columns = {
-            "link_time": cells,
+            # Link by link: what a link does changes seldom, which packs well.
+            "link_time": cells.reshape(cycles, width).T,
             **{name: packets[name] for name in ("source", "destination", "slice", "start", "injected")},
             "arrival": packets["tail_arrival"],
             **{name: hops[name][order] for name in ("packet", "link", "channel", "head", "flits")},
@@ -104,7 +107,7 @@ class Film:
             "slices": slices,
             "latency": self.network.router.latency,
             "bound": None if self.bound is None else self.bound[0],
-            **self._bottleneck(),
+            **self.bottleneck,
             "deadlock": self._deadlock(),
             "facts": self._facts(),
             "columns": {name: packer.add(values) for name, values in columns.items()},
@@ -131,16 +134,6 @@ class Film:
         if totals is not None:
             facts["fingerprint"] = f"{totals['fingerprint']:016x}"
         return facts | self.facts
-
-    def _bottleneck(self) -> dict[str, Any]:
-        """The link or the nodes that the bound rests on."""
-        words = "" if self.bound is None else self.bound[1]
-        sizes = self.network.topology.sizes
-        nodes = [_node(found, sizes) for found in re.findall(r"\(([\d,]+)\)", words)]
-        if words.startswith("link "):
-            direction = self.network.directions.index(words[-2:])
-            return {"bottleneck_link": nodes[0] * len(self.network.directions) + direction}
-        return {"bottleneck_nodes": nodes}
 
     def _deadlock(self) -> dict[str, Any] | None:
         """Links on which the flits of the deadlock arrived, and its channels in words."""
@@ -219,8 +212,14 @@ def film(
             f"stop_at: a page of this network holds {longest} cycles, and not everything is delivered by "
             f"then; stop earlier, as with --stop-at {min(longest, 1000)}"
         )
+    made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
     bound = _core.lower_bound(network._core, workload)
-    return Film(title or describe(network, traffic), network, spec, raw, bound, facts or {})
+    if bound is not None:
+        made.bound = bound[:2]
+        made.bottleneck = (
+            {"bottleneck_nodes": bound[2]} if bound[3] is None else {"bottleneck_link": bound[3]}
+        )
+    return made
 
 
 def film_of(result: Result, title: str | None = None) -> Film:
@@ -258,13 +257,6 @@ def origin() -> str:
     return f"flitloom {provenance.version()}" + (f" ({commit[:12]})" if commit else "")
 
 
-def _node(text: str, sizes: tuple[int, ...]) -> int:
-    node = 0
-    for coordinate, size in zip(reversed(text.split(",")), reversed(sizes), strict=True):
-        node = node * size + int(coordinate)
-    return node
-
-
 def _link_into(node: int, direction: str, network: Network) -> int:
     """The link in a direction that ends at a node."""
     index = network.directions.index(direction)
@@ -272,5 +264,7 @@ def _link_into(node: int, direction: str, network: Network) -> int:
     dimension = index // 2
     sizes = network.topology.sizes
     coordinates[dimension] = (coordinates[dimension] + (1 if index % 2 else -1)) % sizes[dimension]
-    before = _node(",".join(map(str, coordinates)), sizes)
+    before = 0
+    for coordinate, size in zip(reversed(coordinates), reversed(sizes), strict=True):
+        before = before * size + coordinate
     return before * len(network.directions) + index

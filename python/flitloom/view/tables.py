@@ -43,7 +43,7 @@ class Loads:
         columns = {"load": packer.add(tables.loads)}
         routes = self._routes()
         if routes is not None:
-            columns["begins"], columns["legs"] = (packer.add(values) for values in routes)
+            columns["hops"], columns["legs"] = (packer.add(values) for values in routes)
         verdict = "optimal" if tables.max_load <= self.bound else f"gap {tables.max_load - self.bound}"
         return {
             "kind": "tables",
@@ -61,7 +61,7 @@ class Loads:
         }
 
     def _routes(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Where the hops of every pair begin, and the direction of every hop."""
+        """How many hops the route of every pair has, and the direction of every hop."""
         tables = self.tables
         count = tables.topology.nodes
         if count**2 * (tables.max_distance + 1) > 4 * MOST_HOPS:
@@ -72,13 +72,13 @@ class Loads:
             return None
         pairs = sources * count + destinations
         order = np.argsort(pairs, kind="stable")
-        begins = np.zeros(count**2 + 1, dtype=np.int64)
-        np.add.at(begins, pairs + 1, hops)
+        counts = np.zeros(count**2, dtype=np.int64)
+        np.add.at(counts, pairs, hops)
         # Every hop by its place in the list of nodes, route by route in the order of the pairs.
         starts = np.repeat(offsets[:-1][order], hops[order])
         within = np.arange(starts.size) - np.repeat(np.cumsum(hops[order]) - hops[order], hops[order])
         places = starts + within
-        return np.cumsum(begins), self._directions(nodes[places], nodes[places + 1])
+        return counts, self._directions(nodes[places], nodes[places + 1])
 
     def _directions(self, here: np.ndarray, there: np.ndarray) -> np.ndarray:
         """Direction index of every hop between neighbours."""

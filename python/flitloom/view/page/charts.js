@@ -1,7 +1,7 @@
 // Charts over time; all of them share the cursor, which is the cycle of the slider.
 
-import { channels, sliceColour, theme } from "./colours.js";
-import { BLOCKED, IDLE } from "./data.js";
+import { channels, sliceColour } from "./colours.js";
+import { BLOCKED, IDLE, roundStep } from "./data.js";
 import { prepare } from "./torus.js";
 
 const LEFT = 46;
@@ -15,15 +15,14 @@ class TimeChart {
     this.cycles = Math.max(1, cycles);
   }
 
-  frame(label) {
+  frame(label, colours) {
     const { context, width, height } = prepare(this.canvas);
-    const colours = theme();
     this.box = { left: LEFT, top: 4, width: width - LEFT - 6, height: height - BOTTOM - 6 };
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = colours.ink;
     context.textAlign = "center";
     const room = Math.max(2, Math.floor(this.box.width / 60));
-    const step = niceStep(this.cycles / room);
+    const step = roundStep(this.cycles / room);
     for (let cycle = 0; cycle <= this.cycles; cycle += step) {
       const x = this.x(cycle);
       if (x > width - 12) break;
@@ -37,7 +36,7 @@ class TimeChart {
     context.restore();
     context.strokeStyle = colours.faint;
     context.strokeRect(this.box.left, this.box.top, this.box.width, this.box.height);
-    return { context, colours };
+    return context;
   }
 
   x(cycle) {
@@ -68,11 +67,6 @@ class TimeChart {
   }
 }
 
-function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least) ?? 10 * power;
-}
-
 /** Every link a row, every cycle a column. */
 export class LinkTimeChart extends TimeChart {
   /** The chart at one dot per cell, or per group of cells where there are very many. */
@@ -92,20 +86,23 @@ export class LinkTimeChart extends TimeChart {
     for (let slice = 0; slice < 254; slice++) palette[1 + slice] = pack(sliceColour(slice));
     palette[IDLE] = pack(colours.idle);
     palette[BLOCKED] = pack(colours.blocked);
+    const { cycles } = this.run;
     const cells = this.run.columns.link_time;
     const tall = links / rows;
-    const wide = this.run.cycles / columns;
-    for (let column = 0; column < columns; column++) {
-      for (let row = 0; row < rows; row++) {
-        // Of a group of cells the first that is not idle stands for all.
-        let cell = IDLE;
-        for (let cycle = Math.floor(column * wide); cell === IDLE && cycle < (column + 1) * wide; cycle++) {
-          const begin = cycle * links;
-          for (let link = Math.floor(row * tall); cell === IDLE && link < (row + 1) * tall; link++) {
-            cell = cells[begin + link];
+    const wide = cycles / columns;
+    const begins = Array.from({ length: columns + 1 }, (_, column) => Math.ceil(column * wide));
+    dots.fill(palette[IDLE]);
+    for (let row = 0; row < rows; row++) {
+      const end = Math.ceil((row + 1) * tall);
+      for (let link = Math.ceil(row * tall); link < end; link++) {
+        for (let column = 0; column < columns; column++) {
+          // Of a group of cells the first that is not idle stands for all.
+          const dot = row * columns + column;
+          const last = link * cycles + begins[column + 1];
+          for (let place = link * cycles + begins[column]; place < last && dots[dot] === palette[IDLE]; place++) {
+            if (cells[place] !== IDLE) dots[dot] = palette[cells[place]];
           }
         }
-        dots[row * columns + column] = palette[cell];
       }
     }
     this.picture = document.createElement("canvas");
@@ -116,8 +113,8 @@ export class LinkTimeChart extends TimeChart {
     return this.picture;
   }
 
-  draw({ cycle, link }) {
-    const { context, colours } = this.frame("link");
+  draw({ cycle, link, colours }) {
+    const context = this.frame("link", colours);
     const { left, top, width, height } = this.box;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image(colours), left, top, (width * this.run.cycles) / this.cycles, height);
@@ -141,11 +138,11 @@ export class LinkTimeChart extends TimeChart {
 
 /** The nodes of one ring or row against time: packets are bands that climb as they move. */
 export class SpaceTimeChart extends TimeChart {
-  draw({ cycle, link, packet }) {
+  draw({ cycle, link, packet, colours }) {
     const { fabric } = this.run;
     const direction = link % fabric.directions.length;
     const dimension = direction >> 1;
-    const { context, colours } = this.frame(`node along ${fabric.directions[direction][1]}`);
+    const context = this.frame(`node along ${fabric.directions[direction][1]}`, colours);
     const { top, height } = this.box;
     const size = fabric.sizes[dimension];
     const y = (place) => top + height - (place / size) * height;

@@ -2,7 +2,9 @@
 
 /** Bytes of a base64 text that was compressed with gzip. */
 export async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+  const letters = atob(text.trim());
+  const bytes = new Uint8Array(letters.length);
+  for (let index = 0; index < letters.length; index++) bytes[index] = letters.charCodeAt(index);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
@@ -67,6 +69,24 @@ export class Fabric {
   }
 }
 
+/** The places of the largest values, largest first and the first of equals first. */
+export function largest(values, count) {
+  const found = [];
+  values.forEach((value, place) => {
+    if (found.length === count && value <= values[found[count - 1]]) return;
+    const before = found.findIndex((other) => values[other] < value);
+    found.splice(before < 0 ? found.length : before, 0, place);
+    found.length = Math.min(found.length, count);
+  });
+  return found;
+}
+
+/** A round step between ticks, at least so large. */
+export function roundStep(least) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least) ?? 10 * power;
+}
+
 /** One simulation: link states by cycle, packets, and their hops. */
 export class Run {
   constructor(head, buffer) {
@@ -109,7 +129,7 @@ export class Run {
 
   /** What a link does in a cycle: 0 idle, 255 blocked, otherwise 1 + the slice of its flit. */
   state(link, cycle) {
-    return cycle < this.cycles ? this.columns.link_time[cycle * this.fabric.links + link] : IDLE;
+    return cycle < this.cycles ? this.columns.link_time[link * this.cycles + cycle] : IDLE;
   }
 
   /** Links that carry a flit and links that are blocked in a cycle. */
@@ -117,8 +137,9 @@ export class Run {
     let busy = 0;
     let blocked = 0;
     if (cycle < this.cycles) {
-      const begin = cycle * this.fabric.links;
-      for (const cell of this.columns.link_time.subarray(begin, begin + this.fabric.links)) {
+      const cells = this.columns.link_time;
+      for (let place = cycle; place < cells.length; place += this.cycles) {
+        const cell = cells[place];
         if (cell === BLOCKED) blocked++;
         else if (cell !== IDLE) busy++;
       }
@@ -192,7 +213,10 @@ export class Tables {
     this.flits = column(head.columns.load, buffer);
     this.mostFlits = this.flits.reduce((most, value) => Math.max(most, value), 0);
     this.legs = head.columns.legs ? column(head.columns.legs, buffer) : null;
-    this.begins = head.columns.begins ? column(head.columns.begins, buffer) : null;
+    if (!this.legs) return;
+    const hops = column(head.columns.hops, buffer);
+    this.begins = new Uint32Array(hops.length + 1);
+    for (let pair = 0; pair < hops.length; pair++) this.begins[pair + 1] = this.begins[pair] + hops[pair];
   }
 
   /** Links of the route from one node to another; null where it is not known. */

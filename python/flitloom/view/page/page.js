@@ -1,9 +1,9 @@
 // The page: one state, drawn by views that know nothing of each other.
 
 import { LinkTimeChart, SpaceTimeChart, histogram } from "./charts.js";
-import { scaleColour, sliceColour } from "./colours.js";
-import { Run, Tables, unpack } from "./data.js";
-import { TorusView } from "./torus.js";
+import { scaleColour, sliceColour, theme } from "./colours.js";
+import { Run, Tables, largest, unpack } from "./data.js";
+import { TorusView, measure } from "./torus.js";
 
 const find = (id) => document.getElementById(id);
 const make = (tag, properties = {}, ...children) => {
@@ -40,22 +40,25 @@ function redraw() {
   if (waiting) return;
   waiting = true;
   requestAnimationFrame(() => {
-    waiting = false;
-    draw();
+    if (waiting) draw();
   });
 }
 
 function draw() {
+  waiting = false;
+  const colours = theme();
+  measure(panels.flatMap((panel) => panel.canvases));
   panels.forEach((panel, index) => {
     const here = index === state.run;
     const link = here || state.packet == null ? state.link : null;
     const path = here ? state.path : null;
-    panel.torus.draw({ ...state, link, path, node: here ? state.node : null, most });
-    panel.linkTime?.draw({ cycle: state.cycle, link });
+    panel.torus.draw({ ...state, link, path, node: here ? state.node : null, most, colours });
+    panel.linkTime?.draw({ cycle: state.cycle, link, colours });
     panel.spaceTime?.draw({
       cycle: state.cycle,
       link: state.link ?? panel.busiest,
       packet: here ? state.packet : null,
+      colours,
     });
     if (panel.now) {
       const { busy, blocked } = panel.run.count(state.cycle);
@@ -148,8 +151,7 @@ function factsTable() {
 
 /** Links by load, as a table whose rows choose a link. */
 function loadedTable(run, index) {
-  const order = Array.from(run.flits.keys()).sort((one, other) => run.flits[other] - run.flits[one] || one - other);
-  const rows = order.slice(0, 10).map((link) => {
+  const rows = largest(run.flits, 10).map((link) => {
     const button = make("button", { type: "button", textContent: run.fabric.linkName(link) });
     button.addEventListener("click", () => choose(index, link));
     return make("tr", {}, make("td", {}, button), make("td", { textContent: String(run.flits[link]) }));
@@ -165,8 +167,9 @@ function panel(run, index) {
   const torus = make("canvas", { className: "torus", tabIndex: 0 });
   torus.setAttribute("role", "img");
   torus.setAttribute("aria-label", `${run.title}: the network with its links; arrow keys choose a node, D its next link`);
-  figure.append(torus);
-  const made = { run, torus: new TorusView(torus, run) };
+  const beside = make("div");
+  figure.append(torus, beside);
+  const made = { run, canvases: [torus], torus: new TorusView(torus, run) };
   torus.addEventListener("pointermove", (event) => {
     const link = made.torus.hit(event.offsetX, event.offsetY);
     if (link !== state.link || index !== state.run) choose(index, link);
@@ -177,7 +180,7 @@ function panel(run, index) {
   if (run.deadlock?.links.length) made.busiest = run.deadlock.links[0];
   if (run instanceof Run) {
     made.now = make("p", { className: "now" });
-    figure.append(made.now);
+    beside.append(made.now);
     for (const [name, kind, words] of [
       ["linkTime", LinkTimeChart, "Links over time: what every link does in every cycle"],
       ["spaceTime", SpaceTimeChart, "Space over time: packets along the ring or row of the chosen link"],
@@ -185,8 +188,9 @@ function panel(run, index) {
       const canvas = make("canvas", { className: name });
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${run.title}. ${words}`);
-      figure.append(make("h3", { textContent: words }), canvas);
+      beside.append(make("h3", { textContent: words }), canvas);
       made[name] = new kind(canvas, run, cycles);
+      made.canvases.push(canvas);
       canvas.addEventListener("pointerdown", (event) => {
         show(made[name].cycleAt(event.offsetX));
         if (name === "linkTime") choose(index, made.linkTime.linkAt(event.offsetY));
@@ -196,13 +200,13 @@ function panel(run, index) {
     const bars = make("div", { className: "histogram" });
     const working = Array.from(run.flits).filter((_, link) => run.fabric.exists(link));
     bars.innerHTML = histogram(working, most, scaleColour);
-    figure.append(make("h3", { textContent: "Links by load" }), bars);
+    beside.append(make("h3", { textContent: "Links by load" }), bars);
   }
   if (run.deadlock) {
     const list = run.deadlock.words.map((text) => make("li", { textContent: text }));
-    figure.append(make("h3", { textContent: "The cycle of waiting channels" }), make("ol", { className: "deadlock" }, ...list));
+    beside.append(make("h3", { textContent: "The cycle of waiting channels" }), make("ol", { className: "deadlock" }, ...list));
   }
-  figure.append(loadedTable(run, index));
+  beside.append(loadedTable(run, index));
   find("runs").append(figure);
   return made;
 }
@@ -230,9 +234,9 @@ function walk(event, run, index) {
 
 function legend() {
   const entries = [];
-  const swatch = (colour, text) => {
-    const box = make("span", { className: "swatch" });
-    box.style.background = colour;
+  const swatch = (colour, text, kind = "swatch") => {
+    const box = make("span", { className: kind });
+    box.style.color = colour;
     entries.push(make("span", { className: "entry" }, box, text));
   };
   if (state.mode === "now") {
@@ -246,8 +250,9 @@ function legend() {
     entries.push(make("span", { className: "entry" }, "0 ", bar, ` ${most} ${runs[0] instanceof Tables ? "routes" : "flits"}`));
   }
   if (runs.some((run) => run.bottleneck_link != null || run.bottleneck_nodes?.length || run.bound != null)) {
-    swatch("var(--bound)", "bound and bottleneck");
+    swatch("var(--bound)", "bound and bottleneck", "swatch open");
   }
+  if (runs.some((run) => run.fabric.failedNodes.size)) swatch("var(--ink)", "failed node", "swatch cross");
   if (runs.some((run) => run.deadlock)) swatch("var(--mark)", "deadlock");
   find("legend").replaceChildren(...entries);
 }
@@ -318,10 +323,15 @@ export function start(made) {
   find("mode").parentElement.hidden = !moving;
   find("pair").hidden = moving || !runs[0].legs;
   factsTable();
+  const facts = find("facts").parentElement;
+  find("controls").before(facts);
   find("runs").replaceChildren();
-  find("runs").className = runs.length > 1 ? "" : "alone";
   Object.assign(state, { cycle: 0, run: 0, link: null, packet: null, path: null, node: null });
   panels = runs.map(panel);
+  const alone = runs.length === 1;
+  find("runs").className = alone ? `alone${panels[0].torus.flat ? " flat" : ""}` : "";
+  // A single run has room for its numbers beside the network.
+  if (alone) find("runs").firstElementChild.lastElementChild.prepend(facts);
   setMode(moving ? "now" : "load");
   const stuck = runs.find((run) => run.deadlock);
   if (stuck) show(cycles - 1);

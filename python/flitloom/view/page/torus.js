@@ -1,7 +1,7 @@
 // The network as a drawing: every link a line, the two directions of a cable side by side.
 
-import { scaleColour, sliceColour, theme } from "./colours.js";
-import { BLOCKED, IDLE } from "./data.js";
+import { scaleColour, sliceColour } from "./colours.js";
+import { BLOCKED, IDLE, roundStep } from "./data.js";
 
 // Where the links of dimensions beyond the second point to.
 const SLANTS = [
@@ -73,10 +73,17 @@ export function layout(fabric) {
   return { nodes, lines, exists, labels, low, high };
 }
 
-/** A canvas that fills its box at the screen's resolution; returns its context, width and height in CSS pixels. */
+const boxes = new WeakMap();
+
+/** Ask for the boxes of all canvases before any is drawn, so that the page is laid out once and not once for each. */
+export function measure(canvases) {
+  for (const canvas of canvases) boxes.set(canvas, canvas.getBoundingClientRect());
+}
+
+/** A measured canvas that fills its box at the screen's resolution; returns its context, width and height in CSS pixels. */
 export function prepare(canvas) {
   const ratio = window.devicePixelRatio || 1;
-  const box = canvas.getBoundingClientRect();
+  const box = boxes.get(canvas);
   const [width, height] = [Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height))];
   if (canvas.width !== width * ratio || canvas.height !== height * ratio) {
     canvas.width = width * ratio;
@@ -95,16 +102,20 @@ export class TorusView {
     this.plan = layout(run.fabric);
     const { low, high } = this.plan;
     canvas.style.aspectRatio = `${high[0] - low[0]} / ${high[1] - low[1]}`;
+    /** So much wider than high that nothing fits beside it. */
+    this.flat = high[0] - low[0] > 2.5 * (high[1] - low[1]);
+    // Coordinates stand below and to the left, in pixels; planes have names instead.
+    this.room = run.fabric.sizes.length > 2 ? [0, 0] : [run.fabric.sizes.length > 1 ? 20 : 0, 14];
   }
 
   /** Draw a cycle; `mode` is now (what links do) or load (flits in total), `most` the top of the scale. */
-  draw({ cycle, mode, most, link, path, node }) {
+  draw({ cycle, mode, most, link, path, node, colours }) {
     const { context, width, height } = prepare(this.canvas);
     const { low, high, lines, exists } = this.plan;
-    const colours = theme();
-    const unit = Math.min(width / (high[0] - low[0]), height / (high[1] - low[1]));
-    const left = (width - unit * (high[0] - low[0])) / 2;
-    const below = (height - unit * (high[1] - low[1])) / 2;
+    const [aside, under] = this.room;
+    const unit = Math.min((width - aside) / (high[0] - low[0]), (height - under) / (high[1] - low[1]));
+    const left = aside + (width - aside - unit * (high[0] - low[0])) / 2;
+    const below = under + (height - under - unit * (high[1] - low[1])) / 2;
     this.place = (x, y) => [left + (x - low[0]) * unit, height - below - (y - low[1]) * unit];
     this.unit = unit;
     const groups = new Map();
@@ -130,15 +141,54 @@ export class TorusView {
         context.fillRect(left - radius, top - radius, 2 * radius, 2 * radius);
       }
     }
+    context.strokeStyle = colours.ink;
+    context.lineWidth = 1.5;
+    for (const failed of this.run.fabric.failedNodes) this.cross(context, failed);
     context.font = `${Math.min(12, Math.max(8, unit * 0.5))}px system-ui, sans-serif`;
     context.fillStyle = colours.ink;
+    context.textAlign = "left";
     for (const { text, x, y } of this.plan.labels) context.fillText(text, ...this.place(x, y));
+    if (under) this.coordinates(context);
     this.mark(context, this.run.deadlock?.links ?? [], colours.mark, thick + 2.5, lines);
     this.mark(context, path ?? [], colours.ink, thick + 0.5, lines, true);
     if (this.run.bottleneck_link != null) this.ring(context, this.run.bottleneck_link, colours.bound, lines);
     for (const end of this.run.bottleneck_nodes ?? []) this.circle(context, end, colours.bound);
-    if (link != null) this.ring(context, link, colours.ink, lines);
+    if (link != null) {
+      this.mark(context, [link], colours.ink, thick + 5, lines);
+      this.mark(context, [link], this.colour(link, cycle, mode, most, colours), thick, lines);
+      // In large networks that alone is not seen.
+      if (unit < 16) this.ring(context, link, colours.ink, lines);
+    }
     if (node != null) this.circle(context, node, colours.ink);
+  }
+
+  /** Numbers of columns and rows, as many as there is room for. */
+  coordinates(context) {
+    const [columns, rows = 1] = this.run.fabric.sizes;
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "center";
+    for (let x = 0; x < columns; x += roundStep(24 / this.unit)) {
+      const [across, down] = this.place(x, this.plan.low[1]);
+      context.fillText(String(x), across, down + 10);
+    }
+    if (rows < 2) return;
+    context.textAlign = "right";
+    for (let y = 0; y < rows; y += roundStep(14 / this.unit)) {
+      const [across, down] = this.place(this.plan.low[0], y);
+      context.fillText(String(y), across - 3, down + 4);
+    }
+  }
+
+  /** A node that failed. */
+  cross(context, node) {
+    const [x, y] = this.place(...this.plan.nodes[node]);
+    const reach = Math.min(6, Math.max(2, this.unit * 0.2));
+    context.beginPath();
+    context.moveTo(x - reach, y - reach);
+    context.lineTo(x + reach, y + reach);
+    context.moveTo(x - reach, y + reach);
+    context.lineTo(x + reach, y - reach);
+    context.stroke();
   }
 
   colour(link, cycle, mode, most, colours) {
@@ -181,7 +231,7 @@ export class TorusView {
     context.strokeStyle = colour;
     context.lineWidth = 2;
     context.beginPath();
-    context.arc(x, y, Math.max(5, this.unit * 0.3), 0, 2 * Math.PI);
+    context.arc(x, y, Math.min(14, Math.max(5, this.unit * 0.3)), 0, 2 * Math.PI);
     context.stroke();
   }
 
@@ -189,7 +239,7 @@ export class TorusView {
     context.strokeStyle = colour;
     context.lineWidth = 2;
     context.beginPath();
-    context.arc(...this.place(...this.plan.nodes[node]), Math.max(5, this.unit * 0.25), 0, 2 * Math.PI);
+    context.arc(...this.place(...this.plan.nodes[node]), Math.min(14, Math.max(5, this.unit * 0.25)), 0, 2 * Math.PI);
     context.stroke();
   }
 
