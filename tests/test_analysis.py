@@ -33,6 +33,9 @@ def test_level_rule_finds_a_drop_within_one_average(at, part, averaging):
     step = 0.4 / 3999
     # The delay within an average, and the load's own rise through it.
     assert at - step <= found.value <= at + averaging * step * 0.05 / (0.95 - part) * 1.3 + 2 * step
+    # The load rises by a step per window, so the middle of so many is so far back.
+    middle = analysis.critical_load(ramp_with_drop(at, part * at), averaging, at="middle")
+    assert middle.value == pytest.approx(found.value - (averaging - 1) / 2 * step)
 
 
 def test_level_rule_is_not_fooled_by_a_short_dip():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flitloom as fl
+from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.load import (
@@ -107,6 +108,57 @@ def test_classes_and_weights_say_where_packets_go():
     others = mixed.where(mixed.source % 5 != 0, drop=True)
     share = float((others.destination == 0).mean())
     assert share == pytest.approx(0.25, abs=0.04)
+
+
+@pytest.mark.parametrize(("router", "throttle"), [({}, "none"), ({"preset": "t15"}, "pt")])
+def test_packets_go_elsewhere_after_a_change(router, throttle, tmp_path):
+    net = fl.Network(fl.Torus(4, 4), fl.Router(**router))
+    changes = [fl.TrafficChange("torn", at=900), fl.TrafficChange(destinations=[7] * 16, at=600)]
+    load = fl.Load("trns", rate=0.05, cycles=1200, changes=changes)
+    plain = fl.simulate(net, load.model_copy(update={"changes": ()}), packets=True).packets
+    packets = fl.simulate(net, load, packets=True, throttle=throttle).packets
+    source = packets.source.values
+    to = [source % 4 * 4 + source // 4, np.full(len(source), 7), (source + 2) % 16]
+    expected = np.choose(np.digitize(packets.generated.values, [600, 900]), to)
+    assert (packets.destination.values == expected).all()
+    # When packets are generated does not depend on where they go.
+    for node in range(16):
+        own, as_before = (each.generated.values[each.source.values == node] for each in (packets, plain))
+        assert sorted(own) == sorted(as_before)
+    whole = fl.Simulation(net, load, windows=100, throttle=throttle)
+    whole.run(until=650)
+    whole.save(tmp_path / "half.flit")
+    half = fl.Simulation.load(tmp_path / "half.flit")
+    for sim in (whole, half):
+        sim.run()
+    assert half.windows().identical(whole.windows())
+
+
+def test_a_step_of_the_pattern(capsys):
+    case = ["--preset", "t15", "--torus", "16x16", "--pattern", "bcmp", "--rate", "0.15", "--cycles", "6000"]
+    step = ["load", "step", *case, "--window", "50", "--json"]
+    assert run([*step, "--then", "rand", "--throttle", "none,pt"]) == 0
+    for row in json.loads(capsys.readouterr().out):
+        # Both patterns are below saturation: what is given is accepted before and after.
+        assert row["before"] == pytest.approx(0.15, rel=0.05)
+        assert row["final"] == pytest.approx(0.15, rel=0.05)
+        assert row["settling_time"] < 500
+        assert row["lowest"] < row["final"] < row["peak"]
+    # A pattern that the links cannot carry: it is accepted no longer.
+    assert run([*step, "--then", "brev", "--at", "2000"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["before"] == pytest.approx(0.15, rel=0.05)
+    assert row["final"] < 0.13
+    assert run([*step, "--at", "2000"]) == 2
+    assert "--then" in capsys.readouterr().err
+    assert run([*step, "--then", "shfl", "--at", "6000"]) == 2
+    assert "traffic.changes" in capsys.readouterr().err
+    [one] = make_cases({}, {"torus": ["4x4"], "pattern": ["trns"]})
+    changing = one.experiment(kind="load", rate=0.1, cycles=900, changes=[{"pattern": "torn", "at": 300}])
+    with pytest.raises(fl.SpecError, match=r"traffic\.changes"):
+        run_steady(changing)
+    with pytest.raises(fl.SpecError, match=r"traffic\.changes"):
+        make_demands(fl.Network(fl.Torus(4, 4)), changing.traffic)
 
 
 @pytest.mark.parametrize("router", [{}, {"preset": "t15"}])

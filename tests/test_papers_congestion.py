@@ -2,14 +2,16 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import flitloom as fl
 from flitloom import papers
 from flitloom.commands import run
-from flitloom.papers import Cell, Context, Report, state_propagation
+from flitloom.papers import Cell, Context, Report, congestion, state_propagation
 from flitloom.papers.page import write_page
 from flitloom.papers.scaling_effects import exponent
 
@@ -82,6 +84,35 @@ def test_drift_finds_the_pace_of_made_up_jams(sign: str) -> None:
     busy = xr.Dataset({f"{sign}x": (("cycle", "x", "channel"), full)})
     assert state_propagation.drift(busy) == 5
     assert state_propagation.drift(xr.Dataset({"+x": busy[f"{sign}x"][:2]})) is None
+
+
+def test_long_runs_are_kept_and_go_on(tmp_path, monkeypatch) -> None:
+    load = {"pattern": "rand", "profile": [(0, 0.1), (3000, 0.6)], "length": 8}
+    setting = congestion.Setting("t15", 8)
+    run = congestion.Run(setting, load, 3000, 100, 1)
+    plain = congestion.series(run)
+    with congestion.kept_in(tmp_path):
+        assert congestion.series(run).identical(plain)
+        [finished] = tmp_path.iterdir()
+        # A run that was ended: its checkpoint is there, its windows are not.
+        half = setting.simulation(fl.Load(cycles=3000, **load), seed=1, windows=100)
+        half.run(until=1700)
+        half.save(finished.with_suffix(".flit"))
+        finished.unlink()
+        whole = congestion.Setting.simulation
+        monkeypatch.setattr(congestion.Setting, "simulation", None)
+        assert congestion.series(run).identical(plain)
+        assert list(tmp_path.iterdir()) == [finished]
+        # Read, not run; of another seed there is nothing.
+        assert congestion.series(run).identical(plain)
+        with pytest.raises(TypeError):
+            congestion.series(replace(run, seed=2))
+        monkeypatch.setattr(congestion.Setting, "simulation", whole)
+    # In the workers of a full run, too.
+    context = Context(tmp_path / "full", threads=1, quick=False)
+    [made] = congestion.on_all_cores(context, "runs", congestion.series, [(run,)])
+    assert made.identical(plain)
+    assert [file.name for file in (tmp_path / "full" / "runs").iterdir()] == [finished.name]
 
 
 def test_exponents() -> None:

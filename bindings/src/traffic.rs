@@ -113,8 +113,8 @@ impl Workload {
         Self::packet_list(py, collective.packet_list(nodes, &destinations.inner))
     }
 
-    /// A load: its rate by points over time, an impulse of so many packets at a cycle, and packets of a closed
-    /// source that may be outstanding.
+    /// A load: its rate by points over time, where packets go from some cycles on, an impulse of so many packets
+    /// at a cycle, and packets of a closed source that may be outstanding.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn load(
@@ -122,6 +122,7 @@ impl Workload {
         destinations: &Destinations,
         process: &str,
         profile: Vec<(u64, f64)>,
+        changes: Vec<(u64, PyRef<'_, Destinations>)>,
         impulse: Option<(PyRef<'_, Destinations>, u64, u64)>,
         outstanding: Option<u32>,
         length: u32,
@@ -133,9 +134,10 @@ impl Workload {
         let to = destinations.inner.clone();
         let nodes = to.nodes();
         let impulse = impulse.map(|(to, at, packets)| (to.inner.clone(), at, packets));
+        let changes: Vec<_> = changes.into_iter().map(|(at, to)| (at, to.inner.clone())).collect();
         let load = py.detach(|| {
             let profile = Profile::new(&profile)?;
-            let load = OpenLoad::shaped(to, process, profile, length, cycles, seed)?;
+            let load = OpenLoad::shaped(to, process, profile, length, cycles, seed)?.changing(changes);
             let load = match impulse {
                 Some((to, at, packets)) => load.with_impulse(to, at, packets, nodes),
                 None => load,

@@ -66,6 +66,7 @@ class Workload:
         destinations: Destinations,
         process: str,
         profile: Sequence[tuple[int, float]],
+        changes: Sequence[tuple[int, Destinations]],
         impulse: tuple[Destinations, int, int] | None,
         outstanding: int | None,
         length: int,

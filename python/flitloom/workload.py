@@ -56,6 +56,7 @@ def make_workload(
                 make_destinations(network, traffic, seed),
                 traffic.process,
                 list(traffic.points),
+                [(change.at, make_destinations(network, change, seed)) for change in traffic.changes],
                 impulse,
                 traffic.outstanding,
                 traffic.length,
@@ -93,4 +94,6 @@ def describe(network: Network, traffic: Collective | Load | Packets | TrafficMat
             return f"{len(traffic.table)} packets on {network.topology}"
         case _:
             return f"traffic matrix on {network.topology}"
+    if isinstance(traffic, Load) and traffic.changes:
+        words += f", going elsewhere from cycle {min(change.at for change in traffic.changes)} on"
     return f"{traffic.pattern or 'given destinations'} on {network.topology}, {words}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from flitloom.analysis.averages import AVERAGING, moving_sum
+from flitloom.analysis.averages import AVERAGING, moving_average, moving_sum
 from flitloom.analysis.outcomes import Measurement
 from flitloom.analysis.series import check_series, per_node_and_cycle
 from flitloom.errors import SpecError
@@ -19,11 +19,18 @@ UNIT = "flits/node/cycle"
 LEVEL = 0.95
 
 
-def critical_load(series: xr.Dataset, averaging: int = AVERAGING, level: float = LEVEL) -> Measurement:
+def critical_load(
+    series: xr.Dataset,
+    averaging: int = AVERAGING,
+    level: float = LEVEL,
+    *,
+    at: Literal["end", "middle"] = "end",
+) -> Measurement:
     """Critical load of a ramp by the level rule.
 
-    The load offered at the end of the first averaging window in which the received flits are below `level` of
-    the flits generated in that window, and stay so for half an averaging length more.
+    The load offered at the end, or in the middle, of the first averaging window in which the received
+    flits are below `level` of the flits generated in that window, and stay so for half an averaging length
+    more.
 
     Parameters
     ----------
@@ -33,6 +40,9 @@ def critical_load(series: xr.Dataset, averaging: int = AVERAGING, level: float =
         Windows per average.
     level : float
         Share of the generated flits, 0 to 1.
+    at : {"end", "middle"}
+        When the load is read: at the end of that window all of what the average saw has been offered; its
+        middle is where averages over as many windows before as behind are drawn (scaling-effects-2007, 4.3).
 
     Returns
     -------
@@ -57,6 +67,8 @@ def critical_load(series: xr.Dataset, averaging: int = AVERAGING, level: float =
     >>> ramp = np.arange(2000) / 8000
     >>> critical_load(made_series(ramp, np.where(ramp < 0.111, ramp, 0.05)), averaging=20).value
     0.111...
+    >>> critical_load(made_series(ramp, np.where(ramp < 0.111, ramp, 0.05)), averaging=20, at="middle").value
+    0.110...
     >>> print(critical_load(made_series(ramp, ramp)))
     not reached: all of the load is delivered up to 0.2499 flits/node/cycle; let the load rise further
     """
@@ -67,7 +79,9 @@ def critical_load(series: xr.Dataset, averaging: int = AVERAGING, level: float =
     check_series(series, "offered_flits", "generated_flits", "ejected_flits")
     generated = moving_sum(series["generated_flits"].values, averaging)
     received = moving_sum(series["ejected_flits"].values, averaging)
-    load = per_node_and_cycle(series, "offered_flits")[averaging - 1 :]
+    offered = per_node_and_cycle(series, "offered_flits")
+    # The load of a ramp rises evenly, so its mean is that in the middle.
+    load = offered[averaging - 1 :] if at == "end" else moving_average(offered, averaging)
     below = received < level * generated
     stay = averaging // 2 + 1
     # The first of `stay` averages in a row below the level.

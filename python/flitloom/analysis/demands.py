@@ -118,6 +118,8 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     nodes = topology.nodes
     everyone, even = np.arange(nodes), np.ones(nodes, dtype=np.int64)
     none = np.zeros((0, 3), dtype=np.int64)
+    if isinstance(traffic, Load) and traffic.changes:
+        raise SpecError("traffic.changes: every pattern has a bound of its own; ask for one after the other")
     if isinstance(traffic, Load) and traffic.weights is not None:
         make_destinations(network, traffic, seed)
         return _weighted(topology, np.array(traffic.weights, dtype=np.int64))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TOLERANCE = 0.1
 
 
-def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE) -> Measurement:
-    """Time after which the throughput stays near its final value, from the first window on.
+def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE, start: int = 0) -> Measurement:
+    """Time after which the throughput stays near its final value, from the first window or `start` on.
 
     The last time at which the average over ``2 floor(N/16) + 1`` windows is more than `tolerance` off the
     mean of the last third of the run, where N is the side of the torus.
@@ -30,6 +30,8 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE) -> Measureme
         A run at constant load; windows of 10 cycles are usual (scaling-effects-2007, 4.4).
     tolerance : float
         Largest relative distance.
+    start : int
+        Cycle from which on time counts; what happened before does not.
 
     Returns
     -------
@@ -48,6 +50,9 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE) -> Measureme
     """
     if not 0 < tolerance < 1:
         raise SpecError(f"tolerance: {tolerance} must be between 0 and 1")
+    cycles = int(series.attrs["window_cycles"])
+    if start:
+        series = series.isel(window=slice(-(-start // cycles), None))
     received = per_node_and_cycle(series, "ejected_flits")
     half = int(side(series)) // 16
     width = 2 * half + 1
@@ -70,4 +75,4 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE) -> Measureme
             "cycles",
             f"the throughput is still more than {tolerance:.0%} off its mean in the last third; run longer",
         )
-    return Measurement.of((last + 1) * float(series.attrs["window_cycles"]), "cycles")
+    return Measurement.of(float((last + 1) * cycles), "cycles")

@@ -148,7 +148,7 @@ class Outputs:
 #: Options that may name several values, all combinations of which are compared.
 LISTS = ("torus", "mesh", "pattern", "routing", "throttle")
 #: Fields of a spec's traffic that the verbs themselves set.
-RUN = ("kind", "rate", "profile", "cycles", "impulse", "payload", "packets")
+RUN = ("kind", "rate", "profile", "cycles", "changes", "impulse", "payload", "packets")
 
 
 def check_outputs(

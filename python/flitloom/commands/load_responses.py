@@ -52,7 +52,7 @@ def ramp(
     profile, length_of_run = ramp_profile(first, last, cycles, warm_up, hold)
     tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
     settings = {"window": window, "averaging": averaging, "fitted": fitted}
-    columns = ("critical_load", "resolution", "outcome", "ideal", "accepted_at_end")
+    columns = ("critical_load", "middle", "resolution", "outcome", "ideal", "accepted_at_end")
     _run("ramp", tasks, settings, outputs, columns)
 
 
@@ -62,6 +62,13 @@ def step(
     compared: shared.Compared,
     rate: shared.Rate = "0.5",
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 10_000,
+    then: Annotated[
+        str | None,
+        typer.Option(help="Another pattern, after the first: a step of the pattern.", metavar="NAME"),
+    ] = None,
+    at: Annotated[
+        int | None, typer.Option(min=1, help="Cycle from which on it is in force. [default: half of the run]")
+    ] = None,
     packets: shared.Packets,
     router: shared.Router,
     window: shared.Window = 10,
@@ -69,14 +76,23 @@ def step(
 ) -> None:
     """Put a constant load on an empty network: overshoot, and the time until it has settled.
 
+    With --then, the pattern changes while the load stays: the time until the network has settled again.
+
     \b
     For example:
       flitloom load step --torus 16x16,32x32 --pattern rand --rate 0.5 --cycles 6000 --window 50
+      flitloom load step --torus 16x16 --pattern bcmp --then shfl --rate 0.2 --throttle none,pt
     """
+    if at is not None and then is None:
+        raise SpecError("--at: says when the pattern changes; add --then")
     cases = shared.cases(compared, packets, router)
     rates = shared.read_rates(rate, "--rate")
-    tasks = [(case, {"rate": value, "cycles": cycles}) for case in cases for value in rates]
-    _run("step", tasks, {"window": window}, outputs, ("rate", "settling_time", "outcome", "peak", "final"))
+    changed = (
+        {} if then is None else {"changes": [{"pattern": then, "at": cycles // 2 if at is None else at}]}
+    )
+    tasks = [(case, {"rate": value, "cycles": cycles, **changed}) for case in cases for value in rates]
+    columns = ("rate", "settling_time", "outcome", *(("before", "lowest") if then else ()), "peak", "final")
+    _run("step", tasks, {"window": window}, outputs, columns)
 
 
 @dataclass

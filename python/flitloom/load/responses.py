@@ -105,9 +105,10 @@ def run_ramp(
     Returns
     -------
     Response
-        ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), the
-        ``resolution`` with which it is known (the load that one average reaches over), that of the slope rule
-        where noise allows it, and the accepted load at the end.
+        ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), that of the
+        ``middle`` of the same average, as the congestion papers read it, the ``resolution`` with which it is
+        known (the load that one average reaches over), that of the slope rule where noise allows it, and the
+        accepted load at the end.
 
     Examples
     --------
@@ -126,6 +127,7 @@ def run_ramp(
     level = critical_load(series, averaging)
     row: dict[str, Any] = {
         "critical_load": level.value,
+        "middle": critical_load(series, averaging, at="middle").value,
         "outcome": level.outcome,
         "advice": level.advice or None,
     }
@@ -153,11 +155,14 @@ def run_step(
 ) -> Response:
     """Put a constant load on an empty network, and find when it has settled (scaling-effects-2007, 4.4).
 
+    With a load that changes (`flitloom.TrafficChange`) time counts from the last change on.
+
     Returns
     -------
     Response
         ``settling_time`` in cycles (``None`` with another ``outcome``), ``peak`` and ``final`` accepted load
-        in flits per node and cycle.
+        in flits per node and cycle; with changes the accepted load ``before`` the first one, too, in the last
+        third of the time up to it.
 
     Examples
     --------
@@ -167,12 +172,25 @@ def run_step(
     >>> step.row["outcome"], step.row["peak"] > step.row["final"]
     ('measured', True)
     """
+    load = _load(experiment)
+    times = sorted(change.at for change in load.changes)
+    if times and not window < times[0] <= times[-1] <= load.cycles - 3 * window:
+        raise SpecError(
+            f"traffic.changes: cycles {times[0]} to {times[-1]} of {load.cycles}; there must be windows "
+            "before and behind them"
+        )
     series = _observe(experiment, window, progress, checkpoint, threads)
-    settled = settling_time(series)
-    received = throughput(series, 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1)
+    averaging = 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1
+    settled = settling_time(series, start=times[-1] if times else 0)
+    after = series.isel(window=slice(-(-times[-1] // window), None)) if times else series
+    received = throughput(after, averaging)
     final = received[-(len(received) // 3) :]
     row = {"settling_time": settled.value, "outcome": settled.outcome, "advice": settled.advice or None}
-    row |= {"rate": _load(experiment).mean_rate, "peak": float(received.max()), "final": float(final.mean())}
+    row |= {"rate": load.mean_rate, "peak": float(received.max()), "final": float(final.mean())}
+    if times:
+        until = times[0] // window
+        row["before"] = float(throughput(series, 1)[until - max(1, until // 3) : until].mean())
+        row["lowest"] = float(received.min())
     return Response({**row, **_about(series)}, series)
 
 

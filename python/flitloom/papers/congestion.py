@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import flitloom as fl
+from flitloom import outputs, provenance
 from flitloom.papers.report import Context
 from flitloom.workers import as_finished
 
@@ -76,12 +81,44 @@ class Run:
     seed: int
 
 
+#: Folder in which runs are kept.
+_KEPT: ContextVar[Path | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_in(folder: Path | None) -> Iterator[None]:
+    """Keep the runs of `series` in a folder: finished ones as they are, others as checkpoints."""
+    token = _KEPT.set(folder)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
 def series(run: Run) -> xr.Dataset:
-    """What happened in every window of a run."""
-    load = fl.Load(**{"cycles": run.cycles, **run.load})
-    simulation = run.setting.simulation(load, seed=run.seed, windows=run.window)
-    simulation.run(until=run.cycles)
-    return simulation.windows()
+    """What happened in every window of a run; one that is kept goes on where it was, or is read."""
+    import xarray as xr
+
+    finished = checkpoint = None
+    if (folder := _KEPT.get()) is not None:
+        made_by = (provenance.version(), provenance.commit())
+        about = (run.setting, sorted(run.load.items()), run.cycles, run.window, run.seed, made_by)
+        name = hashlib.sha256(repr(about).encode()).hexdigest()[:16]
+        finished, checkpoint = folder / f"{name}.nc", folder / f"{name}.flit"
+        if finished.exists():
+            with xr.open_dataset(finished, engine="h5netcdf") as counted:
+                return counted.load()
+    if checkpoint is not None and checkpoint.exists():
+        simulation = fl.Simulation.load(checkpoint)
+    else:
+        load = fl.Load(**{"cycles": run.cycles, **run.load})
+        simulation = run.setting.simulation(load, seed=run.seed, windows=run.window)
+    simulation.run(until=run.cycles, checkpoint=checkpoint)
+    counted = simulation.windows()
+    if finished is not None and checkpoint is not None:
+        outputs.write_netcdf(finished, {"/": counted})
+        checkpoint.unlink(missing_ok=True)
+    return counted
 
 
 def burst(setting: Setting, pattern: str, packets: int, seed: int) -> int:
@@ -105,9 +142,22 @@ def burst_series(
 def on_all_cores(
     context: Context, text: str, work: Callable[..., Made], tasks: Sequence[tuple[Any, ...]]
 ) -> list[Made]:
-    """Call a function of a module with every task, in processes; what came of each, in their order."""
-    made = dict(as_finished(work, tasks, context.threads, context.step(text)))
+    """Call a function of a module with every task, in processes; what came of each, in their order.
+
+    With ``--full`` the runs are kept beside the pictures, so that the same command goes on where it was.
+    """
+    folder = None
+    if context.folder is not None and context.quick is False:
+        folder = context.folder / "runs"
+        outputs.make_folder(folder)
+    calls = [(folder, work, task) for task in tasks]
+    made = dict(as_finished(_keeping, calls, context.threads, context.step(text)))
     return [made[place] for place in range(len(tasks))]
+
+
+def _keeping(folder: Path | None, work: Callable[..., Made], task: tuple[Any, ...]) -> Made:
+    with kept_in(folder):
+        return work(*task)
 
 
 #: What came of the runs of this process, for figures that show the same runs.

@@ -65,7 +65,7 @@ class Curve:
     delivered : DataArray
         Received over generated flits of the same windows, as `throughput`.
     critical_load : Measurement
-        By the level rule.
+        By the level rule, read in the middle of its average (4.3).
     """
 
     throughput: xr.DataArray
@@ -87,7 +87,7 @@ def follow(run: Run, averaging: int, warm_up: int = 0) -> Curve:
         analysis.mean_age(counted, averaging, since="generation"),
         analysis.mean_age(counted, averaging),
         received * cells / np.maximum(generated, 1),
-        analysis.critical_load(counted, averaging),
+        analysis.critical_load(counted, averaging, at="middle"),
     )
 
 

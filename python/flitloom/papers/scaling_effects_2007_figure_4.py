@@ -27,7 +27,7 @@ def reproduce(context: Context) -> Report:
     [counted] = on_all_cores(
         context, "ramp", series, [(Run(setting(SIZE), fields, cycles, 100, context.seed),)]
     )
-    level = analysis.critical_load(counted, 20)
+    level = analysis.critical_load(counted, 20, at="middle")
     paper = analysis.slope_critical_load(counted, WINDOWS, SHARE)
     noise = slope_noise(level.value or top, slew, 100 * WINDOWS, SIZE, 8)
     # As many windows as bring the noise to 1 %.

@@ -85,7 +85,7 @@ class Ramp:
     age : DataArray
         Mean age from generation, moving average, in cycles.
     critical_load : Measurement
-        By the level rule.
+        By the level rule, read in the middle of its average.
     """
 
     throughput: xr.DataArray
@@ -108,7 +108,7 @@ def ramp(run: Run, averaging: int) -> Ramp:
         analysis.throughput(counted, averaging),
         analysis.mean_age(counted, averaging),
         analysis.mean_age(counted, averaging, since="generation"),
-        analysis.critical_load(counted, averaging),
+        analysis.critical_load(counted, averaging, at="middle"),
     )
 
 

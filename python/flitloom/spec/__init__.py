@@ -13,6 +13,7 @@ from flitloom.spec.traffic import (
     Load,
     Packets,
     Traffic,
+    TrafficChange,
     TrafficClass,
     TrafficMatrix,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Topology",
     "Torus",
     "Traffic",
+    "TrafficChange",
     "TrafficClass",
     "TrafficMatrix",
     "build_experiment",

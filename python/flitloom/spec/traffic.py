@@ -231,6 +231,41 @@ class TrafficClass(Patterned):
         ) -> None: ...
 
 
+class TrafficChange(Patterned):
+    """Where the packets of a load go from a cycle on.
+
+    Parameters
+    ----------
+    pattern, destinations, hotspot_fraction, hotspot_target
+        As in `Collective`.
+    at : int
+        The first cycle whose packets go there; those generated before go where they were to go.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> load = fl.Load("bcmp", rate=0.1, cycles=5000, changes=[fl.TrafficChange("shfl", at=2000)])
+    >>> load.changes[0].at
+    2000
+    """
+
+    place: ClassVar[str] = "traffic.changes"
+
+    at: Cycle
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            pattern: PatternName | str | None = None,
+            *,
+            destinations: Column | None = None,
+            hotspot_fraction: float | None = None,
+            hotspot_target: int | None = None,
+            at: int,
+        ) -> None: ...
+
+
 #: Names of the processes by which nodes start packets.
 PROCESSES = LISTS["processes"]
 _rate = real_number(0, 1, "flits/node/cycle")
@@ -258,6 +293,8 @@ class Load(Patterned):
         other; or a CSV file with that.
     classes : sequence of TrafficClass, optional
         Instead of a pattern: several classes of traffic. Each packet belongs to one of them.
+    changes : sequence of TrafficChange, optional
+        From which cycles on packets go elsewhere.
     rate : float, optional
         Flits per node and cycle, above 0 and at most 1.
     profile : sequence of (cycle, rate), optional
@@ -299,6 +336,7 @@ class Load(Patterned):
         | None
     ) = None
     classes: Annotated[tuple[TrafficClass, ...], Field(min_length=1, max_length=64)] | None = None
+    changes: Annotated[tuple[TrafficChange, ...], Field(max_length=1000)] = ()
     rate: Annotated[float, real(0, 1, "flits/node/cycle", above=True)] | None = None
     profile: (
         Annotated[tuple[tuple[int, float], ...], Checked(each(_point, 10_000, 1), listed(_POINT, 10_000, 1))]
@@ -321,6 +359,7 @@ class Load(Patterned):
             hotspot_target: int | None = None,
             weights: Column | None = None,
             classes: Sequence[TrafficClass] | None = None,
+            changes: Sequence[TrafficChange] = (),
             rate: float | None = None,
             profile: Sequence[tuple[int, float]] | None = None,
             process: Literal["bernoulli", "gap"] | str = "bernoulli",

@@ -48,6 +48,8 @@ pub struct OpenLoad {
     /// Waits of a node at the largest rate.
     waits: Waits,
     impulse: Option<Impulse>,
+    /// From which cycle on packets go elsewhere, in the order of cycles.
+    changes: Arc<[(u64, Destinations)]>,
     outstanding: Option<u32>,
     book: Option<Arc<dyn RouteBook>>,
 }
@@ -121,6 +123,7 @@ impl OpenLoad {
             profile,
             waits,
             impulse: None,
+            changes: Arc::default(),
             outstanding: None,
             book: None,
         })
@@ -153,6 +156,25 @@ impl OpenLoad {
         let before = (0..nodes as NodeId).map(before).collect();
         let destinations = Arc::new(destinations);
         Self { impulse: Some(Impulse { at, packets, destinations, before }), ..self }
+    }
+
+    /// The same with packets that go elsewhere from some cycles on: those of the background that are generated
+    /// then or later. Of two changes in one cycle the last counts.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern}};
+    /// let shape = Shape::torus(&[8, 8])?;
+    /// let [first, then] = [Pattern::Transpose, Pattern::BitComplement];
+    /// let load = OpenLoad::new(first.destinations(&shape, 1)?, 0.5, 8, 1000, 1)?;
+    /// let load = load.changing(vec![(500, then.destinations(&shape, 1)?)]);
+    /// assert_eq!(load.packet_at(1, 0, 499).destination, 8);
+    /// assert_eq!(load.packet_at(1, 9, 500).destination, 62);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn changing(self, mut changes: Vec<(u64, Destinations)>) -> Self {
+        changes.sort_by_key(|&(cycle, _)| cycle);
+        Self { changes: changes.into(), ..self }
     }
 
     /// The same from closed sources: a node generates no packet while `outstanding` of its packets are
@@ -214,10 +236,19 @@ impl OpenLoad {
         self.length
     }
 
-    /// Where the packets go: those of the background, then those of the impulse if there is one.
+    /// Where the packets go: those of the background, after its changes too, then those of the impulse if
+    /// there is one.
     pub fn destinations(&self) -> impl Iterator<Item = &Destinations> {
+        let changed = self.changes.iter().map(|(_, destinations)| destinations);
         let impulse = self.impulse.as_ref().map(|impulse| &*impulse.destinations);
-        [Some(&*self.destinations), impulse].into_iter().flatten()
+        std::iter::once(&*self.destinations).chain(changed).chain(impulse)
+    }
+
+    /// Where packets of the background go that are generated in a cycle.
+    #[inline(always)]
+    fn destinations_in(&self, cycle: u64) -> &Destinations {
+        let changed = self.changes.partition_point(|&(from, _)| from <= cycle);
+        changed.checked_sub(1).map_or(&self.destinations, |last| &self.changes[last].1)
     }
 
     /// Packet number `index` of a node, generated at the earliest in cycle `from` (the cycle after
@@ -231,7 +262,7 @@ impl OpenLoad {
     pub fn packet_at(&self, node: NodeId, index: u64, start: u64) -> Packet {
         let destinations = match &self.impulse {
             Some(impulse) if impulse.has(node, index) => &impulse.destinations,
-            _ => &self.destinations,
+            _ => self.destinations_in(start),
         };
         Packet { destination: destinations.of(node, index), length: self.length, start, slice: 0 }
     }

@@ -105,6 +105,34 @@ fn an_impulse_interrupts_the_background() {
     }
 }
 
+/// Whatever packets do is as before, but for where those go that are generated from a change on.
+#[test]
+fn changes_lead_elsewhere() {
+    let shape = Shape::torus(&[4, 4]).unwrap();
+    let [transpose, tornado] =
+        [Pattern::Transpose, Pattern::Tornado].map(|pattern| pattern.destinations(&shape, 1).unwrap());
+    let plain = load(Process::Gap, Profile::constant(0.4).unwrap(), 4, 4000);
+    // In any order.
+    let changes = vec![(3000, tornado.clone()), (1000, transpose.clone())];
+    let changing = plain.clone().changing(changes).with_impulse(tornado.clone(), 2000, 3, 16);
+    let plain = plain.with_impulse(tornado.clone(), 2000, 3, 16);
+    assert_eq!(changing.destinations().count(), 4);
+    for node in 0..16 {
+        let own = starts(&changing, node);
+        assert_eq!(own, starts(&plain, node));
+        for (number, &start) in (0..).zip(&own) {
+            let to = changing.packet_at(node, number, start).destination;
+            let expected = match start {
+                2000 => tornado.of(node, number),
+                0..1000 => plain.packet_at(node, number, start).destination,
+                1000..3000 => transpose.of(node, number),
+                _ => tornado.of(node, number),
+            };
+            assert_eq!(to, expected, "packet {number} of node {node} in cycle {start}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_reached_is_refused() {
     let shape = Shape::torus(&[4, 4]).unwrap();
