@@ -120,19 +120,21 @@ impl Lines {
     /// Of pending headers whose first hop is in a direction, those that may begin.
     #[inline(always)]
     pub fn may<V: Vector>(&self, pending: V, direction: usize, word: usize) -> V {
-        let signals = &self.signals;
-        let of = |channel: usize| {
-            let register = signals.register(direction, channel);
-            if signals.shows(register) { signals.above::<V>(register, 0, word) } else { V::zero() }
-        };
-        let mut held = of(0);
+        let mut held = self.busy::<V>(direction, 0, word);
         if self.apart {
             let second = V::load(&self.second[direction][word..]);
             if second.any() {
-                held = second.select(of(1), held);
+                held = second.select(self.busy(direction, 1, word), held);
             }
         }
         pending & !held
+    }
+
+    /// Nodes that know of a busy buffer. No closure: those are not compiled for the instruction set.
+    #[inline(always)]
+    fn busy<V: Vector>(&self, direction: usize, channel: usize, word: usize) -> V {
+        let register = self.signals.register(direction, channel);
+        if self.signals.shows(register) { self.signals.above(register, 0, word) } else { V::zero() }
     }
 
     /// The same of a single header.
@@ -156,12 +158,14 @@ impl Turn {
         let (node, dimension) = (ask.node as usize, ask.direction.dimension());
         let turn = ask.turn.filter(|turn| turn.dimension() == dimension + 1 && ask.hops <= length)?;
         // The last dimension has none behind it, so the node is in the same part.
-        let (size, global) = (layout.shape.size(dimension), (layout.first + node) as u32);
-        let here = layout.shape.coordinate(global, dimension);
-        let hops = ask.hops % size;
+        let (size, here) = (layout.shape.size(dimension), layout.coordinate(node, dimension));
+        // Routes may go round a ring; divisions take long.
+        let hops = if ask.hops < size { ask.hops } else { ask.hops % size };
         let there = match ask.direction.sign() {
-            Sign::Plus => (here + hops) % size,
-            Sign::Minus => (here + size - hops) % size,
+            Sign::Plus if here + hops < size => here + hops,
+            Sign::Plus => here + hops - size,
+            Sign::Minus if here >= hops => here - hops,
+            Sign::Minus => here + size - hops,
         };
         let distance = (i64::from(there) - i64::from(here)) * i64::from(layout.shape.stride(dimension));
         let node = (node as i64 + distance) as u32;

@@ -433,21 +433,30 @@ impl Layout {
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
+    fn unpacked(&self, packed: u32, dimension: usize) -> u32 {
+        let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
+        packed >> self.fields[dimension] & ((1 << (end - self.fields[dimension])) - 1)
+    }
+
+    /// A coordinate of a node.
+    pub fn coordinate(&self, node: usize, dimension: usize) -> u32 {
+        self.unpacked(self.coordinates[self.first + node], dimension)
+    }
+
     /// Hops from a node to the end of a way in a direction, and the direction that comes next in
     /// dimension order; one hop in a direction that leads away from there.
     pub fn straight(&self, node: usize, direction: Direction, way: Way) -> (u32, Option<Direction>) {
         let ahead = |dimension: usize| {
-            let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
-            let coordinate =
-                |packed: u32| packed >> self.fields[dimension] & ((1 << (end - self.fields[dimension])) - 1);
-            (coordinate(self.coordinates[self.first + node]), coordinate(way), self.shape.size(dimension))
+            (self.coordinate(node, dimension), self.unpacked(way, dimension), self.shape.size(dimension))
         };
         let (from, to, size) = ahead(direction.dimension());
         let leads_there = way >> SIGNS >> direction.dimension() & 1 == direction.index() as u32 & 1;
         if from == to || !leads_there {
             return (1, None);
         }
-        let hops = if direction.sign() == Sign::Plus { to + size - from } else { from + size - to } % size;
+        // Divisions take long.
+        let [from, to] = if direction.sign() == Sign::Plus { [from, to] } else { [to, from] };
+        let hops = if to > from { to - from } else { to + size - from };
         let others = (0..self.shape.dimensions()).filter(|&dimension| dimension != direction.dimension());
         let mut turns = others.filter(|&dimension| ahead(dimension).0 != ahead(dimension).1);
         let turn = turns
