@@ -64,7 +64,7 @@ def step(
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 10_000,
     then: Annotated[
         str | None,
-        typer.Option(help="Another pattern, after the first: a step of the pattern.", metavar="NAME"),
+        typer.Option(help="Another pattern that follows the first, as shfl.", metavar="NAME"),
     ] = None,
     at: Annotated[
         int | None, typer.Option(min=1, help="Cycle from which on it is in force. [default: half of the run]")

@@ -29,7 +29,8 @@ def reproduce(context: Context) -> Report:
     )
     level = analysis.critical_load(counted, 20, at="middle")
     paper = analysis.slope_critical_load(counted, WINDOWS, SHARE)
-    noise = slope_noise(level.value or top, slew, 100 * WINDOWS, SIZE, 8)
+    # That of the load which is reached.
+    noise = slope_noise(analysis.critical_load(counted, 20).value or top, slew, 100 * WINDOWS, SIZE, 8)
     # As many windows as bring the noise to 1 %.
     enough = math.ceil(1.01 * WINDOWS * (noise / 0.01) ** (2 / 3))
     longer = analysis.slope_critical_load(counted, enough, SHARE)
