@@ -310,6 +310,12 @@ def _checkpoint(file):
     simulation.step(5)
 
 
+def _result(file):
+    from flitloom.view.stored import read_result
+
+    read_result(file)
+
+
 def _rows(file):
     from flitloom.commands.plot import _read
     from flitloom.plots.curves import group
@@ -415,10 +421,11 @@ def _seeds(folder):
         "delays": b"delay\n0\n3\n12\n",
         "destinations": b"1\n2\n0\n",
         "packets": b"source,destination,length,start,slice\n0,1,8,0,0\n1,2,8,5,1\n",
-        "nodes": b"node[0-7,12],node20\nhost3 rack-1-node[30-31]\n",
+        "nodes": b"node[0-7,12],node20\nhost40 rack-1-node[30-31]\n",
         "collective": _made(folder / "p.json", fl.collective(fl.Torus(4), "all-gather").save),
         "msccl": fl.collective(fl.Torus(3), "all-reduce").to_msccl().encode(),
         "checkpoint": _made(folder / "s.checkpoint", _saved),
+        "result": _made(folder / "r.nc", fl.simulate(network, collective).to_netcdf),
         "rows": b"rate,buffer,latency\n0.1,4,12.5\n0.2,4,13\n0.1,8,\n",
         "sweep": b'[topology]\nsizes = "4x4"\n[traffic]\nkind = "load"\npattern = "rand"\nlength = 4\n'
         b'cycles = 200\nrate = 0.1\n[vary]\n"traffic.rate" = "0.1,0.2"\n"router.buffer" = "2:8:2"\n',
@@ -486,6 +493,7 @@ READERS = {
     "collective": Reader("json", of_json, _collective),
     "msccl": Reader("xml", of_xml, _msccl),
     "checkpoint": Reader("checkpoint", of_checkpoint, _checkpoint),
+    "result": Reader("nc", bitten, _result),
     "rows": Reader("csv", of_text, _rows),
     "sweep": Reader("toml", of_text, _sweep),
     "fabric-discovered": Reader("topo", of_text, _fabric),

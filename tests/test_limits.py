@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import flitloom as fl
+import fuzz
 from flitloom import limits
 from flitloom.errors import show
+from flitloom.reading import opened
 from flitloom.routing.nodes import parse_nodes, read_nodes
 from limited import run_limited
 
@@ -203,3 +205,68 @@ def test_the_page_of_limits_is_what_the_module_prints():
     ).stdout
     assert printed in (DOCS / "limits.md").read_text()
     assert len(re.findall(r"^\| `", printed, re.MULTILINE)) == len(limits.rows()) > 20
+
+
+#: A good file of every kind, read in pieces or as a whole.
+CHANGING = [
+    *("plan", "tables-json", "tables-csv", "tables-lft", "tables-npz", "spec", "campaign", "goal", "matrix"),
+    *("delays", "packets", "nodes", "collective", "msccl", "checkpoint", "rows", "fabric-discovered"),
+    *("fabric-cables", "subnet-lft", "result"),
+]
+
+
+@pytest.fixture(scope="module")
+def good_files(tmp_path_factory):
+    return fuzz._seeds(tmp_path_factory.mktemp("good"))
+
+
+@pytest.mark.parametrize("kind", CHANGING)
+def test_a_file_that_is_written_to_while_it_is_read_is_refused(kind, good_files, tmp_path, monkeypatch):
+    reader, content, file = fuzz.READERS[kind], good_files[kind], tmp_path / "file"
+    file = file.with_suffix(f".{reader.ending}")
+    file.write_bytes(content)
+    reader.read(file)
+    make_stream, writes = os.fdopen, []
+
+    def written_to(descriptor, *arguments, **named):
+        """The file as it was opened; before its first byte is read somebody writes to it."""
+        if writes and os.fstat(descriptor).st_ino == file.stat().st_ino:
+            file.write_bytes(writes.pop())
+        return make_stream(descriptor, *arguments, **named)
+
+    monkeypatch.setattr(os, "fdopen", written_to)
+    # Cut off behind a line, at half of it, or longer by what it has; or other bytes of the same number.
+    cut = content.rfind(b"\n", 0, -1) + 1 or len(content) // 2
+    for changed in (content[:cut], content[: len(content) // 2], content * 2, b"x" * len(content), b""):
+        file.write_bytes(content)
+        os.utime(file, ns=(1, 1))
+        writes.append(changed)
+        with pytest.raises(fl.SpecError, match=r"was written to while it was read \(\d+ bytes, then \d+\)"):
+            reader.read(file)
+        assert not writes
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_the_old_one(tmp_path):
+    file, other = tmp_path / "file", tmp_path / "other"
+    file.write_text("old\n")
+    with opened(file, 100) as source:
+        other.write_text("newer\n")
+        other.replace(file)
+        assert source.text() == "old\n"
+    with opened(file, 100) as source:
+        assert source.text() == "newer\n"
+
+
+def test_a_file_that_never_ends_growing_is_cut_off(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("1\n")
+
+    def read():
+        with opened(file, 4000) as source:
+            for number, _ in source.lines():
+                with file.open("a") as more:
+                    more.write("1\n")
+                assert number <= 4000
+
+    with pytest.raises(fl.SpecError, match="was written to while it was read"):
+        read()

@@ -286,3 +286,17 @@ def test_every_paper_runs_whole_into_one_page(paper, tmp_path, monkeypatch, caps
 
 def test_there_are_five_papers():
     assert len(PAPERS) == 5
+
+
+def test_what_was_told_is_not_taken_back(monkeypatch):
+    from rich.progress import Progress
+
+    from flitloom.commands import screen
+
+    told = []
+    monkeypatch.setattr(screen, "shows_progress", lambda: True)
+    monkeypatch.setattr(Progress, "update", lambda _, task, **fields: told.append((task, fields)))
+    with screen.several_progresses() as show:
+        for label, done, total in [("a", 9, 100), ("a", 3, 100), ("b", 1, 7), ("a", 50, 100), ("b", 0, 7)]:
+            show(label, done, total)
+    assert [(task, fields["completed"]) for task, fields in told] == [(0, 9), (0, 9), (1, 1), (0, 50), (1, 1)]

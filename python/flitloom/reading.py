@@ -134,7 +134,8 @@ def opened(file: str | Path, most: int) -> Iterator[Source]:
     Raises
     ------
     SpecError
-        It cannot be read, is a folder or device, or is larger.
+        It cannot be read, is a folder or device, is larger, or was written to meanwhile: half of what it was
+        and half of what it will be are neither.
     """
     name = show_file(file)
     try:
@@ -152,11 +153,26 @@ def opened(file: str | Path, most: int) -> Iterator[Source]:
             raise SpecError(f"{name}: {_too_large(about.st_size, most)}")
         os.set_blocking(descriptor, True)
         with os.fdopen(descriptor, "rb", buffering=1 << 16, closefd=False) as stream:
-            yield Source(name, stream, most, about.st_size)
+            try:
+                yield Source(name, stream, most, about.st_size)
+            except Exception:
+                # What is wrong with a file that changes says nothing of either of its contents.
+                _check_unchanged(name, about, descriptor)
+                raise
+            _check_unchanged(name, about, descriptor)
     except OSError as error:
         raise SpecError(f"{name}: cannot be read: {_reason(error)}") from None
     finally:
         os.close(descriptor)
+
+
+def _check_unchanged(name: str, before: os.stat_result, descriptor: int) -> None:
+    now = os.fstat(descriptor)
+    if stat.S_ISREG(now.st_mode) and (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise SpecError(
+            f"{name}: was written to while it was read ({before.st_size} bytes, then {now.st_size}); "
+            "read it again when it is whole"
+        )
 
 
 def read_text(file: str | Path, most: int) -> str:

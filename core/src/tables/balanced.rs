@@ -37,6 +37,7 @@ pub(crate) fn headers(
         return Ok((headers, Bound::closed_form(system)));
     }
     let mut choices = Choices::found(system, &mut share(keep_going, 0.0, 0.1))?.all_served()?;
+    let keep_going = &mut share(keep_going, 0.1, 1.0);
     let effort = u64::from(effort.max(1));
     let fixed = Quality::of(system, &choices.headers, traffic).loads;
     let mut prover = Prover::new(system, &choices, traffic);

@@ -123,11 +123,14 @@ def several_progresses() -> Iterator[Callable[[str, int, int], None]]:
         transient=True,
     )
     tasks: dict[str, TaskID] = {}
+    most: dict[tuple[str, int], int] = {}
     begin = time.monotonic()
     started = False
 
     def show(label: str, done: int, total: int) -> None:
         nonlocal started
+        # Another attempt at the same thing takes nothing back.
+        done = most[label, total] = max(done, most.get((label, total), 0))
         if label not in tasks:
             tasks[label] = bar.add_task(label, total=total)
         if not started and time.monotonic() - begin > settings.get("progress_after"):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from flitloom.errors import SpecError
+from flitloom import limits
+from flitloom.errors import SpecError, show_file
+from flitloom.reading import json_fields, opened
 from flitloom.spec import Experiment, build_experiment
 
 
@@ -17,15 +18,17 @@ def read_result(file: Path) -> tuple[Experiment, str]:
     SpecError
         The file cannot be read, or is no result.
     """
-    import h5netcdf
+    import h5py
 
+    name = show_file(file)
     try:
-        with h5netcdf.File(file, "r") as opened:
-            attributes = dict(opened.attrs)
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read: {error.strerror or error}") from None
-    try:
-        fields, fingerprint = json.loads(attributes["spec"]), str(attributes["fingerprint"])
-    except (KeyError, TypeError, ValueError):
-        raise SpecError(f"{file}: is no result of flitloom simulate --out") from None
-    return build_experiment(fields), fingerprint
+        with opened(file, limits.RESULT_BYTES) as source, h5py.File(source.stream, "r") as result:
+            texts = [result.attrs[field] for field in ("spec", "fingerprint")]
+    except SpecError:
+        raise
+    except Exception:
+        # HDF5 has no error type of its own.
+        texts = []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise SpecError(f"{name}: is no result of flitloom simulate --out, or damaged")
+    return build_experiment(json_fields(texts[0], f"{name}: spec")), texts[1]
