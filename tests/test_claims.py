@@ -640,3 +640,67 @@ def test_optimal_says_of_what(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["optimal"] is True
     assert found["optimal_of"] == "these messages in this order and balanced-ties routes"
+
+
+@pytest.fixture(scope="module")
+def separated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plans")
+    shuffle = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", payload=14, slices=2))
+    shuffle.save(folder / "plan.json")
+    fl.collective(fl.Torus(4, 4), "all-gather").save(folder / "gather.json")
+    fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather")).save(folder / "operation.json")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        # The verdict about late packets would be one about other channels than those they begin in.
+        (
+            "plan",
+            lambda data: data["packets"][3].update(channel=5),
+            "packets[3].channel: 5 is out of range; a plan whose channels are not separated",
+        ),
+        (
+            "plan",
+            lambda data: (data.update(channels=2), data["packets"][7].update(channel=2)),
+            "packets[7].channel: 2 is out of range; the plan has 2 virtual channels",
+        ),
+        ("operation", lambda data: data["operation"].update(root=3), "operation.root: all-gather has none"),
+        ("gather", lambda data: data.update(root=1), "root: all-gather has none"),
+        ("gather", lambda data: data.update(twist=True), "twist: a 4x4 torus has none"),
+        (
+            "gather",
+            lambda data: data.update(twist=True, topology={"kind": "mesh", "sizes": [4, 8]}),
+            "twist: a 4x8 mesh has none",
+        ),
+    ],
+)
+def test_what_belongs_to_other_plans_is_refused(file, change, message, separated, tmp_path, capsys):
+    data = json.loads((separated / f"{file}.json").read_text())
+    change(data)
+    (tmp_path / "forged.json").write_text(json.dumps(data))
+    assert run(["check", str(tmp_path / "forged.json")]) in (1, 2)
+    told = capsys.readouterr()
+    assert message in told.out + told.err
+
+
+def test_failures_on_the_command_line_are_not_ignored(separated, capsys):
+    for file in ("plan", "gather"):
+        command = ["check", str(separated / f"{file}.json"), "--torus", "4x4"]
+        assert run(command) == 0
+        for fail in ("node:5", "link:0-1"):
+            assert run([*command, "--fail", fail]) == 2
+            assert "4x4 torus with 1 failed parts" in capsys.readouterr().err
+    whole = fl.Torus(4, 4, failed_links=["0-1"])
+    plan = fl.schedule(fl.Network(whole), fl.Packets([[2, 3, 4, 0, 0]]))
+    plan.save(separated / "failed.json")
+    assert run(["check", str(separated / "failed.json"), "--torus", "4x4", "--fail", "link:(1,0)-(0,0)"]) == 0
+
+
+def test_what_a_check_of_a_collective_leaves_is_told(separated, capsys):
+    file = str(separated / "gather.json")
+    assert run(["check", file]) == 0
+    assert "seed, version: nothing in the moves says so" in capsys.readouterr().out
+    assert run(["check", file, "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["not_verified"]) == {"seed", "version"}

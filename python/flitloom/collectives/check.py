@@ -32,7 +32,8 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     -------
     dict
         ``valid``, ``steps`` (as replayed), ``problems`` (a list of messages), ``bound`` (as proven anew,
-        ``None`` if its proof is none), ``optimal`` and ``proof`` in words.
+        ``None`` if its proof is none), ``optimal``, ``proof`` in words, and ``not_verified``: what the file
+        says of itself that cannot be computed anew, with the reason.
 
     Examples
     --------
@@ -67,6 +68,7 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
         "bound": bound,
         "optimal": valid and steps == bound,
         "proof": proof,
+        "not_verified": dict.fromkeys(("seed", "version"), "nothing in the moves says so"),
     }
 
 
@@ -91,6 +93,8 @@ def _head(plan: CollectivePlan) -> None:
     rooted = plan.operation in ("broadcast", "reduce", "scatter", "gather")
     if rooted and plan.root not in plan.members:
         raise SpecError("root: is not among the nodes that take part")
+    if not rooted and plan.root is not None:
+        raise SpecError(f"root: {plan.operation} has none")
     if (plan.operation == "all-to-all-v") != (plan.demands is not None):
         raise SpecError("demands: belong to all-to-all-v, and to nothing else")
     for source, target, _ in plan.demands or []:

@@ -47,6 +47,12 @@ class Ground:
         if len(self.width) != len(self.sizes):
             raise SpecError(f"width: {len(self.width)} numbers for {len(self.sizes)} dimensions")
         self.short = min(self.sizes) if twist else 0
+        if twist and not _has_twist(self.sizes, topology.wraps):
+            raise SpecError.at(
+                "twist",
+                f"a {topology} has none",
+                "a twisted torus has short dimensions of size K and long ones of an even size nK, as 4x4x8",
+            )
 
     @property
     def whole(self) -> bool:
@@ -166,3 +172,9 @@ class Ground:
                         following.append(other)
             border = following
         return found
+
+
+def _has_twist(sizes: Sequence[int], wraps: Sequence[bool]) -> bool:
+    short, long = min(sizes), max(sizes)
+    around = all(round_about or size == 2 for round_about, size in zip(wraps, sizes, strict=True))
+    return around and set(sizes) == {short, long} and short < long and not (long % short or long % 2)

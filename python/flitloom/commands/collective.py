@@ -328,7 +328,7 @@ def check_network(plan: CollectivePlan, given: Topology) -> None:
     from flitloom.errors import SpecError
 
     mine = plan.ground.topology
-    if (given.sizes, given.wraps) != (mine.sizes, mine.wraps):
+    if not mine.is_as(given):
         raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
 
 
@@ -344,13 +344,15 @@ def check_foreign_file(file: Path, topology: dict[str, Any], twist: bool, as_jso
 
 def print_report(report: dict[str, Any], as_json: bool) -> None:
     """Print what a check found; exit code 1 if anything is wrong."""
+    from flitloom.claims import Claims
     from flitloom.commands import screen
 
     if as_json:
         screen.print_json(report)
     else:
-        rows = {name: report[name] for name in report if name not in ("problems", "valid")}
-        screen.print_fields(rows)
+        rows = {name: report[name] for name in report if name not in ("problems", "valid", "not_verified")}
+        left = Claims(not_verified=report.get("not_verified", {}))
+        screen.print_fields({**rows, **dict(left.lines())})
         for line in report["problems"]:
             screen.echo(f"  {line}")
         screen.echo("valid" if report["valid"] else "NOT VALID")

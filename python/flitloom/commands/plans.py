@@ -29,6 +29,7 @@ def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | No
     """Check a plan and, if its channels can not deadlock, write the certificate."""
     from flitloom.claims import Claims
     from flitloom.commands import screen
+    from flitloom.errors import SpecError
     from flitloom.network import Network
     from flitloom.scheduling import check_plan, read_plan
     from flitloom.scheduling.checking import write_certificate
@@ -36,7 +37,9 @@ def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | No
 
     plan = read_plan(file)
     if topology:
-        plan.require(Network(Topology(**topology)))
+        mine, given = plan.network().topology, Network(Topology(**topology)).topology
+        if not mine.is_as(given):
+            raise SpecError(f"plan.topology: the plan is for {mine}, the network is {given}")
     report = check_plan(plan)
     if as_json:
         screen.print_json(report)

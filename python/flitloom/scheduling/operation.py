@@ -52,6 +52,8 @@ class Operation:
     nodes: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        if self.root is not None and self.name != "broadcast":
+            raise SpecError.at("operation.root", f"{self.name} has none", "only broadcast has one")
         if self.nodes is not None:
             object.__setattr__(self, "nodes", tuple(self.nodes))
 

@@ -222,6 +222,19 @@ class Plan(Closed):
         count_hops([packet.route for packet in self.packets], "packets", LISTED_HOPS)
         return self
 
+    @model_validator(mode="after")
+    def _channels_are_separated(self) -> Plan:
+        channels = self.channels or 1
+        for number, packet in enumerate(self.packets):
+            if packet.channel >= channels:
+                what = f"{packet.channel} is out of range; " + (
+                    f"the plan has {channels} virtual channels"
+                    if self.channels
+                    else "a plan whose channels are not separated (channels: null) begins in 0"
+                )
+                raise problem(f"packets[{number}].channel: {what}")
+        return self
+
     @cached_property
     def table(self) -> NDArray[np.int64]:
         """Rows of source, destination, length, start and slice."""

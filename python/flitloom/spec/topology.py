@@ -200,6 +200,22 @@ class Topology(SpecModel):
             product *= size
         return product
 
+    def is_as(self, other: Topology) -> bool:
+        """Whether the same nodes are connected in the same way, however that is written.
+
+        >>> import flitloom as fl
+        >>> fl.Torus(2, 4, failed_links=[(1, 0)]).is_as(fl.Torus(2, 4, failed_links=["0-1", "(0,0)+x"]))
+        True
+        >>> fl.Torus(2, 4).is_as(fl.Torus(2, 4, failed_nodes=[3]))
+        False
+        """
+        return self._parts() == other._parts()
+
+    def _parts(self) -> tuple[object, ...]:
+        failed = frozenset(self.failed_nodes)
+        cables = frozenset(frozenset(ends) for ends in self.failed_links if not failed.intersection(ends))
+        return self.sizes, self.wraps, failed, cables
+
     def __str__(self) -> str:
         text = f"{'x'.join(map(str, self.sizes))} {self.kind}"
         failed = len(self.failed_nodes) + len(self.failed_links)
