@@ -277,15 +277,18 @@ def every_exception():
 @pytest.mark.parametrize("kind", every_exception())
 def test_exceptions_travel_between_processes(kind):
     samples = {"message": "text", "pairs": [(0, 3)], "cycle": 4, "channels": [{"node": 1}], "stuck_flits": 2,
-               "cycles": 9, "delivered": 3, "field": "router.buffer",
-               "problem": "is 0", "advice": "it must be 1"}  # fmt: skip
+               "cycles": 9, "delivered": 3, "field": "router.buffer", "problem": "is 0",
+               "advice": "it must be 1", "given": "on", "names": ("one", "two")}  # fmt: skip
     own = inspect.isfunction(kind.__init__)
     parameters = list(inspect.signature(kind).parameters) if own else ["message"]
     error = kind(*(samples[name] for name in parameters))
+    if "names" in parameters:
+        # The nearest name is part of what is said.
+        samples["message"] += "did you mean one? It must be 1"
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind
     assert (again.args, str(again), vars(again)) == (error.args, str(error), vars(error))
-    assert str(error) == "text"
+    assert str(error) == samples["message"]
 
 
 def unreachable():

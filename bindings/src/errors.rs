@@ -7,11 +7,11 @@ use flitloom_core::{
     fault::Fault,
     names::UnknownName,
     router::{ArbitrationError, RouterError},
-    routing::{RulesError, UnknownFunction},
+    routing::RulesError,
     save::SaveError,
     schedule::{PlanError, ScheduleError},
     throttle::ThrottleError,
-    traffic::{GoalError, GraphError, OperationError, PatternError, UnknownProcess, WorkloadError},
+    traffic::{GoalError, GraphError, OperationError, PatternError, WorkloadError},
 };
 use pyo3::{call::PyCallArgs, prelude::*, types::PyDict};
 
@@ -48,6 +48,8 @@ faulty!(
     RulesError,
     SimulationError,
     ThrottleError,
+    PatternError,
+    UnknownName,
     WorkloadError
 );
 
@@ -70,12 +72,9 @@ sentences!(
     GoalError,
     GraphError,
     OperationError,
-    PatternError,
     PlanError,
     SaveError,
     ScheduleError,
-    UnknownFunction,
-    UnknownProcess,
     Unsupported,
 );
 
@@ -85,20 +84,12 @@ impl Faulty for Fault {
     }
 }
 
-impl Faulty for UnknownName {
-    fn told(self) -> Fault {
-        Fault::somewhere(
-            format!("{:?} is unknown", self.given),
-            format!("it must be one of {}", self.known.join(", ")),
-        )
-    }
-}
-
 /// A `SpecError` at the field that the error names, else at the given one.
 pub fn spec_error(py: Python<'_>, place: &str, error: impl Faulty) -> PyErr {
     let fault = error.told().or_at(place.to_owned());
     let text = fault.to_string();
-    exception(py, "SpecError", (text, &fault.field[..], fault.problem, fault.advice))
+    let (given, names) = fault.unknown.map_or_else(Default::default, |name| (name.given, name.known));
+    exception(py, "SpecError", (text, &fault.field[..], fault.problem, fault.advice, given, names))
 }
 
 /// The exception for a failed simulation.

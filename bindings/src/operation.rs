@@ -7,6 +7,7 @@ use crate::{
     schedule::{demands_of, planned, route_choice},
 };
 use flitloom_core::{
+    names::UnknownName,
     schedule::{Budget, Dependencies, Placement, PlannedPacket, Problem, Slicing, chain_bound, tighten},
     traffic::{CollectiveOperation, Group},
 };
@@ -26,7 +27,7 @@ pub fn operation_phases<'py>(
 ) -> PyResult<(Vec<Bound<'py, PyArray2<i64>>>, u64)> {
     let shape = network.inner.fabric().shape();
     let operation: CollectiveOperation =
-        name.parse().map_err(|error: String| spec_error(py, "operation", error))?;
+        name.parse().map_err(|error: UnknownName| spec_error(py, "operation", error))?;
     let operation = match operation {
         CollectiveOperation::Broadcast { .. } => CollectiveOperation::Broadcast { root },
         other => other,

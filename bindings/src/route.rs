@@ -7,6 +7,7 @@ use crate::{
 };
 use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape},
+    names::{self, UnknownName},
     routing::{Flow, Hops, Rules, TurnPolicy, TurnSet, Verdict},
     tables::{self, CheckReport, GeneticSettings, Method, Regime, Repair, Request, TableError, WalkChecker},
 };
@@ -183,12 +184,8 @@ impl RoutingSystem {
         }
         let made = told(py, progress.as_ref(), |keep_going| Self::made(&fabric, &rules, turns, keep_going))?;
         made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
-            let names: Vec<_> = TurnPolicy::NAMES.iter().map(|(name, _)| *name).collect();
-            spec_error(
-                py,
-                "turns",
-                format!("{turns:?} is unknown; it must be one of {}, on-demand", names.join(", ")),
-            )
+            let names: Vec<_> = names::all(&TurnPolicy::NAMES).into_iter().chain(["on-demand"]).collect();
+            spec_error(py, "turns", UnknownName::of("", "it must be one of", turns, &names))
         })
     }
 

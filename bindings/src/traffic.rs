@@ -1,9 +1,9 @@
 use crate::{errors::spec_error, network::Network, route::RoutingTable};
 use flitloom_core::{
+    names::UnknownName,
     tables::ListedRoutes,
     traffic::{
-        self, Collective, OpenLoad, Packet, PacketList, Pattern, Process, Profile, RouteBook, UnknownProcess,
-        WorkloadError,
+        self, Collective, OpenLoad, Packet, PacketList, Pattern, Process, Profile, RouteBook, WorkloadError,
     },
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -130,7 +130,7 @@ impl Workload {
         seed: u64,
     ) -> PyResult<Self> {
         let process: Process =
-            process.parse().map_err(|error: UnknownProcess| spec_error(py, "traffic.process", error))?;
+            process.parse().map_err(|error: UnknownName| spec_error(py, "traffic.process", error))?;
         let to = destinations.inner.clone();
         let nodes = to.nodes();
         let impulse = impulse.map(|(to, at, packets)| (to.inner.clone(), at, packets));

@@ -1,5 +1,6 @@
 //! What is wrong with a description, in parts.
 
+use crate::names::UnknownName;
 use std::{borrow::Cow, fmt};
 
 /// What is wrong with a description: where, what, and what would be right.
@@ -23,6 +24,8 @@ pub struct Fault {
     pub advice: String,
     /// Whether the problem goes on from the name of the field ("is 0 flits").
     pub goes_on: bool,
+    /// The name that is none of those which the advice lists, where that is the problem.
+    pub unknown: Option<UnknownName>,
 }
 
 impl Fault {
@@ -37,7 +40,13 @@ impl Fault {
         problem: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
-        Self { field: field.into(), problem: problem.into(), advice: advice.into(), goes_on: false }
+        Self {
+            field: field.into(),
+            problem: problem.into(),
+            advice: advice.into(),
+            goes_on: false,
+            unknown: None,
+        }
     }
 
     /// What is wrong where only who asked knows the field.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -45,6 +44,8 @@ class SpecError(FlitloomError, ValueError):
         What is wrong with it; the whole message where that is not in parts.
     advice : str
         What would be right; may be empty.
+    names : tuple of str
+        The names there are, where one is unknown. The nearest to what was given is part of the advice.
 
     Examples
     --------
@@ -58,10 +59,28 @@ class SpecError(FlitloomError, ValueError):
     ... except fl.SpecError as error:
     ...     error.field, error.problem, error.advice
     ('router.channels', 'is 3', 'routing o1turn needs 6 on this shape')
+    >>> try:
+    ...     fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gathr"))
+    ... except fl.SpecError as error:
+    ...     error.problem, error.advice[:25], error.names[1]
+    ('unknown operation "all-gathr"', 'did you mean all-gather? ', 'all-gather')
     """
 
-    def __init__(self, message: object = "", field: str = "", problem: str = "", advice: str = "") -> None:
-        super().__init__(_with_nearest(str(message)))
+    def __init__(
+        self,
+        message: object = "",
+        field: str = "",
+        problem: str = "",
+        advice: str = "",
+        given: str = "",
+        names: Iterable[str] = (),
+    ) -> None:
+        self.names = tuple(names)
+        near = nearest(given, self.names)
+        if near is not None:
+            meant = f"did you mean {near}? {advice[:1].upper()}{advice[1:]}"
+            message, advice = str(message).removesuffix(advice) + meant, meant
+        super().__init__(message)
         self.field = field
         self.problem = problem or self.args[0]
         self.advice = advice
@@ -197,29 +216,6 @@ def show_file(file: str | Path) -> str:
     name = str(file)
     name = name if len(name) <= 300 else f"{name[:100]}...{name[-100:]}"
     return name if name.isprintable() else repr(name)
-
-
-#: How the core says that a name is unknown, with all that there are.
-_UNKNOWN = re.compile(
-    r'(?P<before>.*?(?:unknown [a-z]+ "(?P<name>[^"]{1,60})"|"?(?P<other>[^"\'\s]{1,60})"? is unknown); )'
-    r"(?P<words>(?:there are|it must be one of|the [a-z]+ are) )(?P<names>[^;?\n]{1,2000})"
-)
-
-
-def _with_nearest(message: str) -> str:
-    """A message of the core that lists names, with the one that was probably meant.
-
-    >>> _with_nearest('operation: unknown operation "all-gathr"; there are all-to-all, all-gather')
-    'operation: unknown operation "all-gathr"; did you mean all-gather? There are all-to-all, all-gather'
-    """
-    found = _UNKNOWN.fullmatch(message)
-    if found is None:
-        return message
-    near = nearest(found["name"] or found["other"], re.split(", | and ", found["names"]))
-    if near is None:
-        return message
-    words = found["words"]
-    return f"{found['before']}did you mean {near}? {words[0].upper()}{words[1:]}{found['names']}"
 
 
 def unknown_parts(

@@ -1,9 +1,8 @@
 use flitloom_core::{
     engine::Network,
     fabric::{Fabric, Shape},
-    names,
+    names::{self, UnknownName},
     router::{Arbitration, ArbitrationError, FlowControl, RouterConfig},
-    routing::UnknownFunction,
     throttle::{Throttle, ThrottleError},
     traffic::{Collective, Destinations, OpenLoad, Pattern, Workload},
 };
@@ -53,7 +52,7 @@ impl Spec {
     /// The fields do not make a network.
     pub fn network(&self) -> Result<Network, String> {
         let shape = Shape::new(&self.sizes, &self.wraps).map_err(|error| error.to_string())?;
-        let routing = self.routing.parse().map_err(|error: UnknownFunction| format!("routing: {error}"))?;
+        let routing = self.routing.parse().map_err(|error: UnknownName| format!("routing: {error}"))?;
         let usual = RouterConfig::for_routing(&shape, routing);
         let flow_control = names::find(&FlowControl::NAMES, &self.flow_control)
             .map_err(|error| format!("flow_control: {error}"))?;

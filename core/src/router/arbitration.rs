@@ -1,4 +1,4 @@
-use crate::{fabric::Shape, fault::Fault};
+use crate::{fabric::Shape, fault::Fault, names::UnknownName};
 use std::{fmt, str::FromStr};
 
 /// How an output port chooses among its virtual channels: as in cup-stacking-extended-2023, Table 1, or
@@ -235,10 +235,10 @@ impl ArbitrationError {
     /// What is wrong, in parts.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::UnknownScheme(given) => Fault::somewhere(
-                format!("unknown channel-selection scheme {given:?}"),
-                format!("the schemes are {}", ChannelScheme::ALL.map(ChannelScheme::name).join(", ")),
-            ),
+            Self::UnknownScheme(given) => {
+                let names = ChannelScheme::ALL.map(ChannelScheme::name);
+                UnknownName::of("channel-selection scheme", "the schemes are", given, &names).fault()
+            }
             Self::Schemes { given, needed } => Fault::somewhere(
                 format!("{given} channel-selection schemes given"),
                 format!("give one, or {needed} (nodes x ports)"),

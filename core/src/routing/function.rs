@@ -1,8 +1,8 @@
 //! Which way a packet may go, asked at every router: the closed list of routing functions.
 
 use super::{At, Header, Output, Place, Seen};
+use crate::names::UnknownName;
 use std::{fmt, str::FromStr};
-use thiserror::Error;
 
 /// What a routing function says of itself.
 pub(super) trait About {
@@ -88,11 +88,6 @@ impl Claims {
         }
     }
 }
-
-/// No such routing function.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("unknown routing function {0:?}; the functions are {names}", names = RoutingFunction::NAMES.join(", "))]
-pub struct UnknownFunction(String);
 
 macro_rules! functions {
     ($($(#[cfg($condition:meta)])? $module:ident::$name:ident: $doc:literal,)+) => {
@@ -233,10 +228,14 @@ impl fmt::Display for RoutingFunction {
 }
 
 impl FromStr for RoutingFunction {
-    type Err = UnknownFunction;
+    type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = |function: &&Self| text == function.name() || text == function.long_name();
-        Self::ALL.iter().find(named).copied().ok_or_else(|| UnknownFunction(text.to_owned()))
+        Self::ALL
+            .iter()
+            .find(named)
+            .copied()
+            .ok_or_else(|| UnknownName::of("routing function", "the functions are", text, Self::NAMES))
     }
 }

@@ -28,7 +28,7 @@ pub use asking::{At, Header, Output, Place, Seen};
 pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
 pub(crate) use components::components;
 pub use dependencies::{Channel, DependencyGraph, Verdict};
-pub use function::{Claims, Freedom, RoutingFunction, UnknownFunction};
+pub use function::{Claims, Freedom, RoutingFunction};
 pub use legal::{Candidate, candidate_routes, legal_routes, route_links};
 pub use route::{HeaderLayout, Hops, Route};
 pub use routing_graph::{RoutingEdge, RoutingGraph};

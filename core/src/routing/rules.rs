@@ -2,6 +2,7 @@ use super::{ChannelRule, Datelines};
 use crate::{
     fabric::{Direction, Sign},
     fault::Fault,
+    names::UnknownName,
 };
 use thiserror::Error;
 
@@ -92,13 +93,11 @@ impl RulesError {
             Self::Channels(given) => {
                 Fault::of("rules.virtual_channels", format!("is {given}"), "it must be 1 to 16")
             }
-            Self::Unknown(name) => Fault::somewhere(
-                format!("unknown rules {name:?}"),
-                format!(
-                    "the rules are {}, or angara-y and the like for angara mirrored along y",
-                    Rules::NAMES.join(", ")
-                ),
-            ),
+            Self::Unknown(name) => {
+                let fault = UnknownName::of("rules", "the rules are", name, &Rules::NAMES).fault();
+                let more = "or angara-y and the like for angara mirrored along y";
+                Fault { advice: format!("{}, {more}", fault.advice), ..fault }
+            }
         }
     }
 }
@@ -420,6 +419,13 @@ mod tests {
         for illegal in ["+y +y +x", "-y -x +x", "+x +x -x -x", "-x +x +x", "-y -x -x"] {
             assert!(rules.violation(&walk(illegal)).is_some(), "{illegal}");
             assert!(rules.clone().without_steps().violation(&walk(illegal)).is_some(), "{illegal}");
+        }
+    }
+
+    #[test]
+    fn named_rules_have_their_names() {
+        for name in Rules::NAMES {
+            assert_eq!(Rules::named(name, 3).unwrap().name(), name);
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Ask, AtWork, Claims, Parameter, Rule, Seen, Sums, Surroundings};
 use crate::{
     fabric::NodeId,
     fault::Fault,
+    names::UnknownName,
     save::{Archive, SaveError},
 };
 use std::{fmt, ops::Range, str::FromStr};
@@ -41,10 +42,9 @@ impl ThrottleError {
     /// What is wrong, in parts.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::Unknown(name) => Fault::somewhere(
-                format!("unknown throttle {name:?}"),
-                format!("the throttles are {}", Throttle::NAMES.join(", ")),
-            ),
+            Self::Unknown(name) => {
+                UnknownName::of("throttle", "the throttles are", name, Throttle::NAMES).fault()
+            }
             Self::Parameter { throttle, given, known } => {
                 Fault::somewhere(format!("throttle {throttle} has no parameter {given:?}"), known)
             }

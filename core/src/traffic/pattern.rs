@@ -1,5 +1,9 @@
 use super::{Destinations, Purpose, draw_below};
-use crate::fabric::{NodeId, Shape};
+use crate::{
+    fabric::{NodeId, Shape},
+    fault::Fault,
+    names::UnknownName,
+};
 use std::fmt;
 use thiserror::Error;
 
@@ -39,8 +43,8 @@ pub enum Pattern {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PatternError {
     /// No such name.
-    #[error("unknown pattern {0:?}; the patterns are {names}", names = Pattern::NAMES.join(", "))]
-    Unknown(String),
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// A bit permutation on sizes that are not powers of two.
     #[error(
         "{pattern} permutes address bits, so every size must be a power of two; dimension {dimension} has {size}"
@@ -77,6 +81,16 @@ pub enum PatternError {
     },
 }
 
+impl PatternError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Unknown(name) => name.fault(),
+            other => Fault::somewhere(other.to_string(), ""),
+        }
+    }
+}
+
 impl Pattern {
     /// Short names, in the order of the papers' tables and then ours.
     pub const NAMES: [&'static str; 10] =
@@ -105,7 +119,7 @@ impl Pattern {
                 let middle: Vec<u32> = shape.sizes().iter().map(|size| size / 2).collect();
                 Self::Hotspot { fraction: 0.1, target: shape.node(&middle) }
             }
-            _ => return Err(PatternError::Unknown(name.to_owned())),
+            _ => return Err(UnknownName::of("pattern", "the patterns are", name, &Self::NAMES).into()),
         })
     }
 

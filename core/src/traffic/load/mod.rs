@@ -7,7 +7,7 @@ mod profile;
 mod tests;
 mod waits;
 
-pub use process::{Process, UnknownProcess};
+pub use process::Process;
 pub use profile::Profile;
 
 use super::{Destinations, Packet, Purpose, RouteBook, WorkloadError, draws};

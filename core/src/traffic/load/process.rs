@@ -1,9 +1,11 @@
 //! When a node may start a packet.
 
 use super::profile::WHOLE;
-use crate::traffic::{DRAWS, WorkloadError};
+use crate::{
+    names::UnknownName,
+    traffic::{DRAWS, WorkloadError},
+};
 use std::{fmt, str::FromStr};
-use thiserror::Error;
 
 /// How starts of packets follow each other at a node.
 ///
@@ -23,11 +25,6 @@ pub enum Process {
     /// start in cycle t the next draw is in cycle t + length + 1: the mean interval is length / rate.
     Gap,
 }
-
-/// No such process.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("unknown process {0:?}; the processes are {names}", names = Process::NAMES.join(", "))]
-pub struct UnknownProcess(String);
 
 impl Process {
     /// All of them.
@@ -85,10 +82,10 @@ impl fmt::Display for Process {
 }
 
 impl FromStr for Process {
-    type Err = UnknownProcess;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, UnknownProcess> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         let known = Self::ALL.into_iter().find(|process| process.name() == name);
-        known.ok_or_else(|| UnknownProcess(name.to_owned()))
+        known.ok_or_else(|| UnknownName::of("process", "the processes are", name, &Self::NAMES))
     }
 }

@@ -3,7 +3,10 @@ mod group;
 pub use group::Group;
 
 use super::Demand;
-use crate::fabric::{NodeId, Shape};
+use crate::{
+    fabric::{NodeId, Shape},
+    names::UnknownName,
+};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -138,18 +141,16 @@ impl CollectiveOperation {
 }
 
 impl FromStr for CollectiveOperation {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         Ok(match name {
             "all-to-all" => Self::AllToAll,
             "all-gather" => Self::AllGather,
             "reduce-scatter" => Self::ReduceScatter,
             "all-reduce" => Self::AllReduce,
             "broadcast" => Self::Broadcast { root: 0 },
-            _ => {
-                return Err(format!("unknown operation {name:?}; there are {}", Self::NAMES.join(", ")));
-            }
+            _ => return Err(UnknownName::of("operation", "there are", name, &Self::NAMES)),
         })
     }
 }
