@@ -133,7 +133,7 @@ def test_spreading_keeps_the_duration_and_widens_gaps(network: fl.Network) -> No
 
     def gaps(plan: Plan) -> list[int]:
         held: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for packet, hops in zip(plan.packets, plan.directions(), strict=True):
+        for packet, hops in zip(plan.packets, plan.directions().each(), strict=True):
             node, stride = packet.source, (1, 8)
             for number, hop in enumerate(hops):
                 held.setdefault((node, hop), []).append((packet.start + number, packet.length))

@@ -127,7 +127,7 @@ def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
     messages = messages_of(found)
     assert found.optimal
     for target, answer in ((found.duration - 1, bool), (found.duration, list)):
-        jobs = _core.candidate_starts(network._core, messages, "dor", None, False, target)
+        jobs = _core.ScheduleProblem(network._core, messages, "dor").candidates(target)
         with Workers(1) as solver:
             assert isinstance(decide(solver, jobs, 10), answer)
 

@@ -1,6 +1,10 @@
 //! Late starters: spare time in a plan, virtual channels and what could wait for what.
 
-use crate::{errors::spec_error, network::Network, schedule::planned};
+use crate::{
+    errors::spec_error,
+    network::Network,
+    schedule::{Routes, planned},
+};
 use flitloom_core::{
     routing::Verdict,
     schedule::{Placement, Problem, Spread, dependencies, separate, spread},
@@ -17,14 +21,14 @@ pub fn spread_plan(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    routes: Vec<Vec<u8>>,
+    routes: Routes<'_>,
     together: bool,
     target: u32,
     reach: u32,
     sweeps: u32,
     seed: u64,
 ) -> PyResult<Vec<u64>> {
-    let packets = planned(network, &table, &routes);
+    let packets = planned(py, network, &table, &routes)?;
     let problem = Problem::of_packets(network.inner.fabric(), &packets, together)
         .map_err(|error| spec_error(py, "plan", error))?;
     let mut placements = Vec::new();
@@ -65,11 +69,11 @@ pub fn separate_channels(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    routes: Vec<Vec<u8>>,
-) -> Option<(u8, Vec<u8>)> {
-    let packets = planned(network, &table, &routes);
+    routes: Routes<'_>,
+) -> PyResult<Option<(u8, Vec<u8>)>> {
+    let packets = planned(py, network, &table, &routes)?;
     let fabric = network.inner.fabric();
-    py.detach(|| separate(fabric, &packets).map(|found| (found.channels, found.first)))
+    Ok(py.detach(|| separate(fabric, &packets).map(|found| (found.channels, found.first))))
 }
 
 /// What the packets of a plan can wait for when nodes are late: `ranks` of all channels if there is no
@@ -79,11 +83,11 @@ pub fn plan_dependencies<'py>(
     py: Python<'py>,
     network: &Network,
     table: PyReadonlyArray2<'py, i64>,
-    routes: Vec<Vec<u8>>,
+    routes: Routes<'_>,
     channels: u8,
     first: Vec<u8>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let packets = planned(network, &table, &routes);
+    let packets = planned(py, network, &table, &routes)?;
     if channels == 0 || channels > flitloom_core::router::MAX_CHANNELS {
         return Err(spec_error(py, "plan.channels", format!("{channels} virtual channels")));
     }

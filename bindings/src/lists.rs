@@ -9,7 +9,7 @@ use flitloom_core::{
     names,
     router::{ChannelScheme, FlowControl, ProcessorQueues, Variant},
     routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
-    schedule::RouteChoice,
+    schedule::{MethodName, RouteChoice},
     tables::{Method, Regime},
     throttle::Throttle,
     traffic::{CollectiveOperation, Pattern, Process},
@@ -31,7 +31,7 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 25] = [
+    let lists: [(&str, Vec<&str>); 26] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
@@ -50,6 +50,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("routes", names::all(&RouteChoice::NAMES)),
         ("routings", routings.map(|function| function.name()).collect()),
         ("rules", Rules::NAMES.to_vec()),
+        ("schedule_methods", MethodName::ALL.iter().map(|method| method.name()).collect()),
         ("schemes", ChannelScheme::ALL.map(ChannelScheme::name).to_vec()),
         ("sort_keys", names::all(&SortKey::NAMES)),
         ("table_methods", names::all(&Method::NAMES)),

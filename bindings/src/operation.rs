@@ -3,12 +3,14 @@
 use crate::{
     errors::spec_error,
     network::Network,
-    running::{deadline, is_over, keeping, was_interrupted},
-    schedule::{demands_of, planned, route_choice},
+    running::{keeping, time_is_over, was_interrupted},
+    schedule::{Routes, planned},
 };
 use flitloom_core::{
     names::UnknownName,
-    schedule::{Budget, Dependencies, Placement, PlannedPacket, Problem, Slicing, chain_bound, tighten},
+    schedule::{
+        Budget, Dependencies, Incumbent, Placement, PlannedPacket, Problem, Schedule, Task, exact, search,
+    },
     traffic::{CollectiveOperation, Group},
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
@@ -45,27 +47,24 @@ pub fn operation_phases<'py>(
     Ok((tables.collect::<PyResult<Vec<_>>>()?, operation.bound(shape, &group, payload)))
 }
 
-fn order_of(packets: &[PlannedPacket], phases: &[usize]) -> Dependencies {
-    let ends: Vec<(u32, u32)> = packets.iter().map(|packet| (packet.source, packet.destination)).collect();
-    Dependencies::of_phases(&ends, phases)
-}
-
-/// A lower bound on any schedule of the messages of all phases, given one after the other with the
-/// number of messages of each, in which a node waits for what it receives in earlier phases.
-#[pyfunction]
-pub fn phase_bound(
+/// The problem of sending the packets of a plan over their own routes, in phases of so many packets each, and
+/// how the plan does it.
+fn phased(
     py: Python<'_>,
     network: &Network,
-    messages: PyReadonlyArray2<'_, i64>,
-    phases: Vec<usize>,
-    routes: &str,
-) -> PyResult<u32> {
-    let demands = demands_of(&messages);
-    let choice = route_choice(py, routes)?;
-    let problem = Problem::new(network.inner.fabric(), &demands, Slicing::OneInterval, choice)
-        .map_err(|error| spec_error(py, "operation", error))?;
-    let ends: Vec<(u32, u32)> = demands.iter().map(|demand| (demand.source, demand.destination)).collect();
-    Ok(py.detach(|| chain_bound(&problem, &Dependencies::of_phases(&ends, &phases))))
+    packets: &[PlannedPacket],
+    phases: &[usize],
+) -> PyResult<(Problem, Vec<Placement>)> {
+    let ends: Vec<(u32, u32)> = packets.iter().map(|packet| (packet.source, packet.destination)).collect();
+    let problem = Problem::of_packets(network.inner.fabric(), packets, false)
+        .map_err(|error| spec_error(py, "plan", error))?
+        .in_phases(Dependencies::of_phases(&ends, phases));
+    let placement = |packet: &PlannedPacket| {
+        let start = u32::try_from(packet.start)
+            .map_err(|_| spec_error(py, "plan", format!("a start of {} cycles", packet.start)))?;
+        Ok(Placement { route: 0, start })
+    };
+    Ok((problem, packets.iter().map(placement).collect::<PyResult<_>>()?))
 }
 
 /// Whether every packet starts after what its node receives in earlier phases has arrived.
@@ -74,22 +73,12 @@ pub fn phases_respected(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    routes: Vec<Vec<u8>>,
+    routes: Routes<'_>,
     phases: Vec<usize>,
 ) -> PyResult<bool> {
-    let packets = planned(network, &table, &routes);
-    let problem = Problem::of_packets(network.inner.fabric(), &packets, false)
-        .map_err(|error| spec_error(py, "plan", error))?;
-    Ok(order_of(&packets, &phases).holds(&problem, &placements_of(py, &packets)?))
-}
-
-fn placements_of(py: Python<'_>, packets: &[PlannedPacket]) -> PyResult<Vec<Placement>> {
-    let placement = |packet: &PlannedPacket| {
-        let start = u32::try_from(packet.start)
-            .map_err(|_| spec_error(py, "plan", format!("a start of {} cycles", packet.start)))?;
-        Ok(Placement { route: 0, start })
-    };
-    packets.iter().map(placement).collect()
+    let packets = planned(py, network, &table, &routes)?;
+    let (problem, placements) = phased(py, network, &packets, &phases)?;
+    Ok(problem.dependencies().is_none_or(|order| order.holds(&problem, &placements)))
 }
 
 /// Shortens the schedule of an operation without barriers between its phases: new starts, and
@@ -100,28 +89,29 @@ pub fn tighten_phases(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    routes: Vec<Vec<u8>>,
+    routes: Routes<'_>,
     phases: Vec<usize>,
     bound: u32,
     seed: u64,
     moves: u64,
     seconds: Option<f64>,
 ) -> PyResult<(Vec<u32>, bool)> {
-    let packets = planned(network, &table, &routes);
-    let problem = Problem::of_packets(network.inner.fabric(), &packets, false)
-        .map_err(|error| spec_error(py, "plan", error))?;
-    let placements = placements_of(py, &packets)?;
-    let order = order_of(&packets, &phases);
-    let deadline = deadline(seconds);
+    let packets = planned(py, network, &table, &routes)?;
+    let (problem, placements) = phased(py, network, &packets, &phases)?;
     let (found, failure) = keeping(
         py,
         |interrupt| {
-            let should_stop = || is_over(interrupt, deadline);
-            let mut budget = Budget { moves, should_stop: &should_stop };
-            tighten(&problem, &order, &placements, bound, seed, &mut budget)
+            let should_stop = time_is_over(interrupt, seconds);
+            let mut budget = Budget::new(moves, &should_stop);
+            let task = Task::new(network.inner.fabric(), &problem, seed).at_least(bound);
+            let mut told = |_| ();
+            let mut incumbent = Incumbent::new(&task, &mut told);
+            incumbent.offer(Schedule::new(placements), &task);
+            search(&task, &exact(&task), incumbent, &mut budget)
         },
         |_| Ok(()),
     );
-    let starts = found.iter().map(|placement| placement.start).collect();
+    let placements = found.map(|found| found.schedule.placements).unwrap_or_default();
+    let starts = placements.iter().map(|placement| placement.start).collect();
     Ok((starts, was_interrupted(py, failure)?))
 }

@@ -78,9 +78,14 @@ pub fn deadline(seconds: Option<f64>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))
 }
 
-/// Whether work is to end: it was interrupted, or its time is over.
-pub fn is_over(interrupt: &AtomicBool, deadline: Option<Instant>) -> bool {
-    interrupt.load(Ordering::Relaxed) || deadline.is_some_and(|limit| Instant::now() >= limit)
+/// Whether such a part of the time (from 0 to 1, of `seconds` from now on, if there is a limit) is over, or
+/// work was interrupted.
+pub fn time_is_over(interrupt: &AtomicBool, seconds: Option<f64>) -> impl Fn(f64) -> bool + '_ {
+    let begin = Instant::now();
+    move |part| {
+        let limit = seconds.is_some_and(|seconds| begin.elapsed().as_secs_f64() >= seconds * part);
+        limit || interrupt.load(Ordering::Relaxed)
+    }
 }
 
 /// Whether work was ended by Ctrl-C, so that what it has is to be kept; any other failure is returned.

@@ -1,22 +1,30 @@
-//! Schedules: search, check, and plans as workloads.
+//! Schedules: problems, searches, plans checked, and plans as workloads.
 
 use crate::{
     errors::spec_error,
     lists::named,
     network::Network,
-    running::{deadline, is_over, keeping, was_interrupted},
+    running::{keeping, time_is_over, was_interrupted},
     traffic::Workload,
 };
 use flitloom_core::{
+    engine,
     fabric::{Direction, Fabric},
     schedule::{
-        self as planning, Budget, Demand, Placement, PlannedPacket, Problem, RouteChoice, Slicing, Solution,
+        self as planning, Budget, Demand, Dependencies, Incumbent, MethodName, Placement, PlannedPacket,
+        Problem, RouteChoice, Share, Slicing, Task,
     },
     traffic,
 };
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
-use pyo3::{prelude::*, types::PyDict};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
 use std::sync::Mutex;
+
+/// The routes of packets: where each one ends in the list of all hops, and the directions of these.
+pub type Routes<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u8>);
 
 pub fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -30,28 +38,9 @@ pub fn demands_of(table: &PyReadonlyArray2<'_, i64>) -> Vec<Demand> {
     rows.rows().into_iter().map(demand).collect()
 }
 
-pub fn route_choice(py: Python<'_>, name: &str) -> PyResult<RouteChoice> {
-    named(py, "routes", &RouteChoice::NAMES, name)
-}
-
-fn slicing_of(interval: Option<u32>, free: bool) -> Slicing {
-    match interval {
-        _ if free => Slicing::Free,
-        Some(interval) => Slicing::Interval(interval),
-        None => Slicing::OneInterval,
-    }
-}
-
-fn problem_of(
-    py: Python<'_>,
-    network: &Network,
-    messages: &PyReadonlyArray2<'_, i64>,
-    routes: &str,
-    slicing: Slicing,
-) -> PyResult<Problem> {
-    let choice = route_choice(py, routes)?;
-    Problem::new(network.inner.fabric(), &demands_of(messages), slicing, choice)
-        .map_err(|error| spec_error(py, "traffic", error))
+/// The choice of routes with a name; `None` for all minimal routes.
+fn route_choice(py: Python<'_>, name: &str) -> PyResult<Option<RouteChoice>> {
+    if name == "staircase" { Ok(None) } else { named(py, "routes", &RouteChoice::NAMES, name).map(Some) }
 }
 
 /// Demands with a gap behind each packet, or behind all slices of a message at one interval.
@@ -66,117 +55,200 @@ fn guarded(demands: &[Demand], slicing: Slicing, guard: u32) -> Vec<Demand> {
     demands.iter().map(longer).collect()
 }
 
-/// Searches for start cycles without conflicts; rows of `messages` are source, destination, slice
-/// length and slices. Ends after `moves` placements or `seconds`, and after Ctrl-C with what it has.
-#[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "what to search for, and how long")]
-pub fn schedule<'py>(
-    py: Python<'py>,
-    network: &Network,
-    messages: PyReadonlyArray2<'py, i64>,
-    exact: bool,
-    routes: &str,
-    interval: Option<u32>,
-    free: bool,
-    guard: u32,
-    seed: u64,
-    moves: u64,
-    seconds: Option<f64>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let fabric = network.inner.fabric();
-    let demands = demands_of(&messages);
-    let choice = route_choice(py, routes)?;
-    let slicing = slicing_of(interval, free);
-    let error = |error| spec_error(py, "traffic", error);
-    let plain = Problem::new(fabric, &demands, slicing, choice).map_err(error)?;
-    if exact {
-        planning::check_size(fabric, &plain).map_err(error)?;
+/// Messages to be scheduled on a network, checked once.
+#[pyclass(frozen)]
+pub struct ScheduleProblem {
+    network: engine::Network,
+    demands: Vec<Demand>,
+    slicing: Slicing,
+    plain: Problem,
+    /// With cycles kept free behind packets.
+    guarded: Option<Problem>,
+}
+
+#[pymethods]
+impl ScheduleProblem {
+    /// Rows of `messages` are source, destination, slice length and slices. With `phases`, the numbers of messages
+    /// of each, a node waits for what it receives in earlier ones.
+    #[new]
+    #[pyo3(signature = (network, messages, routes, interval=None, free=false, guard=0, phases=None))]
+    #[expect(clippy::too_many_arguments, reason = "what is to be scheduled")]
+    fn new(
+        py: Python<'_>,
+        network: &Network,
+        messages: PyReadonlyArray2<'_, i64>,
+        routes: &str,
+        interval: Option<u32>,
+        free: bool,
+        guard: u32,
+        phases: Option<Vec<usize>>,
+    ) -> PyResult<Self> {
+        let choice = route_choice(py, routes)?;
+        let slicing = match interval {
+            _ if free => Slicing::Free,
+            Some(interval) => Slicing::Interval(interval),
+            None => Slicing::OneInterval,
+        };
+        let demands = demands_of(&messages);
+        let fabric = network.inner.fabric();
+        let make = |demands: &[Demand]| match choice {
+            Some(choice) => Problem::new(fabric, demands, slicing, choice),
+            None => Problem::over_any_minimal_route(fabric, demands),
+        };
+        let problem = |demands: &[Demand]| make(demands).map_err(|error| spec_error(py, "traffic", error));
+        let mut plain = problem(&demands)?;
+        let guarded = if guard > 0 { Some(problem(&guarded(&demands, slicing, guard))?) } else { None };
+        if let Some(phases) = phases {
+            plain = plain.in_phases(Dependencies::of_phases(&ends(&demands), &phases));
+        }
+        Ok(Self { network: network.inner.clone(), demands, slicing, plain, guarded })
     }
-    let problem = match guard {
-        0 => plain.clone(),
-        _ => Problem::new(fabric, &guarded(&demands, slicing, guard), slicing, choice).map_err(error)?,
-    };
-    let latest = Mutex::new(None);
-    let deadline = deadline(seconds);
-    let ((found, bound), failure) = keeping(
-        py,
-        |interrupt| {
-            let should_stop = || is_over(interrupt, deadline);
-            let found = if exact {
-                let mut budget = Budget { moves, should_stop: &should_stop };
-                planning::solve(fabric, &problem, seed, &mut budget, &mut |state| {
+
+    /// A proven lower bound on the duration in cycles, the name of what proves it, and its argument.
+    fn proof(&self, py: Python<'_>) -> (u32, &'static str, &'static str) {
+        let proof = py.detach(|| planning::proof(self.fabric(), &self.plain));
+        (proof.cycles, proof.bound.name(), proof.bound.argument())
+    }
+
+    /// The methods of an exact search, and their shares of the budget.
+    fn exact(&self, py: Python<'_>) -> Vec<(&'static str, f64)> {
+        let shares = py.detach(|| planning::exact(&Task::new(self.fabric(), self.searched(), 0)));
+        shares.into_iter().map(|(method, share)| (method.name(), share)).collect()
+    }
+
+    /// The methods that can do anything for it.
+    fn methods(&self, py: Python<'_>) -> Vec<&'static str> {
+        let applies = |task: &Task| -> Vec<&'static str> {
+            let all = MethodName::ALL.iter().filter(|method| method.applies(task));
+            all.map(|method| method.name()).collect()
+        };
+        py.detach(|| applies(&Task::new(self.fabric(), self.searched(), 0)))
+    }
+
+    /// Searches for start cycles without conflicts with the given methods and their shares, or those of an
+    /// exact search; `None` if none of them applies. Ends after `moves` placements or `seconds`, and
+    /// after Ctrl-C with what it has.
+    #[pyo3(signature = (methods, seed, moves, seconds=None, progress=None))]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        methods: Option<Vec<(String, f64)>>,
+        seed: u64,
+        moves: u64,
+        seconds: Option<f64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let (fabric, problem) = (self.fabric(), self.searched());
+        let given = methods.map(|methods| shares_of(py, &methods)).transpose()?;
+        if given.as_ref().is_none_or(|given| given.iter().any(|share| share.0 != MethodName::Greedy)) {
+            planning::check_size(fabric, problem).map_err(|error| spec_error(py, "traffic", error))?;
+        }
+        let latest = Mutex::new(None);
+        let (found, failure) = keeping(
+            py,
+            |interrupt| {
+                let should_stop = time_is_over(interrupt, seconds);
+                let task = Task::new(fabric, problem, seed);
+                let shares = given.unwrap_or_else(|| planning::exact(&task));
+                let shares: Vec<Share> = shares.into_iter().filter(|share| share.0.applies(&task)).collect();
+                let mut told = |state: planning::Progress| {
                     if let Ok(mut slot) = latest.lock() {
                         *slot = Some((state.best, state.bound, state.target, state.unplaced));
                     }
-                })
-            } else {
-                let placements = planning::greedy(&problem);
-                let duration = planning::duration_of(&problem, &placements);
-                let bound = planning::proven_bound(fabric, &problem);
-                Solution { placements, duration, bound, moves: 0, stopped: false }
-            };
-            let bound = if guard == 0 { found.bound } else { planning::proven_bound(fabric, &plain) };
-            (found, bound)
-        },
-        |py| {
-            let state = latest.lock().ok().and_then(|mut slot| slot.take());
-            match (&progress, state) {
-                (Some(callback), Some(state)) => callback.call1(py, state).map(drop),
-                _ => Ok(()),
-            }
-        },
-    );
-    let interrupted = was_interrupted(py, failure)?;
-    let packets = planning::planned_packets(&demands, slicing, &problem, &found.placements);
-    let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
-    let result = PyDict::new(py);
-    result.set_item("duration", duration)?;
-    result.set_item("bound", bound)?;
-    result.set_item("moves", found.moves)?;
-    result.set_item("stopped", found.stopped || interrupted)?;
-    result.set_item("interrupted", interrupted)?;
-    put_packets(py, &result, fabric, &packets)?;
-    Ok(result)
+                };
+                let incumbent = Incumbent::new(&task, &mut told);
+                let mut budget = Budget::new(moves, &should_stop);
+                let mut found = planning::search(&task, &shares, incumbent, &mut budget)?;
+                if self.guarded.is_some() {
+                    found.bound = planning::proven_bound(fabric, &self.plain);
+                }
+                Some(found)
+            },
+            |py| {
+                let state = latest.lock().ok().and_then(|mut slot| slot.take());
+                match (&progress, state) {
+                    (Some(callback), Some(state)) => callback.call1(py, state).map(drop),
+                    _ => Ok(()),
+                }
+            },
+        );
+        let interrupted = was_interrupted(py, failure)?;
+        let Some(found) = found else { return Ok(None) };
+        let packets = found.packets(&self.demands, self.slicing, problem);
+        let result = self.checked(py, &packets)?;
+        result.set_item("bound", found.bound)?;
+        result.set_item("moves", found.moves)?;
+        result.set_item("stopped", found.stopped || interrupted)?;
+        result.set_item("interrupted", interrupted)?;
+        Ok(Some(result))
+    }
+
+    /// For one target: per job its length and, per route, its resources with offsets and the starts that no
+    /// proof removes; `None` if the target is refuted.
+    #[expect(clippy::type_complexity, reason = "a table per job")]
+    fn candidates(
+        &self,
+        py: Python<'_>,
+        target: u32,
+    ) -> Option<Vec<(u32, Vec<(Vec<(u32, u32)>, Vec<u32>)>)>> {
+        let starts = py.detach(|| planning::candidates(self.fabric(), &self.plain, target))?;
+        let jobs = self.plain.jobs().iter().zip(starts).map(|(job, starts)| {
+            let uses = job
+                .routes
+                .iter()
+                .map(|route| route.uses.iter().map(|held| (held.resource, held.offset)).collect());
+            (job.length, uses.zip(starts).collect())
+        });
+        Some(jobs.collect())
+    }
+
+    /// The packets of a schedule: one route, by its number, and one start per job.
+    fn packets<'py>(&self, py: Python<'py>, placements: Vec<(u32, u32)>) -> PyResult<Bound<'py, PyDict>> {
+        let known = self.plain.jobs().iter().zip(&placements);
+        let fits = placements.len() == self.plain.jobs().len()
+            && known.clone().all(|(job, &(route, _))| (route as usize) < job.routes.len());
+        if !fits {
+            return Err(spec_error(py, "placements", "need one of its routes for every job"));
+        }
+        let placements: Vec<Placement> =
+            placements.into_iter().map(|(route, start)| Placement { route, start }).collect();
+        let packets = planning::planned_packets(&self.demands, self.slicing, &self.plain, &placements);
+        self.checked(py, &packets)
+    }
 }
 
-/// Searches for a schedule of all-to-all traffic over minimal routes with any number of bends; `None`
-/// if the traffic or the network does not fit the method.
-#[pyfunction]
-pub fn schedule_staircases<'py>(
-    py: Python<'py>,
-    network: &Network,
-    messages: PyReadonlyArray2<'py, i64>,
-    seed: u64,
-    moves: u64,
-    seconds: Option<f64>,
-) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let fabric = network.inner.fabric();
-    let demands = demands_of(&messages);
-    let deadline = deadline(seconds);
-    let ((packets, spent, stopped), failure) = keeping(
-        py,
-        |interrupt| {
-            let should_stop = || is_over(interrupt, deadline);
-            let mut budget = Budget { moves, should_stop: &should_stop };
-            let packets = planning::staircases(fabric, &demands, seed, &mut budget);
-            (packets, moves - budget.moves, should_stop())
-        },
-        |_| Ok(()),
-    );
-    let interrupted = was_interrupted(py, failure)?;
-    let Some(packets) = packets.map_err(|error| spec_error(py, "traffic", error))? else {
-        return Ok(None);
+impl ScheduleProblem {
+    fn fabric(&self) -> &Fabric {
+        self.network.fabric()
+    }
+
+    fn searched(&self) -> &Problem {
+        self.guarded.as_ref().unwrap_or(&self.plain)
+    }
+
+    /// Verified packets, and their duration.
+    fn checked<'py>(&self, py: Python<'py>, packets: &[PlannedPacket]) -> PyResult<Bound<'py, PyDict>> {
+        let fabric = self.fabric();
+        let duration = planning::verify(fabric, packets).map_err(|error| spec_error(py, "plan", error))?;
+        let result = PyDict::new(py);
+        result.set_item("duration", duration)?;
+        put_packets(py, &result, fabric, packets)?;
+        Ok(result)
+    }
+}
+
+/// Sources and destinations.
+pub fn ends(demands: &[Demand]) -> Vec<(u32, u32)> {
+    demands.iter().map(|demand| (demand.source, demand.destination)).collect()
+}
+
+fn shares_of(py: Python<'_>, methods: &[(String, f64)]) -> PyResult<Vec<Share>> {
+    let share = |(name, share): &(String, f64)| {
+        let method = MethodName::from_name(name)
+            .ok_or_else(|| spec_error(py, "method", format!("there is no method {name:?}")))?;
+        Ok((method, *share))
     };
-    let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
-    let result = PyDict::new(py);
-    result.set_item("duration", duration)?;
-    result.set_item("bound", planning::distance_bound(fabric, &demands))?;
-    result.set_item("moves", spent)?;
-    result.set_item("stopped", stopped || interrupted)?;
-    result.set_item("interrupted", interrupted)?;
-    put_packets(py, &result, fabric, &packets)?;
-    Ok(Some(result))
+    methods.iter().map(share).collect()
 }
 
 fn put_packets<'py>(
@@ -195,51 +267,59 @@ fn put_packets<'py>(
     let table: Bound<'py, PyArray2<i64>> = numpy::ndarray::Array2::from_shape_vec((packets.len(), 5), rows)
         .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?
         .into_pyarray(py);
-    let route = |packet: &PlannedPacket| -> Vec<u8> {
-        packet.path.iter().map(|&link| fabric.link_ends(link).1.index() as u8).collect()
-    };
+    let mut ends: Vec<i64> = Vec::with_capacity(packets.len());
+    let mut directions: Vec<u8> = Vec::new();
+    for packet in packets {
+        directions.extend(packet.path.iter().map(|&link| fabric.link_ends(link).1.index() as u8));
+        ends.push(directions.len() as i64);
+    }
     result.set_item("table", table)?;
-    result.set_item(
-        "routes",
-        packets.iter().map(|packet| pyo3::types::PyBytes::new(py, &route(packet))).collect::<Vec<_>>(),
-    )
+    let routes = (PyArray1::from_vec(py, ends).into_any(), PyArray1::from_vec(py, directions).into_any());
+    result.set_item("routes", PyTuple::new(py, [routes.0, routes.1])?)
 }
 
 pub fn planned(
+    py: Python<'_>,
     network: &Network,
     table: &PyReadonlyArray2<'_, i64>,
-    routes: &[Vec<u8>],
-) -> Vec<PlannedPacket> {
+    (ends, directions): &Routes<'_>,
+) -> PyResult<Vec<PlannedPacket>> {
     let fabric = network.inner.fabric();
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
-    table
-        .as_array()
-        .rows()
-        .into_iter()
-        .zip(routes)
-        .map(|(row, route)| {
-            let mut here = number(row[0]);
-            let mut path = Vec::with_capacity(route.len());
-            for &index in route {
-                let direction = Direction::from_index(index.into());
-                let inside = (here as usize) < fabric.shape().nodes()
-                    && usize::from(index) < fabric.shape().directions();
-                // A route that leaves the network keeps its last link, which no check accepts.
-                let link = if inside { fabric.link(here, direction) } else { u32::MAX };
-                here =
-                    inside.then(|| fabric.shape().neighbour(here, direction)).flatten().unwrap_or(u32::MAX);
-                path.push(link);
-            }
-            PlannedPacket {
-                source: number(row[0]),
-                destination: number(row[1]),
-                length: number(row[2]),
-                start: u64::try_from(row[3]).unwrap_or(0),
-                slice: number(row[4]),
-                path,
-            }
-        })
-        .collect()
+    let (table, ends, directions) = (table.as_array(), ends.as_array(), directions.as_array());
+    let mut begin = 0;
+    let ranges = ends.iter().map(|&end| {
+        let range = begin..usize::try_from(end).unwrap_or(usize::MAX);
+        begin = range.end;
+        range
+    });
+    let ranges: Vec<std::ops::Range<usize>> = ranges.collect();
+    let ordered = ranges.iter().all(|range| range.start <= range.end) && begin <= directions.len();
+    if !ordered || ranges.len() != table.nrows() {
+        return Err(spec_error(py, "routes", "need one route per packet, one behind the other"));
+    }
+    let packets = table.rows().into_iter().zip(ranges).map(|(row, range)| {
+        let mut here = number(row[0]);
+        let mut path = Vec::with_capacity(range.len());
+        for &index in directions.slice(numpy::ndarray::s![range]) {
+            let direction = Direction::from_index(index.into());
+            let inside =
+                (here as usize) < fabric.shape().nodes() && usize::from(index) < fabric.shape().directions();
+            // A route that leaves the network keeps its last link, which no check accepts.
+            let link = if inside { fabric.link(here, direction) } else { u32::MAX };
+            here = inside.then(|| fabric.shape().neighbour(here, direction)).flatten().unwrap_or(u32::MAX);
+            path.push(link);
+        }
+        PlannedPacket {
+            source: number(row[0]),
+            destination: number(row[1]),
+            length: number(row[2]),
+            start: u64::try_from(row[3]).unwrap_or(0),
+            slice: number(row[4]),
+            path,
+        }
+    });
+    Ok(packets.collect())
 }
 
 /// Checks a plan and returns its duration; raises what is wrong with it.
@@ -248,9 +328,9 @@ pub fn check_plan(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    routes: Vec<Vec<u8>>,
+    routes: Routes<'_>,
 ) -> PyResult<u64> {
-    let packets = planned(network, &table, &routes);
+    let packets = planned(py, network, &table, &routes)?;
     planning::verify(network.inner.fabric(), &packets).map_err(|error| spec_error(py, "plan", error))
 }
 
@@ -260,11 +340,11 @@ pub fn other_route(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    paths: Vec<Vec<u8>>,
+    paths: Routes<'_>,
     routes: &str,
 ) -> PyResult<Option<usize>> {
-    let choice = if routes == "staircase" { None } else { Some(route_choice(py, routes)?) };
-    let packets = planned(network, &table, &paths);
+    let choice = route_choice(py, routes)?;
+    let packets = planned(py, network, &table, &paths)?;
     Ok(py.detach(|| planning::other_route(network.inner.fabric(), &packets, choice)))
 }
 
@@ -275,12 +355,12 @@ pub fn plan_workload(
     py: Python<'_>,
     network: &Network,
     table: PyReadonlyArray2<'_, i64>,
-    routes: Vec<Vec<u8>>,
+    routes: Routes<'_>,
     channels: Vec<u8>,
     place: &str,
 ) -> PyResult<Workload> {
     let fabric = network.inner.fabric();
-    let packets = planned(network, &table, &routes);
+    let packets = planned(py, network, &table, &routes)?;
     for (index, packet) in packets.iter().enumerate() {
         planning::check_route(fabric, index, packet).map_err(|error| spec_error(py, place, error))?;
     }
@@ -292,83 +372,4 @@ pub fn plan_workload(
     planning::packet_list(fabric, &packets, &channels)
         .map(|list| Workload { inner: traffic::Workload::Packets(list) })
         .map_err(|error| spec_error(py, place, error))
-}
-
-/// The lower bound on any schedule of the messages, and the classic one; for staircases, which may
-/// take any minimal route, the bound of the distances.
-#[pyfunction]
-pub fn schedule_bound(
-    py: Python<'_>,
-    network: &Network,
-    messages: PyReadonlyArray2<'_, i64>,
-    routes: &str,
-    interval: Option<u32>,
-    free: bool,
-) -> PyResult<(u32, u32)> {
-    if routes == "staircase" {
-        let bound = planning::distance_bound(network.inner.fabric(), &demands_of(&messages));
-        let bound = u32::try_from(bound).unwrap_or(u32::MAX);
-        return Ok((bound, bound));
-    }
-    let problem = problem_of(py, network, &messages, routes, slicing_of(interval, free))?;
-    let fabric = network.inner.fabric();
-    Ok(py.detach(|| (planning::proven_bound(fabric, &problem), planning::classic_bound(&problem))))
-}
-
-/// For one target: per job its length and, per route, its resources with offsets and the starts that no
-/// proof removes; `None` if the target is refuted.
-#[pyfunction]
-#[expect(clippy::type_complexity, reason = "a table per job")]
-pub fn candidate_starts(
-    py: Python<'_>,
-    network: &Network,
-    messages: PyReadonlyArray2<'_, i64>,
-    routes: &str,
-    interval: Option<u32>,
-    free: bool,
-    target: u32,
-) -> PyResult<Option<Vec<(u32, Vec<(Vec<(u32, u32)>, Vec<u32>)>)>>> {
-    let problem = problem_of(py, network, &messages, routes, slicing_of(interval, free))?;
-    let fabric = network.inner.fabric();
-    let Some(starts) = py.detach(|| planning::candidates(fabric, &problem, target)) else {
-        return Ok(None);
-    };
-    let jobs = problem.jobs().iter().zip(starts).map(|(job, starts)| {
-        let uses = job
-            .routes
-            .iter()
-            .map(|route| route.uses.iter().map(|held| (held.resource, held.offset)).collect());
-        (job.length, uses.zip(starts).collect())
-    });
-    Ok(Some(jobs.collect()))
-}
-
-/// The packets of a schedule: one route, by its number, and one start per job.
-#[pyfunction]
-pub fn placed_packets<'py>(
-    py: Python<'py>,
-    network: &Network,
-    messages: PyReadonlyArray2<'py, i64>,
-    routes: &str,
-    interval: Option<u32>,
-    free: bool,
-    placements: Vec<(u32, u32)>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let slicing = slicing_of(interval, free);
-    let problem = problem_of(py, network, &messages, routes, slicing)?;
-    let known = problem.jobs().iter().zip(&placements);
-    let fits = placements.len() == problem.jobs().len()
-        && known.clone().all(|(job, &(route, _))| (route as usize) < job.routes.len());
-    if !fits {
-        return Err(spec_error(py, "placements", "need one of its routes for every job"));
-    }
-    let placements: Vec<Placement> =
-        placements.into_iter().map(|(route, start)| Placement { route, start }).collect();
-    let fabric = network.inner.fabric();
-    let packets = planning::planned_packets(&demands_of(&messages), slicing, &problem, &placements);
-    let duration = planning::verify(fabric, &packets).map_err(|error| spec_error(py, "plan", error))?;
-    let result = PyDict::new(py);
-    result.set_item("duration", duration)?;
-    put_packets(py, &result, fabric, &packets)?;
-    Ok(result)
 }

@@ -7,8 +7,8 @@ use flitloom_core::{
     routing::{Line, Verdict},
     schedule::{
         Budget, Demand, Dependencies, Placement, PlannedPacket, Problem, RouteChoice, Slicing, Spread,
-        chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets, separate, spread,
-        tighten, verify,
+        chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets, separate, solve,
+        spread, verify,
     },
     traffic::{CollectiveOperation, Group, Purpose, Workload, draw_below},
 };
@@ -224,22 +224,18 @@ proptest! {
         let problem =
             Problem::new(&fabric, &demands, Slicing::OneInterval, RouteChoice::DimensionOrder).unwrap();
         let order = Dependencies::of_phases(&ends, &phases);
-        let bound = chain_bound(&problem, &order);
+        let problem = problem.in_phases(order.clone());
+        let bound = chain_bound(&problem);
         prop_assert!(!exhaustive(&problem, &phases, &ends, bound - 1));
-        // One job after the other.
-        let mut now = 0;
-        let slow: Vec<Placement> = problem.jobs().iter().map(|job| {
-            now += job.routes[0].span;
-            Placement { route: 0, start: now - job.routes[0].span }
-        }).collect();
-        let mut budget = Budget { moves: 2_000, should_stop: &|| false };
-        let found = tighten(&problem, &order, &slow, bound, seed, &mut budget);
+        let one_by_one: u32 = problem.jobs().iter().map(|job| job.routes[0].span).sum();
+        let mut budget = Budget::of_moves(2_000);
+        let found = solve(&fabric, &problem, seed, &mut budget, &mut |_| ()).unwrap().schedule.placements;
         prop_assert!(order.holds(&problem, &found));
         let packets = planned_packets(&demands, Slicing::OneInterval, &problem, &found);
         let duration = duration_of(&problem, &found);
         prop_assert_eq!(verify(&fabric, &packets), Ok(duration.into()));
         prop_assert!(exhaustive(&problem, &phases, &ends, duration));
-        prop_assert!(duration <= now);
+        prop_assert!(duration <= one_by_one);
     }
 
     #[test]

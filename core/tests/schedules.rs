@@ -5,12 +5,14 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
-        Budget, Contention, Demand, Job, PlanError, Problem, RouteChoice, ScheduleError, Slicing, Solution,
-        classic_bound, load_bound, lower_bound, packet_list, planned_packets, proven_bound, solve, verify,
+        Bound, Budget, Contention, Demand, Dependencies, Incumbent, Job, MethodName, PlanError, Problem,
+        RouteChoice, ScheduleError, Slicing, Solution, Task, classic_bound, load_bound, lower_bound,
+        packet_list, planned_packets, proven_bound, search, solve, verify,
     },
     traffic::{CollectiveOperation, Group, Pattern, Purpose, Workload, draw_below},
 };
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn permutation(shape: &Shape, name: &str, length: u32, slices: u32) -> Vec<Demand> {
     let to = Pattern::from_name(name, shape).unwrap().destinations(shape, 0).unwrap();
@@ -18,8 +20,8 @@ fn permutation(shape: &Shape, name: &str, length: u32, slices: u32) -> Vec<Deman
     (0..shape.nodes() as NodeId).map(demand).collect()
 }
 
-fn search(fabric: &Fabric, problem: &Problem, seed: u64, moves: u64) -> Solution {
-    solve(fabric, problem, seed, &mut Budget { moves, should_stop: &|| false }, &mut |_| ())
+fn found(fabric: &Fabric, problem: &Problem, seed: u64, moves: u64) -> Solution {
+    solve(fabric, problem, seed, &mut Budget::of_moves(moves), &mut |_| ()).unwrap()
 }
 
 /// The engine's duration of a plan under one arbitration scheme at every port.
@@ -39,8 +41,8 @@ fn check_plan(
     moves: u64,
 ) -> Solution {
     let problem = Problem::new(fabric, demands, slicing, choice).unwrap();
-    let found = search(fabric, &problem, 1, moves);
-    let packets = planned_packets(demands, slicing, &problem, &found.placements);
+    let found = found(fabric, &problem, 1, moves);
+    let packets = planned_packets(demands, slicing, &problem, &found.schedule.placements);
     assert_eq!(packets.len() as u32, demands.iter().map(|demand| demand.slices).sum::<u32>());
     assert_eq!(verify(fabric, &packets), Ok(found.duration.into()));
     assert!(found.duration >= found.bound);
@@ -132,7 +134,7 @@ fn the_same_seed_gives_the_same_schedule() {
     let fabric = Fabric::new(shape.clone());
     let demands = permutation(&shape, "shfl", 8, 1);
     let problem = Problem::new(&fabric, &demands, Slicing::Free, RouteChoice::AnyOrder).unwrap();
-    assert_eq!(search(&fabric, &problem, 5, 3_000), search(&fabric, &problem, 5, 3_000));
+    assert_eq!(found(&fabric, &problem, 5, 3_000), found(&fabric, &problem, 5, 3_000));
 }
 
 #[test]
@@ -180,8 +182,8 @@ fn the_verifier_finds_what_is_broken() {
     let fabric = Fabric::new(shape.clone());
     let demands = permutation(&shape, "trns", 8, 1);
     let problem = Problem::new(&fabric, &demands, Slicing::Free, RouteChoice::DimensionOrder).unwrap();
-    let found = search(&fabric, &problem, 1, 10_000);
-    let packets = planned_packets(&demands, Slicing::Free, &problem, &found.placements);
+    let found = found(&fabric, &problem, 1, 10_000);
+    let packets = planned_packets(&demands, Slicing::Free, &problem, &found.schedule.placements);
     let mut unison = packets.clone();
     unison.iter_mut().for_each(|packet| packet.start = 0);
     assert!(matches!(verify(&fabric, &unison), Err(PlanError::Conflict { cycle: 0.., .. })));
@@ -254,6 +256,119 @@ fn bounds_of_full_rings_never_exceed_the_optimum() {
     assert!(beyond_the_load > 0);
 }
 
+/// The duration of the shortest schedule, by trying all.
+fn optimum(problem: &Problem) -> u32 {
+    (1..).find(|&target| exhaustive(problem, target, &mut Vec::new())).unwrap()
+}
+
+/// Small problems of all kinds, with the demands of each: fixed routes, chosen ones, slices, all-to-all, phases.
+fn small_problems() -> Vec<(Fabric, Vec<Demand>, Slicing, Problem)> {
+    let torus = |sizes: &[u32]| Fabric::new(Shape::torus(sizes).unwrap());
+    let demands = |pairs: &[(u32, u32)], length, slices| -> Vec<Demand> {
+        pairs.iter().map(|&(source, destination)| Demand { source, destination, length, slices }).collect()
+    };
+    let crossing: [(u32, u32); 4] = [(0, 5), (1, 5), (4, 1), (1, 4)];
+    let all: Vec<(u32, u32)> =
+        (0..3).flat_map(|from| (0..3).filter(move |&to| to != from).map(move |to| (from, to))).collect();
+    let mut problems = Vec::new();
+    for (choice, slicing, slices) in [
+        (RouteChoice::DimensionOrder, Slicing::OneInterval, 1),
+        (RouteChoice::DimensionOrder, Slicing::Free, 2),
+        (RouteChoice::DimensionOrder, Slicing::Interval(3), 2),
+        (RouteChoice::AnyOrder, Slicing::OneInterval, 1),
+        (RouteChoice::TwoBends, Slicing::OneInterval, 1),
+    ] {
+        let pairs = if slices == 2 { &crossing[..3] } else { &crossing };
+        let fabric = torus(&[4, 3]);
+        let demands = demands(pairs, 2, slices);
+        let problem = Problem::new(&fabric, &demands, slicing, choice).unwrap();
+        problems.push((fabric, demands, slicing, problem));
+    }
+    // Two hops in one dimension come apart where a route may bend twice.
+    let fabric = torus(&[5, 4]);
+    let far = demands(&[(0, 7), (1, 7), (5, 2)], 2, 1);
+    let problem = Problem::new(&fabric, &far, Slicing::OneInterval, RouteChoice::TwoBends).unwrap();
+    problems.push((fabric, far, Slicing::OneInterval, problem));
+    // Rings of three nodes hold one slot: all-to-all, on given routes and on any.
+    for any in [false, true] {
+        let (fabric, demands) = (torus(&[3]), demands(&all, 3, 1));
+        let choice = RouteChoice::BalancedTies;
+        let problem = match any {
+            true => Problem::over_any_minimal_route(&fabric, &demands),
+            false => Problem::new(&fabric, &demands, Slicing::OneInterval, choice),
+        };
+        problems.push((fabric, demands, Slicing::OneInterval, problem.unwrap()));
+    }
+    let (fabric, chain) = (torus(&[8]), demands(&[(0, 1), (2, 1), (1, 3), (1, 4)], 2, 1));
+    let ends: Vec<(u32, u32)> = chain.iter().map(|demand| (demand.source, demand.destination)).collect();
+    let problem = Problem::new(&fabric, &chain, Slicing::OneInterval, RouteChoice::DimensionOrder).unwrap();
+    let problem = problem.in_phases(Dependencies::of_phases(&ends, &[2, 2]));
+    problems.push((fabric, chain, Slicing::OneInterval, problem));
+    problems
+}
+
+#[test]
+fn methods_and_bounds_keep_their_word_on_every_small_problem() {
+    let mut applied = BTreeSet::new();
+    let mut bounds = BTreeSet::new();
+    for (number, (fabric, demands, slicing, problem)) in small_problems().iter().enumerate() {
+        // Without its phases a problem can only be done sooner.
+        let optimum = optimum(problem);
+        let own = || Bound::ALL.into_iter().filter(|bound| bound.applies(problem));
+        for bound in own() {
+            let proof = bound.prove(fabric, problem, 0);
+            assert!(problem.is_in_phases() || proof.cycles <= optimum, "{number}: {}", bound.name());
+            bounds.insert(bound.name());
+        }
+        let task = Task::new(fabric, problem, 3);
+        assert_eq!(task.bound(), own().map(|bound| bound.prove(fabric, problem, 0).cycles).max().unwrap());
+        for &method in MethodName::ALL {
+            if !method.applies(&task) {
+                continue;
+            }
+            applied.insert(method.name());
+            let mut lengths = Vec::new();
+            // All it wants, hardly anything, an interruption at once, and one a little later.
+            let asked = std::cell::Cell::new(0);
+            let later = |_: f64| {
+                asked.set(asked.get() + 1);
+                asked.get() > 3
+            };
+            let budgets = [
+                Budget::of_moves(20_000),
+                Budget::of_moves(1),
+                Budget::new(20_000, &|_| true),
+                Budget::new(20_000, &later),
+            ];
+            for mut budget in budgets {
+                let mut told = |_| ();
+                let incumbent = Incumbent::new(&task, &mut told);
+                let found = search(&task, &[(method, 1.0)], incumbent, &mut budget);
+                let found = found.unwrap_or_else(|| panic!("{number}: {} finds nothing", method.name()));
+                let packets = found.packets(demands, *slicing, problem);
+                assert_eq!(
+                    verify(fabric, &packets),
+                    Ok(found.duration.into()),
+                    "{number}: {}",
+                    method.name()
+                );
+                assert!(optimum <= found.duration && task.bound() <= found.duration);
+                if let Some(order) = problem.dependencies() {
+                    assert!(order.holds(problem, &found.schedule.placements));
+                }
+                lengths.push(found.duration);
+            }
+            assert!(lengths[0] <= *lengths.iter().min().unwrap(), "{number}: {}", method.name());
+        }
+        let found = solve(fabric, problem, 3, &mut Budget::of_moves(50_000), &mut |_| ()).unwrap();
+        if !problem.is_in_phases() && !problem.has_any_minimal_route() {
+            assert_eq!(found.duration, optimum, "{number}");
+        }
+    }
+    assert_eq!(applied.len(), MethodName::ALL.len(), "{applied:?}");
+    assert_eq!(bounds.len(), Bound::ALL.len(), "{bounds:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -286,7 +401,7 @@ proptest! {
         // Nothing below the bound exists, and every start of a schedule found is allowed.
         prop_assert!(!exhaustive(&problem, bound - 1, &mut Vec::new()));
         let domains = Contention::new(&problem).filter(&problem, found.duration).unwrap();
-        for (job, placement) in found.placements.iter().enumerate() {
+        for (job, placement) in found.schedule.placements.iter().enumerate() {
             prop_assert!(domains.allows(job, placement.start));
         }
         if found.duration > found.bound {
@@ -308,8 +423,8 @@ proptest! {
         for choice in [RouteChoice::AnyOrder, RouteChoice::TwoBends] {
             let problem = Problem::new(&fabric, &demands, Slicing::Free, choice).unwrap();
             let bound = load_bound(&problem);
-            let found = search(&fabric, &problem, 1, 500);
-            let chosen: Vec<usize> = found.placements.iter().map(|placement| placement.route as usize).collect();
+            let found = found(&fabric, &problem, 1, 500);
+            let chosen: Vec<usize> = found.schedule.placements.iter().map(|placement| placement.route as usize).collect();
             let random = |draw: u32| -> Vec<usize> {
                 let route = |(job, of): (usize, &Job)| {
                     let routes = of.routes.len() as u32;
@@ -325,7 +440,7 @@ proptest! {
                 prop_assert!(loads.into_iter().max() >= Some(bound));
                 prop_assert!(u64::from(classic_bound(&problem.with_routes(&routes))) > bound);
             }
-            let packets = planned_packets(&demands, Slicing::Free, &problem, &found.placements);
+            let packets = planned_packets(&demands, Slicing::Free, &problem, &found.schedule.placements);
             prop_assert_eq!(verify(&fabric, &packets), Ok(found.duration.into()));
         }
     }

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 LIMITS: dict[str, int]
 LISTS: dict[str, tuple[str, ...]]
+#: Where each route ends among all hops, and the directions of these.
+PackedRoutes = tuple[NDArray[np.int64], NDArray[np.uint8]]
 
 def build() -> tuple[str, str]: ...
 def routing_functions() -> list[tuple[str, str, str]]: ...
@@ -281,31 +283,46 @@ def genetic_extrapolate(
     chromosome: dict[str, Any],
     threads: int | None,
 ) -> dict[str, Any]: ...
-def schedule(
-    network: Network,
-    messages: NDArray[np.int64],
-    exact: bool,
-    routes: str,
-    interval: int | None,
-    free: bool,
-    guard: int,
-    seed: int,
-    moves: int,
-    seconds: float | None,
-    progress: Callable[[int, int, int, int], None] | None,
-) -> dict[str, Any]: ...
+
+class ScheduleProblem:
+    def __new__(
+        cls,
+        network: Network,
+        messages: NDArray[np.int64],
+        routes: str,
+        interval: int | None = None,
+        free: bool = False,
+        guard: int = 0,
+        phases: Sequence[int] | None = None,
+    ) -> ScheduleProblem: ...
+    def proof(self) -> tuple[int, str, str]: ...
+    def exact(self) -> list[tuple[str, float]]: ...
+    def methods(self) -> list[str]: ...
+    def search(
+        self,
+        methods: Sequence[tuple[str, float]] | None,
+        seed: int,
+        moves: int,
+        seconds: float | None = None,
+        progress: Callable[[int, int, int, int], None] | None = None,
+    ) -> dict[str, Any] | None: ...
+    def candidates(
+        self, target: int
+    ) -> list[tuple[int, list[tuple[list[tuple[int, int]], list[int]]]]] | None: ...
+    def packets(self, placements: Sequence[tuple[int, int]]) -> dict[str, Any]: ...
+
 def delays(nodes: int, most: int, seed: int, trial: int) -> NDArray[np.int64]: ...
 def other_route(
-    network: Network, table: NDArray[np.int64], paths: Sequence[bytes], routes: str
+    network: Network, table: NDArray[np.int64], paths: PackedRoutes, routes: str
 ) -> int | None: ...
-def check_plan(network: Network, table: NDArray[np.int64], routes: Sequence[bytes]) -> int: ...
+def check_plan(network: Network, table: NDArray[np.int64], routes: PackedRoutes) -> int: ...
 def plan_workload(
-    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], channels: bytes, place: str
+    network: Network, table: NDArray[np.int64], routes: PackedRoutes, channels: bytes, place: str
 ) -> Workload: ...
 def spread_plan(
     network: Network,
     table: NDArray[np.int64],
-    routes: Sequence[bytes],
+    routes: PackedRoutes,
     together: bool,
     target: int,
     reach: int,
@@ -313,51 +330,24 @@ def spread_plan(
     seed: int,
 ) -> list[int]: ...
 def separate_channels(
-    network: Network, table: NDArray[np.int64], routes: Sequence[bytes]
+    network: Network, table: NDArray[np.int64], routes: PackedRoutes
 ) -> tuple[int, list[int]] | None: ...
 def plan_dependencies(
-    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], channels: int, first: bytes
+    network: Network, table: NDArray[np.int64], routes: PackedRoutes, channels: int, first: bytes
 ) -> dict[str, Any]: ...
-def phase_bound(network: Network, messages: NDArray[np.int64], phases: Sequence[int], routes: str) -> int: ...
 def phases_respected(
-    network: Network, table: NDArray[np.int64], routes: Sequence[bytes], phases: Sequence[int]
+    network: Network, table: NDArray[np.int64], routes: PackedRoutes, phases: Sequence[int]
 ) -> bool: ...
 def tighten_phases(
     network: Network,
     table: NDArray[np.int64],
-    routes: Sequence[bytes],
+    routes: PackedRoutes,
     phases: Sequence[int],
     bound: int,
     seed: int,
     moves: int,
     seconds: float | None,
 ) -> tuple[list[int], bool]: ...
-def schedule_staircases(
-    network: Network,
-    messages: NDArray[np.int64],
-    seed: int,
-    moves: int,
-    seconds: float | None,
-) -> dict[str, Any] | None: ...
-def schedule_bound(
-    network: Network, messages: NDArray[np.int64], routes: str, interval: int | None, free: bool
-) -> tuple[int, int]: ...
-def candidate_starts(
-    network: Network,
-    messages: NDArray[np.int64],
-    routes: str,
-    interval: int | None,
-    free: bool,
-    target: int,
-) -> list[tuple[int, list[tuple[list[tuple[int, int]], list[int]]]]] | None: ...
-def placed_packets(
-    network: Network,
-    messages: NDArray[np.int64],
-    routes: str,
-    interval: int | None,
-    free: bool,
-    placements: Sequence[tuple[int, int]],
-) -> dict[str, Any]: ...
 def operation_phases(
     network: Network, name: str, root: int, payload: int, nodes: Sequence[int] | None
 ) -> tuple[list[NDArray[np.int64]], int]: ...

@@ -7,6 +7,7 @@ import numpy as np
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.packed import Routes
 from flitloom.spec import Collective, Load, Packets, TrafficMatrix
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Patterned
@@ -71,7 +72,7 @@ def make_workload(
                     routes.append(read_route(route))
                 except SpecError as error:
                     raise SpecError(f"traffic.routes[{number}]: {error}") from None
-            return _core.plan_workload(core, table, routes, bytes(traffic.channels), "traffic")
+            return _core.plan_workload(core, table, Routes.of(routes), bytes(traffic.channels), "traffic")
         case Packets():
             return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
         case _:

@@ -36,7 +36,12 @@ def command(
     slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,
     packets: Annotated[int, typer.Option(help="Packets per node.")] = 1,
     length: Annotated[int, typer.Option(help="Matrix: flits per packet.")] = 8,
-    method: Annotated[str, typer.Option(help="exact, greedy or genetic.")] = "exact",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="exact, greedy or genetic; or names of methods with shares: few-bends:0.3,joint:0.7."
+        ),
+    ] = "exact",
     generations: Annotated[int, typer.Option(help="Genetic: generations of 50 chromosomes.")] = 1000,
     genes: Annotated[
         str, typer.Option(help="Genetic: what may vary, full, timing or without-timing.", metavar="NAME")

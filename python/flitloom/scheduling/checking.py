@@ -176,8 +176,9 @@ def _shorter(plan: Plan) -> int | None:
     if plan.router is not None or not routes_known or len(phase_sizes(plan)) > 1:
         return None
     network, messages = plan.network(), messages_of(plan)
-    kind = (plan.interval, plan.free_slices, 0, 1, REFUTING_MOVES, None, None)
-    return int(_core.schedule(network._core, messages, True, plan.routes, *kind)["duration"])
+    problem = _core.ScheduleProblem(network._core, messages, plan.routes, plan.interval, plan.free_slices)
+    found = problem.search(None, 1, REFUTING_MOVES)
+    return None if found is None else int(found["duration"])
 
 
 def _judge_parts(claims: Claims, plan: Plan) -> None:
@@ -235,7 +236,7 @@ def _guard_problem(plan: Plan, sizes: list[int]) -> str | None:
     begin = 0
     for end in np.cumsum(packets_of(plan, sizes)).tolist():
         try:
-            _core.check_plan(network._core, np.ascontiguousarray(table[begin:end]), routes[begin:end])
+            _core.check_plan(network._core, np.ascontiguousarray(table[begin:end]), routes.part(begin, end))
         except SpecError as error:
             return str(error)
         begin = end
@@ -246,7 +247,7 @@ def _phases_fit(plan: Plan, sizes: list[int]) -> bool:
     """Whether every phase starts when the one before has arrived, and its packets not before it."""
     if len(plan.phases) != len(sizes):
         return False
-    hops = np.array([len(route) for route in plan.directions()])
+    hops = plan.directions().hops
     table, begin, arrived = plan.table, 0, 0
     for start, end in zip(plan.phases, np.cumsum(packets_of(plan, sizes)).tolist(), strict=True):
         if not arrived <= start <= int(table[begin:end, 3].min()):
@@ -307,11 +308,10 @@ def prove_bound(plan: Plan) -> int:
         algorithm_bound = operation_phases(network, operation_of(plan))[1]
         if not _core.phases_respected(network._core, plan.table, plan.directions(), sizes):
             raise SpecError("packets: one starts before what its node needs for it has arrived")
-    if len(sizes) == 1:
-        own = _core.schedule_bound(network._core, messages, plan.routes, plan.interval, plan.free_slices)[0]
-    else:
-        own = _core.phase_bound(network._core, messages, sizes, plan.routes)
-    return max(own, algorithm_bound)
+    kind = (plan.interval, plan.free_slices) if len(sizes) == 1 else (None, False)
+    phases = sizes if len(sizes) > 1 else None
+    problem = _core.ScheduleProblem(network._core, messages, plan.routes, *kind, phases=phases)
+    return max(problem.proof()[0], algorithm_bound)
 
 
 def late_dependencies(plan: Plan) -> tuple[int, str, Any]:

@@ -6,11 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from flitloom import _core
-from flitloom.network import Network
 from flitloom.workers import Workers, run_file
 
 #: More possible starts, over all routes, than this are left to the search.
@@ -24,8 +20,6 @@ WORKER = Path(__file__).with_name("cp_sat_worker.py")
 Job = tuple[int, list[tuple[list[tuple[int, int]], list[int]]]]
 #: A route and a start cycle per job, proof that there are none (False), or no answer in time.
 Answer = list[tuple[int, int]] | bool | None
-#: What is scheduled, as the core takes it.
-Problem = tuple[_core.Network, NDArray[np.int64], str, int | None, bool]
 
 
 def decide(solver: Workers, jobs: list[Job] | None, seconds: float) -> Answer:
@@ -36,15 +30,7 @@ def decide(solver: Workers, jobs: list[Job] | None, seconds: float) -> Answer:
     return answer
 
 
-def finish(
-    network: Network,
-    messages: NDArray[np.int64],
-    routes: str,
-    interval: int | None,
-    free_slices: bool,
-    raw: dict[str, Any],
-    seconds: float,
-) -> None:
+def finish(problem: _core.ScheduleProblem, raw: dict[str, Any], seconds: float) -> None:
     """Close the gap of a search's result in place, as far as the time allows.
 
     For a target duration, the starts that no schedule so short has are removed first, so an answer on what
@@ -54,13 +40,13 @@ def finish(
     """
     try:
         with Workers(1) as solver:
-            _close(solver, (network._core, messages, routes, interval, free_slices), raw, seconds)
+            _close(solver, problem, raw, seconds)
     except KeyboardInterrupt:
         # What was found so far is kept.
         raw["stopped"] = raw["interrupted"] = True
 
 
-def _close(solver: Workers, problem: Problem, raw: dict[str, Any], seconds: float) -> None:
+def _close(solver: Workers, problem: _core.ScheduleProblem, raw: dict[str, Any], seconds: float) -> None:
     end = time.monotonic() + seconds
     share = FIRST_SHARE
     from_below = True
@@ -72,7 +58,7 @@ def _close(solver: Workers, problem: Problem, raw: dict[str, Any], seconds: floa
         target = raw["bound"] if from_below else raw["duration"] - 1
         if raw["bound"] + 1 < raw["duration"]:
             left = min(share, left)
-        jobs = _core.candidate_starts(*problem, target)
+        jobs = problem.candidates(target)
         if sum(len(starts) for _, choices in jobs or () for _, starts in choices) > MAX_STARTS:
             return
         answer = decide(solver, jobs, left)
@@ -83,6 +69,6 @@ def _close(solver: Workers, problem: Problem, raw: dict[str, Any], seconds: floa
             continue
         raw["cp_sat"] = True
         if isinstance(answer, list):
-            raw.update(_core.placed_packets(*problem, answer))
+            raw.update(problem.packets(answer))
         else:
             raw["bound"], raw["cp_sat_bound"] = target + 1, True

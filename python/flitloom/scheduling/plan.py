@@ -22,6 +22,7 @@ from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
 from flitloom.network import Network
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
+from flitloom.packed import Routes
 from flitloom.reading import opened, placed, read_json_list
 from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
 from flitloom.spec.base import Closed, each, explain, problem, problems_of, whole_number
@@ -292,15 +293,15 @@ class Plan(Closed):
         }
         return fields_html(f"{self.traffic} on {self.network().topology}", fields)
 
-    def directions(self) -> list[bytes]:
-        """The direction indices of every packet's route."""
+    def directions(self) -> Routes:
+        """The direction indices of all packets' routes."""
         routes = []
         for number, packet in enumerate(self.packets):
             try:
                 routes.append(packet.directions())
             except SpecError as error:
                 raise SpecError(f"packets[{number}].{error}") from None
-        return routes
+        return Routes.of(routes)
 
     def network(self) -> Network:
         """The network it is for, with its router or the papers'."""
@@ -378,7 +379,7 @@ class Plan(Closed):
         ]
         return self.model_copy(update={"channels": channels, "packets": packets})
 
-    def _checked_routes(self, network: Network) -> list[bytes]:
+    def _checked_routes(self, network: Network) -> Routes:
         directions = self.directions()
         _core.plan_workload(network._core, self.table, directions, b"", "plan")
         return directions

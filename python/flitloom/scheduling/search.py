@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +14,23 @@ from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
 from flitloom.limits import LISTED_PACKETS
 from flitloom.network import Network, require_network
+from flitloom.packed import Routes
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
 from flitloom.scheduling.plan import Plan, packets_of_core
-from flitloom.scheduling.staircase import STAIRCASE, schedule_staircases
 from flitloom.spec import Collective, Packets, TrafficMatrix
 
-#: How a plan is found: searched for until it is proven optimal or the budget ends, or at once.
-METHODS = ("exact", "greedy", "genetic")
+#: The methods of the core, which shorten a schedule one after the other.
+CORE_METHODS: tuple[str, ...] = _core.LISTS["schedule_methods"]
+#: How a plan is found: by the methods that suit the problem, by one of them, or by a genetic search.
+METHODS = ("exact", *CORE_METHODS, "genetic")
 #: Which routes a packet may take.
 ROUTES = _core.LISTS["routes"]
 #: The same, for editors to offer.
 MethodName = Literal["exact", "greedy", "genetic"]
 RoutesName = Literal["dor", "balanced-ties", "any-order", "minimal", "staircase"]
-#: Messages from which on a search over all minimal routes begins with fewer of them.
-MANY = 1000
+#: All minimal routes, with any number of bends, which are not listed one by one.
+STAIRCASE = "staircase"
 #: Placements tried if nothing else is said.
 MOVES = 2_000_000
 
@@ -65,9 +67,11 @@ def schedule(
         The network; router and arbitration do not matter.
     traffic : Collective, Packets, TrafficMatrix or Operation
         What is sent; intervals, delays and start times in it are ignored.
-    method : {"exact", "greedy", "genetic"}
-        Search until proven optimal or the budget ends; one pass of list scheduling; or the cup-stacking
-        papers' genetic search for a collective, in whose plan packets wait for each other.
+    method : str
+        ``exact`` searches until the plan is proven optimal or the budget ends, by the methods that suit the
+        problem; ``greedy`` is one pass of list scheduling; ``genetic`` the cup-stacking papers' search for a
+        collective, in whose plan packets wait for each other. Others of `METHODS`, with shares of the budget
+        if there are several, are used as given: ``few-bends:0.5,joint:0.5``.
     routes : {"dor", "balanced-ties", "any-order", "minimal", "staircase"}, optional
         Dimension order; dimension order with ties split by parity (the default for all-to-all);
         dimensions in any order and either way round at ties; all minimal routes with two bends;
@@ -113,8 +117,7 @@ def schedule(
     False
     """
     require_network(network)
-    if method not in METHODS:
-        raise SpecError(f"method: {unknown(method, METHODS)}")
+    shares = shares_of(method)
     if not 0 <= guard <= 1024:
         raise SpecError(f"guard: {guard} is out of range; it must be 0 to 1024 cycles")
     if moves < 1 or moves >= 2**63:
@@ -157,40 +160,17 @@ def schedule(
     found: list[dict[str, Any]] = []
     begins = []
     begin = 0
-    asked = method
+    if routes == STAIRCASE:
+        _refuse_for_staircase(phases, free_slices or interval is not None, guard, cp_sat_seconds)
+        shares = [("slots", 0.0)] if method == "greedy" else shares
     for messages in phases:
-        if routes == STAIRCASE:
-            raw = schedule_staircases(
-                network,
-                phases,
-                exact=method == "exact",
-                slicing=free_slices or interval is not None,
-                guard=guard,
-                seed=seed,
-                moves=moves,
-                seconds=seconds,
-            )
-        else:
-            raw = _best_of(
-                lambda kind, share, searched, messages=messages: _core.schedule(  # type: ignore[misc]
-                    network._core,
-                    messages,
-                    searched,
-                    kind,
-                    interval,
-                    free_slices,
-                    guard,
-                    seed,
-                    max(1, int(moves * share)),
-                    None if seconds is None else seconds * share / len(phases),
-                    progress,
-                ),
-                routes,
-                method == "exact",
-                len(messages) >= MANY,
-            )
+        problem = _core.ScheduleProblem(network._core, messages, routes, interval, free_slices, guard)
+        time = None if seconds is None else seconds / len(phases)
+        raw = problem.search(shares, seed, moves, time, progress)
+        if raw is None:
+            _refuse_methods(problem, method, routes)
         if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard and not raw["interrupted"]:
-            finish(network, messages, routes, interval, free_slices, raw, cp_sat_seconds)
+            finish(problem, raw, cp_sat_seconds)
         raw["table"][:, 3] += begin
         begins.append(begin)
         # What a phase delivers is there one cycle before its completion.
@@ -198,7 +178,7 @@ def schedule(
         found.append(raw)
         if raw["interrupted"]:
             # What is left gets the schedule that costs no time.
-            method, cp_sat_seconds = "greedy", 0.0
+            shares, cp_sat_seconds = [("greedy", 1.0)], 0.0
     last = found[-1]
     cp_sat_bound = len(phases) == 1 and bool(last.get("cp_sat_bound"))
     duration = begins[-1] + int(last["duration"])
@@ -208,12 +188,14 @@ def schedule(
         bound = max(bound, int(last["bound"]))
     else:
         sizes = [len(phase) for phase in phases]
-        own = _core.phase_bound(network._core, np.concatenate(phases), sizes, routes)
-        bound = max(bound, own)
+        whole = _core.ScheduleProblem(network._core, np.concatenate(phases), routes, phases=sizes)
+        bound = max(bound, whole.proof()[0])
     if as_one and len(phases) > 1:
         stopped |= _without_barriers(network, found, sizes, bound, seed, moves, seconds)
         duration, begins = _core.check_plan(network._core, *_joined(found)), begins[:1]
-    packets = [packet for raw in found for packet in packets_of_core(raw["table"], raw["routes"])]
+    packets = [
+        packet for raw in found for packet in packets_of_core(raw["table"], Routes(*raw["routes"]).each())
+    ]
     plan = Plan(
         duration=duration,
         claimed_bound=bound,
@@ -221,7 +203,7 @@ def schedule(
         claimed_optimal=duration == bound,
         topology=network.topology.model_dump(mode="json"),
         traffic=words,
-        method=asked + (" with cp-sat" if any("cp_sat" in raw for raw in found) else ""),
+        method=method + (" with cp-sat" if any("cp_sat" in raw for raw in found) else ""),
         routes=routes,
         interval=interval,
         free_slices=free_slices,
@@ -245,31 +227,60 @@ def schedule(
     return plan
 
 
-def _best_of(
-    search: Callable[[str, float, bool], dict[str, Any]], routes: str, exact: bool, large: bool
-) -> dict[str, Any]:
-    """The better of two searches where one over all minimal routes would take long to get anywhere."""
-    if routes != "minimal" or not exact or not large:
-        return search(routes, 1.0, exact)
-    # Routes in any order of the dimensions are few, soon searched, and all of them are minimal.
-    few = search("any-order", 0.3, True)
-    best = search(routes, 0.7, not few["interrupted"])
-    if best["duration"] <= few["duration"]:
-        return best
-    stopped = few["stopped"] or best["stopped"]
-    return {
-        **few,
-        "bound": best["bound"],
-        "stopped": stopped,
-        "interrupted": few["interrupted"] or best["interrupted"],
-    }
+def shares_of(method: str) -> list[tuple[str, float]] | None:
+    """The core's methods that a text names, and their shares of a budget; None for those of an exact search.
+
+    >>> shares_of("greedy"), shares_of("few-bends:0.25,joint")
+    ([('greedy', 1.0)], [('few-bends', 0.25), ('joint', 1.0)])
+    """
+    if method in ("exact", "genetic"):
+        return None
+    shares = []
+    for part in method.split(","):
+        name, _, share = part.strip().partition(":")
+        if name not in CORE_METHODS:
+            raise SpecError(f"method: {unknown(name, METHODS)}")
+        try:
+            value = float(share or 1)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1:
+            raise SpecError(f"method: the share of {name} is {share!r}; it must be 0 to 1")
+        shares.append((name, value))
+    return shares
 
 
-def _joined(found: list[dict[str, Any]]) -> tuple[NDArray[np.int64], list[bytes]]:
+def _refuse_for_staircase(
+    phases: list[NDArray[np.int64]], sliced: bool, guard: int, cp_sat_seconds: float
+) -> None:
+    if guard:
+        raise SpecError("guard: staircase routes leave no room for guards; choose other routes")
+    if sliced:
+        raise SpecError("interval: packets on staircase routes have no slices; choose other routes")
+    if cp_sat_seconds:
+        raise SpecError("cp_sat_seconds: CP-SAT needs a list of routes, and staircases are too many")
+    if len(phases) > 1:
+        raise SpecError(_NO_STAIRCASE)
+
+
+_NO_STAIRCASE = (
+    "routes: staircase is for all-to-all among all nodes of a torus without failures, whose sizes "
+    "have a common divisor that is a multiple of the packet length or of up to a quarter more"
+)
+
+
+def _refuse_methods(problem: _core.ScheduleProblem, method: str, routes: str) -> NoReturn:
+    """Say why no method found a schedule."""
+    if routes == STAIRCASE:
+        raise SpecError(_NO_STAIRCASE)
+    known = ", ".join(problem.methods())
+    raise SpecError(f"method: {method} does not suit this traffic on {routes} routes; these do: {known}")
+
+
+def _joined(found: list[dict[str, Any]]) -> tuple[NDArray[np.int64], Routes]:
     """The packets of all phases: table and routes."""
-    return np.concatenate([raw["table"] for raw in found]), [
-        route for raw in found for route in raw["routes"]
-    ]
+    routes = Routes.joined(Routes(*raw["routes"]) for raw in found)
+    return np.concatenate([raw["table"] for raw in found]), routes
 
 
 def _without_barriers(

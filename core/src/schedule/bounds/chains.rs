@@ -1,4 +1,4 @@
-use crate::schedule::{Dependencies, Problem};
+use crate::schedule::Problem;
 use std::collections::BinaryHeap;
 
 /// A lower bound on the duration of jobs that wait for each other, in cycles.
@@ -6,8 +6,10 @@ use std::collections::BinaryHeap;
 /// Every job has a head (no earlier start) and a tail (what must follow its arrival). The jobs a job
 /// waits for leave one ejection port one by one, those that wait for it enter by one injection port
 /// one by one; so heads and tails grow along the chains. With them, every resource is a machine with
-/// release times and tails, whose shortest preemptive schedule (Jackson 1955) is a lower bound.
-pub fn chain_bound(problem: &Problem, dependencies: &Dependencies) -> u32 {
+/// release times and tails, whose shortest preemptive schedule (Jackson 1955) is a lower bound. 0 if no
+/// job waits for another.
+pub fn chain_bound(problem: &Problem) -> u32 {
+    let Some(dependencies) = problem.dependencies() else { return 0 };
     let jobs = problem.jobs();
     let lengths: Vec<u32> = jobs.iter().map(|job| job.length).collect();
     let spans: Vec<u32> =

@@ -1,4 +1,21 @@
-use crate::schedule::{Job, Placement, Problem, classic_bound, occupancy::Timeline};
+use super::{Budget, Incumbent, Method, Schedule, Task};
+use crate::schedule::{Job, Placement, Problem, classic_bound, occupancy::Occupancy};
+
+/// One pass of list scheduling.
+pub struct Greedy;
+
+impl Method for Greedy {
+    const NAME: &'static str = "greedy";
+    const SUMMARY: &'static str = "one pass: the longest packets first, each as early as it can";
+
+    fn applies(task: &Task) -> bool {
+        !task.problem().is_in_phases() && !task.problem().has_any_minimal_route()
+    }
+
+    fn improve(task: &Task, incumbent: &mut Incumbent, _budget: &mut Budget) {
+        incumbent.offer(Schedule::new(greedy(task.problem())), task);
+    }
+}
 
 /// List scheduling: jobs with the longest span first, each at the earliest free start over its
 /// routes. Fast, and usually 7 to 35 % above the lower bound.
@@ -16,32 +33,32 @@ use crate::schedule::{Job, Placement, Problem, classic_bound, occupancy::Timelin
 pub fn greedy(problem: &Problem) -> Vec<Placement> {
     let jobs = problem.jobs();
     // One job after the other always fits.
-    let horizon = jobs.iter().map(|job| u64::from(shortest(problem, job))).sum::<u64>();
+    let horizon = jobs.iter().map(|job| u64::from(shortest(job))).sum::<u64>();
     let mut horizon = horizon.min(4 * u64::from(classic_bound(problem)) + 64) as u32;
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|&job| std::cmp::Reverse(shortest(problem, &jobs[job])));
+    order.sort_by_key(|&job| std::cmp::Reverse(shortest(&jobs[job])));
     loop {
-        let mut timeline = Timeline::new(problem, None);
+        let mut occupancy = Occupancy::new(problem, None);
         let complete = order.iter().all(|&job| {
             let best = (0..jobs[job].routes.len() as u32)
                 .filter_map(|route| {
-                    let start = timeline.earliest(job, route, horizon, None)?;
-                    Some((start + timeline.route(job, route).span, route, start))
+                    let start = occupancy.earliest(job, route, horizon, None)?;
+                    Some((start + occupancy.route(job, route).span, route, start))
                 })
                 .min();
             match best {
-                Some((_, route, start)) => timeline.place(job, Placement { route, start }, 1),
+                Some((_, route, start)) => occupancy.place(job, Placement { route, start }, 1),
                 None => return false,
             }
             true
         });
         if complete {
-            return timeline.placed().iter().flatten().copied().collect();
+            return occupancy.placed().iter().flatten().copied().collect();
         }
         horizon *= 2;
     }
 }
 
-fn shortest(_problem: &Problem, job: &Job) -> u32 {
+fn shortest(job: &Job) -> u32 {
     job.routes.iter().map(|route| route.span).min().unwrap_or(0)
 }

@@ -1,8 +1,10 @@
 //! Who holds what when, and who meets whom.
 
+mod apart;
 mod busy;
 mod neighbours;
 
+pub(crate) use apart::apart;
 pub(crate) use neighbours::{MOST_MEETINGS, Neighbours};
 
 use super::{
@@ -25,6 +27,17 @@ impl State {
     const UNUSED: Self = Self { start: i32::MIN / 2, end: i32::MIN / 2, weight: 0 };
 }
 
+/// A placed route in the way of another one: of its starts in `[from, to)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meeting {
+    /// The placed route, as a number over all jobs.
+    pub option: u32,
+    /// What the job was placed with.
+    pub weight: i32,
+    pub from: i32,
+    pub to: i32,
+}
+
 /// An option on a resource.
 #[derive(Clone, Copy, Debug)]
 struct Held {
@@ -36,7 +49,7 @@ struct Held {
 
 /// Which job holds which resource when; jobs are placed and removed at will.
 #[derive(Clone, Debug)]
-pub(crate) struct Timeline<'p> {
+pub(crate) struct Occupancy<'p> {
     problem: &'p Problem,
     neighbours: Option<&'p Neighbours>,
     first: Vec<u32>,
@@ -50,8 +63,8 @@ pub(crate) struct Timeline<'p> {
     profile: Vec<i32>,
 }
 
-impl<'p> Timeline<'p> {
-    /// An empty timeline. With `neighbours`, conflicts are found much faster.
+impl<'p> Occupancy<'p> {
+    /// Nothing is held. With `neighbours`, conflicts are found much faster.
     pub fn new(problem: &'p Problem, neighbours: Option<&'p Neighbours>) -> Self {
         let first = first_options(problem);
         let job_of: Vec<u32> = first
@@ -76,6 +89,11 @@ impl<'p> Timeline<'p> {
 
     pub fn placed(&self) -> &[Option<Placement>] {
         &self.placed
+    }
+
+    /// The job of a route that is given as a number over all jobs.
+    pub fn job_of(&self, option: u32) -> u32 {
+        self.job_of[option as usize]
     }
 
     pub fn route(&self, job: usize, route: u32) -> &'p Route {
@@ -117,13 +135,13 @@ impl<'p> Timeline<'p> {
         Some(placement)
     }
 
-    /// Calls `visit` with a placed route that can be met and the range of starts in its way;
-    /// without neighbours perhaps several times for one meeting.
-    fn meetings(&self, job: usize, route: u32, mut visit: impl FnMut(u32, &State, i32, i32)) {
+    /// Calls `visit` with all placed routes that a route of a job can meet, and some that lie far in the
+    /// past; without neighbours perhaps several times for one meeting.
+    pub fn meetings(&self, job: usize, route: u32, mut visit: impl FnMut(Meeting)) {
         let length = self.problem.jobs()[job].length as i32;
         let mut meet = |option: u32, shift: i32| {
-            let state = &self.state[option as usize];
-            visit(option, state, state.start + shift - length + 1, state.end + shift);
+            let State { start, end, weight } = self.state[option as usize];
+            visit(Meeting { option, weight, from: start + shift - length + 1, to: end + shift });
         };
         match self.neighbours {
             Some(neighbours) => {
@@ -152,11 +170,11 @@ impl<'p> Timeline<'p> {
         let mut profile = std::mem::take(&mut self.profile);
         profile.clear();
         profile.resize(end as usize + 1, 0);
-        self.meetings(job, route, |_, state, from, to| {
+        self.meetings(job, route, |Meeting { weight, from, to, .. }| {
             let (from, to) = (from.max(0), to.min(end));
             if from < to {
-                profile[from as usize] += state.weight;
-                profile[to as usize] -= state.weight;
+                profile[from as usize] += weight;
+                profile[to as usize] -= weight;
             }
         });
         let mut sum = 0;
@@ -172,9 +190,9 @@ impl<'p> Timeline<'p> {
     pub fn in_the_way(&self, job: usize, placement: Placement, out: &mut Vec<u32>) {
         out.clear();
         let start = placement.start as i32;
-        self.meetings(job, placement.route, |option, _, from, to| {
-            if from <= start && start < to {
-                out.push(self.job_of[option as usize]);
+        self.meetings(job, placement.route, |meeting| {
+            if meeting.from <= start && start < meeting.to {
+                out.push(self.job_of(meeting.option));
             }
         });
         out.sort_unstable();
@@ -253,8 +271,8 @@ mod tests {
             let problem = Problem::new(&fabric, &demands, slicing, RouteChoice::TwoBends).unwrap();
             let neighbours = Neighbours::new(&problem, usize::MAX).unwrap();
             assert!(Neighbours::new(&problem, 10).is_none());
-            let mut fast = Timeline::new(&problem, Some(&neighbours));
-            let mut slow = Timeline::new(&problem, None);
+            let mut fast = Occupancy::new(&problem, Some(&neighbours));
+            let mut slow = Occupancy::new(&problem, None);
             // Per resource and cycle the job that holds it.
             let mut holders = vec![vec![None; 400]; problem.resources()];
             let cycles = |job: usize, placement: Placement| {
@@ -279,10 +297,10 @@ mod tests {
                         others.sort_unstable();
                         others.dedup();
                         let mut found = Vec::new();
-                        for timeline in [&mut fast, &mut slow] {
-                            timeline.in_the_way(job, placement, &mut found);
+                        for occupancy in [&mut fast, &mut slow] {
+                            occupancy.in_the_way(job, placement, &mut found);
                             assert_eq!(found, others);
-                            let weight = timeline.conflicts(job, route, 200)[start as usize];
+                            let weight = occupancy.conflicts(job, route, 200)[start as usize];
                             assert_eq!(weight > 0, !others.is_empty());
                         }
                         if others.is_empty() {

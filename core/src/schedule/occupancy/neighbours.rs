@@ -6,7 +6,7 @@ pub(crate) const MOST_MEETINGS: usize = 1 << 25;
 /// One way in which a route can meet another: with start `s` of the other job, the starts from
 /// `s + shift - length + 1` to `s + shift + other length - 1` are in its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Meeting {
+pub(crate) struct Shift {
     /// The other route, as a number over all jobs.
     pub option: u32,
     /// Offset of the other job less the own one on a shared resource.
@@ -22,7 +22,7 @@ pub(crate) struct Neighbours {
     /// First option of every job, and the number of all.
     first: Vec<u32>,
     begin: Vec<usize>,
-    meetings: Vec<Meeting>,
+    meetings: Vec<Shift>,
 }
 
 impl Neighbours {
@@ -39,7 +39,7 @@ impl Neighbours {
         }
         let mut begin = vec![0];
         let mut meetings = Vec::new();
-        let mut own: Vec<Meeting> = Vec::new();
+        let mut own: Vec<Shift> = Vec::new();
         for (job, description) in problem.jobs().iter().enumerate() {
             let siblings = first[job]..first[job + 1];
             for route in &description.routes {
@@ -47,7 +47,7 @@ impl Neighbours {
                 for held in &route.uses {
                     for &(option, offset) in &users[held.resource as usize] {
                         if !siblings.contains(&option) {
-                            own.push(Meeting { option, shift: offset as i32 - held.offset as i32 });
+                            own.push(Shift { option, shift: offset as i32 - held.offset as i32 });
                         }
                     }
                 }
@@ -64,7 +64,7 @@ impl Neighbours {
     }
 
     /// What a route of a job can meet.
-    pub fn of(&self, job: usize, route: u32) -> &[Meeting] {
+    pub fn of(&self, job: usize, route: u32) -> &[Shift] {
         let option = (self.first[job] + route) as usize;
         &self.meetings[self.begin[option]..self.begin[option + 1]]
     }

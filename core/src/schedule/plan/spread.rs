@@ -1,5 +1,8 @@
 use crate::{
-    schedule::{Job, Placement, Problem, Route},
+    schedule::{
+        Job, Placement, Problem,
+        occupancy::{Meeting, Occupancy},
+    },
     traffic::{Purpose, draw},
 };
 
@@ -14,13 +17,6 @@ pub struct Spread {
     pub sweeps: u32,
     /// Seed of the order of moves.
     pub seed: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    at: i64,
-    job: u32,
-    before: u32,
 }
 
 /// Shifts jobs within the target so that gaps widen where links have time to spare.
@@ -64,7 +60,7 @@ struct Table<'p> {
     problem: &'p Problem,
     settings: Spread,
     penalties: Vec<u64>,
-    held: Vec<Vec<Held>>,
+    occupancy: Occupancy<'p>,
     placed: Vec<Placement>,
     sources: Vec<u32>,
     blocked: Vec<i32>,
@@ -76,47 +72,26 @@ impl<'p> Table<'p> {
         let cells = settings.target as usize + 2;
         let reach = u64::from(settings.reach);
         let source = |job: &Job| job.routes[0].uses.first().map_or(0, |held| held.resource);
-        let mut table = Self {
+        let mut occupancy = Occupancy::new(problem, None);
+        placements.iter().enumerate().for_each(|(job, &placement)| occupancy.place(job, placement, 1));
+        Self {
             problem,
             settings,
             penalties: (0..reach).map(|gap| (reach - gap).pow(3)).collect(),
-            held: vec![Vec::new(); problem.resources()],
+            occupancy,
             placed: placements.to_vec(),
             sources: problem.jobs().iter().map(source).collect(),
             blocked: vec![0; cells],
             costs: vec![0; cells],
-        };
-        for (job, &placement) in placements.iter().enumerate() {
-            table.place(job, placement);
-        }
-        table
-    }
-
-    fn route(&self, job: usize) -> &'p Route {
-        &self.problem.jobs()[job].routes[self.placed[job].route as usize]
-    }
-
-    fn place(&mut self, job: usize, placement: Placement) {
-        self.placed[job] = placement;
-        let mut before = u32::MAX;
-        for held in &self.route(job).uses {
-            let at = i64::from(placement.start + held.offset);
-            self.held[held.resource as usize].push(Held { at, job: job as u32, before });
-            before = held.resource;
-        }
-    }
-
-    fn remove(&mut self, job: usize) {
-        for held in &self.route(job).uses {
-            self.held[held.resource as usize].retain(|other| other.job != job as u32);
         }
     }
 
     /// Moves one job to a start of least penalty plus noise below `noise`.
     fn shift(&mut self, job: usize, noise: u64, random: u64) {
         let old = self.placed[job];
-        let Some(last) = self.settings.target.checked_sub(self.route(job).span) else { return };
-        self.remove(job);
+        let span = self.problem.jobs()[job].routes[old.route as usize].span;
+        let Some(last) = self.settings.target.checked_sub(span) else { return };
+        self.occupancy.remove(job);
         self.assess(job, last);
         let mut sum = 0;
         let mut best = (u64::MAX, old.start);
@@ -132,45 +107,32 @@ impl<'p> Table<'p> {
                 }
             }
         }
-        self.place(job, Placement { start: best.1, ..old });
+        self.placed[job].start = best.1;
+        self.occupancy.place(job, self.placed[job], 1);
     }
 
     /// For every start up to `last`: steps in the number of jobs in the way, and the penalty.
     fn assess(&mut self, job: usize, last: u32) {
+        let Self { occupancy, penalties, sources, blocked, costs, .. } = self;
         let cells = last as usize + 1;
-        self.blocked[..=cells].fill(0);
-        let reach = self.settings.reach;
-        for (start, cost) in self.costs[..cells].iter_mut().enumerate() {
-            *cost = self.penalties.get(last as usize - start).copied().unwrap_or(0);
+        blocked[..=cells].fill(0);
+        for (start, cost) in costs[..cells].iter_mut().enumerate() {
+            *cost = penalties.get(last as usize - start).copied().unwrap_or(0);
         }
-        let length = i64::from(self.problem.jobs()[job].length);
-        let end = cells as i64;
-        let mut before = u32::MAX;
-        for held in &self.route(job).uses {
-            let offset = i64::from(held.offset);
-            for other in &self.held[held.resource as usize] {
-                // Companions over consecutive links meet at one distance: count them once.
-                if other.before == before && before != u32::MAX {
-                    continue;
-                }
-                let theirs = i64::from(self.problem.jobs()[other.job as usize].length);
-                let ahead = other.at - offset - length;
-                let behind = other.at + theirs - offset;
-                let (from, to) = ((ahead + 1).clamp(0, end), behind.clamp(0, end));
-                self.blocked[from as usize] += 1;
-                self.blocked[to as usize] -= 1;
-                if self.sources[other.job as usize] == self.sources[job] {
-                    continue;
-                }
-                for (gap, &penalty) in (0..i64::from(reach)).zip(&self.penalties) {
-                    for start in [ahead - gap, behind + gap] {
-                        if (0..end).contains(&start) {
-                            self.costs[start as usize] += penalty;
-                        }
+        let end = cells as i32;
+        occupancy.meetings(job, self.placed[job].route, |Meeting { option, from, to, .. }| {
+            blocked[from.clamp(0, end) as usize] += 1;
+            blocked[to.clamp(0, end) as usize] -= 1;
+            if sources[occupancy.job_of(option) as usize] == sources[job] {
+                return;
+            }
+            for (gap, &penalty) in (0..).zip(penalties.iter()) {
+                for start in [from - 1 - gap, to + gap] {
+                    if (0..end).contains(&start) {
+                        costs[start as usize] += penalty;
                     }
                 }
             }
-            before = held.resource;
-        }
+        });
     }
 }

@@ -154,10 +154,12 @@ pub struct Job {
 /// assert_eq!(problem.jobs()[0].routes[0].span, 2 + 16 + 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     resources: usize,
     jobs: Vec<Job>,
+    dependencies: Option<Dependencies>,
+    any_minimal_route: bool,
 }
 
 impl Problem {
@@ -202,12 +204,27 @@ impl Problem {
         if flits > Self::MAX_FLITS {
             return Err(ScheduleError::TooMuch(flits));
         }
-        Ok(Self { resources: resources_of(fabric), jobs })
+        Ok(Self::from_parts(resources_of(fabric), jobs))
+    }
+
+    /// The problem of sending `demands`, each as one packet over any minimal route. Only one of them is listed.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn over_any_minimal_route(fabric: &Fabric, demands: &[Demand]) -> Result<Self, ScheduleError> {
+        let problem = Self::new(fabric, demands, Slicing::OneInterval, RouteChoice::BalancedTies)?;
+        Ok(Self { any_minimal_route: true, ..problem })
+    }
+
+    /// The same jobs, some of which wait for others.
+    #[must_use]
+    pub fn in_phases(self, dependencies: Dependencies) -> Self {
+        Self { dependencies: Some(dependencies), ..self }
     }
 
     /// A problem from its parts.
     pub(crate) fn from_parts(resources: usize, jobs: Vec<Job>) -> Self {
-        Self { resources, jobs }
+        Self { resources, jobs, dependencies: None, any_minimal_route: false }
     }
 
     /// Number of resources: all links, then all injection ports, then all ejection ports.
@@ -220,9 +237,64 @@ impl Problem {
         &self.jobs
     }
 
+    /// Number of messages of which the jobs are slices.
+    pub fn messages(&self) -> usize {
+        self.jobs.iter().map(|job| job.origin.0 + 1).max().unwrap_or(0)
+    }
+
+    /// What waits for what, if anything does.
+    pub fn dependencies(&self) -> Option<&Dependencies> {
+        self.dependencies.as_ref()
+    }
+
+    /// Whether jobs wait for others.
+    pub fn is_in_phases(&self) -> bool {
+        self.dependencies.is_some()
+    }
+
+    /// Whether packets may take minimal routes that are not listed.
+    pub fn has_any_minimal_route(&self) -> bool {
+        self.any_minimal_route
+    }
+
+    /// Ends and length of every job, seen from its ports.
+    pub(super) fn demands(&self, fabric: &Fabric) -> Vec<Demand> {
+        let nodes = fabric.shape().nodes() as u32;
+        let links = nodes * fabric.shape().directions() as u32;
+        let demand = |job: &Job| {
+            let uses = &job.routes[0].uses;
+            let port = |held: Option<&Use>| held.map_or(0, |held| (held.resource - links) % nodes);
+            Demand {
+                source: port(uses.first()),
+                destination: port(uses.last()),
+                length: job.length,
+                slices: 1,
+            }
+        };
+        self.jobs.iter().map(demand).collect()
+    }
+
     /// Whether no job has more than one route.
     pub fn has_fixed_routes(&self) -> bool {
-        self.jobs.iter().all(|job| job.routes.len() == 1)
+        !self.any_minimal_route && self.jobs.iter().all(|job| job.routes.len() == 1)
+    }
+
+    /// The same jobs, each over the given path between its ports, which is as long as its first route.
+    pub(super) fn with_paths(&self, paths: impl Iterator<Item = Path>) -> Self {
+        let jobs = self.jobs.iter().zip(paths).map(|(job, path)| {
+            let (first, span) = (&job.routes[0], job.routes[0].span);
+            let links = path.iter().zip(0..).map(|(&resource, offset)| Use { resource, offset });
+            let ports = [first.uses.first(), first.uses.last()].map(|port| port.copied().into_iter());
+            let [injection, ejection] = ports;
+            let uses = injection.chain(links).chain(ejection).collect();
+            Job { length: job.length, routes: vec![Route { uses, span, path }], origin: job.origin }
+        });
+        Self {
+            resources: self.resources,
+            jobs: jobs.collect(),
+            dependencies: self.dependencies.clone(),
+            any_minimal_route: false,
+        }
     }
 
     /// The same jobs with only the given route of each.
@@ -241,7 +313,12 @@ impl Problem {
             routes: routes.iter().map(|&route| job.routes[route].clone()).collect(),
             origin: job.origin,
         });
-        Self { resources: self.resources, jobs: jobs.collect() }
+        Self {
+            resources: self.resources,
+            jobs: jobs.collect(),
+            dependencies: self.dependencies.clone(),
+            any_minimal_route: self.any_minimal_route,
+        }
     }
 }
 

@@ -35,11 +35,9 @@ pub(super) fn assign(
     }
     let mut temperature = UNIT as f64;
     for step in 0..steps {
-        if budget.moves == 0 || (step % 256 == 0 && (budget.should_stop)()) {
-            budget.moves = 0;
+        if !budget.take() {
             break;
         }
-        budget.moves -= 1;
         if step % steps.div_ceil(STAGES) == 0 {
             temperature *= COOLER;
         }
@@ -346,7 +344,7 @@ mod tests {
         let target = 92;
         assert!(classic_bound(&first) > target);
         let routes = |seed| {
-            let mut budget = Budget { moves: 2_000_000, should_stop: &|| false };
+            let mut budget = Budget::of_moves(2_000_000);
             assign(&problem, target, seed, 50_000, &mut budget)
         };
         // The least of a few: phases are counted by the users of single resources only.

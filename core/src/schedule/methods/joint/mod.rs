@@ -4,10 +4,9 @@ mod assign;
 mod choice;
 
 use super::{
-    Budget, Progress,
-    ejection::{Ejection, Manner},
-    greedy,
-    solve::{Search, search_starts},
+    Budget, Incumbent, Method, Progress, Schedule, Task,
+    ejection::{Fitting, Manner, Targets},
+    exact, greedy, search,
 };
 use crate::{
     fabric::Fabric,
@@ -21,29 +20,42 @@ use crate::{
 use assign::assign;
 use choice::{Choice, MOST_OPTIONS, has_many_routes, options};
 
-/// The search for routes and starts at once, above a proven bound.
+/// The search for routes and starts at once.
 ///
 /// It begins with the best schedule over routes in dimension order, where they are among those
-/// allowed. Attempts at shorter and shorter durations follow: routes are [assigned](assign) so that
+/// allowed. Attempts at shorter and shorter durations follow: routes are [assigned](assign()) so that
 /// links keep slack and agree about phases, their starts are searched with these routes kept, and
 /// from there on jobs may change their routes too. Attempts are made in turn in quotients by groups
 /// of several sizes: a large group makes a small problem, but leaves few choices of routes. Small
 /// problems are also searched as they are.
-pub(super) fn search_jointly(
-    fabric: &Fabric,
-    problem: &Problem,
-    bound: u32,
-    seed: u64,
-    budget: &mut Budget,
-    on_progress: &mut dyn FnMut(Progress),
-) -> Vec<Placement> {
+pub struct Joint;
+
+impl Method for Joint {
+    const NAME: &'static str = "joint";
+    const SUMMARY: &'static str =
+        "routes and starts at once: routes that suit each other, then packets that push others away";
+
+    fn applies(task: &Task) -> bool {
+        let problem = task.problem();
+        !problem.is_in_phases() && !problem.has_any_minimal_route() && !problem.has_fixed_routes()
+    }
+
+    fn improve(task: &Task, incumbent: &mut Incumbent, budget: &mut Budget) {
+        let mut report = |progress| incumbent.report(progress);
+        let found = search_jointly(task, budget, &mut report);
+        incumbent.offer(Schedule::new(found), task);
+    }
+}
+
+fn search_jointly(task: &Task, budget: &mut Budget, on_progress: &mut dyn FnMut(Progress)) -> Vec<Placement> {
     const GROUPS: [usize; 2] = [8, 2];
     const SMALL: usize = 128;
+    let (fabric, problem, bound) = (task.fabric(), task.problem(), task.bound());
     let best = greedy(problem);
-    let mut state = Joint { duration: duration_of(problem, &best), bound, best, on_progress };
-    state.in_dimension_order(fabric, problem, seed, budget);
+    let mut state = Attempts { duration: duration_of(problem, &best), bound, best, on_progress };
+    state.in_dimension_order(task, budget);
     let view = |quotient| View { quotient, neighbours: None, attempts: 0 };
-    let mut views = vec![view(Quotient::new(fabric, problem, usize::MAX))];
+    let mut views = vec![view(task.quotient().cloned())];
     if let Some(full) = &views[0].quotient {
         let mut smaller: Vec<Quotient> = Vec::new();
         for group in GROUPS {
@@ -65,7 +77,7 @@ pub(super) fn search_jointly(
     while state.duration > bound && budget.moves > 0 {
         let index = number % views.len();
         number += 1;
-        let seed = draw(seed, index as u32, Purpose::Search, 0);
+        let seed = draw(task.seed(), index as u32, Purpose::Search, 0);
         // As long as schedules get shorter here, with growing strides.
         let mut stride = 1;
         while state.attempt(problem, &mut views[index], seed, stride, budget) {
@@ -91,34 +103,33 @@ struct Aim {
     joint_moves: u64,
 }
 
-struct Joint<'a> {
+struct Attempts<'a> {
     bound: u32,
     duration: u32,
     best: Vec<Placement>,
     on_progress: &'a mut dyn FnMut(Progress),
 }
 
-impl Joint<'_> {
-    fn in_dimension_order(&mut self, fabric: &Fabric, problem: &Problem, seed: u64, budget: &mut Budget) {
-        let Some(routes) = dimension_order_routes(fabric, problem) else { return };
-        let fixed = problem.with_routes(&routes);
-        if lower_bound(&fixed).0 >= self.duration {
+impl Attempts<'_> {
+    fn in_dimension_order(&mut self, task: &Task, budget: &mut Budget) {
+        let Some(routes) = dimension_order_routes(task.fabric(), task.problem()) else { return };
+        let fixed = task.problem().with_routes(&routes);
+        let inner = Task::new(task.fabric(), &fixed, task.seed());
+        if inner.bound() >= self.duration {
             return;
         }
-        let share = 50_000 + 100 * problem.jobs().len() as u64;
-        let (best, bound) = (self.duration, self.bound);
+        let moves = 50_000 + 100 * task.problem().jobs().len() as u64;
+        let best = self.duration;
         let mut report = |progress: Progress| {
-            (self.on_progress)(Progress { best: best.min(progress.best), bound, ..progress });
+            (self.on_progress)(Progress { best: best.min(progress.best), ..progress });
         };
-        let found = spend(budget, share, |share| search_starts(fabric, &fixed, seed, share, &mut report).1);
-        let duration = duration_of(&fixed, &found);
-        if duration < self.duration {
-            self.duration = duration;
-            let placements = found.into_iter().zip(&routes);
-            self.best = placements
-                .map(|(placement, &route)| Placement { route: route as u32, ..placement })
-                .collect();
-        }
+        let incumbent = Incumbent::new(&inner, &mut report);
+        let found = budget.share(moves, |share| search(&inner, &exact(&inner), incumbent, share));
+        let Some(found) = found.filter(|found| found.duration < self.duration) else { return };
+        self.duration = found.duration;
+        let placements = found.schedule.placements.into_iter().zip(&routes);
+        self.best =
+            placements.map(|(placement, &route)| Placement { route: route as u32, ..placement }).collect();
     }
 
     /// One attempt at a schedule `stride` cycles shorter in a view; whether a shorter one was found.
@@ -188,7 +199,7 @@ impl Joint<'_> {
     fn assigned(&self, problem: &Problem, aim: &Aim, budget: &mut Budget) -> Vec<usize> {
         let spare = problem.jobs().iter().map(|job| job.length).max().unwrap_or(1) * 3 / 4;
         let target = aim.target.saturating_sub(draw_below(aim.seed, 1, Purpose::Search, 0, spare + 1));
-        spend(budget, aim.steps, |share| assign(problem, target, aim.seed, aim.steps, share))
+        budget.share(aim.steps, |share| assign(problem, target, aim.seed, aim.steps, share))
     }
 
     /// A schedule from an empty one, as short as it gets.
@@ -205,7 +216,7 @@ impl Joint<'_> {
         let domains = contention.filter(problem, least)?;
         let own = neighbours.is_none().then(|| Neighbours::new(problem, MOST_MEETINGS)).flatten();
         let mut report = |progress: Progress| (self.on_progress)(Progress { bound, ..progress });
-        let mut search = Search {
+        let mut search = Targets {
             problem,
             neighbours: neighbours.or(own.as_ref()),
             contention,
@@ -215,7 +226,7 @@ impl Joint<'_> {
             duration: self.duration,
             on_progress: &mut report,
         };
-        spend(budget, aim.joint_moves, |share| search.improve(&domains, share));
+        budget.share(aim.joint_moves, |share| search.improve(&domains, share));
         (!search.best.is_empty()).then_some(search.best)
     }
 
@@ -234,8 +245,8 @@ impl Joint<'_> {
         }
         let domains = domains?;
         let neighbours = Neighbours::new(fixed, MOST_MEETINGS);
-        let mut search = Ejection::new(fixed, neighbours.as_ref(), domains, aim.target, aim.manner(fixed));
-        let found = spend(budget, aim.fixed_moves, |share| search.run(share));
+        let mut search = Fitting::new(fixed, neighbours.as_ref(), domains, aim.target, aim.manner(fixed));
+        let found = budget.share(aim.fixed_moves, |share| search.run(share));
         Some(found.map_or_else(|| search.best().to_vec(), |found| found.into_iter().map(Some).collect()))
     }
 
@@ -249,10 +260,9 @@ impl Joint<'_> {
     ) -> Option<Vec<Placement>> {
         let problem = choice.problem();
         let domains = Contention::new(problem).filter(problem, aim.target)?;
-        let mut search =
-            Ejection::new(problem, choice.neighbours(), domains, aim.target, aim.manner(problem));
+        let mut search = Fitting::new(problem, choice.neighbours(), domains, aim.target, aim.manner(problem));
         search.start_from(partial);
-        let found = spend(budget, aim.joint_moves, |share| search.run(share));
+        let found = budget.share(aim.joint_moves, |share| search.run(share));
         (self.on_progress)(Progress {
             best: found.as_ref().map_or(self.duration, |found| duration_of(problem, found)),
             bound: self.bound,
@@ -290,13 +300,4 @@ fn dimension_order_routes(fabric: &Fabric, problem: &Problem) -> Option<Vec<usiz
             job.routes.iter().position(|route| *route.path == *path)
         })
         .collect()
-}
-
-/// Lets a search spend a part of a budget.
-fn spend<T>(budget: &mut Budget, share: u64, search: impl FnOnce(&mut Budget) -> T) -> T {
-    let given = share.min(budget.moves);
-    let mut part = Budget { moves: given, should_stop: budget.should_stop };
-    let outcome = search(&mut part);
-    budget.moves = if (budget.should_stop)() { 0 } else { budget.moves - (given - part.moves) };
-    outcome
 }

@@ -14,33 +14,20 @@ mod lanes;
 mod octants;
 mod sweep;
 
-use super::Budget;
+use super::{Budget, Incumbent, Method, Progress, Schedule, Task};
 use crate::{
     fabric::{Direction, Fabric, LinkId, NodeId, Shape, common_divisor},
-    schedule::{
-        Demand, Placement, PlannedPacket, Problem, RouteChoice, ScheduleError, Slicing, classic_bound,
-    },
+    schedule::{Placement, Problem, classic_bound},
     traffic::{Purpose, draw},
 };
 use epoch::Epoch;
 use sweep::{Manner, Start, Sweep, Ways};
 
-/// A schedule of all-to-all traffic on the given routes; `None` if the traffic or the network is of
-/// another kind.
-pub(super) fn all_to_all(
-    fabric: &Fabric,
-    problem: &Problem,
-    seed: u64,
-    budget: &mut Budget,
-) -> Option<Vec<Placement>> {
-    // The general search gets what is left.
-    let moves = budget.moves / 2;
-    let starts = exchange(fabric, problem, Ways::InOrder, seed, moves, budget)?;
-    Some(starts.into_iter().map(|(start, _)| Placement { route: 0, start }).collect())
-}
+/// Start and path of every job.
+type Starts = Vec<(u32, Vec<LinkId>)>;
 
-/// A schedule of all-to-all traffic in which packets take minimal routes with any number of bends;
-/// `None` if the traffic or the network is of another kind.
+/// All-to-all traffic in step with rotating slots, on the given routes or on minimal ones with any number of
+/// bends.
 ///
 /// Where the slots of two dimensions meet, the packets in them may change places without any port,
 /// so that a packet only has to begin wherever another one ends for all slots to be used. Kinds
@@ -49,46 +36,65 @@ pub(super) fn all_to_all(
 ///
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
-/// use flitloom_core::schedule::{Budget, distance_bound, staircases, verify};
+/// use flitloom_core::schedule::{Budget, Problem, Slicing, distance_bound, solve, verify};
 /// use flitloom_core::traffic::{CollectiveOperation, Group};
 /// let fabric = Fabric::new(Shape::torus(&[8, 8])?);
 /// let demands = CollectiveOperation::AllToAll.phases(&Group::all(fabric.shape()), 3)?.remove(0);
-/// let mut budget = Budget { moves: 10_000, should_stop: &|| false };
-/// let packets = staircases(&fabric, &demands, 1, &mut budget)?.ok_or("does not fit")?;
+/// let problem = Problem::over_any_minimal_route(&fabric, &demands)?;
+/// let mut budget = Budget::of_moves(10_000);
+/// let found = solve(&fabric, &problem, 1, &mut budget, &mut |_| ()).ok_or("does not fit")?;
+/// let packets = found.packets(&demands, Slicing::OneInterval, &problem);
 /// assert!(verify(&fabric, &packets)? >= distance_bound(&fabric, &demands));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// A demand is out of range.
-pub fn staircases(
-    fabric: &Fabric,
-    demands: &[Demand],
-    seed: u64,
-    budget: &mut Budget,
-) -> Result<Option<Vec<PlannedPacket>>, ScheduleError> {
-    let problem = Problem::new(fabric, demands, Slicing::OneInterval, RouteChoice::BalancedTies)?;
+pub struct Slots;
+
+impl Method for Slots {
+    const NAME: &'static str = "slots";
+    const SUMMARY: &'static str =
+        "all-to-all on tori: packets in step with slots that rotate around the rings";
+
+    fn applies(task: &Task) -> bool {
+        let (fabric, problem) = (task.fabric(), task.problem());
+        let splits =
+            |(lines, _)| problem.has_any_minimal_route() || epoch::split(fabric, problem, lines).is_some();
+        !problem.is_in_phases() && slots(fabric.shape(), problem).is_some_and(splits)
+    }
+
+    fn improve(task: &Task, incumbent: &mut Incumbent, budget: &mut Budget) {
+        let problem = task.problem();
+        let found = match problem.has_any_minimal_route() {
+            true => staircases(task, budget),
+            // A general search gets what is left.
+            false => {
+                let moves = budget.moves / 2;
+                exchange(task.fabric(), problem, Ways::InOrder, task.seed(), moves, budget)
+            }
+        };
+        let Some(found) = found else { return };
+        let placements = found.iter().map(|&(start, _)| Placement { route: 0, start }).collect();
+        let mut schedule = Schedule::new(placements);
+        if problem.has_any_minimal_route() {
+            schedule.routed = Some(problem.with_paths(found.into_iter().map(|(_, path)| path.into())));
+        }
+        let best = schedule.duration(problem);
+        incumbent.offer(schedule, task);
+        incumbent.report(Progress { best, bound: 0, target: best, unplaced: 0, moves: budget.moves });
+    }
+}
+
+/// With any number of bends: where rings hold one slot only by ways of their own, else by sweeps.
+fn staircases(task: &Task, budget: &mut Budget) -> Option<Starts> {
+    let (fabric, problem, seed) = (task.fabric(), task.problem(), task.seed());
+    slots(fabric.shape(), problem)?;
+    let demands = problem.demands(fabric);
     let moves = budget.moves;
-    if slots(fabric.shape(), &problem).is_none() {
-        return Ok(None);
-    }
-    let mut starts = lanes::exchange(fabric, &problem, demands, seed, budget);
-    if starts.is_none() {
-        starts = octants::exchange(fabric, &problem, demands, seed, budget);
-    }
-    if starts.is_none() {
-        budget.moves = moves;
-        starts = exchange(fabric, &problem, Ways::Staircase, seed, moves, budget);
-    }
-    let packet = |(demand, (start, path)): (&Demand, (u32, Vec<LinkId>))| PlannedPacket {
-        source: demand.source,
-        destination: demand.destination,
-        length: demand.length * demand.slices,
-        start: start.into(),
-        slice: 0,
-        path,
-    };
-    Ok(starts.map(|starts| demands.iter().zip(starts).map(packet).collect()))
+    lanes::exchange(fabric, problem, &demands, seed, budget)
+        .or_else(|| octants::exchange(fabric, problem, &demands, seed, budget))
+        .or_else(|| {
+            budget.moves = moves;
+            exchange(fabric, problem, Ways::Staircase, seed, moves, budget)
+        })
 }
 
 /// Start and path of every job; at most `moves` are taken from the budget.
@@ -99,7 +105,7 @@ fn exchange(
     seed: u64,
     moves: u64,
     budget: &mut Budget,
-) -> Option<Vec<(u32, Vec<LinkId>)>> {
+) -> Option<Starts> {
     let (lines, pitch) = slots(fabric.shape(), problem)?;
     let epochs = epoch::split(fabric, problem, lines)?;
     let share = (moves / epochs.len() as u64).min(MOST_MOVES);
@@ -107,12 +113,11 @@ fn exchange(
     // A little for every epoch first, so that a stop finds all of them improved.
     for (round, given) in (0..).zip([share / 16, share - share / 16]) {
         for (epoch, found) in epochs.iter().zip(&mut found) {
-            if found.is_some() && (budget.should_stop)() {
+            if found.is_some() && budget.is_over() {
                 continue;
             }
-            let mut share = Budget { moves: given, should_stop: budget.should_stop };
-            let other = shortest(epoch, pitch, ways, seed.wrapping_add(round << 32), &mut share);
-            budget.moves -= given - share.moves;
+            let seed = seed.wrapping_add(round << 32);
+            let other = budget.share(given, |share| shortest(epoch, pitch, ways, seed, share));
             *found = found.take().into_iter().chain(other).min_by_key(|found| found.0);
         }
     }
@@ -134,9 +139,12 @@ const MOST_MOVES: u64 = 5_000_000;
 fn slots(shape: &Shape, problem: &Problem) -> Option<(u32, u32)> {
     let nodes = shape.nodes();
     let length = problem.jobs().first()?.length;
-    let equal = problem.jobs().iter().all(|job| job.length == length && job.routes[0].uses.len() > 2);
+    let equal = problem
+        .jobs()
+        .iter()
+        .all(|job| job.length == length && job.routes.len() == 1 && job.routes[0].uses.len() > 2);
     let wraps = (0..shape.dimensions()).all(|dimension| shape.wraps(dimension));
-    if !equal || !wraps || !problem.has_fixed_routes() || problem.jobs().len() != nodes * (nodes - 1) {
+    if !equal || !wraps || problem.jobs().len() != nodes * (nodes - 1) {
         return None;
     }
     let lines = (0..shape.dimensions()).map(|dimension| shape.size(dimension)).reduce(common_divisor)?;
@@ -163,10 +171,10 @@ fn shortest(
     'stages: for stage in 0.. {
         let proven = best.as_ref().map_or(draw(seed, 2, Purpose::Search, 0), |best| best.1.weights);
         for number in 0..tries {
-            if best.is_some() && (budget.moves < sweep.left() as u64 || (budget.should_stop)()) {
+            if best.is_some() && (budget.moves < sweep.left() as u64 || budget.is_over()) {
                 break 'stages;
             }
-            budget.moves = budget.moves.saturating_sub(sweep.left() as u64);
+            budget.spend(sweep.left() as u64);
             let random = |purpose| draw(seed, purpose, Purpose::Search, stage * tries + number);
             let mut manner = Manner { seed: random(0), weights: random(1) };
             if number % 2 == 1 {
@@ -263,7 +271,10 @@ fn follow(fabric: &Fabric, source: NodeId, way: &[u32]) -> Vec<LinkId> {
 mod tests {
     use super::*;
     use crate::{
-        schedule::{distance_bound, planned_packets, verify},
+        schedule::{
+            Demand, MethodName, PlannedPacket, RouteChoice, Slicing, Solution, distance_bound,
+            planned_packets, search, solve, verify,
+        },
         traffic::{CollectiveOperation, Group},
     };
 
@@ -276,8 +287,31 @@ mod tests {
         CollectiveOperation::AllToAll.phases(&Group::all(shape), length - 1).unwrap().remove(0)
     }
 
+    /// In order, by slots alone.
+    fn all_to_all(
+        fabric: &Fabric,
+        problem: &Problem,
+        seed: u64,
+        budget: &mut Budget,
+    ) -> Option<Vec<Placement>> {
+        let task = Task::new(fabric, problem, seed);
+        if !Slots::applies(&task) {
+            return None;
+        }
+        let mut told = |_| ();
+        let found = search(&task, &[(MethodName::Slots, 1.0)], Incumbent::new(&task, &mut told), budget);
+        found.map(|found| found.schedule.placements)
+    }
+
+    /// With any number of bends.
+    fn staircases(fabric: &Fabric, demands: &[Demand], seed: u64, moves: u64) -> Vec<PlannedPacket> {
+        let problem = Problem::over_any_minimal_route(fabric, demands).unwrap();
+        let found: Solution = solve(fabric, &problem, seed, &mut limited(moves), &mut |_| ()).unwrap();
+        found.packets(demands, Slicing::OneInterval, &problem)
+    }
+
     fn limited(moves: u64) -> Budget<'static> {
-        Budget { moves, should_stop: &|| false }
+        Budget::of_moves(moves)
     }
 
     #[test]
@@ -315,7 +349,7 @@ mod tests {
         ] {
             let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
             let demands = exchange_of(&fabric, length);
-            let packets = staircases(&fabric, &demands, 1, &mut limited(moves)).unwrap().unwrap();
+            let packets = staircases(&fabric, &demands, 1, moves);
             let duration = verify(&fabric, &packets).unwrap();
             let bound = distance_bound(&fabric, &demands);
             assert!(bound <= duration && 10 * duration <= 18 * bound, "{sizes:?}: {duration} over {bound}");
@@ -341,13 +375,13 @@ mod tests {
         for (sizes, length, moves, longest) in cases {
             let fabric = Fabric::new(Shape::torus(sizes).unwrap());
             let demands = exchange_of(&fabric, length);
-            let packets = staircases(&fabric, &demands, 1, &mut limited(moves)).unwrap().unwrap();
+            let packets = staircases(&fabric, &demands, 1, moves);
             let duration = verify(&fabric, &packets).unwrap();
             assert!(
                 distance_bound(&fabric, &demands) <= duration && duration <= longest,
                 "{sizes:?}: {duration}"
             );
-            assert_eq!(staircases(&fabric, &demands, 1, &mut limited(moves)), Ok(Some(packets)));
+            assert_eq!(staircases(&fabric, &demands, 1, moves), packets);
         }
     }
 
@@ -355,7 +389,7 @@ mod tests {
     fn octants_nearly_fill_all_links_of_a_cube() {
         let fabric = Fabric::new(Shape::torus(&[8, 8, 8]).unwrap());
         let demands = exchange_of(&fabric, 8);
-        let packets = staircases(&fabric, &demands, 1, &mut limited(1_200_000)).unwrap().unwrap();
+        let packets = staircases(&fabric, &demands, 1, 1_200_000);
         let duration = verify(&fabric, &packets).unwrap();
         let bound = distance_bound(&fabric, &demands);
         assert!(bound <= duration && 100 * duration <= 106 * bound, "{duration} over {bound}");
@@ -369,7 +403,7 @@ mod tests {
     fn a_stop_leaves_a_complete_schedule() {
         let fabric = Fabric::new(Shape::torus(&[8, 8]).unwrap());
         let problem = problem_of(&fabric, &exchange_of(&fabric, 4));
-        let mut budget = Budget { moves: 1 << 40, should_stop: &|| true };
+        let mut budget = Budget::new(1 << 40, &|_| true);
         assert!(all_to_all(&fabric, &problem, 1, &mut budget).is_some());
     }
 

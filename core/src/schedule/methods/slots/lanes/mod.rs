@@ -78,11 +78,10 @@ fn search<const LINES: usize>(
     let end = |searches: &[Search<LINES>; 2]| -> Option<u32> {
         searches.iter().map(|search| search.end().map(u32::from)).sum()
     };
-    let may_go_on = |budget: &Budget| budget.moves > 0 && !(budget.should_stop)();
     for (number, searches) in found.iter_mut().enumerate() {
         for trial in 0..TRIALS {
             // There has to be one schedule, at least.
-            if number + trial == 0 || may_go_on(budget) {
+            if number + trial == 0 || !budget.is_over() {
                 for search in searches.iter_mut() {
                     search.attempt(budget);
                 }
@@ -110,7 +109,7 @@ fn search<const LINES: usize>(
     for _ in 0..MOST_ATTEMPTS {
         for epoch in 0..2 {
             // Equally long schedules differ in how well they join.
-            if may_go_on(budget) && searches[epoch].attempt(budget) {
+            if !budget.is_over() && searches[epoch].attempt(budget) {
                 let other = join(&searches)?;
                 if last_arrival(&other) < last_arrival(&best) {
                     best = other;

@@ -112,9 +112,8 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
             if states.is_empty() {
                 continue;
             }
-            let over = budget.moves == 0 || (budget.should_stop)();
+            let over = budget.is_over();
             if over && !first {
-                budget.moves = 0;
                 return None;
             }
             let width = if over { HURRIED } else { WIDTH };
@@ -125,7 +124,7 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
             order.dedup_by_key(|entry| entry.0.1);
             order.sort_unstable();
             order.truncate(width);
-            budget.moves = budget.moves.saturating_sub(1 + order.len() as u64 / 4);
+            budget.spend(1 + order.len() as u64 / 4);
             for (_, index) in order {
                 let number = self.kept.len() as u32;
                 let state = &states[index as usize];

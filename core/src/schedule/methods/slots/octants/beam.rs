@@ -247,7 +247,7 @@ pub(super) fn beam(
         if complete >= ENOUGH || complete > 0 && complete == states.len() {
             return Some(Segment { stage, begin, steps, states });
         }
-        if budget.moves == 0 || (budget.should_stop)() {
+        if budget.is_over() {
             budget.moves = 0;
             return None;
         }

@@ -1,15 +1,14 @@
-use super::Budget;
 use crate::{
     schedule::{
-        Domains, Placement, Problem,
-        occupancy::{Neighbours, Timeline},
+        Budget, Domains, Placement, Problem,
+        occupancy::{Neighbours, Occupancy},
     },
     traffic::{Purpose, draw},
 };
 
 /// How one ejection search differs from another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(in crate::schedule::methods) struct Manner {
     /// Seed of its random choices.
     pub seed: u64,
     /// Whether the job ejected last is placed first, or a random one.
@@ -28,12 +27,12 @@ pub(crate) struct Manner {
 /// return to the same start for a few moves. Every so often all jobs are compacted to the left or
 /// to the right inside their filtered starts, which collects scattered gaps into usable ones.
 #[derive(Debug)]
-pub(crate) struct Ejection<'p> {
+pub(in crate::schedule::methods) struct Fitting<'p> {
     problem: &'p Problem,
     domains: Domains,
     target: u32,
     manner: Manner,
-    timeline: Timeline<'p>,
+    occupancy: Occupancy<'p>,
     unplaced: Vec<u32>,
     weights: Vec<i32>,
     tabu: Vec<(Placement, u64)>,
@@ -43,7 +42,7 @@ pub(crate) struct Ejection<'p> {
     rightward: bool,
 }
 
-impl<'p> Ejection<'p> {
+impl<'p> Fitting<'p> {
     /// From an empty schedule.
     pub fn new(
         problem: &'p Problem,
@@ -58,7 +57,7 @@ impl<'p> Ejection<'p> {
             domains,
             target,
             manner,
-            timeline: Timeline::new(problem, neighbours),
+            occupancy: Occupancy::new(problem, neighbours),
             unplaced: (0..jobs as u32).rev().collect(),
             weights: vec![1; jobs],
             tabu: vec![(Placement { route: 0, start: 0 }, 0); jobs],
@@ -72,15 +71,15 @@ impl<'p> Ejection<'p> {
     /// Starts from a part of a schedule without conflicts; jobs that end too late stay unplaced.
     pub fn start_from(&mut self, placements: &[Option<Placement>]) {
         for (job, placement) in placements.iter().enumerate() {
-            self.timeline.remove(job);
+            self.occupancy.remove(job);
             if let &Some(placement) = placement {
-                let end = placement.start + self.timeline.route(job, placement.route).span;
+                let end = placement.start + self.occupancy.route(job, placement.route).span;
                 if end <= self.target && self.domains.allows(job, placement.start) {
-                    self.timeline.place(job, placement, 1);
+                    self.occupancy.place(job, placement, 1);
                 }
             }
         }
-        let placed = self.timeline.placed();
+        let placed = self.occupancy.placed();
         self.unplaced = (0..placed.len() as u32).filter(|&job| placed[job as usize].is_none()).collect();
         self.keep_best();
     }
@@ -116,30 +115,30 @@ impl<'p> Ejection<'p> {
                 if self.manner.newest_first { waiting - 1 } else { (random >> 40) as usize % waiting };
             let job = self.unplaced.swap_remove(index) as usize;
             let placement = self.cheapest(job, random, &mut ties);
-            self.timeline.in_the_way(job, placement, &mut victims);
+            self.occupancy.in_the_way(job, placement, &mut victims);
             if !victims.is_empty() {
                 self.make_heavier(job);
             }
             for &victim in &victims {
-                if let Some(old) = self.timeline.remove(victim as usize)
+                if let Some(old) = self.occupancy.remove(victim as usize)
                     && !self.manner.orderly
                 {
                     self.tabu[victim as usize] = (old, self.moves + 1 + (random & 3));
                 }
                 self.unplaced.push(victim);
             }
-            self.timeline.place(job, placement, self.weights[job]);
+            self.occupancy.place(job, placement, self.weights[job]);
             if self.unplaced.len() < 50 {
                 self.keep_best();
             }
         }
-        Some(self.timeline.placed().iter().flatten().copied().collect())
+        Some(self.occupancy.placed().iter().flatten().copied().collect())
     }
 
     fn keep_best(&mut self) {
         if self.unplaced.len() < self.fewest {
             self.fewest = self.unplaced.len();
-            self.best.clone_from_slice(self.timeline.placed());
+            self.best.clone_from_slice(self.occupancy.placed());
         }
     }
 
@@ -157,8 +156,8 @@ impl<'p> Ejection<'p> {
         let mut least = i32::MAX;
         ties.clear();
         for route in 0..self.problem.jobs()[job].routes.len() as u32 {
-            let Some(last) = self.target.checked_sub(self.timeline.route(job, route).span) else { continue };
-            let profile = self.timeline.conflicts(job, route, last);
+            let Some(last) = self.target.checked_sub(self.occupancy.route(job, route).span) else { continue };
+            let profile = self.occupancy.conflicts(job, route, last);
             for start in self.domains.starts(job).take_while(|&start| start <= last) {
                 let cost = profile[start as usize];
                 if cost <= least {
@@ -188,7 +187,7 @@ impl<'p> Ejection<'p> {
     /// places those for which a gap has opened.
     fn compact(&mut self) {
         let mut order: Vec<(u32, u32)> = self
-            .timeline
+            .occupancy
             .placed()
             .iter()
             .enumerate()
@@ -200,14 +199,14 @@ impl<'p> Ejection<'p> {
         }
         for &(_, job) in &order {
             let (job, weight) = (job as usize, self.weights[job as usize]);
-            let Some(old) = self.timeline.placed()[job] else { continue };
-            if !self.timeline.holds_once(job) {
-                self.timeline.remove(job);
+            let Some(old) = self.occupancy.placed()[job] else { continue };
+            if !self.occupancy.holds_once(job) {
+                self.occupancy.remove(job);
             }
             let start = self.gap(job, old.route).unwrap_or(old.start);
-            if start != old.start || !self.timeline.holds_once(job) {
-                self.timeline.remove(job);
-                self.timeline.place(job, Placement { start, ..old }, weight);
+            if start != old.start || !self.occupancy.holds_once(job) {
+                self.occupancy.remove(job);
+                self.occupancy.place(job, Placement { start, ..old }, weight);
             }
         }
         let unplaced = std::mem::take(&mut self.unplaced);
@@ -218,7 +217,7 @@ impl<'p> Ejection<'p> {
                 .next();
             match found {
                 Some(placement) => {
-                    self.timeline.place(job as usize, placement, self.weights[job as usize]);
+                    self.occupancy.place(job as usize, placement, self.weights[job as usize]);
                 }
                 None => self.unplaced.push(job),
             }
@@ -226,11 +225,11 @@ impl<'p> Ejection<'p> {
     }
 
     fn gap(&mut self, job: usize, route: u32) -> Option<u32> {
-        let last = self.target.checked_sub(self.timeline.route(job, route).span)?;
+        let last = self.target.checked_sub(self.occupancy.route(job, route).span)?;
         if self.rightward {
-            self.timeline.latest(job, route, last, Some(&self.domains))
+            self.occupancy.latest(job, route, last, Some(&self.domains))
         } else {
-            self.timeline.earliest(job, route, last, Some(&self.domains))
+            self.occupancy.earliest(job, route, last, Some(&self.domains))
         }
     }
 }
