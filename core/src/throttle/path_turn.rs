@@ -18,8 +18,8 @@ use crate::{
 pub struct PathTurn {
     /// A packet is never held longer, in cycles; packet length times the largest size without a value.
     pub release: Option<u64>,
-    /// A queue with at most so many free places is busy, in flits; the depth of queues less the packet length
-    /// without a value.
+    /// A queue with at most so many free places is busy, in flits; without a value the depth of queues less
+    /// the packet length, but at least half the depth.
     pub margin: Option<u16>,
     /// One update per link and cycle (`link=shared`), else one per channel (`dedicated`); turn registers have
     /// links of their own.
@@ -57,7 +57,8 @@ impl Rule for PathTurn {
 
     fn begin(self, around: Surroundings) -> PathTurnState {
         let release = u64::from(around.longest) * u64::from(around.largest());
-        let margin = u32::from(around.buffer).saturating_sub(around.longest) as u16;
+        let rest = u32::from(around.buffer).saturating_sub(around.longest) as u16;
+        let margin = rest.max(around.buffer / 2);
         let settings = RegisterSettings {
             margin: self.margin.unwrap_or(margin),
             length: around.half(),

@@ -24,10 +24,12 @@ pub fn twin(throttle: Throttle, shape: &Shape, buffer: u16, longest: u32) -> ref
             reference::Throttle::Global { threshold: threshold.unwrap_or(0), tune: threshold.is_none() }
         }
         Throttle::PathTurn(PathTurn { release, margin, shared }) => {
-            let rest = u32::from(buffer).saturating_sub(longest) as usize;
-            let margin = margin.map_or(rest, usize::from);
+            // Room for another packet, or half a queue if that is more.
+            let (depth, longest) = (usize::from(buffer), longest as usize);
+            let usual = if 2 * longest > depth { depth / 2 } else { depth - longest };
+            let margin = margin.map_or(usual, usize::from);
             let watch = Watch { margin, length: half, shared, following: true };
-            let release = release.unwrap_or(u64::from(longest) * u64::from(largest));
+            let release = release.unwrap_or((longest * largest as usize) as u64);
             reference::Throttle::Pt { watch, release }
         }
     }
