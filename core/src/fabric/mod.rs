@@ -7,6 +7,7 @@ mod grid;
 mod lattice;
 mod recognise;
 mod shape;
+mod symmetry;
 
 pub use direction::{Direction, Sign};
 pub use failures::Fabric;
@@ -16,6 +17,7 @@ pub use lattice::Lattice;
 pub use recognise::{Recognition, recognise};
 pub(crate) use shape::common_divisor;
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
+pub use symmetry::Symmetry;
 
 use thiserror::Error;
 

@@ -58,6 +58,7 @@ methods! {
     ejection::Ejection: "Starts by ejection within target durations.",
     few_bends::FewBends: "As `Joint`, over the routes that go through every dimension once.",
     joint::Joint: "Routes and starts at once.",
+    exchanged::Exchanged: "As `Joint`, the same when dimensions are exchanged.",
     sweeps::Sweeps: "Jobs in phases, moved to and fro.",
     #[cfg(test)]
     single_file::SingleFile: "One job behind the other, for tests.",

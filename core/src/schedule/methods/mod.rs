@@ -6,6 +6,7 @@
 
 mod budget;
 mod ejection;
+mod exchanged;
 mod few_bends;
 mod greedy;
 mod incumbent;

@@ -1,89 +1,7 @@
 use super::{Job, Placement, Problem, Route, Use};
-use crate::fabric::{Fabric, LinkId, NodeId, Shape};
+use crate::fabric::{Fabric, Symmetry};
 use crate::schedule::occupancy::apart;
 use std::collections::{HashMap, HashSet};
-
-/// A map of the nodes that keeps neighbours: per dimension a shift, and perhaps a reflection
-/// (coordinate `c` goes to `shift + c` or `shift - c`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Symmetry {
-    parts: Vec<(u32, bool)>,
-}
-
-impl Symmetry {
-    fn identity(shape: &Shape) -> Self {
-        Self { parts: vec![(0, false); shape.dimensions()] }
-    }
-
-    fn node(&self, shape: &Shape, node: NodeId) -> NodeId {
-        self.parts
-            .iter()
-            .enumerate()
-            .map(|(dimension, &(shift, reflect))| {
-                let (size, old) = (shape.size(dimension), shape.coordinate(node, dimension));
-                let new = if reflect { shift + size - old } else { shift + old };
-                new % size * shape.stride(dimension)
-            })
-            .sum()
-    }
-
-    fn link(&self, fabric: &Fabric, link: LinkId) -> LinkId {
-        let (node, direction) = fabric.link_ends(link);
-        let reflected = self.parts[direction.dimension()].1;
-        let direction = if reflected { direction.opposite() } else { direction };
-        fabric.link(self.node(fabric.shape(), node), direction)
-    }
-
-    /// First `self`, then `other`.
-    fn then(&self, other: &Self, shape: &Shape) -> Self {
-        let parts = self.parts.iter().zip(&other.parts).enumerate().map(|(dimension, (&a, &b))| {
-            let size = shape.size(dimension);
-            let shift = if b.1 { b.0 + size - a.0 } else { b.0 + a.0 };
-            (shift % size, a.1 != b.1)
-        });
-        Self { parts: parts.collect() }
-    }
-
-    /// Candidates on a shape: all of them, or only those in one dimension and the complement when
-    /// there are too many.
-    fn candidates(shape: &Shape) -> Vec<Self> {
-        const MANY: u64 = 1 << 17;
-        let of_dimension = |dimension: usize| -> Vec<(u32, bool)> {
-            let size = shape.size(dimension);
-            if shape.wraps(dimension) {
-                (0..size).flat_map(|shift| [(shift, false), (shift, true)]).collect()
-            } else {
-                vec![(0, false), (size - 1, true)]
-            }
-        };
-        let all: Vec<Vec<(u32, bool)>> = (0..shape.dimensions()).map(of_dimension).collect();
-        let number = all.iter().fold(1_u64, |product, parts| product.saturating_mul(parts.len() as u64));
-        if number <= MANY {
-            return all.iter().fold(vec![Self { parts: Vec::new() }], |partial, parts| {
-                partial
-                    .iter()
-                    .flat_map(|symmetry| {
-                        parts.iter().map(move |&part| {
-                            let mut longer = symmetry.clone();
-                            longer.parts.push(part);
-                            longer
-                        })
-                    })
-                    .collect()
-            });
-        }
-        let complement = (0..shape.dimensions()).map(|dimension| (shape.size(dimension) - 1, true));
-        let mut some = vec![Self { parts: complement.collect() }];
-        for (dimension, parts) in all.iter().enumerate() {
-            some.extend(parts.iter().map(|&part| {
-                let mut symmetry = Self::identity(shape);
-                symmetry.parts[dimension] = part;
-                symmetry
-            }));
-        }
-        some
-    }
-}
 
 /// A problem in which all jobs of an orbit of symmetries start together.
 ///
@@ -102,11 +20,27 @@ pub struct Quotient {
 impl Quotient {
     /// The quotient by a group of up to `largest` symmetries; `None` if there are none.
     pub fn new(fabric: &Fabric, problem: &Problem, largest: usize) -> Option<Self> {
+        Self::among(fabric, problem, Symmetry::candidates(fabric.shape()), largest)
+    }
+
+    /// The quotient by all symmetries, those that exchange dimensions included; `None` if there are none of these.
+    pub fn with_exchanges(fabric: &Fabric, problem: &Problem) -> Option<Self> {
+        let shape = fabric.shape();
+        let shifts = Symmetry::candidates(shape);
+        let exchanges = Symmetry::exchanges(shape);
+        let composed =
+            exchanges.iter().flat_map(|exchange| shifts.iter().map(move |other| exchange.then(other, shape)));
+        let candidates = composed.chain(shifts.iter().cloned()).collect();
+        let found = Self::among(fabric, problem, candidates, usize::MAX)?;
+        found.group.iter().any(Symmetry::is_exchange).then_some(found)
+    }
+
+    fn among(fabric: &Fabric, problem: &Problem, candidates: Vec<Symmetry>, largest: usize) -> Option<Self> {
         let finder = Finder::new(fabric, problem);
         let identity = Symmetry::identity(fabric.shape());
         let mut group = vec![identity.clone()];
         let mut known: HashSet<Symmetry> = HashSet::from([identity]);
-        for candidate in Symmetry::candidates(fabric.shape()) {
+        for candidate in candidates {
             if known.contains(&candidate) {
                 continue;
             }
@@ -117,7 +51,7 @@ impl Quotient {
             if !finder.keeps_problem(&candidate) || !finder.keeps_apart(&candidate) {
                 continue;
             }
-            let larger = closure(fabric.shape(), &group, &candidate, largest);
+            let larger = Symmetry::closure(fabric.shape(), &group, &candidate, largest);
             if larger.len() <= largest && finder.all_apart(&larger) {
                 known.extend(larger.iter().cloned());
                 group = larger;
@@ -135,7 +69,7 @@ impl Quotient {
         let mut group = vec![Symmetry::identity(shape)];
         for element in &elements {
             if !group.contains(element) {
-                let larger = closure(shape, &group, element, largest);
+                let larger = Symmetry::closure(shape, &group, element, largest);
                 if larger.len() <= largest {
                     group = larger;
                 }
@@ -160,25 +94,6 @@ impl Quotient {
             })
             .collect()
     }
-}
-
-/// All products of a group and one more element, up to a little over `largest` elements.
-fn closure(shape: &Shape, group: &[Symmetry], added: &Symmetry, largest: usize) -> Vec<Symmetry> {
-    let mut elements = group.to_vec();
-    let mut known: HashSet<Symmetry> = elements.iter().cloned().collect();
-    let mut generators = group.to_vec();
-    generators.push(added.clone());
-    let mut next = 0;
-    while next < elements.len() && elements.len() <= largest {
-        for generator in &generators {
-            let product = elements[next].then(generator, shape);
-            if known.insert(product.clone()) {
-                elements.push(product);
-            }
-        }
-        next += 1;
-    }
-    elements
 }
 
 struct Finder<'a> {
@@ -275,7 +190,8 @@ impl<'a> Finder<'a> {
         let image = &self.problem.jobs()[other as usize];
         own.routes.iter().zip(&routes).enumerate().all(|(index, (route, &mapped))| {
             if other == job {
-                return index as u32 == mapped;
+                // What an exchange takes to another of its own routes holds links that stand for both: none can meet.
+                return index as u32 == mapped || symmetry.is_exchange();
             }
             apart(route, &image.routes[mapped as usize], own.length)
         })

@@ -42,37 +42,46 @@ impl Method for Joint {
 
     fn improve(task: &Task, incumbent: &mut Incumbent, budget: &mut Budget) {
         let mut report = |progress| incumbent.report(progress);
-        let found = search_jointly(task, budget, &mut report);
+        let found = search_in(task, &quotients(task), budget, &mut report);
         incumbent.offer(Schedule::new(found), task);
     }
 }
 
-fn search_jointly(task: &Task, budget: &mut Budget, on_progress: &mut dyn FnMut(Progress)) -> Vec<Placement> {
+/// Quotients of several sizes, and the problem itself where it is small.
+fn quotients(task: &Task) -> Vec<Option<Quotient>> {
     const GROUPS: [usize; 2] = [8, 2];
     const SMALL: usize = 128;
-    let (fabric, problem, bound) = (task.fabric(), task.problem(), task.bound());
+    let Some(full) = task.quotient() else { return vec![None] };
+    let jobs = |quotient: &Quotient| quotient.problem().jobs().len();
+    let mut all = vec![Some(full.clone())];
+    let mut largest = 0;
+    for group in GROUPS {
+        let smaller = full.smaller(task.fabric(), task.problem(), group);
+        if let Some(quotient) = smaller.filter(|quotient| jobs(quotient) > largest) {
+            largest = jobs(&quotient);
+            all.push(Some(quotient));
+        }
+    }
+    // The shortest schedules need not be symmetric.
+    if task.problem().jobs().len() <= SMALL {
+        all.push(None);
+    }
+    all
+}
+
+/// The shortest schedule found in the given quotients; `None` stands for the problem itself.
+pub(super) fn search_in(
+    task: &Task,
+    quotients: &[Option<Quotient>],
+    budget: &mut Budget,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Vec<Placement> {
+    let (problem, bound) = (task.problem(), task.bound());
     let best = greedy(problem);
     let mut state = Attempts { duration: duration_of(problem, &best), bound, best, on_progress };
     state.in_dimension_order(task, budget);
     let view = |quotient| View { quotient, neighbours: None, attempts: 0 };
-    let mut views = vec![view(task.quotient().cloned())];
-    if let Some(full) = &views[0].quotient {
-        let mut smaller: Vec<Quotient> = Vec::new();
-        for group in GROUPS {
-            if let Some(quotient) = full.smaller(fabric, problem, group)
-                && smaller
-                    .last()
-                    .is_none_or(|last| last.problem().jobs().len() < quotient.problem().jobs().len())
-            {
-                smaller.push(quotient);
-            }
-        }
-        views.extend(smaller.into_iter().map(|quotient| view(Some(quotient))));
-        // The shortest schedules need not be symmetric.
-        if problem.jobs().len() <= SMALL {
-            views.push(view(None));
-        }
-    }
+    let mut views: Vec<View> = quotients.iter().map(Option::as_ref).map(view).collect();
     let mut number = 0;
     while state.duration > bound && budget.moves > 0 {
         let index = number % views.len();
@@ -88,8 +97,8 @@ fn search_jointly(task: &Task, budget: &mut Budget, on_progress: &mut dyn FnMut(
 }
 
 /// A quotient of the problem, or the problem itself.
-struct View {
-    quotient: Option<Quotient>,
+struct View<'a> {
+    quotient: Option<&'a Quotient>,
     neighbours: Option<Option<Neighbours>>,
     attempts: u64,
 }
@@ -146,7 +155,7 @@ impl Attempts<'_> {
         }
         let number = view.attempts;
         view.attempts += 1;
-        let problem = view.quotient.as_ref().map_or(whole, Quotient::problem);
+        let problem = view.quotient.map_or(whole, Quotient::problem);
         let (jobs, options) = (problem.jobs().len() as u64, options(problem) as u64);
         let longer = (number / 24).min(20);
         let mut aim = Aim {
@@ -191,7 +200,7 @@ impl Attempts<'_> {
             };
         }
         let Some(found) = shortest.map(|found| choice.named(&found)) else { return false };
-        self.best = view.quotient.as_ref().map_or_else(|| found.clone(), |quotient| quotient.expand(&found));
+        self.best = view.quotient.map_or_else(|| found.clone(), |quotient| quotient.expand(&found));
         true
     }
 
