@@ -4,14 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
+from flitloom.scheduling import check_plan
 from flitloom.scheduling.cp_sat import decide
 from flitloom.scheduling.plan import Plan, messages_of, read_plan
-from flitloom.scheduling.search import ROUTES
+from flitloom.scheduling.search import METHODS, ROUTES
 from flitloom.workers import Workers
 
 SCHEMA = Path(fl.__file__).parent / "schemas" / "plan.schema.json"
@@ -130,6 +132,23 @@ def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
         jobs = _core.ScheduleProblem(network._core, messages, "dor").candidates(target)
         with Workers(1) as solver:
             assert isinstance(decide(solver, jobs, 10), answer)
+
+
+def test_methods_go_by_name_and_share() -> None:
+    torus = fl.Network(fl.Torus(8, 8))
+    text = "greedy, few-bends:0.25, joint:0.75"
+    plan = fl.schedule(torus, fl.Collective("shfl"), text, routes="minimal", moves=4000)
+    assert plan.method == text
+    assert check_plan(plan)["passed"]
+    assert plan.duration <= fl.schedule(torus, fl.Collective("shfl"), "greedy", routes="minimal").duration
+    with pytest.raises(fl.SpecError, match=r"slots does not suit .* these do: greedy, ejection$"):
+        fl.schedule(torus, fl.Collective("shfl"), "slots")
+    for method in ("greedy:2", "ejection,greedy:x", "greedyy"):
+        with pytest.raises(fl.SpecError, match=r"method: .*greedy"):
+            fl.schedule(torus, fl.Collective("shfl"), method)
+    problem = _core.ScheduleProblem(torus._core, np.array([[0, 9, 8, 2]]), "minimal")
+    assert problem.exact() == [("joint", 1.0)]
+    assert set(problem.methods()) <= set(METHODS)
 
 
 def test_late_nodes(network: fl.Network, plan: Plan) -> None:

@@ -289,6 +289,11 @@ fn small_problems() -> Vec<(Fabric, Vec<Demand>, Slicing, Problem)> {
     let far = demands(&[(0, 7), (1, 7), (5, 2)], 2, 1);
     let problem = Problem::new(&fabric, &far, Slicing::OneInterval, RouteChoice::TwoBends).unwrap();
     problems.push((fabric, far, Slicing::OneInterval, problem));
+    // The same when x and y are exchanged.
+    let fabric = torus(&[4, 4]);
+    let mirrored = demands(&[(1, 6), (4, 9), (1, 9), (4, 6)], 2, 1);
+    let problem = Problem::new(&fabric, &mirrored, Slicing::OneInterval, RouteChoice::AnyOrder).unwrap();
+    problems.push((fabric, mirrored, Slicing::OneInterval, problem));
     // Rings of three nodes hold one slot: all-to-all, on given routes and on any.
     for any in [false, true] {
         let (fabric, demands) = (torus(&[3]), demands(&all, 3, 1));
