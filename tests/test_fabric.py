@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import check_subnet, examples, parse_fabric, read_fabric, recognise, route_subnet
+from flitloom.fabric.checking import judge
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.hostlist import expand
+from flitloom.fabric.tables import channels, destinations, read_forwarding, read_path_levels
 from flitloom.fabric.torus_2qos import torus_2qos
 
 #: A fragment of a two-switch subnet as ibnetdiscover has printed since 2007.
@@ -412,6 +414,16 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
     # Entries of LIDs of switches follow those of their hosts.
     assert facts["changed_entries"] <= changes["changed_entries"] <= 2 * facts["changed_entries"] + 4
     assert changes["changed_entries"] == sum(row["entries"] for row in changes["switches"])
+    # Service levels stay, and any mixture of both tables passes the check.
+    assert (facts["update_safe"], facts["mode"]) == (True, "portable")
+    subnet = fail_parts(read_fabric(file), ["link:(0,0,0)+x"])
+    lids, owners = destinations(subnet)
+    tables = [channels(subnet, read_forwarding(subnet, dump, False)[0], lids, owners) for dump in (old, new)]
+    levels, _ = read_path_levels(subnet, second / "path-sl.txt", lids)
+    draw = np.random.default_rng(1)
+    for part in (0.1, 0.5, 0.9):
+        mixed = np.where(draw.random(tables[0].shape) < part, *tables)
+        assert not judge(subnet, mixed, owners, levels, None, 8, "mixed").deadlock
     # A switch that is gone leaves its entries behind.
     code, text, _ = command(
         capsys, "route", "--fabric", file, "--fail", "node:(1,1,1)", "--from", old, "--json"
@@ -449,6 +461,44 @@ def test_parts_fail_by_name_port_and_coordinates():
     ):
         with pytest.raises(SpecError, match="--fail"):
             fail_parts(subnet, [part])
+
+
+def test_tables_for_the_hosts_of_a_job_go_over_all_switches(tmp_path, capsys):
+    file, listed = tmp_path / "ring.csv", tmp_path / "hosts.txt"
+    file.write_text("".join(f"s{n},s{(n + 1) % 6}\nn{n},s{n}\n" for n in range(6)))
+    listed.write_text("n[0,3]")
+    code, text, err = command(capsys, "route", "--fabric", file, "--nodes", listed, "--json")
+    facts = json.loads(text)
+    assert (code, facts["hosts"], facts["max_load"], facts["unreachable"]) == (0, 2, 1, 0)
+    assert "4 hosts are not in" in err
+    listed.write_text("n[0-9]")
+    assert command(capsys, "route", "--fabric", file, "--nodes", listed)[0] == 2
+    assert command(capsys, "route", "--torus", "4x4x8", "--twist", "--nodes", listed)[0] == 2
+
+
+def test_levels_are_the_same_there_and_back(tmp_path, capsys):
+    file = tmp_path / "cluster.topo"
+    file.write_text(discovered(*failed((5, 4), 1, 0, 3), seed=3, hosts=2))
+    assert command(capsys, "route", "--fabric", file, "-o", tmp_path / "out", "--reversible")[0] == 0
+    subnet = read_fabric(file)
+    lids = {host.guid: host.lid for host in subnet.hosts}
+    levels = {}
+    for line in (tmp_path / "out" / "path-sl.txt").read_text().splitlines():
+        guid, lid, level = line.split()
+        levels[lids[int(guid, 16)], int(lid)] = level
+    assert len(levels) == len(lids) * (len(lids) - 1)
+    assert len(set(levels.values())) > 1
+    assert all(level == levels[there, here] for (here, there), level in levels.items())
+
+
+def test_a_twisted_torus_is_routed_below_the_bound_of_the_plain_one(capsys):
+    code, text, _ = command(capsys, "route", "--torus", "4x4x8", "--twist", "--json")
+    facts = json.loads(text)
+    assert (code, facts["fabric"], facts["deadlock"]) == (0, "4x4x8 twisted torus", False)
+    # No tables go below 73.3, and none of the plain torus below 128.
+    assert 74 <= facts["max_load"] < 100
+    assert command(capsys, "route", "--torus", "4x4x6", "--twist")[0] == 2
+    assert command(capsys, "route", "--mesh", "4x4x8", "--twist")[0] == 2
 
 
 def test_torus_2qos_is_told_seeds_and_datelines():

@@ -4,7 +4,8 @@ use crate::errors::spec_error;
 use flitloom_core::{
     fabric::{self, Graph, Grid},
     forwarding::{
-        self, DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, Mode, SERVICE_LEVELS,
+        self, Before, DimensionOrder, Forwarding, ForwardingRequest, HostPacket, LaneRule, Links, MAX_LANES,
+        Mode, MotionEnd, SERVICE_LEVELS,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -89,6 +90,7 @@ pub fn forward<'py>(
     lanes: usize,
     tries: u64,
     slack: f64,
+    reversible: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let graph = graph(py, hosts, &cables)?;
     let mode = match mode {
@@ -107,7 +109,7 @@ pub fn forward<'py>(
             order.as_ref(),
             roots,
             old.as_deref(),
-            ForwardingRequest { mode, lanes, tries, slack },
+            ForwardingRequest { mode, lanes, tries, slack, reversible },
         )
     });
     let Some(made) = made else { return Ok(None) };
@@ -126,6 +128,48 @@ pub fn forward<'py>(
     facts.set_item("lanes", made.lanes.lanes)?;
     facts.set_item("levels", PyArray1::from_vec(py, made.lanes.levels).reshape(matrix(rows))?)?;
     facts.set_item("bound", bound_facts(py, &made.bound)?)?;
+    Ok(Some(facts))
+}
+
+/// Repaired tables with constant lanes, of which no mixture with the old ones can deadlock; `None` if there
+/// were none.
+///
+/// `old` and `lost` are entries and service levels by destination and switch, `lost` for destinations that
+/// are gone.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the fields of a request")]
+pub fn repair_forwarding<'py>(
+    py: Python<'py>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'py, u32>,
+    grid: Option<Coordinates>,
+    roots: Vec<u32>,
+    old: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
+    lost: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
+    lanes: usize,
+    tries: u64,
+    slack: f64,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let graph = graph(py, hosts, &cables)?;
+    let next: Vec<u32> = old.0.as_array().iter().copied().collect();
+    let levels: Vec<u8> = old.1.as_array().iter().copied().collect();
+    let lost_next: Vec<u32> = lost.0.as_array().iter().copied().collect();
+    let lost_levels: Vec<u8> = lost.1.as_array().iter().copied().collect();
+    let (made, bound) = py.detach(|| {
+        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        let before =
+            Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
+        let made = forwarding::repair(&graph, order.as_ref(), roots, before, lanes, tries, slack);
+        (made, forwarding::bound(&graph, order.as_ref()))
+    });
+    let Some(made) = made else { return Ok(None) };
+    let shape = [made.table.roots.len(), graph.switches()];
+    let facts = PyDict::new(py);
+    facts.set_item("next", PyArray1::from_vec(py, made.table.next).reshape(shape)?)?;
+    facts.set_item("levels", PyArray1::from_vec(py, made.levels).reshape(shape)?)?;
+    facts.set_item("moved", made.moved)?;
+    facts.set_item("first", made.first)?;
+    facts.set_item("bound", bound_facts(py, &bound)?)?;
     Ok(Some(facts))
 }
 
@@ -153,23 +197,12 @@ pub fn check_forwarding<'py>(
     roots: Vec<u32>,
     following: PyReadonlyArray2<'py, u32>,
     levels: Option<PyReadonlyArray2<'py, u8>>,
-    tables: Option<(PyReadonlyArray1<'py, u64>, PyReadonlyArray2<'py, u8>)>,
+    tables: Option<LaneTables<'py>>,
     lanes: u8,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
     let levels: Option<Vec<u8>> = levels.map(|levels| levels.as_array().iter().copied().collect());
-    let rule = match tables {
-        None => LaneRule::Identity(lanes.clamp(1, MAX_LANES as u8)),
-        Some((start, entries)) => LaneRule::Tables {
-            start: start.as_array().iter().map(|&start| start as usize).collect(),
-            entries: entries
-                .as_array()
-                .rows()
-                .into_iter()
-                .map(|row| std::array::from_fn::<u8, SERVICE_LEVELS, _>(|level| row[level]))
-                .collect(),
-        },
-    };
+    let rule = lane_rule(tables, lanes);
     let next: Vec<u32> = following.as_array().iter().copied().collect();
     let (verdict, bound, shortest) = py.detach(|| {
         let table = Forwarding::new(graph.switches(), roots, next);
@@ -187,6 +220,78 @@ pub fn check_forwarding<'py>(
     facts.set_item("levels", verdict.levels)?;
     facts.set_item("bound", bound_facts(py, &bound)?)?;
     facts.set_item("loads", PyArray1::from_vec(py, verdict.loads))?;
+    Ok(facts)
+}
+
+/// Start of every switch's table, and entries with a lane per service level.
+type LaneTables<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray2<'py, u8>);
+
+fn lane_rule(tables: Option<LaneTables<'_>>, lanes: u8) -> LaneRule {
+    match tables {
+        None => LaneRule::Identity(lanes.clamp(1, MAX_LANES as u8)),
+        Some((start, entries)) => LaneRule::Tables {
+            start: start.as_array().iter().map(|&start| start as usize).collect(),
+            entries: entries
+                .as_array()
+                .rows()
+                .into_iter()
+                .map(|row| std::array::from_fn::<u8, SERVICE_LEVELS, _>(|level| row[level]))
+                .collect(),
+        },
+    }
+}
+
+/// Sends packets (source host, destination row, flits, start) over tables as [`check_forwarding`] takes them.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
+pub fn send_packets<'py>(
+    py: Python<'py>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'py, u32>,
+    roots: Vec<u32>,
+    following: PyReadonlyArray2<'py, u32>,
+    levels: Option<PyReadonlyArray2<'py, u8>>,
+    tables: Option<LaneTables<'py>>,
+    lanes: u8,
+    packets: PyReadonlyArray2<'py, u64>,
+    buffer: u32,
+    latency: u32,
+    limit: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let graph = graph(py, hosts, &cables)?;
+    let levels: Option<Vec<u8>> = levels.map(|levels| levels.as_array().iter().copied().collect());
+    let rule = lane_rule(tables, lanes);
+    let next: Vec<u32> = following.as_array().iter().copied().collect();
+    let packets: Vec<HostPacket> = packets
+        .as_array()
+        .rows()
+        .into_iter()
+        .map(|row| HostPacket {
+            source: row[0] as u32,
+            destination: row[1] as u32,
+            flits: row[2] as u32,
+            start: row[3],
+        })
+        .collect();
+    let motion = py.detach(|| {
+        let table = Forwarding::new(graph.switches(), roots, next);
+        let links = Links { buffer, latency };
+        forwarding::send(&graph, &table, levels.as_deref(), &rule, &packets, links, limit)
+    });
+    let (outcome, waits) = match &motion.end {
+        MotionEnd::Delivered => ("delivered", &[][..]),
+        MotionEnd::Deadlock(waits) => ("deadlock", &waits[..]),
+        MotionEnd::Limit => ("limit", &[][..]),
+    };
+    let facts = PyDict::new(py);
+    facts.set_item("outcome", outcome)?;
+    facts.set_item("waits", waits.iter().map(|hop| (hop.channel, hop.lane)).collect::<Vec<_>>())?;
+    facts.set_item("cycles", motion.cycles)?;
+    facts.set_item("delivered", motion.delivered)?;
+    facts.set_item("unreachable", motion.unreachable)?;
+    facts.set_item("latency_sum", motion.latency_sum)?;
+    facts.set_item("latency_max", motion.latency_max)?;
+    facts.set_item("flits", PyArray1::from_vec(py, motion.flits))?;
     Ok(facts)
 }
 

@@ -31,7 +31,10 @@ mod _core {
     use super::{
         benchmark::{best_planes, engines, exchange_seconds, in_parts, repeat},
         collective::plan_collective,
-        fabric::{check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise},
+        fabric::{
+            check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise,
+            repair_forwarding, send_packets,
+        },
         film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},

@@ -113,6 +113,78 @@ fn a_repair_changes_few_entries() {
     assert!(100 * changed <= made.table.next.len(), "{changed} of {} changed", made.table.next.len());
 }
 
+/// A torus less one cable: the graph, its order, and the tables of before in its numbers, with their levels.
+fn broken(sizes: &[u32], cable: usize) -> (Graph, DimensionOrder, Vec<u32>, Vec<u8>) {
+    let (healthy, order) = torus(sizes, &[], &[]);
+    let roots: Vec<u32> = (0..healthy.switches() as u32).collect();
+    let request = ForwardingRequest { mode: Some(Mode::Portable), ..ForwardingRequest::default() };
+    let made = forward(&healthy, Some(&order), roots, None, request).unwrap();
+    // The last cable takes the number of the one that is gone.
+    let (gone, last) = (2 * cable as u32, healthy.channels() as u32 - 2);
+    let renamed = |&channel: &u32| match channel {
+        NO_CHANNEL => NO_CHANNEL,
+        channel if channel / 2 * 2 == gone => NO_CHANNEL,
+        channel if channel / 2 * 2 == last => gone + channel % 2,
+        channel => channel,
+    };
+    let (graph, order) = torus(sizes, &[cable], &[]);
+    (graph, order, made.table.next.iter().map(renamed).collect(), made.lanes.levels)
+}
+
+#[test]
+fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
+    for (sizes, cable) in [(&[4, 4, 4][..], 17), (&[8, 8], 40), (&[6, 6, 4], 301), (&[5, 5, 5], 200)] {
+        let (graph, order, next, old_levels) = broken(sizes, cable);
+        let roots: Vec<u32> = (0..graph.switches() as u32).collect();
+        let before = Before { next: &next, levels: &old_levels, lost_next: &[], lost_levels: &[] };
+        let made = repair(&graph, Some(&order), roots.clone(), before, 8, 5_000_000, 0.02).unwrap();
+        let rule = LaneRule::Identity(8);
+        let verdict = check(&graph, &made.table, Some(&made.levels), &rule);
+        assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+        let bound = bound(&graph, Some(&order)).value;
+        assert!(verdict.max_load() * 50 <= bound * 51 + 50, "{} of {bound}", verdict.max_load());
+        let moved = made.levels.iter().zip(&old_levels).filter(|(new, old)| new != old).count() as u64;
+        assert!(moved <= made.moved);
+        let mut state = 9;
+        let first: Vec<bool> = (0..next.len()).map(|place| made.first.contains(&(place as u32))).collect();
+        for turn in 0..40 {
+            let parts = 1 + draw(&mut state, 4);
+            // First some of the entries that go first, then all of those and some of the others.
+            let mut mixed = |place: usize| {
+                let new = if first[place] == (turn % 2 == 0) {
+                    draw(&mut state, parts + 1) > 0
+                } else {
+                    turn % 2 == 1
+                };
+                if new { made.table.next[place] } else { next[place] }
+            };
+            let entries = (0..next.len()).map(&mut mixed).collect();
+            let table = Forwarding::new(graph.switches(), roots.clone(), entries);
+            let (cycle, _, _) = slow(&graph, &table, &made.levels, 8);
+            assert!(!cycle, "{sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn levels_can_be_the_same_there_and_back() {
+    for (cables, nodes, mode) in
+        [(&[][..], &[][..], Mode::Portable), (&[7], &[3], Mode::Portable), (&[7], &[], Mode::Tables)]
+    {
+        let (graph, order) = torus(&[5, 5], cables, nodes);
+        let switches = graph.switches();
+        let request =
+            ForwardingRequest { mode: Some(mode), reversible: true, ..ForwardingRequest::default() };
+        let made = forward(&graph, Some(&order), (0..switches as u32).collect(), None, request).unwrap();
+        let levels = &made.lanes.levels;
+        for a in 0..switches {
+            assert!((0..switches).all(|b| levels[a * switches + b] == levels[b * switches + a]));
+        }
+        let verdict = check(&graph, &made.table, Some(levels), &made.lanes.rule(&graph));
+        assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+    }
+}
+
 #[test]
 fn a_fabric_without_coordinates_is_routed_too() {
     // Two rings of five, spoke by spoke: the Petersen graph, all distances at most two.
@@ -188,4 +260,82 @@ proptest! {
             prop_assert_eq!(graph.ends(hop.channel).1, graph.ends(next.channel).0);
         }
     }
+}
+
+fn all_to_all(hosts: u32, flits: u32) -> Vec<HostPacket> {
+    (0..hosts)
+        .flat_map(|source| {
+            (1..hosts).map(move |step| HostPacket {
+                source,
+                destination: (source + step) % hosts,
+                flits,
+                start: 0,
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn packets_cross_the_channels_that_the_loads_count() {
+    let (graph, order) = torus(&[5, 4], &[3], &[7]);
+    let roots: Vec<u32> = (0..graph.switches() as u32).collect();
+    for mode in [Mode::Portable, Mode::Tables] {
+        let request = ForwardingRequest { mode: Some(mode), ..ForwardingRequest::default() };
+        let made = forward(&graph, Some(&order), roots.clone(), None, request).unwrap();
+        let (levels, rule) = (made.lanes.host_levels(&graph), made.lanes.rule(&graph));
+        let packets = all_to_all(19, 3);
+        for (buffer, latency) in [(1, 1), (4, 1), (8, 3)] {
+            let links = Links { buffer, latency };
+            let motion = send(&graph, &made.table, Some(&levels), &rule, &packets, links, 100_000);
+            assert_eq!((&motion.end, motion.delivered), (&MotionEnd::Delivered, packets.len() as u64));
+            let flits: Vec<u64> = made.table.loads(&graph).iter().map(|load| 3 * load).collect();
+            assert_eq!(motion.flits, flits);
+            assert!(motion.cycles >= flits.into_iter().max().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_packet_alone_takes_its_hops_and_its_flits() {
+    let (graph, order) = torus(&[6, 5], &[], &[]);
+    let table = order.start(&graph, (0..30).collect());
+    for latency in 1..4 {
+        for destination in 1..30 {
+            let packet = HostPacket { source: 0, destination, flits: 6, start: 11 };
+            // With buffers for a round trip nothing stops.
+            let links = Links { buffer: latency + 1, latency };
+            let motion = send(&graph, &table, None, &LaneRule::Identity(1), &[packet], links, 1000);
+            let hops = u64::from(graph.distances_to(destination)[0]);
+            assert_eq!(motion.latency_max, u64::from(latency) * hops + 6);
+            assert_eq!(motion.cycles, 11 + motion.latency_max);
+        }
+    }
+}
+
+#[test]
+fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
+    let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]).unwrap();
+    let table = Forwarding::shortest(&ring, (0..5).collect());
+    let packets: Vec<HostPacket> = (0..5)
+        .map(|source| HostPacket { source, destination: (source + 2) % 5, flits: 9, start: 0 })
+        .collect();
+    let links = Links { buffer: 2, latency: 1 };
+    let verdict = check(&ring, &table, None, &LaneRule::Identity(1));
+    let motion = send(&ring, &table, None, &LaneRule::Identity(1), &packets, links, 1000);
+    let MotionEnd::Deadlock(waits) = motion.end else { panic!("{motion:?}") };
+    let sorted = |hops: &[Hop]| {
+        let mut channels: Vec<u32> = hops.iter().map(|hop| hop.channel).collect();
+        channels.sort_unstable();
+        channels
+    };
+    // The check's shortest cycle may be the one of the other sense.
+    let other: Vec<u32> = sorted(&verdict.cycle).iter().map(|channel| channel ^ 1).collect();
+    assert!([sorted(&verdict.cycle), other].contains(&sorted(&waits)));
+    // The same packets with lanes.
+    let made = forward(&ring, None, (0..5).collect(), None, ForwardingRequest::default()).unwrap();
+    let (levels, rule) = (made.lanes.host_levels(&ring), made.lanes.rule(&ring));
+    let motion = send(&ring, &made.table, Some(&levels), &rule, &packets, links, 1000);
+    assert_eq!((motion.end, motion.delivered), (MotionEnd::Delivered, 5));
+    // A limit is kept.
+    assert_eq!(send(&ring, &made.table, Some(&levels), &rule, &packets, links, 7).end, MotionEnd::Limit);
 }

@@ -367,7 +367,32 @@ def forward(
     lanes: int,
     tries: int,
     slack: float,
+    reversible: bool,
 ) -> dict[str, Any] | None: ...
+def repair_forwarding(
+    hosts: Sequence[int],
+    cables: NDArray[np.uint32],
+    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    roots: Sequence[int],
+    old: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    lanes: int,
+    tries: int,
+    slack: float,
+) -> dict[str, Any] | None: ...
+def send_packets(
+    hosts: Sequence[int],
+    cables: NDArray[np.uint32],
+    roots: Sequence[int],
+    following: NDArray[np.uint32],
+    levels: NDArray[np.uint8] | None,
+    tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+    lanes: int,
+    packets: NDArray[np.uint64],
+    buffer: int,
+    latency: int,
+    limit: int,
+) -> dict[str, Any]: ...
 def check_forwarding(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],

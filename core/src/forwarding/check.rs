@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::collections::VecDeque;
 
 /// Virtual lanes a channel can have.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// Which virtual lane a packet takes on a channel.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub enum LaneRule {
 
 impl LaneRule {
     /// The lane on the `out`-th channel of a switch for a packet of a service level that came in `arrived`.
-    fn lane(&self, graph: &Graph, switch: u32, arrived: usize, out: usize, level: usize) -> u8 {
+    pub(super) fn lane(&self, graph: &Graph, switch: u32, arrived: usize, out: usize, level: usize) -> u8 {
         match self {
             Self::Identity(lanes) => (level % usize::from(*lanes)) as u8,
             Self::Tables { start, entries } => {

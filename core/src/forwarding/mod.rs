@@ -1,5 +1,5 @@
 //! Forwarding by destination on any fabric of switches and cables: balanced tables, virtual lanes that
-//! keep them free of deadlock, lower bounds, and the check of anybody's tables.
+//! keep them free of deadlock, lower bounds, the check of anybody's tables, and packets in motion on them.
 
 mod bounds;
 mod check;
@@ -7,7 +7,9 @@ mod dimension_order;
 mod dump;
 mod lanes;
 mod levels;
+mod motion;
 mod order;
+mod repair;
 mod route;
 mod search;
 mod table;
@@ -18,7 +20,9 @@ pub use dimension_order::DimensionOrder;
 pub use dump::{DumpError, LidTable, read_dump};
 pub use lanes::{Laned, Mode, PairLanes, lane};
 pub use levels::{LevelTable, read_levels};
+pub use motion::{HostPacket, Links, Motion, MotionEnd, send};
 pub use order::Dependencies;
+pub use repair::{Before, Repaired, repair};
 pub use route::{ForwardingRequest, LanedForwarding, forward};
 pub use search::{Effort, balance};
 pub use table::{Forwarding, NO_CHANNEL};

@@ -28,6 +28,7 @@ pub struct Dependencies<'a> {
     round: u32,
     /// Dependencies added since the last [`keep`](Self::keep).
     fresh: Vec<(usize, u64)>,
+    work: u64,
 }
 
 type Lane = (u32, u8);
@@ -48,6 +49,7 @@ impl<'a> Dependencies<'a> {
             mark: vec![0; vertices],
             round: 0,
             fresh: Vec::new(),
+            work: 0,
         }
     }
 
@@ -73,6 +75,27 @@ impl<'a> Dependencies<'a> {
         true
     }
 
+    /// Sets of lanes, a bit each, on which one channel is known to follow another, and on which that is known
+    /// to close a cycle.
+    pub fn constant(&self, from: u32, to: u32) -> (u8, u8) {
+        let slot = from as usize * self.ports + usize::from(self.places[to as usize]);
+        let diagonal = |lanes: u64| {
+            (0..MAX_LANES).fold(0, |set, lane| set | ((lanes >> (MAX_LANES * lane + lane) & 1) as u8) << lane)
+        };
+        (diagonal(self.present[slot]), diagonal(self.refused[slot]))
+    }
+
+    /// Whether a dependency is known to close a cycle.
+    pub fn refuses(&self, from: Lane, to: Lane) -> bool {
+        let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
+        self.refused[slot] >> (MAX_LANES as u8 * from.1 + to.1) & 1 != 0
+    }
+
+    /// Channels and lanes that were looked at so far.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
     /// Keeps what was added.
     pub fn keep(&mut self) {
         self.fresh.clear();
@@ -82,6 +105,15 @@ impl<'a> Dependencies<'a> {
     pub fn take_back(&mut self) {
         for (slot, bit) in self.fresh.drain(..) {
             self.present[slot] &= !bit;
+        }
+    }
+
+    /// Takes back what was added, and remembers whether a dependency closes a cycle even so.
+    pub fn take_back_for(&mut self, from: Lane, to: Lane) {
+        self.take_back();
+        if !self.make_room(vertex(from), vertex(to)) {
+            let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
+            self.refused[slot] |= 1_u64 << (MAX_LANES as u8 * from.1 + to.1);
         }
     }
 
@@ -95,6 +127,7 @@ impl<'a> Dependencies<'a> {
             return true;
         }
         self.round += 1;
+        self.work += 1;
         let mut forward = vec![to];
         self.mark[to as usize] = self.round;
         let mut head = 0;
@@ -112,6 +145,7 @@ impl<'a> Dependencies<'a> {
                     }
                     if self.rank[there as usize] < high && self.mark[there as usize] != self.round {
                         self.mark[there as usize] = self.round;
+                        self.work += 1;
                         forward.push(there);
                     }
                 }
@@ -138,6 +172,7 @@ impl<'a> Dependencies<'a> {
                 }
             }
         }
+        self.work += backward.len() as u64;
         backward.sort_unstable_by_key(|&vertex| self.rank[vertex as usize]);
         forward.sort_unstable_by_key(|&vertex| self.rank[vertex as usize]);
         let mut ranks: Vec<u32> =

@@ -16,11 +16,13 @@ pub struct ForwardingRequest {
     pub tries: u64,
     /// How far above the bound is good enough, as a fraction of it.
     pub slack: f64,
+    /// Whether both ways between two switches need the same service level.
+    pub reversible: bool,
 }
 
 impl Default for ForwardingRequest {
     fn default() -> Self {
-        Self { mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0 }
+        Self { mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
     }
 }
 
@@ -68,16 +70,42 @@ pub fn forward(
         Some(mode) => vec![mode],
         None => vec![Mode::Portable, Mode::Tables],
     };
-    // Dearer exceptions leave more pairs on dimension order, whose lanes are known.
-    for exception in if order.is_some() { &[0.1, 0.5, 2.0][..] } else { &[0.0] } {
-        let mut table = start.clone();
-        let effort = Effort { exception: *exception, tries: request.tries, enough };
-        balance(graph, &mut table, bound.value, order, effort);
-        for &mode in &modes {
-            if let Laned::Done(lanes) = lane(graph, &table, order, mode, request.lanes) {
-                return Some(LanedForwarding { table, lanes, bound });
+    // Shortest ways, and dearer exceptions that leave more pairs on dimension order, need fewer lanes.
+    let attempts = match order {
+        Some(_) => &[(0.1, true), (0.1, false), (0.5, false), (2.0, false)][..],
+        None => &[(0.0, true), (0.0, false)],
+    };
+    let good = bound.value + (bound.value / 200).max(2);
+    let mut tables: Vec<(Forwarding, u64)> = Vec::new();
+    // Whatever there is for lanes, rather than nothing.
+    let mut spare: Option<(usize, PairLanes)> = None;
+    for &mode in &modes {
+        for (attempt, &(exception, longer)) in attempts.iter().enumerate() {
+            if attempt == tables.len() {
+                let mut table = start.clone();
+                let effort = Effort { exception, tries: request.tries, enough, longer };
+                balance(graph, &mut table, bound.value, order, effort);
+                let load = table.loads(graph).into_iter().max().unwrap_or(0);
+                tables.push((table, load));
+            }
+            let (table, load) = &tables[attempt];
+            if attempt > 0 && *table == tables[attempt - 1].0
+                || spare.as_ref().is_some_and(|&(other, _)| tables[other].1 <= *load)
+            {
+                continue;
+            }
+            if let Laned::Done(lanes) = lane(graph, table, order, mode, request.lanes, request.reversible) {
+                spare = Some((attempt, lanes));
+                // The first tables are the best balanced ones.
+                if attempt == 0 || *load <= good {
+                    break;
+                }
             }
         }
+        if spare.as_ref().is_some_and(|&(attempt, _)| attempt == 0 || tables[attempt].1 <= good) {
+            break;
+        }
     }
-    None
+    let (attempt, lanes) = spare?;
+    Some(LanedForwarding { table: tables.swap_remove(attempt).0, lanes, bound })
 }

@@ -3,7 +3,7 @@
 use super::{DimensionOrder, Forwarding, NO_CHANNEL};
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::power::power_of;
-use std::collections::HashMap;
+use rayon::prelude::*;
 
 /// How hard to balance.
 #[derive(Clone, Copy, Debug)]
@@ -14,12 +14,14 @@ pub struct Effort {
     pub tries: u64,
     /// A largest load that is good enough.
     pub enough: u64,
+    /// Whether ways may grow longer where nothing else helps.
+    pub longer: bool,
 }
 
-/// Lowers the largest load of a table towards `target` without lengthening any way.
+/// Lowers the largest load of a table towards `target`; ways grow no longer unless that is the only way to it.
 ///
-/// Convex costs of the loads (Fortz and Thorup 2000): the channels near the maximum are relieved, the
-/// fullest first, by the best other hop of an entry whose packets cross them.
+/// Convex costs of the loads (Fortz and Thorup 2000): destination by destination, entries whose packets cross
+/// channels near the maximum are pointed elsewhere where that is cheaper, the most promising first.
 ///
 /// # Panics
 /// Never for tables of the same graph.
@@ -30,15 +32,48 @@ pub fn balance(
     order: Option<&DimensionOrder>,
     effort: Effort,
 ) {
+    balance_guarded(graph, table, target, order, effort, None);
+}
+
+/// The same, with somebody to ask before every change.
+pub(super) fn balance_guarded<'a>(
+    graph: &'a Graph,
+    table: &mut Forwarding,
+    target: u64,
+    order: Option<&'a DimensionOrder>,
+    effort: Effort,
+    guard: Option<&'a mut (dyn Guard + 'a)>,
+) {
     let mut search = Search::new(graph, table, order, effort);
-    if order.is_none() {
+    search.guard = guard;
+    let target = target.max(1);
+    if order.is_none() && search.guard.is_none() {
         for power in [2, 4, 8, 16, 32, 64] {
-            search.sweep(target, power);
+            search.price(target, power);
+            search.sweep(0, 0);
+            search.note();
         }
     }
-    search.relieve(target.max(1), effort.enough.max(target));
+    search.run(target, effort.enough.max(target));
     *table = search.best;
 }
+
+/// Rounds from a smoothed table after the first.
+const SMOOTHED: u32 = 3;
+/// Tables with more entries are smoothed only where they stay more than two pairs above the bound.
+const LARGE: usize = 1 << 17;
+
+/// Hosts behind the first entries to be changed where few are to change.
+const FEW: u32 = 32;
+
+/// Who may refuse a change.
+pub(super) trait Guard {
+    /// Whether an entry of a destination's table may be pointed to another hop.
+    fn allows(&mut self, destination: usize, row: &[u32], switch: u32, hop: u32) -> bool;
+}
+
+/// A hop that promises to be cheaper: by how much about, the switch and the channel.
+type Promise = (f64, u32, u32);
 
 struct Search<'a> {
     graph: &'a Graph,
@@ -47,33 +82,50 @@ struct Search<'a> {
     table: Forwarding,
     best: Forwarding,
     best_load: u64,
-    distances: HashMap<u32, Vec<u16>>,
+    /// Row of distances of every destination.
+    row: Vec<u32>,
+    distances: Vec<u16>,
     /// Hosts that send through an entry, by `destination * switches + switch`.
     below: Vec<u32>,
     loads: Vec<u64>,
     cost: Vec<f64>,
+    /// What one more pair costs on every channel.
+    marginal: Vec<f64>,
     tries: u64,
+    guard: Option<&'a mut (dyn Guard + 'a)>,
+    /// Whether ways may grow longer.
+    longer: bool,
+    /// Entries through which fewer hosts send are left alone.
+    least: u32,
     /// Places of switches on the way at hand.
     on_way: Vec<(u32, u32)>,
     way: u32,
+    relief: Vec<f64>,
+    /// What one more pair costs from a switch to the destination at hand, and whether it meets a full channel.
+    rest: Vec<(f64, bool)>,
+    known: Vec<u32>,
+    visit: u32,
 }
 
 impl<'a> Search<'a> {
     fn new(graph: &'a Graph, table: &Forwarding, order: Option<&'a DimensionOrder>, effort: Effort) -> Self {
         let switches = graph.switches();
         let mut below = vec![0_u32; table.next.len()];
-        for destination in 0..table.roots.len() {
+        below.par_chunks_mut(switches.max(1)).enumerate().for_each(|(destination, below)| {
             let row = table.row(destination);
-            let start = destination * switches;
             let towards = table.towards(graph, destination);
-            towards.iter().for_each(|&switch| below[start + switch as usize] = graph.hosts(switch));
+            towards.iter().for_each(|&switch| below[switch as usize] = graph.hosts(switch));
             for &switch in towards.iter().filter(|&&switch| switch != table.roots[destination]) {
-                let hosts = below[start + switch as usize];
-                below[start + graph.ends(row[switch as usize]).1 as usize] += hosts;
+                let hosts = below[switch as usize];
+                below[graph.ends(row[switch as usize]).1 as usize] += hosts;
             }
-        }
+        });
+        let mut roots = table.roots.clone();
+        roots.sort_unstable();
+        roots.dedup();
+        let row = table.roots.iter().map(|root| roots.partition_point(|other| other < root) as u32).collect();
+        let distances = roots.par_iter().flat_map_iter(|&root| graph.distances_to(root)).collect();
         let loads = table.loads(graph);
-        let distances = table.roots.iter().map(|&root| (root, graph.distances_to(root))).collect();
         Self {
             graph,
             order,
@@ -81,13 +133,22 @@ impl<'a> Search<'a> {
             best: table.clone(),
             best_load: loads.iter().copied().max().unwrap_or(0),
             table: table.clone(),
+            row,
             distances,
             below,
+            marginal: vec![0.0; loads.len()],
             loads,
             cost: Vec::new(),
             tries: 0,
+            guard: None,
+            longer: false,
+            least: 1,
             on_way: vec![(0, 0); switches],
             way: 0,
+            relief: Vec::new(),
+            rest: vec![(0.0, false); switches],
+            known: vec![0; switches],
+            visit: 0,
         }
     }
 
@@ -99,10 +160,17 @@ impl<'a> Search<'a> {
     fn price(&mut self, target: u64, power: u32) {
         let most = 2 * self.largest() + 2;
         self.cost = (0..=most).map(|load| power_of(load as f64 / target as f64, power).min(1e250)).collect();
+        for channel in 0..self.loads.len() {
+            self.marginal[channel] = self.one_more(self.loads[channel]);
+        }
     }
 
     fn cost(&self, load: u64) -> f64 {
         self.cost.get(load as usize).copied().unwrap_or(1e250)
+    }
+
+    fn one_more(&self, load: u64) -> f64 {
+        self.cost(load + 1) - self.cost(load)
     }
 
     /// Remembers the table if its largest load is the lowest so far.
@@ -115,42 +183,51 @@ impl<'a> Search<'a> {
         largest
     }
 
-    /// Every entry once.
-    fn sweep(&mut self, target: u64, power: u32) {
-        self.price(target.max(1), power);
-        for switch in 0..self.graph.switches() as u32 {
-            for destination in 0..self.table.roots.len() {
-                if let Some((change, channel)) = self.better(destination, switch)
-                    && change < -1e-12
-                {
-                    self.redirect(destination, switch, channel);
-                }
-            }
-        }
-        self.note();
-    }
-
-    fn relieve(&mut self, target: u64, enough: u64) {
-        let mut power = 16;
-        let mut stale = 0;
-        let mut last = (u64::MAX, usize::MAX);
-        while self.tries < self.effort.tries {
-            let largest = self.note();
-            if largest <= enough {
+    /// Presses ever harder; where that is worth the time, again from where it led, smoothed and with longer
+    /// ways.
+    fn run(&mut self, target: u64, enough: u64) {
+        for round in 0..=SMOOTHED {
+            self.longer = round > 0 && self.effort.longer;
+            if self.press(target, enough) || self.tries >= self.effort.tries {
                 return;
             }
-            let level = target.max(largest - 1 - (largest - target) / 2);
-            let mut full: Vec<u32> = (0..self.loads.len() as u32)
-                .filter(|&channel| self.loads[channel as usize] > level)
-                .collect();
+            let large = self.table.next.len() > LARGE;
+            if self.guard.is_some() || large && self.best_load <= target + 2 {
+                return;
+            }
+            self.price(target, 8);
+            self.sweep(target * 95 / 100, 0);
+        }
+    }
+
+    /// Whether the largest load is low enough in the end.
+    fn press(&mut self, target: u64, enough: u64) -> bool {
+        let mut power = if self.order.is_some() { 64 } else { 32 };
+        let hardest = if target < 2000 { 256 } else { 1024 };
+        let mut stale = 0;
+        let mut last = (u64::MAX, usize::MAX);
+        // Where less is good enough, few entries are to change: those of many hosts first.
+        self.least = if enough > target { FEW } else { 1 };
+        loop {
+            let largest = self.note();
+            if largest <= enough {
+                return true;
+            }
+            if self.tries >= self.effort.tries {
+                return false;
+            }
+            let level = enough.max(largest - 1 - (largest - target) / 2);
             let now = (largest, self.loads.iter().filter(|&&load| load == largest).count());
             if now >= last {
                 stale += 1;
-                if stale == 3 {
+                if self.least > 1 {
+                    stale = 0;
+                    self.least /= 2;
+                } else if stale == 2 {
                     stale = 0;
                     power *= 2;
-                    if power > 256 {
-                        return;
+                    if power > hardest {
+                        return false;
                     }
                 }
             } else {
@@ -158,128 +235,156 @@ impl<'a> Search<'a> {
                 last = now;
             }
             self.price(target, power);
-            full.sort_by_key(|&channel| std::cmp::Reverse(self.loads[channel as usize]));
-            for channel in full {
-                self.relieve_channel(channel, level);
-                if enough > target && self.largest() <= enough {
-                    break;
-                }
-            }
+            self.sweep(level, enough);
         }
     }
 
-    fn relieve_channel(&mut self, channel: u32, level: u64) {
-        let switches = self.graph.switches();
-        let from = self.graph.ends(channel).0;
+    /// Every destination once: entries whose packets meet a channel with a load above `level`; ends early
+    /// if no load is above `enough`.
+    fn sweep(&mut self, level: u64, enough: u64) {
+        let mut full = self.loads.iter().filter(|&&load| load > enough).count();
+        let mut promises: Vec<Promise> = Vec::new();
         for destination in 0..self.table.roots.len() {
-            if self.loads[channel as usize] <= level || self.tries >= self.effort.tries {
-                return;
-            }
-            if self.table.next[destination * switches + from as usize] != channel {
-                continue;
-            }
-            let mut upstream = vec![from];
-            let mut head = 0;
-            let mut best: Option<(f64, u32, u32)> = None;
-            while let Some(&switch) = upstream.get(head) {
-                head += 1;
-                if let Some((change, hop)) = self.better(destination, switch)
-                    && best.is_none_or(|(least, ..)| change < least)
+            self.look(destination, level, &mut promises);
+            for &(_, switch, hop) in &promises {
+                if self.change(destination, switch, hop) < -1e-12
+                    && self.guard.as_mut().is_none_or(|guard| {
+                        guard.allows(destination, self.table.row(destination), switch, hop)
+                    })
                 {
-                    best = Some((change, switch, hop));
-                }
-                for &back in self.graph.outgoing(switch) {
-                    let before = self.graph.ends(back).1;
-                    if self.table.next[destination * switches + before as usize] == back ^ 1 {
-                        upstream.push(before);
+                    full = self.redirect(destination, switch, hop, full, enough);
+                    if full == 0 {
+                        return;
                     }
                 }
             }
-            if let Some((change, switch, hop)) = best
-                && change < -1e-12
-            {
-                self.redirect(destination, switch, hop);
-            }
         }
     }
 
-    /// The best other hop of an entry and the change of the cost.
-    fn better(&mut self, destination: usize, switch: u32) -> Option<(f64, u32)> {
-        let switches = self.graph.switches();
-        let start = destination * switches;
+    /// Hops to a destination that look cheaper than the present ones, the cheapest first.
+    fn look(&mut self, destination: usize, level: u64, promises: &mut Vec<Promise>) {
+        promises.clear();
+        let graph = self.graph;
+        let switches = graph.switches();
+        let root = self.table.roots[destination];
+        self.visit += 1;
+        self.known[root as usize] = self.visit;
+        self.rest[root as usize] = (0.0, false);
+        let next = &self.table.next[destination * switches..(destination + 1) * switches];
+        let below = &self.below[destination * switches..(destination + 1) * switches];
+        let row = self.row[destination] as usize * switches;
+        let distances = &self.distances[row..row + switches];
+        let mut stack = Vec::new();
+        for switch in 0..switches {
+            let mut at = switch;
+            while self.known[at] != self.visit && next[at] != NO_CHANNEL {
+                stack.push(at);
+                at = graph.ends(next[at]).1 as usize;
+            }
+            while let Some(before) = stack.pop() {
+                let channel = next[before] as usize;
+                let (rest, full) = self.rest[at];
+                self.rest[before] = (rest + self.marginal[channel], full || self.loads[channel] > level);
+                self.known[before] = self.visit;
+                at = before;
+            }
+        }
+        for switch in 0..switches {
+            let (old, hosts, here) = (next[switch], below[switch], distances[switch]);
+            if old == NO_CHANNEL || hosts < self.least || !self.rest[switch].1 || here == UNREACHABLE {
+                continue;
+            }
+            let mut best: Option<Promise> = None;
+            for &hop in graph.outgoing(switch as u32) {
+                let there = graph.ends(hop).1 as usize;
+                let step = distances[there].saturating_add(1);
+                let lost = self.known[there] != self.visit;
+                if hop == old || lost || step > here && !(self.longer && step <= here + 2) {
+                    continue;
+                }
+                self.tries += 1;
+                let price = self.marginal[hop as usize] + self.rest[there].0 - self.rest[switch].0
+                    + self.exception(hop, old, switch as u32, root);
+                if price < -1e-12 && best.is_none_or(|(least, ..)| price * f64::from(hosts) < least) {
+                    best = Some((price * f64::from(hosts), switch as u32, hop));
+                }
+            }
+            promises.extend(best);
+        }
+        promises.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    }
+
+    /// What leaving dimension order costs per pair.
+    fn exception(&self, hop: u32, old: u32, switch: u32, root: u32) -> f64 {
+        let Some(order) = self.order else { return 0.0 };
+        let odd = |channel: u32| f64::from(u8::from(!order.is_ordered(channel, switch, root)));
+        self.effort.exception * (odd(hop) - odd(old))
+    }
+
+    /// The change of the cost if an entry took another hop; infinite if that closes a loop.
+    fn change(&mut self, destination: usize, switch: u32, hop: u32) -> f64 {
+        let start = destination * self.graph.switches();
         let old = self.table.next[start + switch as usize];
         let root = self.table.roots[destination];
         let hosts = u64::from(self.below[start + switch as usize]);
-        if old == NO_CHANNEL || switch == root || hosts == 0 {
-            return None;
-        }
         let graph = self.graph;
-        let here = self.distances[&root][switch as usize];
-        if here == UNREACHABLE {
-            return None;
-        }
+        self.tries += 1;
         // Relief of the old way up to every switch on it.
         self.way += 1;
-        let mut relief = Vec::with_capacity(here as usize + 1);
+        self.relief.clear();
         let mut at = switch;
         let mut sum = 0.0;
         while at != root {
             let channel = self.table.next[start + at as usize];
             let load = self.loads[channel as usize];
             sum += self.cost(load - hosts) - self.cost(load);
-            relief.push(sum);
+            self.relief.push(sum);
             at = graph.ends(channel).1;
-            self.on_way[at as usize] = (self.way, relief.len() as u32);
+            self.on_way[at as usize] = (self.way, self.relief.len() as u32);
         }
-        let mut best: Option<(f64, u32)> = None;
-        for &hop in graph.outgoing(switch) {
-            let next = graph.ends(hop).1;
-            if hop == old || self.distances[&root][next as usize] + 1 != here {
-                continue;
+        let mut change = self.exception(hop, old, switch, root) * hosts as f64;
+        let (mut at, mut channel) = (graph.ends(hop).1, hop);
+        loop {
+            let load = self.loads[channel as usize];
+            change += self.cost(load + hosts) - self.cost(load);
+            let (way, steps) = self.on_way[at as usize];
+            if way == self.way {
+                return change + self.relief[steps as usize - 1];
             }
-            self.tries += 1;
-            let (mut at, mut channel, mut change) = (next, hop, 0.0);
-            loop {
-                let load = self.loads[channel as usize];
-                change += self.cost(load + hosts) - self.cost(load);
-                let (way, steps) = self.on_way[at as usize];
-                if way == self.way {
-                    change += relief[steps as usize - 1];
-                    break;
-                }
-                channel = self.table.next[start + at as usize];
-                at = graph.ends(channel).1;
+            if at == switch {
+                return f64::INFINITY;
             }
-            if let Some(order) = self.order {
-                let exception = |channel: u32| u8::from(!order.is_ordered(channel, switch, root));
-                let gained = f64::from(exception(hop)) - f64::from(exception(old));
-                change += self.effort.exception * hosts as f64 * gained;
-            }
-            if best.is_none_or(|(least, _)| change < least) {
-                best = Some((change, hop));
-            }
+            channel = self.table.next[start + at as usize];
+            at = graph.ends(channel).1;
         }
-        best
     }
 
-    fn redirect(&mut self, destination: usize, switch: u32, hop: u32) {
+    /// Changes an entry; the number of channels above `enough`, of which there were `full`.
+    fn redirect(&mut self, destination: usize, switch: u32, hop: u32, mut full: usize, enough: u64) -> usize {
         let start = destination * self.graph.switches();
         let root = self.table.roots[destination];
         let hosts = self.below[start + switch as usize];
         let mut at = switch;
         while at != root {
-            let channel = self.table.next[start + at as usize];
-            self.loads[channel as usize] -= u64::from(hosts);
-            at = self.graph.ends(channel).1;
+            let channel = self.table.next[start + at as usize] as usize;
+            let load = self.loads[channel] - u64::from(hosts);
+            full -= usize::from(self.loads[channel] > enough && load <= enough);
+            self.loads[channel] = load;
+            self.marginal[channel] = self.one_more(load);
+            at = self.graph.ends(channel as u32).1;
             self.below[start + at as usize] -= hosts;
         }
         self.table.next[start + switch as usize] = hop;
         at = switch;
         while at != root {
-            let channel = self.table.next[start + at as usize];
-            self.loads[channel as usize] += u64::from(hosts);
-            at = self.graph.ends(channel).1;
+            let channel = self.table.next[start + at as usize] as usize;
+            let load = self.loads[channel] + u64::from(hosts);
+            full += usize::from(self.loads[channel] <= enough && load > enough);
+            self.loads[channel] = load;
+            self.marginal[channel] = self.one_more(load);
+            at = self.graph.ends(channel as u32).1;
             self.below[start + at as usize] += hosts;
         }
+        full
     }
 }

@@ -13,7 +13,18 @@ from typing import Any
 from flitloom.errors import SpecError, unknown
 
 #: Benchmarks by name; the first is the usual one.
-BENCHMARKS = ("network", "route", "schedule", "methods", "scale", "collective", "start", "fabric", "parallel")
+BENCHMARKS = (
+    "network",
+    "route",
+    "schedule",
+    "methods",
+    "scale",
+    "collective",
+    "start",
+    "fabric",
+    "twist",
+    "parallel",
+)
 
 Row = dict[str, Any]
 

@@ -34,10 +34,16 @@ def command(
     ] = None,
     torus: Annotated[str | None, typer.Option(help="Sizes of a torus, as 4x2x2x2.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
+    twist: Annotated[
+        bool,
+        typer.Option("--twist", help="With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8."),
+    ] = False,
     fabric: Annotated[
         Path | None,
         typer.Option(
-            help="File with what ibnetdiscover prints: tables for OpenSM go to the folder of --out."
+            "--fabric",
+            "--graph",
+            help="File with what ibnetdiscover prints: tables for OpenSM go to the folder of --out.",
         ),
     ] = None,
     mode: Annotated[
@@ -46,8 +52,12 @@ def command(
     ] = None,
     old: Annotated[
         Path | None,
-        typer.Option("--from", help="With --fabric: tables to repair by few changes (opensm-lfts.dump)."),
+        typer.Option("--from", help="With --fabric: tables to repair by few changes (their folder or dump)."),
     ] = None,
+    reversible: Annotated[
+        bool,
+        typer.Option("--reversible", help="With --fabric: the same service level for both ways of a pair."),
+    ] = False,
     critical: Annotated[
         bool, typer.Option("--critical", help="With --fabric: which single failures would hurt most.")
     ] = False,
@@ -65,7 +75,11 @@ def command(
         ),
     ] = None,
     nodes: Annotated[
-        Path | None, typer.Option(help="File of the allocated nodes in Slurm notation, node[0-7,12].")
+        Path | None,
+        typer.Option(
+            help="File of the allocated nodes in Slurm notation, node[0-7,12]; with --fabric: of the hosts "
+            "that get tables, over all switches."
+        ),
     ] = None,
     through: Annotated[
         bool,
@@ -120,19 +134,39 @@ def command(
     """
     from flitloom.outputs import check_output
 
-    if fabric is not None:
-        others = ["torus", "mesh", "nodes", "method", "rules", "turns", "traffic", "loads", "compare"]
+    if twist and (torus is None or fabric is not None):
+        raise SpecError("--twist belongs to --torus, with sizes like 4x4x8 or 4x8x8")
+    if fabric is not None or twist:
+        others = [
+            "mesh" if twist else "torus",
+            "mesh",
+            "method",
+            "rules",
+            "turns",
+            "traffic",
+            "loads",
+            "compare",
+        ]
         others += ["picture", "resilience", "sample", "seed", "html", "through"]
+        if words or critical or twist:
+            others.append("nodes")
         if words or critical:
-            others += ["out", "mode", "lanes", "sizes", "effort", "old"]
+            others += ["out", "mode", "lanes", "sizes", "effort", "old", "reversible"]
         refuse(
             context,
             others,
             "does not go with " + ("diff" if words else "--critical" if critical else "--fabric"),
         )
-        from flitloom.commands.subnets import failing, route_fabric, show_changes, show_critical
+        from flitloom.commands.subnets import (
+            allocated,
+            failing,
+            route_fabric,
+            show_changes,
+            show_critical,
+            twisted,
+        )
 
-        subnet = failing(fabric, fail or [])
+        subnet = twisted(torus or "", fail or []) if fabric is None else failing(fabric, fail or [])
         if words:
             if len(words) != 3 or words[0] != "diff":
                 raise SpecError(f"{show(' '.join(words))}: write diff OLD NEW, or nothing")
@@ -140,9 +174,11 @@ def command(
         elif critical:
             show_critical(subnet, as_json)
         else:
-            route_fabric(subnet, out, mode, lanes, sizes, effort, old, as_json)
+            if nodes is not None:
+                subnet = allocated(subnet, nodes)
+            route_fabric(subnet, out, mode, lanes, sizes, effort, old, reversible, as_json)
         return
-    refuse(context, ["critical", "old", "mode", "lanes", "sizes"], "belongs to --fabric")
+    refuse(context, ["critical", "old", "mode", "lanes", "sizes", "reversible"], "belongs to --fabric")
     if words:
         raise SpecError("diff OLD NEW belongs to a fabric named with --fabric")
     if resilience:

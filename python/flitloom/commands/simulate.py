@@ -20,6 +20,7 @@ GRAPHS = (".goal", ".bin", ".et")
 
 
 def command(
+    context: typer.Context,
     spec: Annotated[
         Path | None,
         typer.Argument(
@@ -30,6 +31,15 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
+    twist: Annotated[
+        bool, typer.Option("--twist", help="With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8.")
+    ] = False,
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            "--graph", "--fabric", help="Any graph of switches (ibnetdiscover, GraphML, CSV): all-to-all."
+        ),
+    ] = None,
     fail: options.Fail = None,
     pattern: options.Pattern = None,
     destinations: options.Destinations = None,
@@ -152,6 +162,8 @@ def command(
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
       flitloom simulate --torus 256x256 --pattern rand --rate 0.3 --cycles 2000 --threads 4
+      flitloom simulate --torus 4x4x8 --twist --length 8
+      flitloom simulate --graph cluster.topo --tables out/
     """
     from flitloom import ranks
     from flitloom import settings as chosen
@@ -165,6 +177,17 @@ def command(
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
+    if graph is not None or twist:
+        from flitloom.commands.subnets import simulate_graph
+
+        places = {"graph", "torus", "twist", "fail", "matrix", "length", "buffer", "latency"}
+        places |= {"cycle_limit", "tables", "json"}
+        ignored = [name for name in options.typed(context) if name not in places]
+        options.refuse(context, ignored, "does not go with --graph or --twist")
+        simulate_graph(
+            graph, torus, twist, fail or [], matrix, length, buffer, latency, cycle_limit, tables, json
+        )
+        return
     if out is not None:
         check_output(out, (".nc",), "--out")
     if chart is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,6 +23,39 @@ def failing(fabric: Path, parts: list[str]) -> Subnet:
     return fail_parts(subnet, parts) if parts else subnet
 
 
+def allocated(subnet: Subnet, nodes: Path) -> Subnet:
+    """The hosts in a file of ``--nodes``, over all switches."""
+    from flitloom.errors import show_file
+    from flitloom.fabric.allocation import only_hosts
+    from flitloom.fabric.hostlist import expand
+    from flitloom.limits import NODES_BYTES
+    from flitloom.reading import read_text
+
+    place = show_file(nodes)
+    part = only_hosts(subnet, expand(read_text(nodes, NODES_BYTES), place), place)
+    if left_out := len(subnet.hosts) - len(part.hosts):
+        say(f"note: {left_out} hosts are not in {place}; the tables have no entries for them")
+    return part
+
+
+def twisted(sizes: str, parts: list[str]) -> Subnet:
+    """A twisted torus with a host per switch, without the parts of ``--fail``."""
+    from flitloom.fabric.examples import twisted_torus
+    from flitloom.fabric.failures import fail_parts
+    from flitloom.spec.topology import parse_sizes
+
+    lengths = parse_sizes(sizes)
+    short = min(lengths)
+    if len(lengths) < 2 or short < 2 or lengths.count(short) == len(lengths):
+        raise SpecError(f"--twist: {sizes} has no long dimension; write sizes like 4x4x8 or 4x8x8")
+    if any(length % short or length % 2 for length in lengths):
+        raise SpecError(
+            f"--twist: {sizes}: long dimensions are even multiples of the short ones, as in 4x8x8"
+        )
+    subnet = twisted_torus(lengths)
+    return fail_parts(subnet, parts) if parts else subnet
+
+
 def route_fabric(
     subnet: Subnet,
     out: Path | None,
@@ -31,6 +64,7 @@ def route_fabric(
     sizes: str | None,
     effort: int,
     old: Path | None,
+    reversible: bool,
     as_json: bool,
 ) -> None:
     """Make tables for a fabric and write them to a folder."""
@@ -52,6 +86,7 @@ def route_fabric(
             sizes=None if sizes is None else tuple(parse_sizes(sizes)),
             effort=effort,
             old=old,
+            reversible=reversible,
         )
     for remark in tables.report.remarks:
         say(f"note: {remark}")
@@ -69,11 +104,69 @@ def route_fabric(
         echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
         if old is not None:
             echo(f"changed      {facts['changed_entries']} of {facts['entries']} entries")
+            echo(f"update       {facts['update']}")
         echo(f"time         {facts['seconds']} s")
         if out is not None:
             echo(f"written      {out}/")
     if facts["unreachable"]:
         say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
+
+
+def simulate_graph(
+    graph: Path | None,
+    torus: str | None,
+    twist: bool,
+    parts: list[str],
+    matrix: Path | None,
+    length: int | None,
+    buffer: int | None,
+    latency: int | None,
+    cycle_limit: int | None,
+    tables: Path | None,
+    as_json: bool,
+) -> None:
+    """Send an all-to-all, or the packets of a matrix, over the tables of a graph."""
+    from flitloom.commands.route import read_matrix
+    from flitloom.fabric import motion, recognise, route_subnet
+
+    if (graph is None) == (torus is None) or twist != (torus is not None):
+        raise SpecError("name a network with --graph FILE, or with --torus 4x4x8 --twist")
+    flits = 8 if length is None else length
+    if flits < 1:
+        raise SpecError(f"--length: {flits} is out of range; it must be at least 1")
+    subnet = twisted(torus or "", parts) if graph is None else failing(graph, parts)
+    hosts = len(subnet.hosts)
+    packets = (
+        motion.all_to_all(hosts, flits)
+        if matrix is None
+        else motion.by_matrix(read_matrix(matrix, hosts), flits)
+    )
+    asked: dict[str, Any] = {
+        "buffer": 8 if buffer is None else buffer,
+        "latency": 1 if latency is None else latency,
+        "cycle_limit": cycle_limit,
+    }
+    with progress("tables and packets"):
+        if tables is None:
+            report = motion.send_packets(route_subnet(subnet), packets, **asked)
+        else:
+            report = motion.send_by_files(subnet, tables, packets, **asked)
+    facts = {"fabric": recognise(subnet).describe(), **report.facts()}
+    if as_json:
+        print_json(facts)
+    else:
+        echo(f"{facts['fabric']}, {hosts} hosts, {report.packets} packets")
+        echo(
+            f"outcome      {report.outcome} after {report.cycles} cycles; at least {report.bound} are needed"
+        )
+        echo(f"delivered    {report.delivered}; {report.unreachable} without a way")
+        echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
+        echo(f"fullest      {facts['max_flits']} flits on a channel")
+        for place in report.waits:
+            echo(f"waits        {place}")
+    if report.outcome == "deadlock":
+        say(f"danger: {len(report.waits)} channels and lanes wait for each other")
+        raise typer.Exit(1)
 
 
 def show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:

@@ -30,6 +30,7 @@ itself but always takes the same of two equally long ways round a ring:
 def manual(tables: SubnetTables, configured: bool) -> str:
     """How to load these tables, as plain text."""
     lanes = _ONE if tables.lanes == 1 else _PORTABLE if tables.mode == "portable" else _TABLES
+    update = f"\nFrom the tables before: {tables.update.describe()}.\n" if tables.update else ""
     engine = _TORUS_2QOS if configured else ""
     return f"""{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} host pairs on a channel, lower bound {tables.bound["value"]}
@@ -40,7 +41,7 @@ Load the forwarding tables:
     opensm -R file,no_fallback -U opensm-lfts.dump -Q
 
 {lanes}
-{engine}
+{update}{engine}
 opensm-lfts.dump  out port by switch and destination LID
 path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)
 slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)

@@ -18,14 +18,15 @@ from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.fabric.tables import LEVELS, NONE, channels, destinations, host_levels, read_forwarding
+from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
+from flitloom.fabric.tables import LEVELS, NONE, destinations, host_levels
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import make_folder, write_files
 
 #: Entries the search may try at effort 1.
-_TRIES = 60_000_000
-#: How far above the bound repaired tables may stay.
-REPAIR_SLACK = 0.02
+_TRIES = 12_000_000
+#: The same for large fabrics, per entry.
+_TRIES_PER_ENTRY = 20
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class SubnetTables:
         Lanes in use.
     changed : int or None
         Entries for hosts that differ from the tables they were made from.
+    update : Update or None
+        How to get there from those tables.
     report : SubnetReport
         The independent check of it all.
     """
@@ -63,6 +66,7 @@ class SubnetTables:
     bound: dict[str, Any]
     seconds: float
     changed: int | None
+    update: Update | None
     lane_start: NDArray[np.uint64] = field(repr=False)
     lane_rows: NDArray[np.uint8] = field(repr=False)
 
@@ -91,7 +95,15 @@ class SubnetTables:
             "remarks": list(self.report.remarks),
             "entries": int((self.following != NONE).sum()),
             "changed_entries": self.changed,
+            "update": None if self.update is None else self.update.describe(),
+            "update_safe": None if self.update is None else self.update.safe,
+            "update_first": None if self.update is None else self.update.first,
+            "moved_levels": None if self.update is None else self.update.moved,
         }
+
+    def check_rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """Start of every switch's lane table, and lanes by service level, with rows for every host's port."""
+        return _check_rows(self.subnet, self.lane_start, self.lane_rows)
 
     def ports(self) -> NDArray[np.uint8]:
         """Out port by switch and LID, 255 for none: hosts and switches."""
@@ -233,6 +245,7 @@ def route_subnet(
     sizes: tuple[int, ...] | None = None,
     effort: int = 1,
     old: str | Path | None = None,
+    reversible: bool = False,
 ) -> SubnetTables:
     """Balanced, deadlock-free tables by destination for exactly this subnet.
 
@@ -248,7 +261,11 @@ def route_subnet(
     effort : int
         Factor on the work of the search.
     old : path, optional
-        Tables of before a failure: as few entries as possible are changed to come within 2 % of the bound.
+        Tables of before a failure, as a folder that ``write`` made or a dump with ``path-sl.txt`` beside it:
+        few entries are changed to come within 2 % of the bound. Where the lane is the service level, such
+        that no mixture of old and new entries can deadlock; `SubnetTables.update` says whether.
+    reversible : bool
+        Both ways between two switches get the same service level; may need more lanes.
 
     Raises
     ------
@@ -270,20 +287,28 @@ def route_subnet(
     recognition = recognise(subnet, sizes)
     lids, owners = destinations(subnet)
     roots = [subnet.hosts[owner].switch for owner in owners]
-    before = (
-        None if old is None else channels(subnet, read_forwarding(subnet, old, strict=False)[0], lids, owners)
-    )
-    made = _core.forward(
-        subnet.hosts_per_switch(),
-        subnet.cable_ends(),
-        recognition.grid(),
-        roots,
-        before,
-        mode,
-        lanes,
-        _TRIES * effort,
-        0.0 if old is None else REPAIR_SLACK,
-    )
+    before = None if old is None else read_old(subnet, old, lids, owners)
+    made, update = None, None
+    if before is not None and mode != "sl2vl" and not reversible:
+        made = repaired(recognition, roots, before, lanes, _TRIES * effort)
+        if made is not None:
+            places = [divmod(place, len(subnet.switches)) for place in made["first"]]
+            first = [f"{subnet.switches[switch].name} to lid {lids[row]}" for row, switch in places]
+            update = Update(True, made["moved"], first)
+    if made is None:
+        update = None if before is None else Update(False, 0, [])
+        made = _core.forward(
+            subnet.hosts_per_switch(),
+            subnet.cable_ends(),
+            recognition.grid(),
+            roots,
+            None if before is None else before.following,
+            mode,
+            lanes,
+            effort * max(_TRIES, _TRIES_PER_ENTRY * len(lids) * len(subnet.switches)),
+            0.0 if before is None else REPAIR_SLACK,
+            reversible,
+        )
     if made is None:
         ways = "" if mode is None else f" in mode {mode}"
         raise FlitloomError(f"fabric: {lanes} lanes do not suffice{ways} for tables without deadlock")
@@ -304,7 +329,8 @@ def route_subnet(
         report,
         made["bound"],
         time.perf_counter() - begin,
-        None if before is None else int((made["next"] != before).sum()),
+        None if before is None else int((made["next"] != before.following).sum()),
+        update,
         start,
         entries,
     )

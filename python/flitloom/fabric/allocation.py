@@ -1,0 +1,50 @@
+"""The hosts of a job: tables for them alone, over all switches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from flitloom.errors import SpecError, show
+from flitloom.fabric.identifiers import has_none, with_identifiers
+from flitloom.fabric.model import Subnet
+
+
+def only_hosts(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> Subnet:
+    """The subnet with all its switches and cables, but only the hosts of a list.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of hosts, or the first words of their names (``node3`` for ``node3 HCA-1``).
+    place : str
+        Where the list stands, for messages.
+
+    Raises
+    ------
+    SpecError
+        No host has the name.
+
+    Examples
+    --------
+    >>> from flitloom.fabric.allocation import only_hosts
+    >>> from flitloom.fabric.examples import torus
+    >>> part = only_hosts(torus((4, 4)), ["S0-0-host0", "S2-1-host0"])
+    >>> len(part.hosts), len(part.switches)
+    (2, 16)
+    """
+    if has_none(subnet):
+        # The same identifiers as in tables of the whole subnet.
+        subnet = with_identifiers(subnet)
+    known: dict[str, list[int]] = {}
+    for index, host in enumerate(subnet.hosts):
+        for name in dict.fromkeys([host.name, host.name.split()[0] if host.name.split() else host.name]):
+            known.setdefault(name, []).append(index)
+    kept: set[int] = set()
+    for name in names:
+        if name not in known:
+            raise SpecError(f"{place}: no host is called {show(name)}; {show(subnet.hosts[0].name)} is one")
+        kept.update(known[name])
+    if not kept:
+        raise SpecError(f"{place}: no hosts in the list")
+    return replace(subnet, hosts=tuple(subnet.hosts[index] for index in sorted(kept)))

@@ -1,0 +1,156 @@
+"""Tables of before a failure, and their repair by few changes that may stand beside the old ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.recognition import Recognition
+from flitloom.fabric.tables import NONE, channels, read_forwarding, read_path_levels
+
+#: How far above the bound repaired tables may stay.
+REPAIR_SLACK = 0.02
+#: Virtual lanes that levels are counted around.
+_LANES = 8
+
+
+@dataclass(frozen=True)
+class OldTables:
+    """Tables that a subnet had: entries, and service levels where the lane is the level.
+
+    Attributes
+    ----------
+    following : array
+        Channel by destination and switch; none where the port leads to no switch any more.
+    levels : array or None
+        Service level by destination and switch of the source; None if unknown, or if hosts at a switch
+        differ.
+    lost : tuple of array
+        The same for LIDs that no host has any more.
+    """
+
+    following: NDArray[np.uint32]
+    levels: NDArray[np.uint8] | None
+    lost: tuple[NDArray[np.uint32], NDArray[np.uint8]]
+
+
+@dataclass(frozen=True)
+class Update:
+    """How to get from old tables to new ones.
+
+    Attributes
+    ----------
+    safe : bool
+        Whether no mixture of old and new entries can deadlock or loop.
+    moved : int
+        Pairs of a source's switch and a destination that have another service level; if there are any, all
+        sources must use the new levels, and packets with old ones be gone, before the first entry changes.
+    first : list of str
+        Entries that must be changed before all others, as ``S5 to lid 7``.
+    """
+
+    safe: bool
+    moved: int
+    first: list[str]
+
+    def describe(self) -> str:
+        """What to do, in a line."""
+        if not self.safe:
+            return "no order is known in which mixtures of old and new tables are safe: stop the traffic"
+        mixtures = "no mixture of old and new ones can deadlock"
+        entries = f"change entries in any order; {mixtures}"
+        if self.first:
+            entries = (
+                f"change the {len(self.first)} entries of update_first, wait until they are in place, and "
+                f"then the others, each part in any order; {mixtures}"
+            )
+        if not self.moved:
+            return f"{entries}, and no service level changes"
+        return (
+            f"first give {self.moved} pairs their new service levels (path-sl.txt) and let packets with old "
+            f"ones arrive; then {entries}"
+        )
+
+
+def read_old(
+    subnet: Subnet, old: str | Path, lids: NDArray[np.int64], owners: NDArray[np.int64]
+) -> OldTables:
+    """Read the tables in a folder that ``route --fabric`` wrote, or a dump with ``path-sl.txt`` beside it."""
+    folder = Path(old) if Path(old).is_dir() else Path(old).parent
+    dump = folder / "opensm-lfts.dump" if Path(old).is_dir() else Path(old)
+    ports, _ = read_forwarding(subnet, dump, strict=False)
+    following = channels(subnet, ports, lids, owners)
+    none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
+    file = folder / "path-sl.txt"
+    if not file.is_file() or _changes_lanes(folder):
+        return OldTables(following, None, none)
+    levels, _ = read_path_levels(subnet, file, lids)
+    by_switch = _by_switch(subnet, levels)
+    known = {*lids.tolist(), *(switch.lid for switch in subnet.switches)}
+    gone = [lid for lid in np.flatnonzero((ports != 255).any(axis=0)).tolist() if lid and lid not in known]
+    if gone and by_switch is not None:
+        lost_levels, _ = read_path_levels(subnet, file, np.array(gone, dtype=np.int64))
+        lost_by_switch = _by_switch(subnet, lost_levels)
+        table = subnet.channels_by_port()
+        lost_following = table[np.arange(len(subnet.switches))[None, :], ports[:, gone].T]
+        if lost_by_switch is None:
+            by_switch = None
+        else:
+            none = np.ascontiguousarray(lost_following), lost_by_switch
+    return OldTables(following, by_switch, none)
+
+
+def _changes_lanes(folder: Path) -> bool:
+    """Whether tables of the switches beside a dump choose other lanes than the level's."""
+    file = folder / "sl2vl.dump"
+    if not file.is_file():
+        return False
+    rows = {line.partition(":")[2].strip() for line in file.read_text().splitlines() if line[:1].isdigit()}
+    return any([int(lane) for lane in row.split()] != [n % _LANES for n in range(16)] for row in rows)
+
+
+def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
+    """Levels by destination and switch, if hosts at a switch have the same ones."""
+    switches = np.array([host.switch for host in subnet.hosts])
+    table = np.zeros((len(levels), len(subnet.switches)), dtype=np.uint8)
+    table[:, switches] = levels
+    differs = table[:, switches] != levels
+    # A host sends nothing to itself, and no file tells a level for that.
+    own = np.array([host.lid for host in subnet.hosts])
+    return None if (differs & (levels != 0)).any() or own.size == 0 else table
+
+
+def repaired(
+    recognition: Recognition, roots: list[int], old: OldTables, lanes: int, tries: int
+) -> dict[str, Any] | None:
+    """Tables with few other entries that can stand beside the old ones; None if there are none."""
+    if old.levels is None:
+        return None
+    subnet = recognition.subnet
+    made: dict[str, Any] | None = _core.repair_forwarding(
+        subnet.hosts_per_switch(),
+        subnet.cable_ends(),
+        recognition.grid(),
+        roots,
+        (old.following, old.levels),
+        old.lost,
+        lanes,
+        tries,
+        REPAIR_SLACK,
+    )
+    if made is None:
+        return None
+    unreached = made["next"] == NONE
+    used = made["levels"][~unreached]
+    return made | {
+        "mode": "portable",
+        "lanes": int((used % _LANES).max(initial=0)) + 1,
+        "start": np.zeros(0, dtype=np.uint64),
+        "entries": np.zeros((0, 16), dtype=np.uint8),
+    }
