@@ -218,13 +218,28 @@ def broken(sizes, switches, cables):
     ]
 
 
-def compare(sizes, switches, cables, engines):
+def graph(name):
+    """Nodes and cables of a generated graph with one host per switch."""
+    from flitloom.fabric import examples
+
+    made = {
+        "random": lambda: examples.random_regular(128, 6),
+        "dragonfly": lambda: examples.dragonfly(6, 3),
+        "hyperx": lambda: examples.hyperx((6, 6)),
+        "express": lambda: examples.express_mesh(16, 4),
+        "twisted": lambda: examples.twisted_torus((4, 4, 8)),
+    }[name]()
+    cables = [((cable.a,), cable.a_port, (cable.b,), cable.b_port) for cable in made.cables]
+    return [(index,) for index in range(len(made.switches))], cables
+
+
+def compare(nodes, joined, engines):
     """The largest load of our tables and of OpenSM's engines; engines that fell back are told."""
     from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet
     from flitloom.fabric.torus_2qos import torus_2qos
 
     cells = {}
-    with TemporaryDirectory() as folder, lab(folder, netlist(*broken(sizes, switches, cables))) as fabric:
+    with TemporaryDirectory() as folder, lab(folder, netlist(nodes, joined)) as fabric:
         configuration = Path(folder) / "torus-2QoS.conf"
         for engine in engines:
             options = {
@@ -248,16 +263,20 @@ def compare(sizes, switches, cables, engines):
 
 
 def main():
-    """Print a table in Markdown for tori, and for tori less switches and cables.
+    """Print a table in Markdown for tori, for tori less switches and cables, and for graphs.
 
-    python tests/opensm_lab.py 4x4x4 8x8x8 8x8x8-1-3
+    python tests/opensm_lab.py 4x4x4 8x8x8 8x8x8-1-3 random dragonfly hyperx express twisted
     """
     engines = ("minhop", "updn", "dor", "torus-2QoS", "sssp", "dfsssp", "lash", "nue")
     for number, text in enumerate(sys.argv[1:]):
-        sizes, switches, cables = (*text.split("-"), "0", "0")[:3]
-        cells = compare(tuple(map(int, sizes.split("x"))), int(switches), int(cables), engines)
+        if text[0].isdigit():
+            sizes, switches, cables = (*text.split("-"), "0", "0")[:3]
+            fabric = broken(tuple(map(int, sizes.split("x"))), int(switches), int(cables))
+        else:
+            fabric = graph(text)
+        cells = compare(*fabric, engines)
         if number == 0:
-            print("| torus |", " | ".join(cells), "|\n" + "|---" * (len(cells) + 1) + "|")
+            print("| fabric |", " | ".join(cells), "|\n" + "|---" * (len(cells) + 1) + "|")
         print("|", text, "|", " | ".join(map(str, cells.values())), "|", flush=True)
 
 

@@ -67,8 +67,8 @@ class Update:
         entries = f"change entries in any order; {mixtures}"
         if self.first:
             entries = (
-                f"change the {len(self.first)} entries of update_first, wait until they are in place, and "
-                f"then the others, each part in any order; {mixtures}"
+                f"change the {len(self.first)} entries that report.json calls update_first, and when they "
+                f"are in place, the others, each part in any order; {mixtures}"
             )
         if not self.moved:
             return f"{entries}, and no service level changes"
