@@ -421,14 +421,14 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
     tables = [channels(subnet, read_forwarding(subnet, dump, False)[0], lids, owners) for dump in (old, new)]
     levels, _ = read_path_levels(subnet, second / "path-sl.txt", lids)
     names = [switch.name for switch in subnet.switches]
-    first = np.zeros(tables[0].shape, dtype=bool)
+    ahead = np.zeros(tables[0].shape, dtype=bool)
     for entry in facts["update_first"]:
         name, _, lid = entry.rpartition(" to lid ")
-        first[lids.tolist().index(int(lid)), names.index(name)] = True
+        ahead[lids.tolist().index(int(lid)), names.index(name)] = True
     draw = np.random.default_rng(1)
     for part in (0.1, 0.5, 0.9):
-        some = draw.random(first.shape) < part
-        for new_ones in (first & some, first | some):
+        some = draw.random(ahead.shape) < part
+        for new_ones in (ahead & some, ahead | some):
             mixed = np.where(new_ones, tables[1], tables[0])
             assert not judge(subnet, mixed, owners, levels, None, 8, "mixed").deadlock
     # A switch that is gone leaves its entries behind.
