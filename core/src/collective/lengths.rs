@@ -1,5 +1,5 @@
 use super::{Demand, Graph, paths::Ways};
-use crate::fabric::NodeId;
+use crate::{fabric::NodeId, power::power_of};
 
 /// Largest length of a link in a proof.
 const SCALE: f64 = 1e6;
@@ -7,18 +7,37 @@ const SCALE: f64 = 1e6;
 /// Lengths of links that prove a load: some link carries at least the sum of the demands' shortest
 /// distances, divided by the sum of all lengths.
 ///
-/// Lengths are found by projected subgradients with Polyak's step towards `aim`, a load that is reached;
-/// `rounds` shortest-path sweeps are spent, fewer if the proof reaches `aim - 1` strictly.
-pub fn prove_load(graph: &Graph, demands: &[Demand], aim: u64, rounds: u32) -> (Vec<u64>, u64) {
+/// Lengths are found by projected subgradients with Polyak's step towards `aim`, a load that is reached, from
+/// the best of the `starts` and of equal lengths; `rounds` shortest-path sweeps are spent, fewer if the proof
+/// reaches `aim - 1` strictly.
+pub fn prove_load(
+    graph: &Graph,
+    demands: &[Demand],
+    aim: u64,
+    rounds: u32,
+    starts: Vec<Vec<f64>>,
+) -> (Vec<u64>, u64) {
     let links = graph.links().len();
     let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
     for demand in demands {
         targets[demand.source as usize].push(demand.destination);
     }
-    let mut length = vec![1.0 / links as f64; links];
-    let mut direction = vec![0.0; links];
-    let mut best = (0.0, length.clone());
     let mut ways = Ways::new(graph.nodes());
+    let mut best = (0.0, vec![1.0 / links as f64; links]);
+    for mut start in starts.into_iter().chain([best.1.clone()]) {
+        let sum: f64 = start.iter().sum();
+        start.iter_mut().for_each(|length| *length /= sum);
+        let mut total = 0.0;
+        for (source, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
+            ways.find(graph, source, None, |link| start[link as usize]);
+            total += targets.iter().map(|&target| ways.cost[target as usize]).sum::<f64>();
+        }
+        if total > best.0 {
+            best = (total, start);
+        }
+    }
+    let mut length = best.1.clone();
+    let mut direction = vec![0.0; links];
     let mut relax = 1.0;
     let mut idle = 0;
     for _ in 0..rounds {
@@ -73,6 +92,17 @@ pub fn prove_load(graph: &Graph, demands: &[Demand], aim: u64, rounds: u32) -> (
     let whole: Vec<u64> = best.1.iter().map(|length| (length / largest * SCALE).round() as u64).collect();
     let steps = proven_load(graph, demands, &whole);
     (whole, steps)
+}
+
+/// Lengths that grow steeply with the load of the paths on every link: near those that prove the load, if the
+/// paths were balanced well.
+pub fn steep_lengths(graph: &Graph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
+    let mut load = vec![0_u32; graph.links().len()];
+    paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
+    let most = f64::from(load.iter().copied().max().unwrap_or(0).max(1));
+    let steep =
+        |power: u32| load.iter().map(|&load| power_of(f64::from(load) / most, power) + 1e-12).collect();
+    [4, 16, 64, 256, 1024].map(steep).into()
 }
 
 /// The load that whole lengths prove, rounded up.

@@ -17,6 +17,7 @@ mod operation;
 mod orbit;
 mod paths;
 mod place;
+mod routed;
 mod solve;
 mod spread;
 mod torus;
@@ -31,7 +32,7 @@ pub use moves::{Demand, Move};
 pub use operation::CollectiveKind;
 pub use orbit::{Orbit, OrbitKind, Row};
 pub use place::Place;
-pub use solve::{MAX_MOVES, Plan, Request, Schedule, plan_demands, plan_graph, plan_torus};
+pub use solve::{MAX_MOVES, Plan, Request, Schedule, plan_demands, plan_graph, plan_repaired, plan_torus};
 pub use torus::{Generator, MAX_ORBIT_NODES, Torus};
 
 use crate::fabric::{FabricError, NodeId};

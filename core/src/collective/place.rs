@@ -1,4 +1,7 @@
-use super::{CollectiveError, Demand, Graph, Plan, Request, Torus, plan_demands, plan_graph, plan_torus};
+use super::{
+    CollectiveError, CollectiveKind, Demand, Graph, Plan, Request, Torus, plan_demands, plan_graph, plan_repaired,
+    plan_torus,
+};
 use crate::fabric::{Fabric, NodeId, Shape};
 
 /// Where an operation takes place: a torus, plain or twisted, or a mesh, with failed parts and parallel links.
@@ -80,7 +83,13 @@ impl Place {
         }
         let graph = self.graph()?;
         let working = graph.working();
-        let plan = plan_graph(&graph, members.unwrap_or(&working), request)?;
+        let members = members.unwrap_or(&working);
+        // With many nodes missing, the paths of the whole torus are no good start.
+        let most = 4 * members.len() > 3 * graph.nodes();
+        let plan = match self.torus()?.filter(|_| most && request.kind == CollectiveKind::AllToAll) {
+            Some(torus) => plan_repaired(&torus, &graph, members, request)?,
+            None => plan_graph(&graph, members, request)?,
+        };
         Ok((plan, Some(graph)))
     }
 

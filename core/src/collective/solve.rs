@@ -3,10 +3,8 @@ use super::{
     bounds::{broadcast_bound, cut_steps, exchange_bound, flags, gather_bound, reduce_bound, scatter_bound},
     cut::hardest_cut,
     exchange, gather,
-    lengths::prove_load,
-    list::list_schedule,
     moves::{reversed, steps_of},
-    paths::balance_paths,
+    routed::{paths_on_whole_torus, routed},
     spread::{Spreading, spread},
 };
 use crate::fabric::NodeId;
@@ -190,19 +188,41 @@ pub fn plan_graph(graph: &Graph, members: &[NodeId], request: &Request) -> Resul
             let demand = |&destination: &NodeId| Demand { source: root, destination };
             let demands: Vec<Demand> =
                 members.iter().flat_map(|node| (0..chunks).map(move |_| demand(node))).collect();
-            let plan = routed(graph, &demands, latency, seed, bound, true)?;
+            let plan = routed(graph, &demands, latency, seed, bound, Vec::new(), true)?;
             Ok(if inwards { plan.backwards(latency) } else { plan })
         }
         CollectiveKind::AllToAll => {
-            let pairs = members
-                .iter()
-                .flat_map(|&source| members.iter().map(move |&destination| (source, destination)));
-            let demand = |(source, destination)| Demand { source, destination };
-            let demands: Vec<Demand> =
-                pairs.flat_map(|pair| (0..chunks).map(move |_| demand(pair))).collect();
+            let demands = exchange_demands(members, chunks);
             plan_demands(graph, &demands, latency, seed)
         }
     }
+}
+
+fn exchange_demands(members: &[NodeId], chunks: u32) -> Vec<Demand> {
+    let pairs =
+        members.iter().flat_map(|&source| members.iter().map(move |&destination| (source, destination)));
+    let demand = |(source, destination)| Demand { source, destination };
+    pairs.flat_map(|pair| (0..chunks).map(move |_| demand(pair))).collect()
+}
+
+/// An all-to-all on a torus with failures, as [`plan_graph`]: what the whole torus would do, repaired.
+///
+/// # Errors
+/// As for [`plan_graph`].
+pub fn plan_repaired(
+    torus: &Torus,
+    graph: &Graph,
+    members: &[NodeId],
+    request: &Request,
+) -> Result<Plan, CollectiveError> {
+    let count = members.len() as u64;
+    check(request, count * count)?;
+    check_members(graph, members, request)?;
+    let Request { chunks, latency, seed, .. } = *request;
+    let demands = exchange_demands(members, chunks);
+    let known = paths_on_whole_torus(torus, graph, &demands, chunks, seed);
+    let bound = exchange_bound(graph, &demands, latency);
+    routed(graph, &demands, latency, seed, bound, known, false)
 }
 
 /// A plan for chunks that each go from one node to another; item `i` is demand `i`.
@@ -222,7 +242,7 @@ pub fn plan_demands(
         return Err(CollectiveError::Node { node, nodes });
     }
     let bound = exchange_bound(graph, demands, latency);
-    routed(graph, demands, latency, seed, bound, false)
+    routed(graph, demands, latency, seed, bound, Vec::new(), false)
 }
 
 impl Plan {
@@ -412,27 +432,4 @@ fn useful(graph: &Graph, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
     let mut kept: Vec<Move> = moves.iter().rev().filter(needed).copied().collect();
     kept.reverse();
     kept
-}
-
-/// Paths, then a list schedule; the bound is proven with lengths of links where the simple one is not met.
-fn routed(
-    graph: &Graph,
-    demands: &[Demand],
-    latency: u32,
-    seed: u64,
-    mut bound: Bound,
-    from_root: bool,
-) -> Result<Plan, CollectiveError> {
-    let effort = 40 * demands.len() as u64 + 2_000;
-    let goal = bound.steps.saturating_sub(u64::from(latency));
-    let failed = |demand: Demand| CollectiveError::Unreachable(demand.source, demand.destination);
-    let (paths, load) = balance_paths(graph, demands, Vec::new(), goal, effort, seed).map_err(failed)?;
-    let moves = list_schedule(graph, &paths, latency);
-    let steps = steps_of(&moves, latency);
-    if u64::from(steps) > bound.steps && !from_root {
-        let rounds = (40_000_000 / (graph.links().len() as u64 * graph.nodes() as u64 + 1)).clamp(60, 3_000);
-        let (lengths, proven) = prove_load(graph, demands, load, rounds as u32);
-        bound = bound.or(proven + u64::from(latency), || Proof::Lengths { lengths });
-    }
-    Ok(Plan { steps, bound, schedule: Schedule::Moves(moves) })
 }

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 from math import log2, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.collectives.cycles import hamiltonian_cycles
+from flitloom.collectives.family import members
 
 #: Largest torus on which Hamiltonian cycles are found and walked.
 WALKED = 1024
@@ -288,67 +288,34 @@ def spheres(sizes: Sequence[int]) -> Algorithm:
     return Algorithm("spheres", (*reversed(loads), *loads), "this project")
 
 
-@cache
-def ring_rounds(size: int, rounds: int) -> tuple[float, ...] | None:
-    """All-gather on a ring in so many rounds with the least load: chunks on the fullest link, per round.
+def exchanges(sizes: Sequence[int]) -> list[Algorithm]:
+    """Exchanges with the partners of Swing: the first so many halve what is exchanged, the others keep it.
 
-    With a window of w chunks either way a round over h <= 2w + 1 hops adds up to h of them; the chunk half
-    way round an even ring comes half from either side. Exact: least sum over all ways of growing the window.
-
-    >>> ring_rounds(8, 2), ring_rounds(8, 3), ring_rounds(8, 4)
-    ((1.0, 7.5), (1.0, 1.0, 3.0), (1.0, 1.0, 1.0, 0.5))
+    Between the latency form of Swing, which halves never, and the bandwidth form, which halves always.
     """
-    if size == 2:
-        return (1.0,) if rounds == 1 else None
-    goal = size // 2
-    best: dict[int, tuple[float, tuple[float, ...]]] = {0: (0.0, ())}
-    for _ in range(rounds):
-        following: dict[int, tuple[float, tuple[float, ...]]] = {}
-        for window, (cost, loads) in best.items():
-            for added in range(1, min(2 * window + 1, goal - window) + 1):
-                tie = 0.5 if size % 2 == 0 and window + added == goal else 0.0
-                load = added * (added - tie)
-                total = cost + load
-                if total < following.get(window + added, (np.inf, ()))[0]:
-                    following[window + added] = (total, (*loads, load))
-        best = following
-    return best[goal][1] if goal in best else None
+    latency = swing(sizes, False)
+    if latency is None:
+        return []
+    loads = latency.loads
+    found = []
+    for halvings in range(1, len(loads)):
+        outer = [load * 0.5 ** (turn + 1) for turn, load in enumerate(loads[:halvings])]
+        inner = [load * 0.5**halvings for load in loads[halvings:]]
+        name = f"family (Swing, {halvings} of {len(loads)} halved)"
+        found.append(Algorithm(name, (*outer, *inner, *reversed(outer)), "this project"))
+    return found
 
 
 def family(sizes: Sequence[int]) -> list[Algorithm]:
-    """Dimension after dimension in few rounds each, one part per dimension in rotated order.
-
-    The first dimensions of the all-gather, where chunks are few, may take fewer rounds than the last.
-    """
-    parts = len(sizes)
-    most = max(sizes) // 2
-    found = {}
-    for pick in product(range(1, most + 1), repeat=parts):
-        loads = _family_member(tuple(sizes), pick)
-        if loads is not None:
-            name = f"family ({','.join(map(str, pick))})"
-            found[pick] = Algorithm(name, (*reversed(loads), *loads), "this project")
-    return list(found.values())
-
-
-def _family_member(sizes: tuple[int, ...], pick: tuple[int, ...]) -> tuple[float, ...] | None:
-    parts = len(sizes)
-    loads: list[float] = []
-    for phase, rounds in enumerate(pick):
-        rows = []
-        for part in range(parts):
-            size = sizes[(part + phase) % parts]
-            # A small ring may need fewer rounds than the phase has.
-            fitting = [ring_rounds(size, count) for count in range(min(rounds, max(size // 2, 1)), 0, -1)]
-            row = next((row for row in fitting if row is not None), None)
-            if row is None:
-                return None
-            rest = prod(sizes[(part + later) % parts] for later in range(phase, parts))
-            rows.append([load / rest / parts for load in row])
-        if max(map(len, rows)) < rounds:
-            return None
-        loads += [max(row[turn] for row in rows if turn < len(row)) for turn in range(rounds)]
-    return tuple(loads)
+    """Members of the family that no other one beats in both rounds and bytes (`flitloom.collectives.family`)."""
+    own = [Algorithm(one.name, one.loads, "this project") for one in members(sizes)]
+    best = np.inf
+    kept = []
+    for one in sorted([*own, *exchanges(sizes)], key=lambda one: (one.rounds, one.factor)):
+        if one.factor < best - 1e-12:
+            best = one.factor
+            kept.append(one)
+    return kept
 
 
 #: Every algorithm by a function that says ``None`` where it does not apply.
@@ -377,14 +344,4 @@ def algorithms(sizes: Sequence[int]) -> list[Algorithm]:
     (12, 0.539)
     """
     listed = [found for make in LISTED if (found := make(sizes)) is not None]
-    members: dict[int, Algorithm] = {}
-    for member in family(sizes):
-        known = members.get(member.rounds)
-        if known is None or member.factor < known.factor:
-            members[member.rounds] = member
-    best = np.inf
-    for rounds in sorted(members):
-        if members[rounds].factor < best - 1e-12:
-            best = members[rounds].factor
-            listed.append(members[rounds])
-    return listed
+    return [*listed, *family(sizes)]

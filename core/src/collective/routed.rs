@@ -1,0 +1,79 @@
+use super::{
+    Bound, CollectiveError, Demand, Graph, Plan, Proof, Schedule, Torus, exchange,
+    lengths::{prove_load, steep_lengths},
+    list::list_schedule,
+    moves::steps_of,
+    paths::balance_paths,
+};
+use crate::fabric::NodeId;
+use std::collections::HashMap;
+
+/// Shortest-path sweeps for a proof, times links times nodes.
+const PROOF_WORK: u64 = 40_000_000;
+
+/// Paths, then a list schedule; the bound is proven with lengths of links where the simple one is not met.
+///
+/// Paths given are kept where nothing speaks against them; with `from_root` the bound stays as it is.
+pub(super) fn routed(
+    graph: &Graph,
+    demands: &[Demand],
+    latency: u32,
+    seed: u64,
+    mut bound: Bound,
+    known: Vec<Vec<u32>>,
+    from_root: bool,
+) -> Result<Plan, CollectiveError> {
+    let effort = 40 * demands.len() as u64 + 2_000;
+    let goal = bound.steps.saturating_sub(u64::from(latency));
+    let failed = |demand: Demand| CollectiveError::Unreachable(demand.source, demand.destination);
+    let (paths, load) = balance_paths(graph, demands, known, goal, effort, seed).map_err(failed)?;
+    let moves = list_schedule(graph, &paths, latency);
+    let steps = steps_of(&moves, latency);
+    if u64::from(steps) > bound.steps && !from_root {
+        let rounds = (PROOF_WORK / (graph.links().len() as u64 * graph.nodes() as u64 + 1)).clamp(60, 3_000);
+        let starts = steep_lengths(graph, &paths);
+        let (lengths, proven) = prove_load(graph, demands, load, rounds as u32, starts);
+        bound = bound.or(proven + u64::from(latency), || Proof::Lengths { lengths });
+    }
+    Ok(Plan { steps, bound, schedule: Schedule::Moves(moves) })
+}
+
+/// Per demand its path in the all-to-all of the whole torus, all links of which are equally full; empty where
+/// it leads over a failed link. Demands are `chunks` per ordered pair of nodes, one after the other.
+pub(super) fn paths_on_whole_torus(
+    torus: &Torus,
+    graph: &Graph,
+    demands: &[Demand],
+    chunks: u32,
+    seed: u64,
+) -> Vec<Vec<u32>> {
+    let orbit = exchange(torus, chunks, 0, seed);
+    let mut hops: Vec<Vec<u32>> = vec![Vec::new(); torus.nodes() * chunks as usize];
+    for row in &orbit.rows {
+        hops[(row.offset * chunks + row.chunk) as usize].push(row.generator);
+    }
+    let mut between: HashMap<(NodeId, NodeId), Vec<u32>> = HashMap::new();
+    for (link, &ends) in (0..).zip(graph.links()) {
+        between.entry(ends).or_default().push(link);
+    }
+    let neighbours = torus.neighbours();
+    let over = |from: NodeId, generator: u32| {
+        let to = neighbours[generator as usize][from as usize];
+        let lane = torus.generators()[generator as usize].lane as usize;
+        let links = between.get(&(from, to))?;
+        Some((links[lane % links.len()], to))
+    };
+    let path = |(number, demand): (usize, &Demand)| {
+        let offset = torus.add(demand.destination, torus.negative(demand.source));
+        let chunk = number as u32 % chunks;
+        let mut here = demand.source;
+        let mut path = Vec::new();
+        for &generator in &hops[(offset * chunks + chunk) as usize] {
+            let Some((link, next)) = over(here, generator) else { return Vec::new() };
+            path.push(link);
+            here = next;
+        }
+        path
+    };
+    demands.iter().enumerate().map(path).collect()
+}
