@@ -97,19 +97,25 @@ def gathering(machine: Machine, part: int, dims: list[int], phase: int, rounds: 
             owners = [(node[dimension] + sense * far) % size for far in range(window + 1, window + added + 1)]
             shared = size % 2 == 0 and size > 2 and window + added == size // 2
 
-            def wanted(element: Element, node: Node = node, owners: list[int] = owners, sense: int = sense, shared: bool = shared) -> bool:  # noqa: E501
-                if element[0] != part or any(element[2][place] != node[dims[place]] for place in range(phase)):
-                    return False
-                one_half = shared and element[2][phase] == owners[-1]
-                return element[2][phase] in owners and not (one_half and element[1] != (sense + 1) // 2)
-
-            row.append((node, dimension, sense * added, [one for one in machine.size if wanted(one)]))
+            here = [
+                one
+                for one in machine.size
+                if one[0] == part and all(one[2][place] == node[dims[place]] for place in range(phase))
+            ]
+            # Half way round, a half of the vector comes from either side.
+            elements = [
+                one
+                for one in here
+                if one[2][phase] in owners
+                and not (shared and one[2][phase] == owners[-1] and one[1] != (sense + 1) // 2)
+            ]
+            row.append((node, dimension, sense * added, elements))
         table.append(row)
     return table
 
 
 def sums_of(kind: str, size: int) -> list[Callable[[int, int], list[tuple[tuple[int, ...] | None, int]]]]:
-    """Per round what a node at a coordinate sends in one half of the vector: offsets (all: None), and hops."""
+    """Per round what a node at a coordinate sends in a half of the vector: offsets (all: None), hops."""
     if kind == "sums":
         rounds = ring_sums(size)
         assert rounds is not None
@@ -204,7 +210,9 @@ def test_sums_reach_27_nodes_in_three_rounds() -> None:
     assert sums_loads(8) == (1, 2.5)
 
 
-def halved(sizes: tuple[int, ...], partner: Callable[[int, int, bool], int], parts: int, halvings: int) -> list[float]:
+def halved(
+    sizes: tuple[int, ...], partner: Callable[[int, int, bool], int], parts: int, halvings: int
+) -> list[float]:
     """Loads of exchanges with partners on even steps, the first so many halved, followed to the end."""
     machine = Machine(sizes)
     counts = [size.bit_length() - 1 for size in sizes]
@@ -230,7 +238,9 @@ def halved(sizes: tuple[int, ...], partner: Callable[[int, int, bool], int], par
             group, waiting = {node}, [node]
             while waiting:
                 here = waiting.pop()
-                fresh = {machine.moved(here, *hops(part, number, here)) for number in steps[halvings:]} - group
+                fresh = {
+                    machine.moved(here, *hops(part, number, here)) for number in steps[halvings:]
+                } - group
                 group |= fresh
                 waiting += fresh
             name = frozenset([len(set(duty.values()))])
@@ -256,8 +266,8 @@ def halved(sizes: tuple[int, ...], partner: Callable[[int, int, bool], int], par
             dim, way = hops(part, number, node)
             table = duties[part]
             other = machine.moved(node, dim, way)
-            for element in table[min(number + 1, halvings)][other]:
-                messages.append(Message(node, dim, way, (part, element), machine.held(node, (part, element))))
+            given = [(part, element) for element in table[min(number + 1, halvings)][other]]
+            messages += [Message(node, dim, way, one, machine.held(node, one)) for one in given]
         return messages
 
     for number in steps:
@@ -266,8 +276,8 @@ def halved(sizes: tuple[int, ...], partner: Callable[[int, int, bool], int], par
         messages = []
         for part, node in product(range(parts), machine.nodes):
             dim, way = hops(part, number, node)
-            for element in duties[part][number + 1][node]:
-                messages.append(Message(node, dim, way, (part, element), machine.all))
+            done = duties[part][number + 1][node]
+            messages += [Message(node, dim, way, (part, element), machine.all) for element in done]
         machine.round(messages)
     assert machine.everybody_has_everything()
     return list(map(float, machine.loads))

@@ -10,7 +10,8 @@ import pytest
 
 import flitloom as fl
 from flitloom.collectives.advise import advise
-from flitloom.collectives.algorithms import algorithms, ring_rounds
+from flitloom.collectives.algorithms import algorithms
+from flitloom.collectives.family import ring_rounds
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl import check_msccl
@@ -192,9 +193,9 @@ def test_bine_trees_are_trees() -> None:
 def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None:
     advice = advise(fl.Torus(8, 8), [1024.0, 2.0**18, 2.0**20, 2.0**27], 1e-6, 50e9)
     assert [name for _, name in advice.crossovers()] == [
-        "log3",
-        "family (2,3)",
-        "Swing, bandwidth",
+        "family (sums,sums)",
+        "family (3,sums)",
+        "family (Swing, 4 of 6 halved)",
         "spheres",
     ]
     for row, bound in enumerate(advice.bounds):

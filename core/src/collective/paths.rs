@@ -125,7 +125,8 @@ pub fn balance_paths(
     let fullest = |load: &[i64]| load.iter().copied().max().unwrap_or(0);
     let mut best = (fullest(&load), paths.clone());
     let mut used = 0;
-    let mut power = 16;
+    // One path more on a full link costs about a quarter more, however many it carries.
+    let mut power = (fullest(&load) / 4).clamp(16, 1 << 16) as u32;
     let mut idle = 0;
     let mut round = 0;
     while best.0 > goal as i64 && used < moves && idle < 12 {
@@ -137,7 +138,9 @@ pub fn balance_paths(
             share(load + 1) - share(load) + 1e-9
         };
         let prices_upto: Vec<f64> = (0..=limit as i64 + 1).map(price).collect();
-        let threshold = (goal as i64).max(fullest(&load) - 2);
+        // The highest sixteenth of what is too much, two levels at least.
+        let excess = fullest(&load) - goal as i64;
+        let threshold = (goal as i64).max(fullest(&load) - (excess / 16).max(2));
         let mut full: Vec<u32> = (0..load.len() as u32)
             .filter(|&link| load[link as usize] > threshold.min(fullest(&load) - 1))
             .collect();

@@ -307,7 +307,7 @@ def exchanges(sizes: Sequence[int]) -> list[Algorithm]:
 
 
 def family(sizes: Sequence[int]) -> list[Algorithm]:
-    """Members of the family that no other one beats in both rounds and bytes (`flitloom.collectives.family`)."""
+    """Members of the family, exchanges among them, that no other one beats in both rounds and bytes."""
     own = [Algorithm(one.name, one.loads, "this project") for one in members(sizes)]
     best = np.inf
     kept = []

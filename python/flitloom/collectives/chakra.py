@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flitloom.collectives.goal import plan_operations
+from flitloom.collectives.goal import events
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.errors import SpecError, show_file
-from flitloom.traces.chakra import COLLECTIVE, COLLECTIVES, chakra_bytes, files_of, node_of, read_nodes
+from flitloom.traces.chakra import (
+    COLLECTIVE,
+    COLLECTIVES,
+    attribute_bytes,
+    chakra_bytes,
+    files_of,
+    message_node,
+    read_nodes,
+)
 
 #: Where the metadata keep what a plan is for.
 _HEAD = "flitloom_plan"
@@ -38,21 +47,20 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
     """
     if as_collective:
         return _collective(plan, chunk_bytes)
-    ranks, numbers = plan_operations(plan, chunk_bytes)
     expanded = plan.expanded()
     head = json.dumps(expanded.model_dump(mode="json", exclude=set(_ROWS)))
-    files = []
-    for rank, (operations, moves) in enumerate(zip(ranks, numbers, strict=True)):
-        nodes = [node_of(number, rank, one) for number, one in enumerate(operations)]
-        for node, one in zip(nodes, moves, strict=True):
-            if one is not None:
-                node["attr"] |= {
-                    "step": ("int64", one.step),
-                    "chunk": ("int64", list(one.block)),
-                    "adds": ("bool", one.adds),
-                }
-        files.append(chakra_bytes(nodes, {_HEAD: ("string", head)}))
-    return files
+    begin = chakra_bytes([], {_HEAD: ("string", head)})
+    files = [[begin] for _ in range(plan.ground.nodes)]
+
+    steps = cache(lambda step: attribute_bytes({"step": ("int64", step)}))
+    chunks = cache(lambda chunk: attribute_bytes({"chunk": ("int64", list(chunk))}))
+    sums = cache(lambda adds: attribute_bytes({"adds": ("bool", adds)}))
+    for rank, number, one, sends, requires in events(expanded):
+        more = b""
+        if sends:
+            more = steps(one.step) + chunks(one.block) + sums(one.adds)
+        files[rank].append(message_node(number, one.start, one.end, sends, chunk_bytes, requires, more))
+    return [b"".join(parts) for parts in files]
 
 
 def _collective(plan: CollectivePlan, chunk_bytes: int) -> list[bytes]:

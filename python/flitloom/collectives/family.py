@@ -89,7 +89,8 @@ def ring_sums(size: int) -> tuple[tuple[Sending, ...], ...] | None:
     """Every node gets the sum over a ring in ceil(log3 size) rounds, one message either way in each.
 
     A node sends sums of neighbouring nodes that it can put together from what it got before. These are the
-    messages for one half of the vector; the other half goes the mirrored way. Up to 27 nodes, without 25 and 26.
+    messages for one half of the vector; the other half goes the mirrored way. Up to 27
+    nodes, but for 25 and 26.
 
     Returns
     -------
@@ -227,8 +228,8 @@ def _picks(sizes: tuple[int, ...]) -> list[tuple[int | str, ...]]:
     found: list[tuple[int | str, ...]] = []
     for scattered in range(parts + 1):
         for outer in product(numbers, repeat=scattered):
-            for inner in SUMS if scattered < parts else ("",):
-                found.append((*outer, *(inner,) * (parts - scattered)))
+            inner = SUMS if scattered < parts else ("",)
+            found.extend((*outer, *(kind,) * (parts - scattered)) for kind in inner)
     return found
 
 

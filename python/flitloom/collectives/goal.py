@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
+from typing import Literal, NamedTuple
 
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
@@ -10,40 +12,70 @@ from flitloom.errors import SpecError
 from flitloom.traces.operations import MOST_OPERATIONS, Operation, Ranks
 
 
-def plan_operations(
-    plan: CollectivePlan, chunk_bytes: int = 1024
-) -> tuple[Ranks, list[list[Transfer | None]]]:
-    """A plan as operations of its ranks, and the transfer that every send is (None for receives).
+class Event(NamedTuple):
+    """One end of a transfer.
+
+    Attributes
+    ----------
+    rank, number : int
+        Whose operation it is, and which of its operations.
+    move : Transfer
+        The transfer.
+    sends : bool
+        Whether it is its sending end.
+    requires : list of int
+        Operations of the rank that must be complete before, in ascending order.
+    """
+
+    rank: int
+    number: int
+    move: Transfer
+    sends: bool
+    requires: list[int]
+
+
+def events(plan: CollectivePlan) -> Iterator[Event]:
+    """Sends and receives of all ranks, each rank's in order.
 
     A send waits for what brought its chunk and for the send before it on its link; a receive that is added up
-    counts as done when it has arrived. Chunks of one link keep their order, so tags are 0.
+    counts as done when it has arrived. The receives of a step stand behind its sends, none of which waits for
+    them.
+
+    Raises
+    ------
+    SpecError
+        There are too many.
     """
     moves = transfers(plan)
     if 2 * len(moves) > MOST_OPERATIONS:
         raise SpecError(f"plan: {2 * len(moves)} operations; at most {MOST_OPERATIONS} are written")
-    ranks: Ranks = [[] for _ in range(plan.ground.nodes)]
-    parts: list[list[Transfer | None]] = [[] for _ in range(plan.ground.nodes)]
-    received: dict[int, int] = {}
-    sent: dict[int, int] = {}
-
-    def add(rank: int, one: Operation, part: Transfer | None) -> int:
-        ranks[rank].append(one)
-        parts[rank].append(part)
-        return len(ranks[rank]) - 1
-
-    # The receives of a step stand behind its sends, none of which waits for them.
+    count = [0] * plan.ground.nodes
+    received = [0] * len(moves)
+    sent = [0] * len(moves)
     for _, group in groupby(enumerate(moves), key=lambda entry: entry[1].step):
         batch = list(group)
         for number, one in batch:
+            rank, before = one.start, one.before
             after = {received[other] for other in one.needs}
-            after |= {sent[one.before]} if one.before >= 0 else set()
-            message = Operation("send", chunk_bytes, one.end, requires=sorted(after))
-            sent[number] = add(one.start, message, one)
+            if before >= 0:
+                after.add(sent[before])
+            sent[number] = count[rank]
+            count[rank] += 1
+            yield Event(rank, sent[number], one, True, sorted(after))
         for number, one in batch:
-            before = [received[one.before]] if one.before >= 0 else []
-            message = Operation("recv", chunk_bytes, one.start, requires=before)
-            received[number] = add(one.end, message, None)
-    return ranks, parts
+            rank, before = one.end, one.before
+            received[number] = count[rank]
+            count[rank] += 1
+            yield Event(rank, received[number], one, False, [received[before]] if before >= 0 else [])
+
+
+def plan_operations(plan: CollectivePlan, chunk_bytes: int = 1024) -> Ranks:
+    """A plan as operations of its ranks; chunks of one link keep their order, so tags are 0."""
+    ranks: Ranks = [[] for _ in range(plan.ground.nodes)]
+    for rank, _, one, sends, requires in events(plan):
+        kind: Literal["send", "recv"] = "send" if sends else "recv"
+        ranks[rank].append(Operation(kind, chunk_bytes, one.end if sends else one.start, requires=requires))
+    return ranks
 
 
 def goal_text(plan: CollectivePlan, chunk_bytes: int = 1024) -> str:
@@ -69,4 +101,4 @@ def goal_text(plan: CollectivePlan, chunk_bytes: int = 1024) -> str:
     """
     from flitloom.traces.goal import goal_text as text_of
 
-    return text_of(plan_operations(plan, chunk_bytes)[0])
+    return text_of(plan_operations(plan, chunk_bytes))

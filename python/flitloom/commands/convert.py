@@ -81,7 +81,7 @@ def command(
         from flitloom.outputs import write_bytes
         from flitloom.traces import goal_binary
 
-        write_bytes(target, goal_binary(plan_operations(plan, chunk_bytes)[0]))
+        write_bytes(target, goal_binary(plan_operations(plan, chunk_bytes)))
     elif target.name.endswith(".mscclpp.json"):
         write_text(target, plan.to_mscclpp())
     else:
