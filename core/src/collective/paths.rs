@@ -125,8 +125,8 @@ pub fn balance_paths(
     let fullest = |load: &[i64]| load.iter().copied().max().unwrap_or(0);
     let mut best = (fullest(&load), paths.clone());
     let mut used = 0;
-    // One path more on a full link costs about a quarter more, however many it carries.
-    let mut power = (fullest(&load) / 4).clamp(16, 1 << 16) as u32;
+    // How much more one path more costs a full link; more and more, if nothing improves.
+    let mut power = (fullest(&load) / 16).clamp(16, 1 << 16) as u32;
     let mut idle = 0;
     let mut round = 0;
     while best.0 > goal as i64 && used < moves && idle < 12 {
