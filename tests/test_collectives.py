@@ -194,3 +194,21 @@ def test_failures_cost_the_share_of_the_links_they_take(capsys: pytest.CaptureFi
     ):
         assert run(["collective", "degraded", *wrong]) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("topology", "options"),
+    [
+        (fl.Torus(8, 8, failed_links=["0-1", "9-17"]), {}),
+        (fl.Torus(4, 4, 4, failed_nodes=[21], failed_links=["0-1"]), {}),
+        (fl.Torus(4, 8, failed_links=["0-1"]), {"twist": True}),
+        (fl.Torus(3, 5, failed_links=["4-7"]), {"width": [2, 1], "chunks": 2}),
+    ],
+)
+def test_exchanges_on_damaged_tori_are_those_of_whole_ones_repaired(
+    topology: fl.Topology, options: dict[str, Any]
+) -> None:
+    plan = fl.collective(topology, "all-to-all", **options)
+    report = fl.check_collective(plan)
+    assert report["problems"] == []
+    assert report["bound"] == plan.bound <= plan.steps <= 1.05 * plan.bound
