@@ -1,6 +1,6 @@
 use super::{
-    CollectiveError, CollectiveKind, Demand, Graph, Plan, Request, Torus, plan_demands, plan_graph, plan_repaired,
-    plan_torus,
+    CollectiveError, CollectiveKind, Demand, Graph, Plan, Request, Torus, plan_demands, plan_graph,
+    plan_repaired, plan_torus,
 };
 use crate::fabric::{Fabric, NodeId, Shape};
 

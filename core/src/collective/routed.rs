@@ -34,7 +34,8 @@ pub(super) fn routed(
         if load <= goal || load > goal + goal / CLOSE {
             break;
         }
-        (paths, load) = balance_paths(graph, demands, paths, goal, effort, seed.wrapping_add(again)).map_err(failed)?;
+        (paths, load) =
+            balance_paths(graph, demands, paths, goal, effort, seed.wrapping_add(again)).map_err(failed)?;
     }
     let moves = list_schedule(graph, &paths, latency);
     let steps = steps_of(&moves, latency);
