@@ -11,8 +11,8 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advise import advise
 from flitloom.collectives.algorithms import algorithms
-from flitloom.collectives.family import ring_rounds
 from flitloom.collectives.cycles import hamiltonian_cycles
+from flitloom.collectives.family import ring_rounds
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl import check_msccl
 from flitloom.commands import run
