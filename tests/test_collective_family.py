@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from flitloom.collectives.algorithms import algorithms, swing
-from flitloom.collectives.family import LONGEST_SUMS, Member, members, ring_rounds, ring_sums, sums_loads
+from flitloom.collectives.family import (
+    LONGEST_SUMS,
+    Member,
+    members,
+    ring_rounds,
+    ring_sums,
+    sums_loads,
+    whole_sums,
+)
 
 Node = tuple[int, ...]
 #: Part of the vector, and who gets its sum first.
@@ -24,6 +32,8 @@ class Message(NamedTuple):
     element: Element
     #: Whose contributions it sums up, as a bit set.
     sums: int
+    #: Further dimensions and hops.
+    then: tuple[tuple[int, int], ...] = ()
 
 
 class Machine:
@@ -51,16 +61,18 @@ class Machine:
     def round(self, messages: Iterable[Message]) -> None:
         load: dict[tuple[Node, int, int], Fraction] = {}
         arrived = []
-        for sender, dimension, hops, element, sums in messages:
+        for sender, first, far, element, sums, then in messages:
             inside = [piece for piece in self.pieces[sender, element] if piece & sums]
             assert sum(inside) == sums, "a sum that its sender does not have"
-            sense = 1 if hops > 0 else -1
-            for hop in range(abs(hops)):
-                # Rings of two have one link per node.
-                way = 1 if self.sizes[dimension] == 2 else sense
-                link = (self.moved(sender, dimension, sense * hop), dimension, way)
-                load[link] = load.get(link, Fraction()) + self.size[element]
-            arrived.append((self.moved(sender, dimension, hops), element, sums))
+            here = sender
+            for dimension, hops in ((first, far), *then):
+                sense = 1 if hops > 0 else -1
+                for _ in range(abs(hops)):
+                    # Rings of two have one link per node.
+                    link = (here, dimension, 1 if self.sizes[dimension] == 2 else sense)
+                    load[link] = load.get(link, Fraction()) + self.size[element]
+                    here = self.moved(here, dimension, sense)
+            arrived.append((here, element, sums))
         for receiver, element, sums in arrived:
             if sums == self.all:
                 self.pieces[receiver, element] = [sums]
@@ -134,7 +146,40 @@ def sums_of(kind: str, size: int) -> list[Callable[[int, int], list[tuple[tuple[
     return [lambda at, half, step=step: partner(at, half, step) for step in range(size.bit_length() - 1)]  # type: ignore[misc]
 
 
+def follow_whole(sizes: tuple[int, ...]) -> Machine:
+    """Sums over all dimensions at once, in a part of the vector per direction."""
+    machine = Machine(sizes)
+    count = len(sizes)
+    rounds = whole_sums(sizes)
+    assert rounds is not None
+    images = list(product(range(count), (1, -1)))
+    for image in images:
+        machine.begin(image, Fraction(1, len(images)))
+
+    def seen(vector: Node, turns: int, sign: int) -> list[int]:
+        """The shortest way in an image; half way round against its sign."""
+        hops = [step - size if 2 * step > size else step for step, size in zip(vector, sizes, strict=True)]
+        return [sign * hops[(dimension - turns) % count] for dimension in range(count)]
+
+    def beside(node: Node, by: list[int]) -> Node:
+        return tuple((x + step) % size for x, step, size in zip(node, by, sizes, strict=True))
+
+    for row in rounds:
+        messages = []
+        for (turns, sign), node, (whence, parts) in product(images, machine.nodes, row):
+            way = seen(whence, turns, sign)
+            source = beside(node, way)
+            whose = [beside(source, seen(part, turns, sign)) for part in parts]
+            bits = sum(1 << machine.nodes.index(other) for other in whose)
+            legs = [(dimension, -step) for dimension, step in enumerate(way) if step]
+            messages.append(Message(source, *legs[0], (turns, sign), bits, tuple(legs[1:])))
+        machine.round(messages)
+    return machine
+
+
 def follow(member: Member, sizes: tuple[int, ...]) -> Machine:
+    if member.pick == ("sums over all",):
+        return follow_whole(sizes)
     machine = Machine(sizes)
     count = len(sizes)
     outer = [what for what in member.pick if isinstance(what, int)]
@@ -189,7 +234,9 @@ def follow(member: Member, sizes: tuple[int, ...]) -> Machine:
     return machine
 
 
-@pytest.mark.parametrize("sizes", [(8,), (9,), (2, 4), (3, 5), (4, 6), (8, 4), (2, 3, 4), (4, 4, 4), (6, 7)])
+@pytest.mark.parametrize(
+    "sizes", [(8,), (9,), (2, 4), (3, 5), (4, 6), (8, 4), (2, 3, 4), (4, 4, 4), (6, 7), (8, 8)]
+)
 def test_every_member_adds_up_everything_over_the_links_it_says(sizes: tuple[int, ...]) -> None:
     for member in members(sizes):
         machine = follow(member, sizes)

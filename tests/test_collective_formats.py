@@ -193,7 +193,7 @@ def test_bine_trees_are_trees() -> None:
 def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None:
     advice = advise(fl.Torus(8, 8), [1024.0, 2.0**18, 2.0**20, 2.0**27], 1e-6, 50e9)
     assert [name for _, name in advice.crossovers()] == [
-        "family (sums,sums)",
+        "family (sums over all)",
         "family (3,sums)",
         "family (Swing, 4 of 6 halved)",
         "spheres",

@@ -112,7 +112,7 @@ def advise(
     >>> from flitloom.collectives.advise import advise
     >>> advice = advise(fl.Torus(8, 8), [1024, 2**20, 2**27], 1e-6, 50e9)
     >>> [advice.algorithms[advice.best(row)].name for row in range(3)]
-    ['family (sums,sums)', 'family (Swing, 4 of 6 halved)', 'spheres']
+    ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
     if topology.nodes > MOST_NODES:
         raise SpecError(f"topology: {topology.nodes} nodes; algorithms are compared on at most {MOST_NODES}")

@@ -15,6 +15,8 @@ from math import prod
 
 import numpy as np
 
+from flitloom.collectives.stored_sums import STORED
+from flitloom.collectives.sums import VectorSending, distance, rounds_of
 from flitloom.linear import solve
 
 #: Rings for which rounds of sums are known: three rounds reach 27 nodes.
@@ -31,11 +33,11 @@ class Member:
     ----------
     pick : tuple
         What happens in every phase: a number of rounds, or ``sums`` or ``pairs``. Part p is in dimension
-        p + phase then, counted round.
+        p + phase then, counted round. Or ``sums over all`` alone: `whole_sums`.
     loads : tuple of float
         Per round the share of the vector on the fullest link.
     shares : tuple of float
-        How large the parts of the vector are, one per dimension.
+        How large the parts of the vector are, one per dimension; of sums over all two.
     """
 
     pick: tuple[int | str, ...]
@@ -51,6 +53,26 @@ class Member:
     def factor(self) -> float:
         """Bytes on the fullest links, as a multiple of the vector."""
         return sum(self.loads)
+
+
+def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
+    """Everybody's sum in three rounds over all dimensions at once, where such rounds are stored.
+
+    What node 0 receives, in a part of the vector; the other parts, one per direction of the links, go the
+    same way with the dimensions turned round and all signs changed, so that all links carry the same.
+
+    Returns
+    -------
+    list of rounds, each a list of (from where, whose parts are added up, seen from there), or None
+
+    Examples
+    --------
+    >>> from flitloom.collectives.family import whole_sums
+    >>> [len(row) for row in whole_sums((8, 8))]
+    [4, 4, 3]
+    """
+    stored = STORED.get(tuple(sizes))
+    return None if stored is None else rounds_of(sizes, *stored)
 
 
 @cache
@@ -251,7 +273,7 @@ def members(sizes: Sequence[int]) -> list[Member]:
     --------
     >>> from flitloom.collectives.family import members
     >>> [(one.name, len(one.loads), one.factor) for one in members((8, 8))][:2]
-    [('family (sums,sums)', 4, 3.5), ('family (2,sums)', 6, 1.28125)]
+    [('family (sums over all)', 3, 7.25), ('family (sums,sums)', 4, 3.5)]
     """
     sizes = tuple(sizes)
     tables: list[Entry] = []
@@ -266,6 +288,11 @@ def members(sizes: Sequence[int]) -> list[Member]:
     tables.sort(key=lambda entry: (entry[0], entry[1], str(entry[2])))
     equal = len(set(sizes)) == 1
     found = []
+    whole = whole_sums(sizes)
+    if whole is not None:
+        hops = [sum(distance(whence, sizes) for whence, _ in row) for row in whole]
+        shares = (1 / (2 * len(sizes)),) * (2 * len(sizes))
+        found.append(Member(("sums over all",), tuple(one / (2 * len(sizes)) for one in hops), shares))
     for _, _, pick, table, sums in tables if equal else _promising(tables):
         shares = [1 / len(sizes)] * len(sizes) if equal else _split(table, sums)
         loads = [max(load * share for load, share in zip(row, shares, strict=True)) for row in table]
