@@ -291,8 +291,8 @@ def members(sizes: Sequence[int]) -> list[Member]:
     whole = whole_sums(sizes)
     if whole is not None:
         hops = [sum(distance(whence, sizes) for whence, _ in row) for row in whole]
-        shares = (1 / (2 * len(sizes)),) * (2 * len(sizes))
-        found.append(Member(("sums over all",), tuple(one / (2 * len(sizes)) for one in hops), shares))
+        images = 2 * len(sizes)
+        found.append(Member(("sums over all",), tuple(one / images for one in hops), (1 / images,) * images))
     for _, _, pick, table, sums in tables if equal else _promising(tables):
         shares = [1 / len(sizes)] * len(sizes) if equal else _split(table, sums)
         loads = [max(load * share for load, share in zip(row, shares, strict=True)) for row in table]

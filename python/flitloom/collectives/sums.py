@@ -50,8 +50,8 @@ def distance(node: Vector, sizes: Sequence[int]) -> int:
 
 def rounds_of(sizes: Sequence[int], second: Second, third: Third) -> list[list[VectorSending]]:
     """What a node receives, round by round: from where, and the sum of whose parts, seen from there."""
-    first = [(unit, ((0,) * len(sizes),)) for unit in units(sizes)]
-    last = []
+    first: list[VectorSending] = [(unit, ((0,) * len(sizes),)) for unit in units(sizes)]
+    last: list[VectorSending] = []
     for whence, singles, wholes in third:
         far = [added(second[one][0], part, sizes) for one in wholes for part in second[one][1]]
         last.append((whence, (*singles, *far)))
