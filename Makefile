@@ -3,6 +3,7 @@
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
 # make dist   wheel, source archive, and the crates to build it without a network
+# make dist-aarch64  a wheel for 64-bit ARM, built here with Zig as its linker
 # make installed  the wheel in a fresh environment: size, start, the walks of the site
 # make wasm   the engine of live pages (flitloom view --live)
 # make docs   the site, as static files in target/site
@@ -23,7 +24,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist wasm docs pictures installed
+.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
 
 build: $(VENV)/extension.stamp
 
@@ -115,12 +116,23 @@ dist: $(VENV)/requirements.stamp wasm
 	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C target/crates \
 		-czf dist/flitloom-$(VERSION)-crates.tar.gz .cargo vendor
 
+# Zig brings the C library of that standard for the other machine; it comes from PyPI.
+ARM := aarch64-unknown-linux-gnu
+dist-aarch64: $(VENV)/requirements.stamp wasm
+	rustup target add $(ARM)
+	$(PYTHON) -m venv $(VENV)-cross
+	$(VENV)-cross/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/cross.lock
+	PATH="$(CURDIR)/$(VENV)-cross/bin:$$PATH" $(VENV)-cross/bin/maturin build --locked --release --zig --target $(ARM) \
+		--compatibility $(WHEEL) --out dist
+
 installed: dist
 	$(BIN)/python tests/installed.py dist/*.whl
 
 lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
+	uv pip compile --group cross --universal --python-version 3.11 --generate-hashes \
+		--no-annotate --no-header --quiet --upgrade -o requirements/cross.lock
 	cargo update
 	cargo update --manifest-path wasm/Cargo.toml
 
@@ -133,4 +145,4 @@ mutants: $(VENV)/requirements.stamp
 		-- --lib --tests
 
 clean:
-	rm -rf $(VENV) target demo-output dist docs/_made
+	rm -rf $(VENV) $(VENV)-cross target demo-output dist docs/_made

@@ -20,6 +20,7 @@ def network():
 
 
 TORUS, SHUFFLE = fl.Torus(4, 4), fl.Collective("shfl", payload=14, slices=2)
+NETWORK = fl.Network(TORUS)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +115,54 @@ def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):
     page = Cells(film._repr_html_()).page
     write_page([film], tmp_path / "page.html")
     assert html.unescape(page) == html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fl.run_experiment("a.toml"), "experiment: 'a.toml' is no experiment; give"),
+        (lambda: fl.check_plan("plan.json"), "plan: 'plan.json' is no plan; give fl.schedule"),
+        (
+            lambda: fl.deadlock_certificate(SHUFFLE),
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+        ),
+        (lambda: fl.spread(SHUFFLE, 4), "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan"),
+        (
+            lambda: fl.study_jitter(NETWORK, SHUFFLE, 4),
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+        ),
+        (
+            lambda: fl.study_jitter(SHUFFLE, NETWORK, 4),
+            "network: Collective(pattern='shfl', payload=14, slices=2) is no network",
+        ),
+        (
+            lambda: fl.guarded_plans(SHUFFLE, NETWORK, 4),
+            "network: Collective(pattern='shfl', payload=14, slices=2) is no network",
+        ),
+        (lambda: fl.guarded_plans(NETWORK, SHUFFLE, "4"), "jitter: '4' is not a whole number"),
+        (lambda: fl.schedule(NETWORK, SHUFFLE, guard="1"), "guard: '1' is not a whole number"),
+        (lambda: fl.schedule(NETWORK, SHUFFLE, moves=0), "moves: 0 is out of range"),
+        (lambda: fl.simulate(NETWORK, SHUFFLE, threads="2"), "threads: '2' is not a whole number"),
+        (lambda: fl.stack(NETWORK, SHUFFLE, threads=1.5), "threads: 1.5 is not a whole number"),
+        (lambda: fl.Operation("allgather"), "did you mean all-gather?"),
+        (
+            lambda: fl.check_collective(SHUFFLE),
+            "is no plan of a collective operation; give fl.collective",
+        ),
+        (lambda: fl.collective(NETWORK, "all-gather"), "is no topology; give fl.Torus(...)"),
+        (lambda: fl.check(5), "file: 5 is no name of a file; give a text"),
+        (lambda: fl.read_plan(5), "file: 5 is no name of a file"),
+        (lambda: fl.read_tables(None), "file: None is no name of a file"),
+        (lambda: fl.read_collective([]), "file: [] is no name of a file"),
+        (lambda: fl.read_experiment({}), "file: {} is no name of a file"),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_told(call, message):
+    with pytest.raises(fl.SpecError, match=re.escape(message)):
+        call()
+
+
+def test_plans_of_collective_operations_are_shown_in_short():
+    assert repr(fl.collective(fl.Torus(4, 4), "all-gather")) == (
+        "CollectivePlan(all-gather on 4x4 torus: 4 steps, optimal)"
+    )

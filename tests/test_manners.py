@@ -176,7 +176,7 @@ def test_the_program_of_recheck_runs_without_flitloom():
         ("route --torus 4x4 --method genetics", "did you mean genetic?"),
         ("route --torus 4x4 --rules datelin", "did you mean dateline?"),
         ("bench netwrk", "did you mean network?"),
-        ("schedule --torus 4x4 --operation all-gathr", "did you mean all-gather? There are"),
+        ("schedule --torus 4x4 --operation all-gathr", "did you mean all-gather? It must be one of"),
         ("simulate --torus 4x4 --pattern shfl --throttle spht", "did you mean spth? The throttles are"),
         ("route --torus 4x4 --turns on-demnd", "did you mean on-demand? It must be one of"),
         ("schedule --torus 4x4 --pattern shfl --routes minimall", "did you mean minimal? It must be one of"),

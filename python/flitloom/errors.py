@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import reprlib
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from flitloom import limits
 
@@ -209,6 +211,23 @@ def show(value: object) -> str:
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def require_kind(place: str, value: object, kind: Any, what: str, advice: str) -> None:
+    """Refuse a value of another kind, with how to make one of this.
+
+    >>> require_kind("traffic", "shfl", int, "collective", "fl.Collective(...)")
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: traffic: 'shfl' is no collective; give fl.Collective(...)
+    """
+    if not isinstance(value, kind):
+        raise SpecError(f"{place}: {show(value)} is no {what}; give {advice}")
+
+
+def require_file(file: object) -> None:
+    """Refuse what is no name of a file."""
+    require_kind("file", file, str | PathLike, "name of a file", "a text or a pathlib.Path")
 
 
 def show_file(file: str | Path) -> str:

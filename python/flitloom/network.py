@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flitloom import _core
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, require_kind
 from flitloom.spec import Router, Topology
 
 
@@ -17,8 +17,7 @@ def require_network(network: object) -> None:
     """
     if isinstance(network, Topology):
         raise SpecError(f"network: {network} has no routers yet; give fl.Network({network!r})")
-    if not isinstance(network, Network):
-        raise SpecError(f"network: {show(network)} is no network; give fl.Network(fl.Torus(...))")
+    require_kind("network", network, Network, "network", "fl.Network(fl.Torus(...))")
 
 
 class Network:
@@ -51,8 +50,7 @@ class Network:
     def __init__(
         self, topology: Topology, router: Router | None = None, *, routing: str | None = None
     ) -> None:
-        if not isinstance(topology, Topology):
-            raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+        require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
         if router is not None and not isinstance(router, Router):
             raise SpecError(f"router: {router!r} is no router; give fl.Router(...)")
         self.topology = topology

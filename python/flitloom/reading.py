@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from flitloom import limits
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError, require_file, show_file
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -137,6 +137,7 @@ def opened(file: str | Path, most: int) -> Iterator[Source]:
         It cannot be read, is a folder or device, is larger, or was written to meanwhile: half of what it was
         and half of what it will be are neither.
     """
+    require_file(file)
     name = show_file(file)
     try:
         # A pipe nobody writes to must not keep its reader waiting.

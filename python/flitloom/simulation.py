@@ -12,7 +12,7 @@ import numpy as np
 
 from flitloom import _core, interrupts
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network, require_network
 from flitloom.outlook import memory_needed, require_memory
@@ -177,8 +177,7 @@ class Simulation:
         state: bytes | None = None,
         ranks: Ranks | None = None,
     ) -> None:
-        if not 1 <= threads <= MAX_THREADS:
-            raise SpecError(f"threads: {threads} is out of range; it must be 1 to {MAX_THREADS}")
+        require_whole("threads", threads, 1, MAX_THREADS)
         self.network, self._spec, self._records = network, spec, records
         self._tables, self._threads, self._ranks = tables, threads, ranks
         traffic = spec.traffic
@@ -664,6 +663,8 @@ def begin_experiment(
     on_ranks: bool = False,
 ) -> Simulation:
     """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so."""
+    advice = "fl.Experiment(...) or fl.read_experiment(...)"
+    require_kind("experiment", experiment, Experiment, "experiment", advice)
     records = {
         "links": links,
         "packets": packets,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom import _core, provenance
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_kind
 from flitloom.network import Network, require_network
 from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
-from flitloom.spec.base import require_whole, show
+from flitloom.spec.base import require_whole
 from flitloom.workload import describe, make_destinations
 
 if TYPE_CHECKING:
@@ -145,14 +145,13 @@ def stack(
     131
     """
     require_network(network)
-    if not isinstance(collective, Collective):
-        raise SpecError(f"traffic: {show(collective)} is no collective; give fl.Collective(...)")
+    require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
     if arbitration is not None:
         network = Network(
             network.topology, Router(**{**network.router.model_dump(), "arbitration": arbitration})
         )
-    if threads is not None and not 1 <= threads <= 4096:
-        raise SpecError(f"threads: {threads} is out of range; it must be 1 to 4096")
+    if threads is not None:
+        require_whole("threads", threads, 1, 4096)
     single = collective.model_copy(
         update={"payload": collective.slice_length - 1, "slices": 1, "interval": 0, "packets": 1}
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.proofs import evaluate
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_kind
 
 #: Problems that are reported before the replay gives up.
 MOST = 20
@@ -42,6 +42,8 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     >>> report["valid"], report["steps"], report["bound"]
     (True, 18, 18)
     """
+    advice = "fl.collective(...) or fl.read_collective(...)"
+    require_kind("plan", plan, CollectivePlan, "plan of a collective operation", advice)
     _size(plan)
     problems = _Problems()
     steps, bound, proof = 0, None, ""

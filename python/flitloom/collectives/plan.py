@@ -119,6 +119,12 @@ class CollectivePlan(BaseModel):
     )
     _seconds: float = PrivateAttr(default=0.0)
 
+    def __repr__(self) -> str:
+        proof = "optimal" if self.optimal else f"bound {self.bound}"
+        return f"CollectivePlan({self.operation} on {self.ground.topology}: {self.steps} steps, {proof})"
+
+    __str__ = __repr__
+
     @property
     def seconds(self) -> float:
         """Seconds the search took; 0 for a plan from a file."""

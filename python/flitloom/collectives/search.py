@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
 from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
-from flitloom.errors import SpecError, unknown
+from flitloom.errors import SpecError, require_kind, unknown
 from flitloom.spec import Topology
 
 #: Further searches for an all-to-all that is above its bound.
@@ -72,8 +72,7 @@ def collective(
     """
     if operation not in OPERATIONS:
         raise SpecError(f"operation: {unknown(operation, OPERATIONS)}")
-    if not isinstance(topology, Topology):
-        raise SpecError(f"topology: {topology!r} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+    require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")

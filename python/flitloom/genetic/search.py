@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_kind
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
 from flitloom.network import Network
 from flitloom.spec import Collective, Router
-from flitloom.spec.base import show
+from flitloom.spec.base import require_whole, show
 from flitloom.workload import make_destinations
 
 #: Groups of genes that vary, by method (cup-stacking-extended-2023, 4.2 and 5.4).
@@ -126,10 +126,9 @@ def search(
     (True, 20)
     """
     settings = settings or GeneticSettings()
-    if not isinstance(collective, Collective):
-        raise SpecError(f"traffic: {show(collective)} is no collective; give fl.Collective(...)")
-    if threads is not None and not 1 <= threads <= 4096:
-        raise SpecError(f"threads: {threads} is out of range; it must be 1 to 4096")
+    require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
+    if threads is not None:
+        require_whole("threads", threads, 1, 4096)
     outcome = _core.genetic_search(
         network._core,
         make_destinations(network, collective, seed),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, UnreachableError, show, unknown
+from flitloom.errors import SpecError, UnreachableError, require_kind, unknown
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
@@ -237,8 +237,7 @@ def advice(
 def _with_failures(
     topology: Topology, nodes: Iterable[int | str], links: Iterable[tuple[int, int] | str]
 ) -> Topology:
-    if not isinstance(topology, Topology):
-        raise SpecError(f"topology: {show(topology)} is no topology; give fl.Torus(...) or fl.Mesh(...)")
+    require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
     nodes, links = tuple(nodes), tuple(links)
     if not nodes and not links:
         return topology

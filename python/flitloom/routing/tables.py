@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_file
 from flitloom.extras import need
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.notebook import fields_html
@@ -508,6 +508,7 @@ def read_tables(
     """
     from flitloom.routing.files import read
 
+    require_file(file)
     return read(Path(file), topology, rules, progress)
 
 

@@ -14,7 +14,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import write_text
 from flitloom.scheduling.genetic import waiting_bound
-from flitloom.scheduling.plan import Plan, messages_of
+from flitloom.scheduling.plan import Plan, messages_of, require_plan
 from flitloom.spec import Router
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def check_plan(plan: Plan) -> dict[str, Any]:
     >>> report["problems"][0]
     'bound: the file says 9999, the packets take 20'
     """
+    require_plan(plan)
     network = plan.network()
     claims = Claims()
     report: dict[str, Any] = {
@@ -344,6 +345,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
     SpecError
         There is a cycle, or packets of the plan wait even on time.
     """
+    require_plan(plan)
     if plan.router is not None:
         raise SpecError("plan: its packets wait for each other on time, too; there is no certificate for it")
     channels, cycle, ranks = late_dependencies(plan)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.network import Network, require_network
 from flitloom.scheduling.jitter import (
     LONGEST,
     check_jitter,
@@ -19,9 +19,10 @@ from flitloom.scheduling.jitter import (
     with_channels,
 )
 from flitloom.scheduling.operation import Operation
-from flitloom.scheduling.plan import Plan
+from flitloom.scheduling.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed, schedule
 from flitloom.spec import Collective, Packets, TrafficMatrix
+from flitloom.spec.base import require_whole
 
 #: Guards that are tried if nothing else is said, in cycles.
 GUARDS = (0, 1, 2, 3, 4)
@@ -63,18 +64,17 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
     >>> wide.duration == plan.duration, wide.packets == plan.packets
     (True, False)
     """
+    require_plan(plan)
     if plan.operation is not None and plan.operation.get("name") != "all-to-all":
         raise SpecError("plan: its packets wait for each other, so its spare time can not be spread")
-    if not 1 <= jitter <= LONGEST:
-        raise SpecError(f"jitter: {jitter} is out of range; it must be 1 to 2^20 cycles")
-    if not 0 <= extra <= LONGEST:
-        raise SpecError(f"extra: {extra} is out of range; it must be 0 to 2^20 cycles")
+    require_whole("jitter", jitter, 1, LONGEST, "cycles")
+    require_whole("extra", extra, 0, LONGEST, "cycles")
     check_seed(seed)
     network = plan.network()
     routes = plan.directions()
     _core.check_plan(network._core, plan.table, routes)
-    if reach is not None and not 1 <= reach <= LONGEST:
-        raise SpecError(f"reach: {reach} is out of range; it must be 1 to 2^20 cycles")
+    if reach is not None:
+        require_whole("reach", reach, 1, LONGEST, "cycles")
     # Gaps wider than the plan is long change nothing.
     reach = min(2 * jitter if reach is None else reach, plan.duration + extra)
     together = not plan.free_slices
@@ -160,6 +160,7 @@ def guarded_plans(
     >>> best.plan.spread, best.plan.guard
     (8, 0)
     """
+    require_network(network)
     check_jitter(jitter, trials)
     kinds: list[Callable[[], Plan]] = []
     plain = schedule(network, traffic, guard=0, seed=seed, **search)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
-from flitloom.network import Network
-from flitloom.scheduling.plan import Plan
+from flitloom.network import Network, require_network
+from flitloom.scheduling.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
+from flitloom.spec.base import require_whole
 
 #: Largest delay of a node, in cycles.
 LONGEST = 1 << 20
@@ -51,10 +52,8 @@ class JitterStudy:
 
 def check_jitter(jitter: int, trials: int) -> None:
     """Refuse delays and numbers of trials that make no sense."""
-    if not 0 <= jitter <= LONGEST:
-        raise SpecError(f"jitter: {jitter} is out of range; it must be 0 to 2^20 cycles")
-    if not 1 <= trials <= 1_000_000:
-        raise SpecError(f"trials: {trials} is out of range; it must be 1 to 1000000")
+    require_whole("jitter", jitter, 0, LONGEST, "cycles")
+    require_whole("trials", trials, 1, 1_000_000)
 
 
 def late_durations(network: Network, late: Late, jitter: int, trials: int, key: tuple[int, int]) -> list[int]:
@@ -125,10 +124,11 @@ def study_jitter(
     >>> fl.study_jitter(net, plan, jitter=0, trials=1).plan == [plan.duration]
     True
     """
+    require_network(network)
+    require_plan(plan)
     check_jitter(jitter, trials)
     check_seed(seed)
-    if not 0 <= lead <= LONGEST:
-        raise SpecError(f"lead: {lead} is out of range; it must be 0 to 2^20 cycles")
+    require_whole("lead", lead, 0, LONGEST, "cycles")
     plan.require(network)
     require_independent(plan)
     if separate and plan.channels is None:

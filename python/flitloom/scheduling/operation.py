@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, unknown
 from flitloom.network import Network
 
 #: Names of operations, for editors to offer.
@@ -52,6 +52,8 @@ class Operation:
     nodes: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        if self.name not in _core.LISTS["operations"]:
+            raise SpecError(f"operation: {unknown(self.name, _core.LISTS['operations'])}")
         if self.root is not None and self.name != "broadcast":
             raise SpecError.at("operation.root", f"{self.name} has none", "only broadcast has one")
         if self.nodes is not None:

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, Validation
 
 from flitloom import _core
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError, show, show_file
+from flitloom.errors import SpecError, require_kind, show, show_file
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
 from flitloom.network import Network
 from flitloom.notebook import fields_html
@@ -409,6 +409,11 @@ class Plan(Closed):
         enough = self.channels is not None and (delays is not None or network.channels >= self.channels)
         first = bytes(self.first_channels()) if enough else b""
         return _core.plan_workload(network._core, table, self.directions(), first, "plan")
+
+
+def require_plan(plan: object) -> None:
+    """Refuse what is no plan, with how to make one."""
+    require_kind("plan", plan, Plan, "plan", "fl.schedule(...) or fl.read_plan(...)")
 
 
 def read_plan(file: str | Path) -> Plan:

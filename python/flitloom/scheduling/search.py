@@ -19,6 +19,7 @@ from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
 from flitloom.scheduling.plan import Plan, packets_of_core
 from flitloom.spec import Collective, Packets, TrafficMatrix
+from flitloom.spec.base import require_whole
 
 #: The methods of the core, which shorten a schedule one after the other.
 CORE_METHODS: tuple[str, ...] = _core.LISTS["schedule_methods"]
@@ -37,8 +38,7 @@ MOVES = 2_000_000
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that the core cannot take."""
-    if not 0 <= seed < 2**64:
-        raise SpecError(f"seed: {seed} is out of range; it must be 0 to 2^64 - 1")
+    require_whole("seed", seed, 0, 2**64 - 1)
 
 
 def schedule(
@@ -118,14 +118,12 @@ def schedule(
     """
     require_network(network)
     shares = shares_of(method)
-    if not 0 <= guard <= 1024:
-        raise SpecError(f"guard: {guard} is out of range; it must be 0 to 1024 cycles")
-    if moves < 1 or moves >= 2**63:
-        raise SpecError(f"moves: {moves} is out of range; at least one placement must be tried")
+    require_whole("guard", guard, 0, 1024, "cycles")
+    require_whole("moves", moves, 1, 2**63 - 1, "placements to try")
     if seconds is not None and not 0 < seconds <= 1e9:
         raise SpecError(f"seconds: {seconds} is out of range; a limit is above 0")
-    if interval is not None and not 1 <= interval <= 2**20:
-        raise SpecError(f"interval: {interval} is out of range; it must be 1 to 2^20 cycles")
+    if interval is not None:
+        require_whole("interval", interval, 1, 2**20, "cycles")
     check_seed(seed)
     if cp_sat_seconds:
         need("plan", "CP-SAT")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pydantic
 
 from flitloom import limits
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.base import SpecModel, refusal, whole
 from flitloom.spec.router import Router
@@ -77,6 +77,7 @@ def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experimen
     SpecError
         The file cannot be read, or a field is unknown, missing or out of range.
     """
+    require_file(file)
     fields = read_fields(file)
     for setting in settings:
         change(fields, setting)
