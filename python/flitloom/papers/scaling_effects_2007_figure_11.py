@@ -59,6 +59,7 @@ def reproduce(context: Context) -> Report:
             if value is not None:
                 axes.axvspan(start, start + value, color=COLOURS[3], alpha=0.15, label=f"{value:.0f} cycles")
             axes.set(xlabel="cycles", ylabel="age (cycles)")
+            axes.set_title(f"cl, N={SIZE}, transpose, np={PACKETS}")
             axes.set_ylim(bottom=0)
             axes.legend(frameon=False)
         report.files.append(picture)

@@ -104,6 +104,7 @@ def reproduce(context: Context) -> Report:
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
             axes.set(xlabel="N", ylabel="duration (cycles)", xticks=sizes, xticklabels=sizes)
+            axes.set_title("at 0.8 of the critical load")
             axes.legend(frameon=False, fontsize="small")
         report.files.append(picture)
     return report

@@ -69,7 +69,13 @@ def reproduce(context: Context) -> Report:
                 for routing in ROUTINGS:
                     curve = found[size, routing].throughput
                     axes.plot(curve.offered, curve, color=COLOURS[routing], lw=0.9, label=routing)
-                    axes.axvline(critical[size, routing], color=COLOURS[routing], lw=0.6, ls=":")
+                    axes.axvline(
+                        critical[size, routing],
+                        color=COLOURS[routing],
+                        lw=1,
+                        ls=":",
+                        label=f"{routing}: critical",
+                    )
                 axes.set(
                     title=f"N={size}",
                     xlabel="load (flits/node/cycle)",

@@ -85,6 +85,7 @@ def reproduce(context: Context) -> Report:
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
             axes.set(xlabel="N", ylabel="critical load (flits/node/cycle)", xticks=sizes, xticklabels=sizes)
+            axes.set_title("NxN torus, random (rn) and hotspot (hs) traffic")
             axes.legend(frameon=False, fontsize="small")
         report.files.append(picture)
     return report

@@ -46,6 +46,7 @@ def reproduce(context: Context) -> Report:
                 curve = analysis.throughput(found[size, "do", LOAD], 2 * (size // 16) + 1)
                 axes.plot(curve.window / size, curve * size, color=colour, lw=0.9, label=f"N={size}")
             axes.set(xlabel="cycles / N", ylabel="throughput x N (flits/node/cycle)", xlim=(0, 60))
+            axes.set_title(f"do, random traffic, load {LOAD}")
             axes.set_ylim(bottom=0)
             axes.legend(frameon=False)
         report.files.append(picture)
