@@ -75,6 +75,20 @@ def test_every_link_leads_somewhere(site):
     assert count > 500
 
 
+def test_every_page_leads_to_others_and_is_led_to():
+    pages = {page.resolve(): page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")}
+    pages = {page: text for page, text in pages.items() if "_made" not in page.parts}
+    links = {
+        page: {(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#]+\.md)", text)}
+        & pages.keys()
+        for page, text in pages.items()
+    }
+    led = {target for page, targets in links.items() for target in targets - {page}}
+    assert len(pages) > 25
+    assert pages.keys() - led == {DOCS.resolve() / "index.md"}
+    assert all(links.values()), [page.name for page, targets in links.items() if not targets]
+
+
 def test_the_pages_need_no_network(site):
     for file in site.rglob("*.html"):
         loaded = re.findall(

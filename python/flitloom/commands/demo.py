@@ -39,7 +39,7 @@ def command(
     with screen.progress("collectives") as progress:
         for done, pattern in enumerate(PATTERNS, start=1):
             stacking = fl.stack(net, fl.Collective(pattern, payload=28, slices=4), threads=threads)
-            curves[pattern] = [("four slices", stacking)]
+            curves[f"{pattern} on {net.topology}, 28 payload flits"] = [("four slices", stacking)]
             whole = fl.simulate(net, fl.Collective(pattern, payload=28))
             stacked = fl.simulate(net, stacking.best)
             plan = fl.schedule(net, stacking.collective)
