@@ -107,32 +107,36 @@ replace-with = "vendored"
 directory = "vendor"
 endef
 export CRATES_FROM_HERE
-dist: $(VENV)/requirements.stamp wasm
+# Zig, from PyPI, brings the C library of that standard, for this machine and for others.
+WHEELS := $(VENV)-wheels
+MATURIN := PATH="$(CURDIR)/$(WHEELS)/bin:$$PATH" $(WHEELS)/bin/maturin build --locked --release --zig --compatibility $(WHEEL)
+$(WHEELS)/requirements.stamp: requirements/wheels.lock
+	$(PYTHON) -m venv $(WHEELS)
+	$(WHEELS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
+
+dist: $(VENV)/requirements.stamp $(WHEELS)/requirements.stamp wasm
 	rm -rf dist target/crates
-	$(BIN)/maturin build --locked --release --sdist --compatibility $(WHEEL) --out dist
+	$(MATURIN) --sdist --target x86_64-unknown-linux-gnu --out dist
 	mkdir -p target/crates/.cargo
 	cargo vendor --quiet --locked --versioned-dirs target/crates/vendor > /dev/null
 	echo "$$CRATES_FROM_HERE" > target/crates/.cargo/config.toml
 	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C target/crates \
 		-czf dist/flitloom-$(VERSION)-crates.tar.gz .cargo vendor
 
-# Zig brings the C library of that standard for the other machine; it comes from PyPI.
 ARM := aarch64-unknown-linux-gnu
-dist-aarch64: $(VENV)/requirements.stamp wasm
+dist-aarch64: $(VENV)/requirements.stamp $(WHEELS)/requirements.stamp wasm
 	rustup target add $(ARM)
-	$(PYTHON) -m venv $(VENV)-cross
-	$(VENV)-cross/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/cross.lock
-	PATH="$(CURDIR)/$(VENV)-cross/bin:$$PATH" $(VENV)-cross/bin/maturin build --locked --release --zig --target $(ARM) \
-		--compatibility $(WHEEL) --out dist
+	$(MATURIN) --target $(ARM) --out dist
 
 installed: dist
-	$(BIN)/python tests/installed.py dist/*.whl
+	$(BIN)/python tests/installed.py dist/*_x86_64.whl
 
 lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
-	uv pip compile --group cross --universal --python-version 3.11 --generate-hashes \
-		--no-annotate --no-header --quiet --upgrade -o requirements/cross.lock
+	uv pip compile --group wheels --universal --python-version 3.11 --generate-hashes \
+		--no-annotate --no-header --quiet --upgrade -o requirements/wheels.lock
 	cargo update
 	cargo update --manifest-path wasm/Cargo.toml
 
@@ -145,4 +149,4 @@ mutants: $(VENV)/requirements.stamp
 		-- --lib --tests
 
 clean:
-	rm -rf $(VENV) $(VENV)-cross target demo-output dist docs/_made
+	rm -rf $(VENV) $(WHEELS) target demo-output dist docs/_made
