@@ -135,7 +135,7 @@ installed: dist
 lock:
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
-	uv pip compile --group wheels --universal --python-version 3.11 --generate-hashes \
+	uv pip compile requirements/wheels.in --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/wheels.lock
 	cargo update
 	cargo update --manifest-path wasm/Cargo.toml
