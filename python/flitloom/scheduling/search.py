@@ -28,7 +28,9 @@ METHODS = ("exact", *CORE_METHODS, "genetic")
 #: Which routes a packet may take.
 ROUTES = _core.LISTS["routes"]
 #: The same, for editors to offer.
-MethodName = Literal["exact", "greedy", "genetic"]
+MethodName = Literal[
+    "exact", "greedy", "slots", "ejection", "few-bends", "joint", "exchanged", "sweeps", "genetic"
+]  # fmt: skip
 RoutesName = Literal["dor", "balanced-ties", "any-order", "minimal", "staircase"]
 #: All minimal routes, with any number of bends, which are not listed one by one.
 STAIRCASE = "staircase"
