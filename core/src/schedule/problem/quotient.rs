@@ -243,3 +243,37 @@ fn ports(job: &Job) -> (u32, u32) {
         _ => (0, 0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::Shape,
+        schedule::{Demand, RouteChoice, Slicing},
+        traffic::Pattern,
+    };
+
+    #[test]
+    fn exchanges_make_nearly_half_of_what_complements_leave() {
+        let shape = Shape::torus(&[32, 32]).unwrap();
+        let fabric = Fabric::new(shape.clone());
+        for pattern in [Pattern::BitRotation, Pattern::PerfectShuffle] {
+            let to = pattern.destinations(&shape, 0).unwrap();
+            let demand = |source| Demand { source, destination: to.of(source, 0), length: 8, slices: 1 };
+            let demands: Vec<Demand> = (0..1024).map(demand).collect();
+            let jobs = |choice, exchanges| {
+                let problem = Problem::new(&fabric, &demands, Slicing::OneInterval, choice).unwrap();
+                let found = match exchanges {
+                    true => Quotient::with_exchanges(&fabric, &problem),
+                    false => Quotient::new(&fabric, &problem, usize::MAX),
+                };
+                found.map(|quotient| quotient.problem().jobs().len())
+            };
+            assert_eq!(jobs(RouteChoice::AnyOrder, false), Some(512));
+            // 32 orbits of the complement are their own images.
+            assert_eq!(jobs(RouteChoice::AnyOrder, true), Some(272));
+            // A route that goes first along x becomes one that goes first along y.
+            assert_eq!(jobs(RouteChoice::DimensionOrder, true), None);
+        }
+    }
+}
