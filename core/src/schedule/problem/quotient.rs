@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// The symmetries map routes to routes and jobs to jobs, and no two members of an orbit are ever
 /// in each other's way. One job then stands for its orbit and one resource for its own: a schedule
-/// of the small problem is one of the large one. The [`Contention`](super::Contention) filter sees
+/// of the small problem is one of the large one. The [`Contention`](crate::schedule::Contention) filter sees
 /// the same windows on a resource as in the large problem, so its bound holds for both.
 #[derive(Clone, Debug)]
 pub struct Quotient {
