@@ -73,7 +73,7 @@ pub fn lane(
 /// Tables with more entries are laned once, without a choice.
 const MANY: usize = 1 << 21;
 /// Channels and lanes that may be looked at per entry; eight lanes are nearly full long before.
-const WORK_PER_ENTRY: u64 = 100;
+const WORK_PER_ENTRY: u64 = 300;
 
 /// Which pairs come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -75,7 +75,8 @@ pub fn forward(
         Some(_) => &[(0.1, true), (0.1, false), (0.5, false), (2.0, false)][..],
         None => &[(0.0, true), (0.0, false)],
     };
-    let good = bound.value + (bound.value / 200).max(2);
+    // Half a per cent above the best balanced tables, the first, is not worth other lanes.
+    let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let mut tables: Vec<(Forwarding, u64)> = Vec::new();
     // Whatever there is for lanes, rather than nothing.
     let mut spare: Option<(usize, PairLanes)> = None;
@@ -96,13 +97,12 @@ pub fn forward(
             }
             if let Laned::Done(lanes) = lane(graph, table, order, mode, request.lanes, request.reversible) {
                 spare = Some((attempt, lanes));
-                // The first tables are the best balanced ones.
-                if attempt == 0 || *load <= good {
+                if *load <= good(tables[0].1) {
                     break;
                 }
             }
         }
-        if spare.as_ref().is_some_and(|&(attempt, _)| attempt == 0 || tables[attempt].1 <= good) {
+        if spare.as_ref().is_some_and(|&(attempt, _)| tables[attempt].1 <= good(tables[0].1)) {
             break;
         }
     }
