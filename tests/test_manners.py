@@ -1,5 +1,6 @@
 """Manners of the command line: settings and where they are from, examples, the second check, near names."""
 
+import ast
 import json
 import re
 import subprocess
@@ -300,3 +301,25 @@ def test_what_was_told_is_not_taken_back(monkeypatch):
         for label, done, total in [("a", 9, 100), ("a", 3, 100), ("b", 1, 7), ("a", 50, 100), ("b", 0, 7)]:
             show(label, done, total)
     assert [(task, fields["completed"]) for task, fields in told] == [(0, 9), (0, 9), (1, 1), (0, 50), (1, 1)]
+
+
+def test_errors_that_name_a_field_carry_it():
+    """No message says its field in its text only; the sources are read, so that none is forgotten."""
+    field = re.compile(r"(--)?[a-z_][a-z0-9_.-]*: ")
+    raised, bare = 0, []
+    for file in Path(fl.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(call, ast.Call) or not call.args:
+                continue
+            called = ast.unparse(call.func)
+            raised += called == "SpecError.at"
+            text = call.args[0].values[0] if isinstance(call.args[0], ast.JoinedStr) else call.args[0]
+            said = isinstance(text, ast.Constant) and field.match(str(text.value))
+            if called == "SpecError" and said and len(call.args) == 1:
+                bare.append(f"{file.name}:{call.lineno}: {text.value}")
+    assert raised > 200
+    assert not bare
+    with pytest.raises(fl.SpecError) as caught:
+        fl.collective(fl.Torus(4, 4), "all-gathr")
+    assert caught.value.field == "operation"
+    assert caught.value.advice.startswith("did you mean all-gather?")

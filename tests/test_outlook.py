@@ -41,6 +41,27 @@ def test_time_is_told_from_a_threshold_on(monkeypatch, engine):
     assert "time" not in run(*LOAD, "--cycles", "400000", *engine).stderr
 
 
+def test_every_long_command_foretells_its_time_and_sweeps_their_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
+    monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
+    monkeypatch.setenv("FLITLOOM_MEMORY_FROM", "1000")
+    spec = tmp_path / "spec.toml"
+    spec.write_text('topology.sizes = "8x8"\n[traffic]\nkind = "load"\npattern = "rand"\ncycles = 100\n')
+    grid = ["--grid", "traffic.rate=0.1,0.2,0.3", "--grid", "topology.sizes=8x8,16x16"]
+    told = run("sweep", str(spec), *grid, "-o", str(tmp_path / "rows.csv"), "--threads", "1")
+    assert told.exit_code == 0, told.stderr
+    assert "of 6 simulations" in told.stderr
+    assert "for the largest simulation, one per worker" in told.stderr
+    sides = ["--torus", "8x8", "--pattern", "rand", "--rate", "0.1,0.2,0.3", "--cycles", "200"]
+    told = run("load", "step", *sides)
+    assert told.exit_code == 0, told.stderr
+    assert "time: about " in told.stderr
+    told = run("papers", "run", "cup-stacking-2022/figure-2", "--out", str(tmp_path))
+    assert told.exit_code == 0, told.stderr
+    monkeypatch.setenv("FLITLOOM_TIME_FROM", "3600")
+    assert "time" not in run("load", "step", *sides).stderr
+
+
 def test_time_is_that_of_the_rest_at_the_rate_so_far(monkeypatch):
     now, said = [100.0], []
     monkeypatch.setattr(outlook.time, "monotonic", lambda: now[0])

@@ -1,6 +1,7 @@
 """One network on several ranks of MPI: the same result, and one end for all."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,35 @@ def test_ranks_write_what_one_process_does(tmp_path):
     with xr.open_datatree(tmp_path / "one.nc") as expected, xr.open_datatree(tmp_path / "two.nc") as found:
         xr.testing.assert_equal(found["links"].dataset, expected["links"].dataset)
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".flit"] == []
+
+
+def test_ranks_draw_what_one_process_does(tmp_path):
+    def words(name):
+        chart, page = tmp_path / f"{name}.svg", tmp_path / f"{name}.html"
+        return [
+            "simulate",
+            *LOAD,
+            "--space-time",
+            str(chart),
+            "--space-time-cycles",
+            "100:160",
+            "--html",
+            str(page),
+        ]
+
+    done = ranks(2, *words("two"))
+    assert done.returncode == 0, done.stderr
+    assert run(words("one")) == 0
+    assert drawn(tmp_path / "two.svg") == drawn(tmp_path / "one.svg")
+    assert (tmp_path / "two.html").read_text() == (tmp_path / "one.html").read_text()
+    refused = ranks(2, "simulate", *LOAD, "--picture", tmp_path / "chart.svg")
+    assert refused.returncode != 0
+    assert "--picture: is not for several ranks" in refused.stderr
+
+
+def drawn(file):
+    """A picture without what differs from drawing to drawing: its date, and names of its parts."""
+    return re.sub(r"<dc:date>[^<]*|id=\"[^\"]*\"|#[a-z][0-9a-f]{10}", "", file.read_text())
 
 
 def test_an_interrupted_rank_leaves_a_checkpoint_of_all(tmp_path):

@@ -13,58 +13,88 @@ pub struct Network {
     pub inner: engine::Network,
 }
 
+/// A topology as specs have it.
+#[derive(FromPyObject)]
+struct Topology {
+    sizes: Vec<u32>,
+    wraps: Vec<bool>,
+    failed_nodes: Vec<u32>,
+    failed_links: Vec<(u32, u32)>,
+}
+
+/// A router as specs have it.
+#[derive(FromPyObject)]
+struct Router {
+    channels: Option<u8>,
+    buffer: u16,
+    latency: u16,
+    flow_control: String,
+    datelines: String,
+    grant_needs_room: bool,
+    processor_queues: String,
+    arbitration: Schemes,
+    queue_order: Vec<u8>,
+    routing: String,
+    variant: String,
+}
+
+/// One scheme for all, or one per router or port.
+#[derive(FromPyObject)]
+enum Schemes {
+    One(String),
+    Own(Vec<String>),
+}
+
+impl Topology {
+    fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
+        let topology = |error| spec_error(py, "topology", error);
+        let mut fabric = Fabric::new(Shape::new(&self.sizes, &self.wraps).map_err(topology)?);
+        for node in self.failed_nodes {
+            fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
+        }
+        for (a, b) in self.failed_links {
+            fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
+        }
+        Ok(fabric)
+    }
+}
+
+impl Router {
+    fn config(self, py: Python<'_>, shape: &Shape) -> PyResult<RouterConfig> {
+        let schemes = match self.arbitration {
+            Schemes::One(scheme) => vec![scheme],
+            Schemes::Own(schemes) => schemes,
+        };
+        let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
+        let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
+        let routing: RoutingFunction =
+            self.routing.parse().map_err(|error| spec_error(py, "router.routing", error))?;
+        Ok(RouterConfig {
+            channels: self.channels.unwrap_or(RouterConfig::for_routing(shape, routing).channels),
+            buffer: self.buffer,
+            latency: self.latency,
+            flow_control: named(py, "router.flow_control", &FlowControl::NAMES, &self.flow_control)?,
+            datelines: named(py, "router.datelines", &Datelines::NAMES, &self.datelines)?,
+            grant_needs_room: self.grant_needs_room,
+            processor_queues: named(
+                py,
+                "router.processor_queues",
+                &ProcessorQueues::NAMES,
+                &self.processor_queues,
+            )?,
+            arbitration: Arbitration { schemes, port_lists: self.queue_order },
+            routing,
+            variant: named(py, "router.variant", &Variant::NAMES, &self.variant)?,
+        })
+    }
+}
+
 #[pymethods]
 impl Network {
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
-    fn new(
-        py: Python<'_>,
-        sizes: Vec<u32>,
-        wraps: Vec<bool>,
-        failed_nodes: Vec<u32>,
-        failed_links: Vec<(u32, u32)>,
-        channels: Option<u8>,
-        buffer: u16,
-        latency: u16,
-        flow_control: &str,
-        datelines: &str,
-        grant_needs_room: bool,
-        processor_queues: &str,
-        schemes: Vec<String>,
-        port_lists: Vec<u8>,
-        routing: &str,
-        variant: &str,
-    ) -> PyResult<Self> {
-        let topology = |error| spec_error(py, "topology", error);
-        let mut fabric = Fabric::new(Shape::new(&sizes, &wraps).map_err(topology)?);
-        for node in failed_nodes {
-            fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
-        }
-        for (a, b) in failed_links {
-            fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
-        }
-        let flow_control = named(py, "router.flow_control", &FlowControl::NAMES, flow_control)?;
-        let datelines = named(py, "router.datelines", &Datelines::NAMES, datelines)?;
-        let processor_queues =
-            named(py, "router.processor_queues", &ProcessorQueues::NAMES, processor_queues)?;
-        let schemes: Result<Vec<_>, _> = schemes.iter().map(|scheme| scheme.parse()).collect();
-        let schemes = schemes.map_err(|error| spec_error(py, "router.arbitration", error))?;
-        let variant = named(py, "router.variant", &Variant::NAMES, variant)?;
-        let routing: RoutingFunction =
-            routing.parse().map_err(|error| spec_error(py, "router.routing", error))?;
-        let usual = RouterConfig::for_routing(fabric.shape(), routing);
-        let router = RouterConfig {
-            channels: channels.unwrap_or(usual.channels),
-            buffer,
-            latency,
-            flow_control,
-            datelines,
-            grant_needs_room,
-            processor_queues,
-            arbitration: Arbitration { schemes, port_lists },
-            routing,
-            variant,
-        };
+    fn new(py: Python<'_>, topology: Topology, router: Router) -> PyResult<Self> {
+        let fabric = topology.fabric(py)?;
+        let router = router.config(py, fabric.shape())?;
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;
         Ok(Self { inner })
     }

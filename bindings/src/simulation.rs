@@ -40,6 +40,30 @@ macro_rules! each {
     };
 }
 
+/// What an experiment says of a run.
+#[derive(FromPyObject)]
+struct ExperimentSpec {
+    stop_at: Option<u64>,
+    seed: u64,
+    throttle: String,
+}
+
+/// What is recorded of a run and who runs it; `latencies` says whether its sum of latencies is wanted in any
+/// cycle before the end, not only where it stops, `state` is that of a saved simulation that is to be
+/// restored.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Settings<'py> {
+    links: bool,
+    packets: bool,
+    link_time: bool,
+    latencies: bool,
+    windows: Option<u64>,
+    threads: usize,
+    state: Option<Bound<'py, PyBytes>>,
+    ranks: Option<Bound<'py, PyAny>>,
+}
+
 /// A simulation that Python holds.
 #[pyclass(module = "flitloom._core")]
 pub struct Simulation {
@@ -48,34 +72,20 @@ pub struct Simulation {
 
 #[pymethods]
 impl Simulation {
-    /// A run at its beginning; `stop_at` is where it will be looked at, `latencies` whether its sum of
-    /// latencies is wanted in any other cycle before the end, `state` that of a saved simulation that
-    /// is to be restored.
+    /// A run of an experiment at its beginning.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "what to record")]
-    #[pyo3(signature = (
-        network, workload, stop_at, links, packets, link_time, latencies, windows=None, seed=1,
-        throttle="none", threads=1, state=None, ranks=None
-    ))]
     fn new(
         py: Python<'_>,
         network: &Network,
         workload: &Workload,
-        stop_at: Option<u64>,
-        links: bool,
-        packets: bool,
-        link_time: bool,
-        latencies: bool,
-        windows: Option<u64>,
-        seed: u64,
-        throttle: &str,
-        threads: usize,
-        state: Option<&[u8]>,
-        ranks: Option<Bound<'_, PyAny>>,
+        experiment: ExperimentSpec,
+        settings: Settings<'_>,
     ) -> PyResult<Self> {
+        let ExperimentSpec { stop_at, seed, throttle } = experiment;
+        let Settings { links, packets, link_time, latencies, windows, threads, state, ranks } = settings;
         let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
         let rank = ranks.map(Ranks::rank).transpose()?;
-        let engine = state.and_then(EngineKind::of_saved);
+        let engine = state.and_then(|state| EngineKind::of_saved(state.as_bytes()));
         if rank.is_some() && engine == Some(EngineKind::Planes) {
             let text = "it was begun on the planes, and ranks run the general engine; go on in one process";
             return Err(spec_error(py, "engine", text));
@@ -277,9 +287,18 @@ pub fn simulate<'py>(
     threads: usize,
     ranks: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut simulation = Simulation::new(
-        py, network, workload, None, false, false, false, false, None, seed, "none", threads, None, ranks,
-    )?;
+    let experiment = ExperimentSpec { stop_at: None, seed, throttle: "none".to_owned() };
+    let settings = Settings {
+        links: false,
+        packets: false,
+        link_time: false,
+        latencies: false,
+        windows: None,
+        threads,
+        state: None,
+        ranks,
+    };
+    let mut simulation = Simulation::new(py, network, workload, experiment, settings)?;
     if !simulation.run(py, None, cycle_limit, None)? {
         return Err(PyKeyboardInterrupt::new_err("another rank was interrupted"));
     }

@@ -75,6 +75,35 @@ impl Destinations {
     }
 }
 
+/// A collective as specs have it.
+#[derive(FromPyObject)]
+struct CollectiveSpec {
+    payload: u32,
+    slices: u32,
+    interval: u64,
+    delays: Vec<u64>,
+    packets: u32,
+}
+
+/// A load as specs have it: its rate by points over time, an impulse, and packets of a closed source that
+/// may be outstanding.
+#[derive(FromPyObject)]
+struct LoadSpec {
+    process: String,
+    points: Vec<(u64, f64)>,
+    impulse: Option<ImpulseSpec>,
+    outstanding: Option<u32>,
+    length: u32,
+    cycles: u64,
+}
+
+/// So many packets of every node at a cycle.
+#[derive(FromPyObject)]
+struct ImpulseSpec {
+    at: u64,
+    packets: u64,
+}
+
 /// Everything the nodes send.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct Workload {
@@ -95,45 +124,36 @@ impl Workload {
 
 #[pymethods]
 impl Workload {
-    /// A collective communication.
+    /// A collective communication, as specs have it.
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn collective(
         py: Python<'_>,
         network: &Network,
         destinations: &Destinations,
-        payload: u32,
-        slices: u32,
-        interval: u64,
-        delays: Vec<u64>,
-        packets: u32,
+        collective: CollectiveSpec,
     ) -> PyResult<Self> {
+        let CollectiveSpec { payload, slices, interval, delays, packets } = collective;
         let collective = Collective { payload, slices, interval, delays, packets };
         let nodes = network.inner.fabric().shape().nodes();
         Self::packet_list(py, collective.packet_list(nodes, &destinations.inner))
     }
 
-    /// A load: its rate by points over time, where packets go from some cycles on, an impulse of so many packets
-    /// at a cycle, and packets of a closed source that may be outstanding.
+    /// A load, as specs have it; where packets go from some cycles on, and those of its impulse.
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn load(
         py: Python<'_>,
         destinations: &Destinations,
-        process: &str,
-        profile: Vec<(u64, f64)>,
+        load: LoadSpec,
         changes: Vec<(u64, PyRef<'_, Destinations>)>,
-        impulse: Option<(PyRef<'_, Destinations>, u64, u64)>,
-        outstanding: Option<u32>,
-        length: u32,
-        cycles: u64,
+        impulse: Option<PyRef<'_, Destinations>>,
         seed: u64,
     ) -> PyResult<Self> {
+        let LoadSpec { process, points: profile, impulse: at_once, outstanding, length, cycles } = load;
         let process: Process =
             process.parse().map_err(|error: UnknownName| spec_error(py, "traffic.process", error))?;
         let to = destinations.inner.clone();
         let nodes = to.nodes();
-        let impulse = impulse.map(|(to, at, packets)| (to.inner.clone(), at, packets));
+        let impulse = impulse.zip(at_once).map(|(to, spec)| (to.inner.clone(), spec.at, spec.packets));
         let changes: Vec<_> = changes.into_iter().map(|(at, to)| (at, to.inner.clone())).collect();
         let load = py.detach(|| {
             let profile = Profile::new(&profile)?;

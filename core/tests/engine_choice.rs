@@ -7,7 +7,7 @@ use flitloom_core::{
     probe::NoProbe,
     router::RouterConfig,
     throttle::{Interlock, Throttle},
-    traffic::{Collective, Pattern, Workload},
+    traffic::{Collective, OpenLoad, Pattern, Workload},
 };
 
 #[test]
@@ -46,5 +46,24 @@ fn without_latencies_a_stopped_run_has_all_other_totals() {
         assert!(all.latency_sum > 0);
         let latency_sum = if stop_at.is_some() { 0 } else { all.latency_sum };
         assert_eq!(planes.run(&options).unwrap()[0], engine::Outcome { latency_sum, ..all });
+    }
+}
+
+/// Packets that are under way when a run is stopped are left out of its sum of latencies, however long
+/// they have been waiting: far beyond saturation, and when the run has hardly begun.
+#[test]
+fn latencies_of_stopped_runs_are_exact_at_any_load() {
+    let shape = Shape::torus(&[16, 16]).unwrap();
+    let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+    for rate in [0.05, 0.3, 0.9] {
+        for stop in [20, 50, 100, 300, 1000] {
+            let random = Pattern::Random.destinations(&shape, 1).unwrap();
+            let load = Workload::Load(OpenLoad::new(random, rate, 8, stop, 1).unwrap());
+            let options = engine::Options { stop_at: Some(stop), ..Default::default() };
+            let picked = engine::simulate(&network, &load, &options).unwrap();
+            let expected = general::simulate(&network, &load, &options, &mut NoProbe).unwrap();
+            assert_eq!(picked, expected, "{rate} {stop}");
+            assert!(picked.packets_injected > picked.packets_delivered);
+        }
     }
 }

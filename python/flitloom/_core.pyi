@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,25 +14,11 @@ def routing_functions() -> list[tuple[str, str, str]]: ...
 def throttles() -> list[tuple[str, str, list[tuple[str, str]]]]: ...
 def throttle_text(text: str) -> str: ...
 
+#: Has the fields of a spec as attributes.
+_Spec = object
+
 class Network:
-    def __new__(
-        cls,
-        sizes: Sequence[int],
-        wraps: Sequence[bool],
-        failed_nodes: Sequence[int],
-        failed_links: Sequence[tuple[int, int]],
-        channels: int | None,
-        buffer: int,
-        latency: int,
-        flow_control: str,
-        datelines: str,
-        grant_needs_room: bool,
-        processor_queues: str,
-        schemes: Sequence[str],
-        port_lists: bytes | Sequence[int],
-        routing: str,
-        variant: str,
-    ) -> Network: ...
+    def __new__(cls, topology: _Spec, router: _Spec) -> Network: ...
     @property
     def channels(self) -> int: ...
     def bytes_per_router(self, longest: int, links: bool) -> int: ...
@@ -54,25 +40,13 @@ class Destinations:
 
 class Workload:
     @staticmethod
-    def collective(
-        network: Network,
-        destinations: Destinations,
-        payload: int,
-        slices: int,
-        interval: int,
-        delays: Sequence[int],
-        packets: int,
-    ) -> Workload: ...
+    def collective(network: Network, destinations: Destinations, collective: _Spec) -> Workload: ...
     @staticmethod
     def load(
         destinations: Destinations,
-        process: str,
-        profile: Sequence[tuple[int, float]],
+        load: _Spec,
         changes: Sequence[tuple[int, Destinations]],
-        impulse: tuple[Destinations, int, int] | None,
-        outstanding: int | None,
-        length: int,
-        cycles: int,
+        impulse: Destinations | None,
         seed: int,
     ) -> Workload: ...
     @staticmethod
@@ -92,17 +66,8 @@ class Simulation:
         self,
         network: Network,
         workload: Workload,
-        stop_at: int | None,
-        links: bool,
-        packets: bool,
-        link_time: bool,
-        latencies: bool,
-        windows: int | None = None,
-        seed: int = 1,
-        throttle: str = "none",
-        threads: int = 1,
-        state: bytes | None = None,
-        ranks: Any = None,
+        experiment: _Spec,
+        settings: Mapping[str, Any],
     ) -> None: ...
     def run(self, stop_at: int | None, cycle_limit: int | None, seconds: float | None) -> bool: ...
     def save(self) -> bytes: ...

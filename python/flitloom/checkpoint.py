@@ -65,8 +65,8 @@ def write(
     """Write a simulation, whole or not at all; `tables` is the checksum of its routing tables."""
     text = spec.model_dump_json().encode()
     if len(text) + len(state) > limits.STATE_BYTES - limits.LINE_BYTES:
-        raise SpecError(
-            f"checkpoint: {len(state)} bytes of state; files of at most {limits.STATE_BYTES} are read"
+        raise SpecError.at(
+            "checkpoint", f"{len(state)} bytes of state", f"files of at most {limits.STATE_BYTES} are read"
         )
     about = Header(
         format=2,

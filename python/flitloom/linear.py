@@ -109,17 +109,17 @@ def _program(
 ) -> tuple[Any, ...]:
     """The arrays as HiGHS takes them, the matrix by columns."""
     if method not in METHODS:
-        raise SpecError(f"method: is one of {', '.join(METHODS)}, not {method!r}")
+        raise SpecError.at("method", f"is one of {', '.join(METHODS)}, not {method!r}")
     costs, least, most = (np.asarray(each, dtype=np.float64) for each in (cost, lower, upper))
     rows, columns = (np.asarray(each, dtype=np.int64) for each in entries[:2])
     numbers = np.asarray(entries[2], dtype=np.float64)
     if len(least) != len(most):
         raise SpecError(f"lower, upper: {len(least)} and {len(most)} bounds; one of each per row is needed")
     if not len(rows) == len(columns) == len(numbers):
-        raise SpecError("entries: as many rows as columns and numbers are needed")
+        raise SpecError.at("entries", "as many rows as columns and numbers are needed")
     for name, places, count in (("rows", rows, len(least)), ("columns", columns, len(costs))):
         if len(places) and not (places.min() >= 0 and places.max() < count):
-            raise SpecError(f"entries: {name} are 0 to {count - 1}")
+            raise SpecError.at("entries", f"{name} are 0 to {count - 1}")
     places, inverse = np.unique(columns * max(len(least), 1) + rows, return_inverse=True)
     sums = np.bincount(inverse, weights=numbers, minlength=len(places))
     columns, rows = np.divmod(places, max(len(least), 1))

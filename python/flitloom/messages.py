@@ -44,7 +44,7 @@ class MessageGraph:
         self.text = without_comments(text)
         words = text.split(None, 2)
         if len(words) < 2 or words[0] != "num_ranks" or not words[1].isdecimal() or len(words[1]) > 7:
-            raise SpecError("messages: a GOAL text begins with num_ranks and a number")
+            raise SpecError.at("messages", "a GOAL text begins with num_ranks and a number")
         self.ranks = int(words[1])
 
     @classmethod
@@ -176,7 +176,7 @@ def simulate_messages(
     107
     """
     if graph.ranks > network.nodes and nodes is None:
-        raise SpecError(f"messages: {graph.ranks} ranks, the network has {network.nodes} nodes")
+        raise SpecError.at("messages", f"{graph.ranks} ranks, the network has {network.nodes} nodes")
     require_whole("flit_bytes", flit_bytes, 1, LIMITS["start"], "bytes")
     require_whole("packet_payload", packet_payload, 1, LIMITS["length"] - 1, "flits")
     require_whole("calc_cycles", calc_cycles, 0, LIMITS["start"], "cycles")

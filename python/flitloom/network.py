@@ -16,7 +16,7 @@ def require_network(network: object) -> None:
         It is something else.
     """
     if isinstance(network, Topology):
-        raise SpecError(f"network: {network} has no routers yet; give fl.Network({network!r})")
+        raise SpecError.at("network", f"{network} has no routers yet", f"give fl.Network({network!r})")
     require_kind("network", network, Network, "network", "fl.Network(fl.Torus(...))")
 
 
@@ -52,29 +52,13 @@ class Network:
     ) -> None:
         require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
         if router is not None and not isinstance(router, Router):
-            raise SpecError(f"router: {router!r} is no router; give fl.Router(...)")
+            raise SpecError.at("router", f"{router!r} is no router", "give fl.Router(...)")
         self.topology = topology
         router = router or Router()
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})
         self.router = router
-        self._core = _core.Network(
-            sizes=topology.sizes,
-            wraps=topology.wraps,
-            failed_nodes=topology.failed_nodes,
-            failed_links=topology.failed_links,
-            channels=router.channels,
-            buffer=router.buffer,
-            latency=router.latency,
-            flow_control=router.flow_control,
-            datelines=router.datelines,
-            grant_needs_room=router.grant_needs_room,
-            processor_queues=router.processor_queues,
-            schemes=[router.arbitration] if isinstance(router.arbitration, str) else router.arbitration,
-            port_lists=bytes(router.queue_order),
-            routing=router.routing,
-            variant=router.variant,
-        )
+        self._core = _core.Network(topology, router)
 
     @property
     def nodes(self) -> int:

@@ -125,7 +125,9 @@ def within(folder: str | Path, name: str) -> Path:
     'shfl-C00.json'
     """
     if not _PLAIN.fullmatch(name):
-        raise SpecError(f"output: {show(name)} is no name for a file; letters, digits, - _ and . make one")
+        raise SpecError.at(
+            "output", f"{show(name)} is no name for a file", "letters, digits, - _ and . make one"
+        )
     return Path(folder) / name
 
 
@@ -164,7 +166,7 @@ def replacing(file: str | Path) -> Iterator[BinaryIO]:
         finally:
             new.forget()
     except OSError as error:
-        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+        raise SpecError.at("output", f"{file} cannot be written: {error.strerror or error}") from None
 
 
 class _NewFile:
@@ -239,7 +241,7 @@ def write_files(files: Mapping[Path, str | bytes]) -> None:
             file = one.file
             one.take_place()
     except OSError as error:
-        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+        raise SpecError.at("output", f"{file} cannot be written: {error.strerror or error}") from None
     finally:
         for one in new:
             one.forget()
@@ -264,7 +266,7 @@ def append_line(file: str | Path, line: str) -> None:
                 out.truncate(end)
                 raise
     except OSError as error:
-        raise SpecError(f"output: {file} cannot be written: {error.strerror or error}") from None
+        raise SpecError.at("output", f"{file} cannot be written: {error.strerror or error}") from None
 
 
 def write_netcdf(file: str | Path, groups: Mapping[str, Any]) -> None:

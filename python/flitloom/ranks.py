@@ -53,9 +53,10 @@ class Ranks:
         topology = network.topology
         rows = topology.sizes[-1]
         if self.size > rows:
-            raise SpecError(
-                f"mpiexec: {self.size} ranks for a network of {rows} rows (nodes of equal last coordinate); "
-                "start at most as many"
+            raise SpecError.at(
+                "mpiexec",
+                f"{self.size} ranks for a network of {rows} rows (nodes of equal last coordinate)",
+                "start at most as many",
             )
         others = (self.rank - 1, self.rank + 1)
         self._neighbours = [

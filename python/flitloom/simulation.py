@@ -124,8 +124,8 @@ class Simulation:
                 network = traffic.arbitrated(network)
                 traffic = traffic.as_packets(network)
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
-            raise SpecError(
-                f"traffic: {show(traffic)} is no traffic; give fl.Collective(...) or fl.Load(...)"
+            raise SpecError.at(
+                "traffic", f"{show(traffic)} is no traffic", "give fl.Collective(...) or fl.Load(...)"
             )
         spec = Experiment(
             topology=network.topology,
@@ -189,24 +189,15 @@ class Simulation:
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
         if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
-            raise SpecError(
-                f"packets: the times of some {count} packets; at most {RECORDED_PACKETS} are recorded"
+            raise SpecError.at(
+                "packets", f"the times of some {count} packets", f"at most {RECORDED_PACKETS} are recorded"
             )
         if records["windows"] is not None:
             require_whole("windows", records["windows"], 1, LIMITS["start"], "cycles")
             if records["packets"] or records["link_time"]:
-                raise SpecError("windows: are not kept together with records of packets or link_time")
-        self._core = _core.Simulation(
-            network._core,
-            workload,
-            spec.stop_at,
-            **records,
-            seed=spec.seed,
-            throttle=spec.throttle,
-            threads=threads,
-            state=state,
-            ranks=ranks,
-        )
+                raise SpecError.at("windows", "are not kept together with records of packets or link_time")
+        settings = {**records, "threads": threads, "state": state, "ranks": ranks}
+        self._core = _core.Simulation(network._core, workload, spec, settings)
         if state is not None:
             self._core.restore(state)
 
@@ -233,7 +224,7 @@ class Simulation:
     def step(self, cycles: int = 1) -> None:
         """Run the next cycles; less if everything is delivered before."""
         if cycles < 0:
-            raise SpecError(f"cycles: {cycles} is negative; a simulation runs forwards only")
+            raise SpecError.at("cycles", f"{cycles} is negative", "a simulation runs forwards only")
         self.run(until=self.now + cycles)
 
     def run(
@@ -278,7 +269,7 @@ class Simulation:
             self._go_on(until, cycle_limit, None)
             return
         if not every > 0:
-            raise SpecError(f"every: {every} s is no time between checkpoints; it must be above 0")
+            raise SpecError.at("every", f"{every} s is no time between checkpoints", "it must be above 0")
         if checkpoint is not None:
             check_output(checkpoint, place="checkpoint")
         with self._interrupts(checkpoint):
@@ -436,7 +427,7 @@ class Simulation:
         """
         raw = self._core.windows()
         if raw is None:
-            raise SpecError("windows: are not kept; give fl.Simulation(..., windows=100)")
+            raise SpecError.at("windows", "are not kept", "give fl.Simulation(..., windows=100)")
         return make_series(self.network, self._spec.traffic, raw, self._records["windows"])
 
     def measure(self, first: int | None = None, end: int | None = None) -> None:
@@ -450,7 +441,7 @@ class Simulation:
             The simulation keeps no windows, or the stretch has begun already.
         """
         if self._records["windows"] is None:
-            raise SpecError("windows: are not kept; give fl.Simulation(..., windows=100)")
+            raise SpecError.at("windows", "are not kept", "give fl.Simulation(..., windows=100)")
         first = self.now if first is None else first
         last = LIMITS["start"]
         require_whole("measure", first, self.now, last, "cycles")
@@ -513,9 +504,10 @@ def _check_link_time(
     end = traffic.cycles if isinstance(traffic, Load) else bound[0] if bound else 0
     cells = min(stop_at or 2**63, end) * network.nodes * 2 * len(network.topology.sizes)
     if cells > LINK_TIME_CELLS:
-        raise SpecError(
-            f"link_time: a record of at least {cells} cells; at most {LINK_TIME_CELLS} are kept, "
-            "so take a smaller network or stop earlier (stop_at)"
+        raise SpecError.at(
+            "link_time",
+            f"a record of at least {cells} cells",
+            f"at most {LINK_TIME_CELLS} are kept, so take a smaller network or stop earlier (stop_at)",
         )
 
 
@@ -706,7 +698,7 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
     require_network(network)
     bound = _core.lower_bound(network._core, make_workload(network, traffic, seed))
     if bound is None:
-        raise SpecError(
-            "traffic.kind: a load has no lower bound on its duration; give a collective or packets"
+        raise SpecError.at(
+            "traffic.kind", "a load has no lower bound on its duration", "give a collective or packets"
         )
     return bound[0]

@@ -58,12 +58,16 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     sizes, buffer = network.topology.sizes, network.router.buffer
     names = DIMENSION_NAMES[: len(sizes)]
     if not 0 <= margin < buffer:
-        raise SpecError(f"margin: {margin} free flits of {buffer}; it must be 0 to {buffer - 1}")
+        raise SpecError.at("margin", f"{margin} free flits of {buffer}", f"it must be 0 to {buffer - 1}")
     if simulation.finished or (cycles is not None and cycles < 1):
-        raise SpecError(f"space_time: nothing happens from cycle {simulation.now} on that could be noted")
+        raise SpecError.at(
+            "space_time", f"nothing happens from cycle {simulation.now} on that could be noted"
+        )
     most = LINK_TIME_CELLS // (2 * sum(sizes) * network.channels)
     if cycles is not None and cycles > most:
-        raise SpecError(f"space_time: {cycles} cycles; at most {most} are kept for {network.topology}")
+        raise SpecError.at(
+            "space_time", f"{cycles} cycles", f"at most {most} are kept for {network.topology}"
+        )
     thirds = {name: size // 3 for name, size in zip(names, sizes, strict=True)}
     first = simulation.now
     rows: dict[str, list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]] = {
@@ -79,8 +83,8 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     }
     while simulation.now - first != cycles and not simulation.finished:
         if simulation.now - first == most:
-            raise SpecError(
-                f"space_time: it goes on after {most} cycles, which is all that is kept; note fewer"
+            raise SpecError.at(
+                "space_time", f"it goes on after {most} cycles, which is all that is kept", "note fewer"
             )
         flits = simulation.occupancy().values
         for direction, noted in rows.items():

@@ -160,7 +160,7 @@ def stack(
     if intervals is None:
         intervals = range(collective.slice_length, longest + 1)
     if not intervals:
-        raise SpecError("intervals: none given; at least one is needed")
+        raise SpecError.at("intervals", "none given", "at least one is needed")
     for interval in (min(intervals), max(intervals)):
         require_whole("intervals", interval, 0, LIMITS["start"], "cycles")
     durations = _core.stack(

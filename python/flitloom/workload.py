@@ -39,31 +39,12 @@ def make_workload(
     core = network._core
     match traffic:
         case Collective():
-            return _core.Workload.collective(
-                core,
-                make_destinations(network, traffic, seed),
-                traffic.payload,
-                traffic.slices,
-                traffic.interval,
-                traffic.delays,
-                traffic.packets,
-            )
+            return _core.Workload.collective(core, make_destinations(network, traffic, seed), traffic)
         case Load():
-            impulse = None
-            if traffic.impulse is not None:
-                to = make_destinations(network, traffic.impulse, seed)
-                impulse = (to, traffic.impulse.at, traffic.impulse.packets)
-            return _core.Workload.load(
-                make_destinations(network, traffic, seed),
-                traffic.process,
-                list(traffic.points),
-                [(change.at, make_destinations(network, change, seed)) for change in traffic.changes],
-                impulse,
-                traffic.outstanding,
-                traffic.length,
-                traffic.cycles,
-                seed,
-            )
+            to = make_destinations(network, traffic, seed)
+            changes = [(change.at, make_destinations(network, change, seed)) for change in traffic.changes]
+            impulse = None if traffic.impulse is None else make_destinations(network, traffic.impulse, seed)
+            return _core.Workload.load(to, traffic, changes, impulse, seed)
         case Packets() if traffic.routes:
             table = np.array(traffic.table, dtype=np.int64)
             routes = []
@@ -77,8 +58,10 @@ def make_workload(
             return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
         case _:
             if len(traffic.matrix) != network.nodes:
-                raise SpecError(
-                    f"traffic.matrix: {len(traffic.matrix)} rows; one per node ({network.nodes}) is needed"
+                raise SpecError.at(
+                    "traffic.matrix",
+                    f"{len(traffic.matrix)} rows",
+                    f"one per node ({network.nodes}) is needed",
                 )
             return _core.Workload.packets(core, traffic.packet_table())
 

@@ -303,9 +303,8 @@ impl SimulationError {
                 "please report this case",
             ),
             Self::Undivided => Fault::somewhere(
-                "ranks: routing that looks at the traffic, records in windows and grants that need room run in \
-                 one process",
-                "",
+                "ranks: output registers, closed sources and throttles over shared links run in one process",
+                "start one; threads do not divide them either",
             ),
             Self::Lost => Fault::somewhere("another rank has failed", ""),
             Self::Workload(error) => error.fault(),

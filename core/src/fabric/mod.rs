@@ -15,8 +15,8 @@ pub use graph::{Graph, UNREACHABLE};
 pub use grid::Grid;
 pub use lattice::Lattice;
 pub use recognise::{Recognition, recognise};
-pub(crate) use shape::common_divisor;
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
+pub(crate) use shape::{common_divisor, divide, reciprocal};
 pub use symmetry::Symmetry;
 
 use thiserror::Error;

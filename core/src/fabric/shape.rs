@@ -31,14 +31,14 @@ pub struct Shape {
 const FRACTION: u32 = 40;
 
 /// 2^40 divided by a number, rounded up.
-fn reciprocal(number: u32) -> u64 {
+pub(crate) fn reciprocal(number: u32) -> u64 {
     (1_u64 << FRACTION).div_ceil(u64::from(number))
 }
 
 /// The quotient of a number below 2^20 and another one up to 2^20, by its reciprocal: too large by less
 /// than 2^20 / 2^40, so it never reaches the next whole number.
 #[inline(always)]
-fn divide(number: u32, reciprocal: u64) -> u32 {
+pub(crate) fn divide(number: u32, reciprocal: u64) -> u32 {
     ((u64::from(number) * reciprocal) >> FRACTION) as u32
 }
 

@@ -1,4 +1,4 @@
-use super::{Purpose, draw, draw_below};
+use super::{Numbers, Purpose, below, draw, draw_all, draw_below};
 use crate::fabric::NodeId;
 use std::sync::Arc;
 
@@ -120,6 +120,22 @@ impl Destinations {
             .get(class)
             .or(classes.last())
             .map_or(source, |(_, destinations)| destinations.of(source, index))
+    }
+
+    /// Whether all packets go to any other node alike.
+    pub(crate) fn is_uniform(&self) -> bool {
+        matches!(self, Self::Random { hotspot: None, .. })
+    }
+
+    /// For packets of some nodes, where uniform ones go, counted without their sources.
+    #[inline(always)]
+    pub(crate) fn others<N: Numbers>(&self, sources: N, numbers: N) -> N {
+        match self {
+            &Self::Random { nodes, seed, .. } => {
+                below(draw_all(seed, sources, Purpose::Destination, numbers), nodes - 1)
+            }
+            _ => N::all(0),
+        }
     }
 
     /// Number of nodes they are for.

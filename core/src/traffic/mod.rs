@@ -25,7 +25,7 @@ pub use operation::{CollectiveOperation, Group, OperationError};
 pub(crate) use outstanding::Outstanding;
 pub use pattern::{Pattern, PatternError};
 pub(crate) use random::DRAWS;
-pub(crate) use random::draws;
+pub(crate) use random::{Numbers, below, draw_all, draws};
 pub use random::{Purpose, draw, draw_below};
 pub use routes::{RouteBook, Routes};
 pub use source::{Guide, PacketSource, Way};

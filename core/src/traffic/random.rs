@@ -53,25 +53,94 @@ pub(crate) const DRAWS: f64 = 18_446_744_073_709_551_616.0;
 /// assert_ne!(draw(1, 2, Purpose::Gap, 3), draw(1, 2, Purpose::Gap, 4));
 /// ```
 pub fn draw(seed: u64, node: NodeId, purpose: Purpose, index: u64) -> u64 {
-    draws(seed, node, purpose)(index)
+    draw_all(seed, u64::from(node), purpose, index)
+}
+
+/// Numbers modulo 2^64, one or several side by side: what draws are made of.
+pub(crate) trait Numbers: Copy {
+    /// The same number everywhere.
+    fn all(number: u64) -> Self;
+    /// Sums.
+    fn plus(self, other: Self) -> Self;
+    /// Products.
+    fn times(self, other: Self) -> Self;
+    /// Exclusive or, bit by bit.
+    fn xor(self, other: Self) -> Self;
+    /// Shifted right by so many bits, below 64.
+    fn shifted(self, bits: u32) -> Self;
+}
+
+impl Numbers for u64 {
+    #[inline(always)]
+    fn all(number: u64) -> Self {
+        number
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn shifted(self, bits: u32) -> Self {
+        self >> bits
+    }
 }
 
 /// [`draw`] for many indices.
 pub(crate) fn draws(seed: u64, node: NodeId, purpose: Purpose) -> impl Fn(u64) -> u64 {
-    let key = mix(seed ^ mix((u64::from(node) << 8) | purpose as u64));
-    move |index| mix(key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    let key = key(seed, u64::from(node), purpose);
+    move |index| numbered(key, index)
+}
+
+/// [`draw`] for several nodes and indices side by side.
+#[inline(always)]
+pub(crate) fn draw_all<N: Numbers>(seed: u64, nodes: N, purpose: Purpose, indices: N) -> N {
+    numbered(key(seed, nodes, purpose), indices)
+}
+
+#[inline(always)]
+fn key<N: Numbers>(seed: u64, nodes: N, purpose: Purpose) -> N {
+    let stream = nodes.times(N::all(1 << 8)).plus(N::all(purpose as u64));
+    mix(N::all(seed).xor(mix(stream)))
+}
+
+#[inline(always)]
+fn numbered<N: Numbers>(key: N, indices: N) -> N {
+    mix(key.plus(indices.times(N::all(GOLDEN))))
+}
+
+/// Draws as numbers below `bound`; see [`draw_below`].
+#[inline(always)]
+pub(crate) fn below<N: Numbers>(drawn: N, bound: u32) -> N {
+    let (bound, high) = (N::all(bound.into()), drawn.shifted(32));
+    let low = drawn.plus(high.times(N::all(u64::MAX << 32)));
+    high.times(bound).plus(low.times(bound).shifted(32)).shifted(32)
 }
 
 /// A uniform number below `bound` (at least 1), by multiplication; the bias is below 2^-32.
 pub fn draw_below(seed: u64, node: NodeId, purpose: Purpose, index: u64, bound: u32) -> u32 {
-    ((u128::from(draw(seed, node, purpose, index)) * u128::from(bound)) >> 64) as u32
+    below(draw(seed, node, purpose, index), bound) as u32
 }
 
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline(always)]
+fn mix<N: Numbers>(value: N) -> N {
+    let value = value.plus(N::all(GOLDEN));
+    let value = value.xor(value.shifted(30)).times(N::all(0xbf58_476d_1ce4_e5b9));
+    let value = value.xor(value.shifted(27)).times(N::all(0x94d0_49bb_1331_11eb));
+    value.xor(value.shifted(31))
 }
 
 #[cfg(test)]
@@ -85,5 +154,15 @@ mod tests {
             counts[draw_below(7, 3, Purpose::Destination, index, 10) as usize] += 1;
         }
         assert!(counts.iter().all(|&count| (9_500..10_500).contains(&count)), "{counts:?}");
+    }
+
+    #[test]
+    fn bounded_draws_are_the_high_halves_of_products() {
+        let drawn = (0..1000).map(|index| draw(5, 1, Purpose::Search, index));
+        for drawn in drawn.chain([0, 1, u64::MAX, u64::MAX << 32, u64::MAX >> 32]) {
+            for bound in [1, 2, 1023, 1 << 20, u32::MAX] {
+                assert_eq!(u128::from(below(drawn, bound)), u128::from(drawn) * u128::from(bound) >> 64);
+            }
+        }
     }
 }

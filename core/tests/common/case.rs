@@ -14,6 +14,23 @@ use flitloom_core::{
 use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence};
 use std::ops::RangeInclusive;
 
+/// Throttles that are drawn.
+pub const THROTTLES: [&str; 13] = [
+    "spth:margin=0",
+    "spth:margin=2,length=1",
+    "spth:margin=1,watch=own",
+    "spth:margin=3,link=shared",
+    "alo:own",
+    "alo:any",
+    "pace:7",
+    "global:3",
+    "global:tuned",
+    "pt",
+    "pt:release=9",
+    "pt:link=shared",
+    "pt:margin=1",
+];
+
 /// What is drawn.
 #[derive(Clone, Debug)]
 pub struct CaseSpace {
@@ -379,22 +396,7 @@ impl CaseSpace {
         if !self.throttles || slices.interlock {
             return Just(Throttle::None).boxed();
         }
-        let texts = [
-            "spth:margin=0",
-            "spth:margin=2,length=1",
-            "spth:margin=1,watch=own",
-            "spth:margin=3,link=shared",
-            "alo:own",
-            "alo:any",
-            "pace:7",
-            "global:3",
-            "global:tuned",
-            "pt",
-            "pt:release=9",
-            "pt:link=shared",
-            "pt:margin=1",
-        ];
-        let throttles = texts.map(|text| text.parse().expect("texts are valid"));
+        let throttles = THROTTLES.map(|text| text.parse().expect("texts are valid"));
         prop_oneof![2 => Just(Throttle::None), 1 => proptest::sample::select(throttles.to_vec())].boxed()
     }
 

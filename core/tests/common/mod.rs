@@ -6,7 +6,7 @@ mod compare;
 mod recorder;
 mod twin;
 
-pub use case::{Case, CaseSpace, Router, Traffic, cases};
+pub use case::{Case, CaseSpace, Router, THROTTLES, Traffic, cases};
 pub use compare::{compare, last_move, reference, totals};
 pub use recorder::Recorder;
 pub use twin::twin;

@@ -58,7 +58,7 @@ def moving_sum(values: ArrayLike, width: int) -> Values:
     """
     given = np.asarray(values, dtype=np.float64)
     if not 1 <= width <= len(given):
-        raise SpecError(f"averaging: {width} windows of {len(given)}; it must be 1 to {len(given)}")
+        raise SpecError.at("averaging", f"{width} windows of {len(given)}", f"it must be 1 to {len(given)}")
     # Counts below 2^53 stay whole, so that differences of running sums are exact.
     running = np.concatenate([[0.0], np.cumsum(given)])
     sums: Values = running[width:] - running[:-width]

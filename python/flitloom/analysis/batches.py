@@ -78,14 +78,16 @@ def batch_means(
     given = np.asarray(values, dtype=np.float64)
     over = np.ones_like(given) if weights is None else np.asarray(weights, dtype=np.float64)
     if not 2 <= batches <= len(given) or given.shape != over.shape:
-        raise SpecError(f"batches: {batches} of {len(given)} windows; it must be 2 to the number of windows")
+        raise SpecError.at(
+            "batches", f"{batches} of {len(given)} windows", "it must be 2 to the number of windows"
+        )
     if not 0 < level < 1:
-        raise SpecError(f"level: {level} is no probability; it must be between 0 and 1")
+        raise SpecError.at("level", f"{level} is no probability", "it must be between 0 and 1")
     length = len(given) // batches
     sums = given[len(given) - batches * length :].reshape(batches, length).sum(axis=1)
     sizes = over[len(over) - batches * length :].reshape(batches, length).sum(axis=1)
     if not (sizes > 0).all():
-        raise SpecError(f"batches: one of {batches} has no packets; take fewer, or run longer")
+        raise SpecError.at("batches", f"one of {batches} has no packets", "take fewer, or run longer")
     mean = float(sums.sum() / sizes.sum())
     # Of a ratio of sums: every batch's residual, relative to the mean weight.
     residuals = (sums - mean * sizes) / sizes.mean()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.analysis.demands import Demands, Whole
-from flitloom.errors import SpecError, unknown
+from flitloom.errors import SpecError, unknown_parts
 from flitloom.spec import DIMENSION_NAMES, Topology
 
 if TYPE_CHECKING:
@@ -120,14 +120,16 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
     """
     if routing not in OBLIVIOUS:
         known = ", ".join(OBLIVIOUS)
-        raise SpecError(
-            f"routing: the loads of {routing!r} are not fixed by the traffic; those of {known} are"
+        raise SpecError.at(
+            "routing", f"the loads of {routing!r} are not fixed by the traffic", f"those of {known} are"
         )
     if ties not in TIES:
-        raise SpecError(f"ties: {unknown(ties, ('wrap', 'split'))}")
+        raise SpecError.at("ties", *unknown_parts(ties, ("wrap", "split")))
     topology = demands.topology
     if topology.failed_nodes or topology.failed_links:
-        raise SpecError("topology: channel loads are those of a healthy network; take the failed parts out")
+        raise SpecError.at(
+            "topology", "channel loads are those of a healthy network", "take the failed parts out"
+        )
     order = list(range(len(topology.sizes)))
     if routing == "valiant":
         first, second = demands.phases()

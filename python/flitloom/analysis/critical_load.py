@@ -73,8 +73,8 @@ def critical_load(
     not reached: all of the load is delivered up to 0.2499 flits/node/cycle; let the load rise further
     """
     if not 0 < level <= 1:
-        raise SpecError(
-            f"level: {level} is no share of the generated flits; it must be above 0 and at most 1"
+        raise SpecError.at(
+            "level", f"{level} is no share of the generated flits", "it must be above 0 and at most 1"
         )
     check_series(series, "offered_flits", "generated_flits", "ejected_flits")
     generated = moving_sum(series["generated_flits"].values, averaging)

@@ -86,7 +86,7 @@ class Demands:
 
 def _check_scale(topology: Topology, scale: int) -> None:
     if topology.nodes * scale >= 1 << 60:
-        raise SpecError("traffic: its weights are too fine for this network; round them")
+        raise SpecError.at("traffic", "its weights are too fine for this network", "round them")
 
 
 def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets, seed: int = 1) -> Demands:
@@ -119,7 +119,9 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     everyone, even = np.arange(nodes), np.ones(nodes, dtype=np.int64)
     none = np.zeros((0, 3), dtype=np.int64)
     if isinstance(traffic, Load) and traffic.changes:
-        raise SpecError("traffic.changes: every pattern has a bound of its own; ask for one after the other")
+        raise SpecError.at(
+            "traffic.changes", "every pattern has a bound of its own", "ask for one after the other"
+        )
     if isinstance(traffic, Load) and traffic.weights is not None:
         make_destinations(network, traffic, seed)
         return _weighted(topology, np.array(traffic.weights, dtype=np.int64))
@@ -132,7 +134,7 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
             destinations = [to.of(node, 0) for node in range(nodes)]
             return Demands(topology, np.stack([everyone, destinations, even], axis=1), (), 1)
         if nodes < 2:
-            raise SpecError("traffic.pattern: rand needs another node to send to")
+            raise SpecError.at("traffic.pattern", "rand needs another node to send to")
         if traffic.pattern == "rand":
             return Demands(topology, none, ((even, even),), nodes - 1)
         # Checked by the core, which also knows the middle node.
@@ -195,15 +197,17 @@ def _listed(traffic: Any, nodes: int) -> Whole:
     if isinstance(traffic, TrafficMatrix):
         weights = np.array(traffic.matrix, dtype=np.int64)
         if len(weights) != nodes:
-            raise SpecError(f"traffic.matrix: {len(weights)} rows; one per node ({nodes}) is needed")
+            raise SpecError.at("traffic.matrix", f"{len(weights)} rows", f"one per node ({nodes}) is needed")
         source, destination = np.nonzero(weights)
         return np.stack([source, destination, weights[source, destination]], axis=1)
     if traffic.routes:
-        raise SpecError("traffic.routes: packets with routes of their own have no bound over other routes")
+        raise SpecError.at(
+            "traffic.routes", "packets with routes of their own have no bound over other routes"
+        )
     table = np.array(traffic.table, dtype=np.int64)[:, :3]
     if table[:, :2].max() >= nodes:
-        raise SpecError(
-            f"traffic.table: node {table[:, :2].max()} does not exist; nodes are 0 to {nodes - 1}"
+        raise SpecError.at(
+            "traffic.table", f"node {table[:, :2].max()} does not exist", f"nodes are 0 to {nodes - 1}"
         )
     pairs, places = np.unique(table[:, 0] * nodes + table[:, 1], return_inverse=True)
     flits = np.zeros(len(pairs), dtype=np.int64)

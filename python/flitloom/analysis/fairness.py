@@ -63,7 +63,9 @@ def fairness(delivered_by_source: ArrayLike | xr.DataArray) -> Fairness:
     """
     counts = np.sort(np.asarray(delivered_by_source).ravel())
     if not len(counts) or counts.dtype.kind not in "iu" or counts[0] < 0:
-        raise SpecError("delivered_by_source: give a whole number of packets, 0 or more, for every source")
+        raise SpecError.at(
+            "delivered_by_source", "give a whole number of packets, 0 or more, for every source"
+        )
     mean = float(counts.mean())
     return Fairness(
         minimum=int(counts[0]),

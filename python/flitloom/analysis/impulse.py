@@ -107,9 +107,10 @@ def impulse_duration(series: xr.Dataset, start: int, averaging: int = AVERAGING)
     before = ages[max(at - averaging, 0) // 3 : max(at - averaging + 1, 0)]
     after = ages[max(at - half, 0) :]
     if len(before) < 2 or len(after) < 2 or at + LAST > series.sizes["window"]:
-        raise SpecError(
-            f"start: an impulse in cycle {start} leaves too few windows; at least {averaging + 2} before "
-            f"it and {LAST} after it are needed"
+        raise SpecError.at(
+            "start",
+            f"an impulse in cycle {start} leaves too few windows",
+            f"at least {averaging + 2} before it and {LAST} after it are needed",
         )
     mean, spread = float(before.mean()), float(before.std(ddof=1))
     top = int(after.argmax())

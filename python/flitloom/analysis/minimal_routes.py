@@ -81,7 +81,7 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     """
     topology = demands.topology
     if topology.failed_nodes or topology.failed_links:
-        raise SpecError("topology: routes of a healthy network are bounded; take the failed parts out")
+        raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     volume = RouteBound(_volume(demands), None, "volume")
     moving = demands.pairs[demands.pairs[:, 0] != demands.pairs[:, 1]]
     if demands.products or not len(moving):

@@ -39,15 +39,15 @@ def percentile(histogram: xr.DataArray, share: float) -> Measurement:
     (10.0, 11.0, 19.0)
     """
     if histogram.ndim != 1 or histogram.dims[0] not in histogram.coords:
-        raise SpecError(
-            "histogram: must have one dimension, with the least age of every bin as its coordinate"
+        raise SpecError.at(
+            "histogram", "must have one dimension, with the least age of every bin as its coordinate"
         )
     if not 0 < share <= 1:
-        raise SpecError(f"share: {share} is no share of the packets; it must be above 0 and at most 1")
+        raise SpecError.at("share", f"{share} is no share of the packets", "it must be above 0 and at most 1")
     edges = np.asarray(histogram[histogram.dims[0]].values)
     counts = np.asarray(histogram.values)
     if not (np.diff(edges) > 0).all() or (counts < 0).any():
-        raise SpecError("histogram: ages must rise from bin to bin, and no bin holds less than nothing")
+        raise SpecError.at("histogram", "ages must rise from bin to bin, and no bin holds less than nothing")
     total = int(counts.sum())
     if not total:
         return Measurement.none(

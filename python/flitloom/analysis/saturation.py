@@ -36,9 +36,9 @@ def saturation_point(rates: ArrayLike, accepted: ArrayLike, level: float = LEVEL
     """
     offered, taken = np.asarray(rates, dtype=np.float64), np.asarray(accepted, dtype=np.float64)
     if not len(offered) or offered.shape != taken.shape or not (offered > 0).all():
-        raise SpecError("rates: give one accepted throughput for every rate, and rates above 0")
+        raise SpecError.at("rates", "give one accepted throughput for every rate, and rates above 0")
     if not (np.diff(offered) > 0).all():
-        raise SpecError("rates: must rise from point to point")
+        raise SpecError.at("rates", "must rise from point to point")
     share = taken / offered
     below = np.flatnonzero(share < level)
     if not len(below):

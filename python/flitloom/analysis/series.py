@@ -35,7 +35,7 @@ def check_series(series: xr.Dataset, *names: str) -> None:
     flitloom.errors.SpecError: series.fish: is missing; there are offered_flits, generated_flits, ...
     """
     if "window" not in series.coords or not series.sizes["window"]:
-        raise SpecError("series.window: there is no measuring window; give the first cycle of each")
+        raise SpecError.at("series.window", "there is no measuring window", "give the first cycle of each")
     for name in ATTRIBUTES:
         value = series.attrs.get(name)
         if not isinstance(value, int | float | np.integer | np.floating) or not value > 0:

@@ -49,7 +49,7 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE, start: int =
     500.0
     """
     if not 0 < tolerance < 1:
-        raise SpecError(f"tolerance: {tolerance} must be between 0 and 1")
+        raise SpecError.at("tolerance", f"{tolerance} must be between 0 and 1")
     cycles = int(series.attrs["window_cycles"])
     if start:
         series = series.isel(window=slice(-(-start // cycles), None))
@@ -57,7 +57,7 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE, start: int =
     half = int(side(series)) // 16
     width = 2 * half + 1
     if len(received) < 3 * width:
-        raise SpecError(f"series.window: {len(received)} windows are too few; {3 * width} are needed")
+        raise SpecError.at("series.window", f"{len(received)} windows are too few", f"{3 * width} are needed")
     tail = len(received) - len(received) // 3
     final = float(received[tail:].mean())
     if final <= 0:

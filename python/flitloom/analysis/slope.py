@@ -84,16 +84,16 @@ def slope_critical_load(series: xr.Dataset, windows: int = FITTED, share: float 
     0.101
     """
     if not 0 < share < 1:
-        raise SpecError(f"share: {share} is no share of the slope; it must be between 0 and 1")
+        raise SpecError.at("share", f"{share} is no share of the slope", "it must be between 0 and 1")
     check_series(series, "offered_flits", "ejected_flits")
     offered = per_node_and_cycle(series, "offered_flits")
     received = per_node_and_cycle(series, "ejected_flits")
     if not 2 <= windows <= len(offered):
-        raise SpecError(f"windows: {windows} of {len(offered)}; a slope needs 2 to {len(offered)}")
+        raise SpecError.at("windows", f"{windows} of {len(offered)}", f"a slope needs 2 to {len(offered)}")
     width = float(series.attrs["window_cycles"])
     rise = float(offered[-1] - offered[0])
     if rise <= 0:
-        raise SpecError("series.offered_flits: the load does not rise; the slope rule needs a ramp")
+        raise SpecError.at("series.offered_flits", "the load does not rise", "the slope rule needs a ramp")
     slew = (len(offered) - 1) * width / rise
     level = critical_load(series, min(AVERAGING, len(offered))).value
     load = float(offered[-1]) if level is None else level

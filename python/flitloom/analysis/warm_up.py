@@ -48,8 +48,8 @@ def warm_up(values: ArrayLike, batch: int = BATCH) -> Measurement:
     """
     given = np.asarray(values, dtype=np.float64)
     if batch < 1 or len(given) < 10 * batch:
-        raise SpecError(
-            f"windows: {len(given)} are too few; the warm-up is found in {10 * max(batch, 1)} or more"
+        raise SpecError.at(
+            "windows", f"{len(given)} are too few", f"the warm-up is found in {10 * max(batch, 1)} or more"
         )
     count = len(given) // batch
     # What is left over is left out at the beginning.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from flitloom.errors import SpecError, unknown
+from flitloom.errors import SpecError, unknown_parts
 
 #: Benchmarks by name; the first is the usual one.
 BENCHMARKS = (
@@ -57,6 +57,6 @@ def run(name: str, context: Context) -> list[Row]:
         There is no such benchmark.
     """
     if name not in BENCHMARKS:
-        raise SpecError(f"benchmark: {unknown(name, BENCHMARKS)}")
+        raise SpecError.at("benchmark", *unknown_parts(name, BENCHMARKS))
     rows: list[Row] = import_module(f"flitloom.benchmarks.{name}").run(context)
     return rows

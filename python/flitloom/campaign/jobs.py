@@ -192,7 +192,7 @@ class Campaign(SpecModel):
         combinations = self.combinations()
         count = len(combinations) * self.repeats * len(self.patterns) * len(self.arbitrations)
         if not count:
-            raise SpecError("campaign: it has no searches; grid excludes them all")
+            raise SpecError.at("campaign", "it has no searches", "grid excludes them all")
         jobs = []
         for repeat, settings, pattern, scheme in itertools.product(
             range(self.repeats), combinations, self.patterns, self.arbitrations

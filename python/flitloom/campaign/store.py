@@ -196,7 +196,7 @@ class Store:
         """Everything a search found."""
         rows = self._rows("select result from runs where id = ?", (identifier,))
         if not rows:
-            raise SpecError(f"store: there is no run {identifier}")
+            raise SpecError.at("store", f"there is no run {identifier}")
         try:
             found = json.loads(rows[0][0])
         except (ValueError, RecursionError):
@@ -249,7 +249,7 @@ class Store:
                 raise self._failure(f"{error}{waited}") from None
 
     def _failure(self, reason: str) -> SpecError:
-        return SpecError(f"store: {self.file} cannot be used: {reason}")
+        return SpecError.at("store", f"{self.file} cannot be used: {reason}")
 
 
 def this_process() -> str:

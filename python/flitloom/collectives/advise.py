@@ -115,7 +115,9 @@ def advise(
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
     if topology.nodes > MOST_NODES:
-        raise SpecError(f"topology: {topology.nodes} nodes; algorithms are compared on at most {MOST_NODES}")
+        raise SpecError.at(
+            "topology", f"{topology.nodes} nodes", f"algorithms are compared on at most {MOST_NODES}"
+        )
     plan = collective(topology, "all-reduce", twist=twist)
     share = 1 / len(plan.members)
     known = [Algorithm("planned steps", (share,) * plan.steps, "this project")]
@@ -136,7 +138,7 @@ def advise(
 def powers(low: float, high: float) -> list[float]:
     """Sizes from `low` to at most `high`, each twice the one before."""
     if not 1 <= low <= high <= 2**50:
-        raise SpecError("--size: write two sizes from 1B to 1024TiB, the smaller first, as 1KiB:1GiB")
+        raise SpecError.at("--size", "write two sizes from 1B to 1024TiB, the smaller first, as 1KiB:1GiB")
     found = [low]
     while found[-1] * 2 <= high:
         found.append(found[-1] * 2)

@@ -84,32 +84,32 @@ def _size(plan: CollectivePlan) -> None:
         if plan.operation in ("broadcast", "reduce"):
             places = plan.chunks * nodes
     if places > MOST_PLACES:
-        raise SpecError(f"plan: {places} chunks at nodes; at most {MOST_PLACES} are followed")
+        raise SpecError.at("plan", f"{places} chunks at nodes", f"at most {MOST_PLACES} are followed")
 
 
 def _head(plan: CollectivePlan) -> None:
     working = set(plan.ground.working)
     for node in plan.members:
         if node not in working:
-            raise SpecError(f"nodes: node {node} does not exist or has failed")
+            raise SpecError.at("nodes", f"node {node} does not exist or has failed")
     rooted = plan.operation in ("broadcast", "reduce", "scatter", "gather")
     if rooted and plan.root not in plan.members:
-        raise SpecError("root: is not among the nodes that take part")
+        raise SpecError.at("root", "is not among the nodes that take part")
     if not rooted and plan.root is not None:
-        raise SpecError(f"root: {plan.operation} has none")
+        raise SpecError.at("root", f"{plan.operation} has none")
     if (plan.operation == "all-to-all-v") != (plan.demands is not None):
-        raise SpecError("demands: belong to all-to-all-v, and to nothing else")
+        raise SpecError.at("demands", "belong to all-to-all-v, and to nothing else")
     for source, target, _ in plan.demands or []:
         if not {source, target} <= working:
-            raise SpecError(f"demands: node {source} or {target} does not exist or has failed")
+            raise SpecError.at("demands", f"node {source} or {target} does not exist or has failed")
 
 
 def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
     ground = plan.ground
     if not ground.whole or plan.nodes is not None or plan.demands is not None:
-        raise SpecError("directions: orbits need a whole torus on which all nodes take part")
+        raise SpecError.at("directions", "orbits need a whole torus on which all nodes take part")
     if plan.sums or plan.moves:
-        raise SpecError("moves: a plan is either orbits or moves")
+        raise SpecError.at("moves", "a plan is either orbits or moves")
     size = len(ground.sizes)
     ways = []
     for place, vector in enumerate(plan.directions):
@@ -118,7 +118,9 @@ def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
         ways.append(ground.normal(vector))
     for end, count in Counter(ways).items():
         if count > ground.directions[end]:
-            raise SpecError(f"directions: {count} links to {list(end)}, there are {ground.directions[end]}")
+            raise SpecError.at(
+                "directions", f"{count} links to {list(end)}, there are {ground.directions[end]}"
+            )
     used: set[tuple[int, int]] = set()
     last = -1
 
@@ -157,7 +159,7 @@ def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
     }
     allowed = wants.get(plan.operation)
     if allowed is None:
-        raise SpecError(f"operation: {plan.operation} has no orbits")
+        raise SpecError.at("operation", f"{plan.operation} has no orbits")
     for name in ("adds", "sends", "paths"):
         if getattr(plan, name) and name not in allowed:
             raise SpecError(f"{name}: have no part in {plan.operation}")
@@ -239,14 +241,14 @@ def _land(mask: Any, landing: Any, step: int | None, problems: _Problems) -> Any
 
 def _moves(plan: CollectivePlan, problems: _Problems) -> int:
     if plan.adds or plan.sends or plan.paths:
-        raise SpecError("directions: are missing; orbits need them")
+        raise SpecError.at("directions", "are missing", "orbits need them")
     exchange = plan.operation in ("all-to-all", "all-to-all-v")
     summing = plan.operation in ("reduce-scatter", "reduce", "all-reduce")
     width = 6 if exchange else 5
     if plan.sums and not summing:
-        raise SpecError(f"sums: have no part in {plan.operation}")
+        raise SpecError.at("sums", f"have no part in {plan.operation}")
     if plan.moves and plan.operation in ("reduce-scatter", "reduce"):
-        raise SpecError(f"moves: have no part in {plan.operation}; it moves sums")
+        raise SpecError.at("moves", f"have no part in {plan.operation}", "it moves sums")
     members = plan.members
     bit = {node: 1 << place for place, node in enumerate(members)}
     full = (1 << len(members)) - 1

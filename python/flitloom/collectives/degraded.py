@@ -10,7 +10,7 @@ from typing import Any
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
-from flitloom.errors import SpecError, unknown
+from flitloom.errors import SpecError, unknown_parts
 from flitloom.spec import Topology
 
 #: Operations that are compared.
@@ -42,9 +42,11 @@ def damaged(topology: Topology, count: int, failures: tuple[int, int], seed: int
     cables = sorted(pair for pair in Ground(topology).links if pair[0] < pair[1])
     low, high = failures
     if not 0 < low <= high <= len(cables) - topology.nodes + 1:
-        raise SpecError(
-            f"failures: {low} to {high} of {len(cables)} cables; at least 1 and at most "
-            f"{len(cables) - topology.nodes + 1} can fail, so that all nodes may stay connected"
+        raise SpecError.at(
+            "failures",
+            f"{low} to {high} of {len(cables)} cables",
+            f"at least 1 and at most {len(cables) - topology.nodes + 1} can fail, so that all "
+            "nodes may stay connected",
         )
     found: list[Topology] = []
     for _ in range(1000 * count):
@@ -53,7 +55,7 @@ def damaged(topology: Topology, count: int, failures: tuple[int, int], seed: int
         cut = set(dice.sample(cables, dice.randint(low, high)))
         if _connected(topology.nodes, [cable for cable in cables if cable not in cut]):
             found.append(Topology(kind=topology.kind, sizes=topology.sizes, failed_links=sorted(cut)))
-    raise SpecError(f"failures: so many leave hardly any {topology} connected; give fewer")
+    raise SpecError.at("failures", f"so many leave hardly any {topology} connected", "give fewer")
 
 
 def _connected(nodes: int, cables: Sequence[tuple[int, int]]) -> bool:
@@ -108,9 +110,9 @@ def degraded(
     """
     for operation in operations:
         if operation not in OPERATIONS:
-            raise SpecError(f"operation: {unknown(operation, OPERATIONS)}")
+            raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     if count < 1:
-        raise SpecError(f"count: {count} networks; give at least 1")
+        raise SpecError.at("count", f"{count} networks", "give at least 1")
     networks = damaged(topology, count, failures, seed)
     rows: list[dict[str, Any]] = []
     for number, operation in enumerate(operations):

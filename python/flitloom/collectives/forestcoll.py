@@ -113,7 +113,7 @@ def _nodes(names: list[Any], ground: Ground) -> dict[Any, int]:
         with suppress(TypeError):
             nodes = {name: number for number, name in enumerate(sorted(found))}
     if sorted(nodes.values()) != list(range(ground.nodes)):
-        raise SpecError(f"tree: trees grow from {len(nodes)} nodes, the network has {ground.nodes}")
+        raise SpecError.at("tree", f"trees grow from {len(nodes)} nodes, the network has {ground.nodes}")
     return nodes
 
 

@@ -130,5 +130,7 @@ def _replay(file: str | Path, ground: Ground | None) -> Replay:
 
 def _needed(ground: Ground | None) -> Ground:
     if ground is None:
-        raise SpecError("topology: is missing; say what links there are with --torus 4x4 or --mesh 4x4")
+        raise SpecError.at(
+            "topology", "is missing", "say what links there are with --torus 4x4 or --mesh 4x4"
+        )
     return ground

@@ -48,7 +48,7 @@ def events(plan: CollectivePlan) -> Iterator[Event]:
     """
     moves = transfers(plan)
     if 2 * len(moves) > MOST_OPERATIONS:
-        raise SpecError(f"plan: {2 * len(moves)} operations; at most {MOST_OPERATIONS} are written")
+        raise SpecError.at("plan", f"{2 * len(moves)} operations", f"at most {MOST_OPERATIONS} are written")
     count = [0] * plan.ground.nodes
     received = [0] * len(moves)
     sent = [0] * len(moves)

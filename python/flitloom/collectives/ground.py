@@ -45,7 +45,7 @@ class Ground:
         self.twist = twist
         self.width = tuple(width) or (1,) * len(self.sizes)
         if len(self.width) != len(self.sizes):
-            raise SpecError(f"width: {len(self.width)} numbers for {len(self.sizes)} dimensions")
+            raise SpecError.at("width", f"{len(self.width)} numbers for {len(self.sizes)} dimensions")
         self.short = min(self.sizes) if twist else 0
         if twist and not _has_twist(self.sizes, topology.wraps):
             raise SpecError.at(

@@ -141,7 +141,7 @@ class CollectivePlan(BaseModel):
         try:
             return Ground(Topology(**self.topology), self.twist, self.width)
         except (SpecError, TypeError) as error:
-            raise SpecError(f"plan.topology: {error}") from None
+            raise SpecError.at("plan.topology", str(error)) from None
 
     @cached_property
     def proof_text(self) -> str:
@@ -174,7 +174,7 @@ class CollectivePlan(BaseModel):
         ground = self.ground
         hops = sum(len(path[2]) for path in self.paths)
         if (len(self.adds) + len(self.sends) + hops) * ground.nodes > MOST_MOVES:
-            raise SpecError(f"plan: more than {MOST_MOVES} moves; it is kept as orbits")
+            raise SpecError.at("plan", f"more than {MOST_MOVES} moves", "it is kept as orbits")
         shift = _shifts(ground)
         sums = [
             [step, node, shift(node, self.directions[way]), shift(node, offset, -1), chunk]
@@ -327,4 +327,4 @@ def read_collective(file: str | Path) -> CollectivePlan:
     try:
         return CollectivePlan.model_validate_json(text)
     except pydantic.ValidationError as error:
-        raise SpecError(f"plan: {place}: {explain(error, '')}") from None
+        raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None

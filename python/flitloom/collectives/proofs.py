@@ -79,11 +79,11 @@ def evaluate(plan: CollectivePlan) -> tuple[int, str]:
         return 0, "nothing has to move"
     rule = RULES.get(str(kind))
     if rule is None:
-        raise SpecError(f"plan.proof.kind: {kind!r} is unknown; it is {', '.join(RULES)} or nothing")
+        raise SpecError.at("plan.proof.kind", f"{kind!r} is unknown", f"it is {', '.join(RULES)} or nothing")
     try:
         return rule(_View(plan), plan.proof)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise SpecError(f"plan.proof: is no complete {kind} proof for {plan.operation}") from None
+        raise SpecError.at("plan.proof", f"is no complete {kind} proof for {plan.operation}") from None
 
 
 def _nodes(view: _View, proof: dict[str, Any]) -> set[int]:
@@ -98,7 +98,7 @@ def _cut(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     members = set(view.members)
     within, outside = members & inside, members - inside
     if not within or not outside or not links:
-        raise SpecError("plan.proof.nodes: some nodes that take part must be inside and some outside")
+        raise SpecError.at("plan.proof.nodes", "some nodes that take part must be inside and some outside")
     if view.operation in ("all-to-all", "all-to-all-v"):
         if view.plan.demands is None:
             crossing = len(within) * len(outside) * view.chunks
@@ -185,7 +185,7 @@ def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     lengths: dict[tuple[int, int], list[int]] = {}
     for start, end, length in proof["lengths"]:
         if (start, end) not in view.ground.links or not 0 <= length <= 10**7:
-            raise SpecError(f"plan.proof.lengths: {[start, end, length]} is no link with a length")
+            raise SpecError.at("plan.proof.lengths", f"{[start, end, length]} is no link with a length")
         lengths.setdefault((start, end), []).append(int(length))
     # A pair of nodes with several links counts once per link, at its shortest.
     ends = list(view.ground.links)

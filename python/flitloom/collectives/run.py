@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,8 @@ def simulate_collective(
     """
     ground = plan.ground
     if ground.twist or set(ground.width) != {1}:
-        raise SpecError(
-            "plan: there are no routers for twisted tori and parallel links; its steps stand alone"
+        raise SpecError.at(
+            "plan", "there are no routers for twisted tori and parallel links", "its steps stand alone"
         )
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
@@ -150,13 +151,13 @@ def simulate_collective(
     links = len({_way(ground.sizes, a, b) for a, b in ground.links})
     count = links if ports is None else ports
     if not 1 <= count <= ways:
-        raise SpecError(f"ports: {count}; a node has 1 to {links}, the number of its links")
+        raise SpecError.at("ports", str(count), f"a node has 1 to {links}, the number of its links")
     router = router or Router()
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
-        raise SpecError(
-            f"plan: {len(moves) * packets} packets; at most {_core.LIMITS['packets']} are simulated"
+        raise SpecError.at(
+            "plan", f"{len(moves) * packets} packets", f"at most {_core.LIMITS['packets']} are simulated"
         )
     order = sorted({_way(ground.sizes, a, b) for a, b in ground.links})
     port = {way: place % count for place, way in enumerate(order)}
@@ -249,7 +250,10 @@ class _Run:
         return entered[place], arrived[place]
 
     def _records(self, workload: _core.Workload) -> dict[str, Times]:
-        simulation = _core.Simulation(self.network._core, workload, None, False, True, False, False)
+        plain = SimpleNamespace(stop_at=None, seed=1, throttle="none")
+        off = {"links": False, "link_time": False, "latencies": False, "windows": None}
+        settings = {**off, "packets": True, "threads": 1, "state": None, "ranks": None}
+        simulation = _core.Simulation(self.network._core, workload, plain, settings)
         simulation.run(None, None, None)
         records: dict[str, Times] = simulation.totals(None, True)["packets"]
         return records
@@ -279,7 +283,7 @@ class _Run:
             if (again == starts).all():
                 return entered, arrived
             starts = again
-        raise SpecError(f"plan: starts and arrivals do not agree after {MOST_ROUNDS} simulations")
+        raise SpecError.at("plan", f"starts and arrivals do not agree after {MOST_ROUNDS} simulations")
 
     def result(self, plan: CollectivePlan, flits: int, payload: int, ports: int) -> CollectiveRun:
         lengths = [payload + 1] * (flits // payload) + ([flits % payload + 1] if flits % payload else [])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
 from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
-from flitloom.errors import SpecError, require_kind, unknown
+from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.spec import Topology
 
 #: Further searches for an all-to-all that is above its bound.
@@ -71,7 +71,7 @@ def collective(
     74
     """
     if operation not in OPERATIONS:
-        raise SpecError(f"operation: {unknown(operation, OPERATIONS)}")
+        raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
@@ -79,14 +79,14 @@ def collective(
     if operation in ROOTED:
         root = 0 if root is None else root
         if not 0 <= root < topology.nodes:
-            raise SpecError(f"root: node {root} does not exist; nodes are 0 to {topology.nodes - 1}")
+            raise SpecError.at("root", f"node {root} does not exist", f"nodes are 0 to {topology.nodes - 1}")
     elif root is not None:
-        raise SpecError(f"root: {operation} has none; {', '.join(ROOTED)} have")
+        raise SpecError.at("root", f"{operation} has none", f"{', '.join(ROOTED)} have")
     if (operation == "all-to-all-v") != (matrix is not None):
-        raise SpecError("matrix: all-to-all-v needs one, and nothing else takes one")
+        raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
     members = None if nodes is None else sorted({int(node) for node in nodes})
     if members is not None and matrix is not None:
-        raise SpecError("nodes: the matrix says who takes part in all-to-all-v")
+        raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")
     demands = None if matrix is None else _demands(matrix, topology.nodes)
     rows: NDArray[np.uint32] | None = None
     if demands is not None:
@@ -178,11 +178,11 @@ def _proven(plan: CollectivePlan) -> CollectivePlan:
 def _demands(matrix: ArrayLike, nodes: int) -> list[tuple[int, int, int]]:
     table = np.asarray(matrix)
     if table.shape != (nodes, nodes) or not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
-        raise SpecError(
-            f"matrix: {nodes} rows of {nodes} whole numbers from 0 are needed, one per pair of nodes"
+        raise SpecError.at(
+            "matrix", f"{nodes} rows of {nodes} whole numbers from 0 are needed, one per pair of nodes"
         )
     if int(table.sum()) > 1 << 24:
-        raise SpecError(f"matrix: {int(table.sum())} chunks; at most {1 << 24} are planned")
+        raise SpecError.at("matrix", f"{int(table.sum())} chunks", f"at most {1 << 24} are planned")
     table = table - np.diag(np.diag(table))
     return [(int(a), int(b), int(table[a, b])) for a, b in zip(*np.nonzero(table), strict=True)]
 

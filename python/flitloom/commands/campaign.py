@@ -153,7 +153,7 @@ def export(
     jobs, results = _open(file, store)
     rows = list(results.rows(jobs))
     if not rows:
-        raise SpecError("campaign: no search is finished yet; start with: flitloom campaign run")
+        raise SpecError.at("campaign", "no search is finished yet", "start with: flitloom campaign run")
     if out.suffix == ".parquet":
         write_parquet(rows, out)
     else:

@@ -102,7 +102,7 @@ def command(
         check_foreign_file(tables, topology_fields(torus, mesh, None, fail), twist, as_json)
         return
     if twist:
-        raise SpecError("--twist: belongs to plans of collective operations in the formats of others")
+        raise SpecError.at("--twist", "belongs to plans of collective operations in the formats of others")
     if is_plan(tables):
         if rules is not None:
             raise SpecError("--rules belongs to routing tables; a plan brings its virtual channels")

@@ -85,7 +85,7 @@ def plan(
         check_picture(chart, "--picture")
     fields = options.topology_fields(torus, mesh, wrap, fail)
     if "sizes" not in fields:
-        raise SpecError("topology: is missing; give --torus 8x8x8 or --mesh 6x6")
+        raise SpecError.at("topology", "is missing", "give --torus 8x8x8 or --mesh 6x6")
     topology = Topology(**fields)
     found = collective(
         topology,
@@ -181,7 +181,7 @@ def advise(
     if chart is not None:
         check_picture(chart, "--picture")
     if torus is None:
-        raise SpecError("topology: is missing; give --torus 8x8x8")
+        raise SpecError.at("topology", "is missing", "give --torus 8x8x8")
     topology = Topology(**options.topology_fields(torus, None, None, fail))
     low, _, high = size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
@@ -273,7 +273,7 @@ def degraded(
 
     fields = options.topology_fields(torus, mesh, None, None)
     if "sizes" not in fields:
-        raise SpecError("topology: is missing; give --torus 8x8 or --mesh 6x6")
+        raise SpecError.at("topology", "is missing", "give --torus 8x8 or --mesh 6x6")
     low, _, high = failures.partition(":")
     if not all(text.isascii() and text.isdigit() and len(text) < 6 for text in (low, high or low)):
         raise SpecError(f"--failures {failures}: write one number, or two as 1:6")
@@ -329,7 +329,7 @@ def check_network(plan: CollectivePlan, given: Topology) -> None:
 
     mine = plan.ground.topology
     if not mine.is_as(given):
-        raise SpecError(f"plan.topology: the plan is for a {mine}, not for a {given}")
+        raise SpecError.at("plan.topology", f"the plan is for a {mine}, not for a {given}")
 
 
 def check_foreign_file(file: Path, topology: dict[str, Any], twist: bool, as_json: bool) -> None:

@@ -64,7 +64,7 @@ def command(
     if not 1 <= chunk_bytes <= 1 << 40:
         raise SpecError(f"--chunk-bytes {chunk_bytes}: 1 to {1 << 40} bytes are possible")
     if as_collective and target.suffix != ".et":
-        raise SpecError("--as-collective: belongs to a Chakra trace; end TARGET in .et")
+        raise SpecError.at("--as-collective", "belongs to a Chakra trace", "end TARGET in .et")
     if source.suffix in GRAPHS and target.suffix in GRAPHS and not as_collective:
         _convert_graph(source, target)
         return

@@ -60,13 +60,13 @@ def copy(
 
     Example: flitloom examples copy -o examples
     """
-    from flitloom.errors import SpecError, unknown
+    from flitloom.errors import SpecError, unknown_parts
     from flitloom.outputs import make_folder, write_bytes
 
     known = names()
     for name in wanted or ():
         if name not in known:
-            raise SpecError(f"examples: {unknown(name, known)}")
+            raise SpecError.at("examples", *unknown_parts(name, known))
     make_folder(out)
     copies = {out / name: (FOLDER / name).read_bytes() for name in wanted or known}
     for place, data in copies.items():

@@ -56,7 +56,7 @@ def command(
 
     fields = options.topology_fields(torus, mesh, wrap, fail)
     if not fields:
-        raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
+        raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
     router = Router(**options.given(channels=channels, buffer=buffer, arbitration=arbitration))
     network = Network(Topology(**fields), router)
     collectives = [Collective(name, payload=payload, slices=slices) for name in patterns.split(",")]

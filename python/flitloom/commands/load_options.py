@@ -184,7 +184,7 @@ def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
     if threads is None:
         return settings.get("threads"), 1
     if ranks.started() > 1 and threads != 1:
-        raise SpecError("--threads: every rank (mpiexec) is one thread; start more ranks")
+        raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
     workers = max(1, min(threads, simulations))
     return workers, threads // workers
 
@@ -199,7 +199,7 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
     fields: dict[str, Any] = {} if spec is None else read_fields(spec)
     traffic = fields.setdefault("traffic", {})
     if not isinstance(traffic, dict):
-        raise SpecError("traffic: is no table of fields")
+        raise SpecError.at("traffic", "is no table of fields")
     for name in RUN:
         traffic.pop(name, None)
     traffic.update(_some(given, "length", "process", "outstanding", "hotspot_fraction", "hotspot_target"))
@@ -212,7 +212,7 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
     for setting in router.settings or []:
         change(fields, setting)
     if compared.torus is not None and compared.mesh is not None:
-        raise SpecError("topology: give either --torus or --mesh")
+        raise SpecError.at("topology", "give either --torus or --mesh")
     values = {name: _entries(given[name]) for name in LISTS if given[name] is not None}
     return make_cases(fields, values, Path() if spec is None else spec.parent)
 

@@ -84,7 +84,7 @@ def step(
       flitloom load step --torus 16x16 --pattern bcmp --then shfl --rate 0.2 --throttle none,pt
     """
     if at is not None and then is None:
-        raise SpecError("--at: says when the pattern changes; add --then")
+        raise SpecError.at("--at", "says when the pattern changes", "add --then")
     cases = shared.cases(compared, packets, router)
     rates = shared.read_rates(rate, "--rate")
     changed = (
@@ -204,7 +204,7 @@ def _run(
     out, plot = shared.check_outputs(outputs.out, outputs.plot, (".nc",))
     workers, threads = shared.shared_out(outputs.threads, len(tasks))
     if outputs.checkpoint is not None and len(tasks) > 1:
-        raise SpecError(f"--checkpoint: of one run at a time; there are {len(tasks)}")
+        raise SpecError.at("--checkpoint", "of one run at a time", f"there are {len(tasks)}")
     settings = {**settings, "checkpoint": outputs.checkpoint, "threads": threads}
     with screen.progress(f"{kind}s") as show:
         made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)

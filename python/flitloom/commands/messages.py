@@ -26,7 +26,7 @@ def simulate_goal(
     from flitloom.spec import Router, Topology
 
     if "topology" not in fields:
-        raise SpecError("topology: is missing; give --torus 4x4 or --mesh 4x4")
+        raise SpecError.at("topology", "is missing", "give --torus 4x4 or --mesh 4x4")
     graph = MessageGraph.read(file)
     network = Network(options.part(Topology, fields), options.part(Router, fields))
     routes = None if tables is None else read_tables(tables, network.topology)

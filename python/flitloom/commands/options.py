@@ -156,14 +156,16 @@ def topology_fields(
 ) -> dict[str, Any]:
     """The fields of a topology that options give."""
     if torus is not None and mesh is not None:
-        raise SpecError("topology: give either --torus or --mesh")
+        raise SpecError.at("topology", "give either --torus or --mesh")
     fields: dict[str, Any] = {}
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
     if wrap is not None:
         answers = {"yes": True, "no": False}
         if not set(wrap.split(",")) <= set(answers):
-            raise SpecError(f"topology.wrap: {wrap!r} is not understood; write yes,no,... per dimension")
+            raise SpecError.at(
+                "topology.wrap", f"{wrap!r} is not understood", "write yes,no,... per dimension"
+            )
         fields["wrap"] = [answers[word] for word in wrap.split(",")]
     for part in fail or []:
         kind, _, name = part.partition(":")

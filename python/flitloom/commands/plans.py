@@ -39,7 +39,7 @@ def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | No
     if topology:
         mine, given = plan.network().topology, Network(Topology(**topology)).topology
         if not mine.is_as(given):
-            raise SpecError(f"plan.topology: the plan is for {mine}, the network is {given}")
+            raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {given}")
     report = check_plan(plan)
     if as_json:
         screen.print_json(report)
@@ -98,10 +98,10 @@ def simulate_plan(
     plan.require(network)
     seed = experiment.seed
     if "throttle" in fields:
-        raise SpecError("throttle: a plan says when every packet starts; leave it out")
+        raise SpecError.at("throttle", "a plan says when every packet starts", "leave it out")
     if not no_traffic:
         if isinstance(experiment.traffic, Load):
-            raise SpecError("plan: a random load has no plan")
+            raise SpecError.at("plan", "a random load has no plan")
         plan.require_traffic(network, experiment.traffic, seed)
     if jitter is not None:
         for name in ("stop_at", "cycle_limit"):

@@ -38,7 +38,7 @@ def command(
         screen.echo(str(PROGRAM))
         return
     if file is None or certificate is None:
-        raise SpecError("recheck: name the tables or the plan, and the certificate")
+        raise SpecError.at("recheck", "name the tables or the plan, and the certificate")
     for place in (file, certificate):
         if not place.is_file():
             raise SpecError(f"{place}: there is no such file")

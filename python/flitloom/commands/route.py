@@ -205,9 +205,10 @@ def command(
     if out is not None:
         check_output(out, OUTPUTS, "--out")
         if out.suffix != ".npz" and topology.nodes > LISTED_NODES:
-            raise SpecError(
-                f"--out: {out.suffix} lists every route and is for at most {LISTED_NODES} nodes; "
-                f"write {topology.nodes} nodes to an .npz file"
+            raise SpecError.at(
+                "--out",
+                f"{out.suffix} lists every route and is for at most {LISTED_NODES} nodes",
+                f"write {topology.nodes} nodes to an .npz file",
             )
     if loads is not None:
         check_output(loads, (".csv",), "--loads")
@@ -292,8 +293,10 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
         elif kind == "link" and what:
             failed_links.append(what)
         else:
-            raise SpecError(
-                f"--fail: {show(part)} is no failed part; write node:3, node:(1,2), link:0-1 or link:(0,1)+x"
+            raise SpecError.at(
+                "--fail",
+                f"{show(part)} is no failed part",
+                "write node:3, node:(1,2), link:0-1 or link:(0,1)+x",
             )
     topology: Topology
     if torus is not None:
@@ -422,7 +425,7 @@ def _resilience(topology: Topology, rules: str, sample: int, seed: int, as_json:
     from flitloom.routing.resilience import REGIMES, survive
 
     if sample < 1:
-        raise SpecError(f"--sample: {sample} is out of range; it must be at least 1")
+        raise SpecError.at("--sample", f"{sample} is out of range", "it must be at least 1")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError("--resilience starts from a healthy network; leave --fail and --nodes out")
     rows = [

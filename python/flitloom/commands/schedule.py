@@ -141,7 +141,7 @@ def command(
         check_output(html, (".html",), "--html")
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
-        raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
+        raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
     if operation is None and (nodes is not None or root is not None or as_one):
         raise SpecError("--nodes, --root and --as-one belong to --operation")
     if operation != "broadcast":

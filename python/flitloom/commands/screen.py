@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from flitloom import interrupts, settings
 from flitloom.errors import FlitloomError
+
+if TYPE_CHECKING:
+    from flitloom.outlook import TimeLine
 
 Progress = Callable[[int, int], None]
 
@@ -98,17 +101,30 @@ def complain(message: str) -> None:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Progress]:
-    """A function that shows how many of how many are done, on a terminal and if it takes a while."""
-    with several_progresses() as show:
+def progress(label: str, unit: str = "") -> Iterator[Progress]:
+    """A function that shows how many of how many are done, on a terminal and if it takes a while.
+
+    How long the rest of a long run will take is said once, on any standard error, in a unit or in what the
+    label says.
+    """
+    with several_progresses({label: unit or label}) as show:
         yield lambda done, total: show(label, done, total)
 
 
 @contextmanager
-def several_progresses() -> Iterator[Callable[[str, int, int], None]]:
+def several_progresses(units: Mapping[str, str] | None = None) -> Iterator[Callable[[str, int, int], None]]:
     """As `progress`, for several things: the function takes the label of one, done and total."""
+    lines: dict[str, TimeLine] = {}
+
+    def foretell(label: str, done: int, total: int) -> None:
+        if label not in lines:
+            from flitloom.outlook import TimeLine
+
+            lines[label] = TimeLine(say, settings.get("time_from"))
+        lines[label](done, total, (units or {}).get(label, f"steps of {label}"))
+
     if not shows_progress():
-        yield lambda _label, _done, _total: None
+        yield foretell
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -131,6 +147,7 @@ def several_progresses() -> Iterator[Callable[[str, int, int], None]]:
         nonlocal started
         # Another attempt at the same thing takes nothing back.
         done = most[label, total] = max(done, most.get((label, total), 0))
+        foretell(label, done, total)
         if label not in tasks:
             tasks[label] = bar.add_task(label, total=total)
         if not started and time.monotonic() - begin > settings.get("progress_after"):

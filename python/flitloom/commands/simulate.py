@@ -171,7 +171,7 @@ def command(
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.extras import check_picture
-    from flitloom.outlook import TimeLine, memory_line
+    from flitloom.outlook import memory_line
     from flitloom.outputs import check_output
     from flitloom.routing import read_tables
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
@@ -196,20 +196,20 @@ def command(
     if space_time is not None:
         check_picture(space_time, "--space-time")
     elif space_time_cycles is not None:
-        raise SpecError("--space-time-cycles: says what --space-time FILE draws; give that, too")
+        raise SpecError.at("--space-time-cycles", "says what --space-time FILE draws", "give that, too")
     if checkpoint is not None:
         check_output(checkpoint, place="--checkpoint")
     if html is not None:
         check_output(html, (".html",), "--html")
     on_ranks = ranks.started() > 1
     if on_ranks:
-        wanted = {"--picture": chart, "--html": html, "--space-time": space_time, "--plan": plan}
+        wanted = {"--picture": chart, "--plan": plan}
         for name in (name for name, value in wanted.items() if value is not None):
             raise SpecError(f"{name}: is not for several ranks (mpiexec); start one, with --threads")
         if threads != 1:
-            raise SpecError("--threads: every rank (mpiexec) is one thread; start more ranks")
+            raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
     if space_time is not None and plan is not None:
-        raise SpecError("--space-time: is drawn of simulations, not of plans; leave --plan out")
+        raise SpecError.at("--space-time", "is drawn of simulations, not of plans", "leave --plan out")
     goal = spec if spec is not None and spec.suffix in GRAPHS else None
     chunks = spec if spec is not None and format_of(spec) == "plan" else None
     fields = read_fields(spec) if spec is not None and goal is None and chunks is None else {}
@@ -260,7 +260,7 @@ def command(
                 f"{name!r:.60}: {what} brings its own traffic; give the network and its routers only"
             )
     if (chunks is not None or plan is not None) and threads != 1:
-        raise SpecError("--threads: belongs to simulations of one network in parts, not to plans")
+        raise SpecError.at("--threads", "belongs to simulations of one network in parts, not to plans")
     if plan is not None and (checkpoint is not None or resume is not None):
         raise SpecError("--checkpoint, --resume: belong to simulations, not to plans; leave them out")
     if on_ranks and chunks is not None:
@@ -290,14 +290,14 @@ def command(
         raise SpecError("--flits, --ports: belong to a plan of a collective operation")
     if plan is not None:
         if tables is not None:
-            raise SpecError("--tables: a plan brings its own routes; leave one of them out")
+            raise SpecError.at("--tables", "a plan brings its own routes", "leave one of them out")
         from flitloom.commands.plans import simulate_plan
 
         simulate_plan(plan, fields, folder, jitter, trials, separate, lead, json, out, chart, html)
         return
     if resume is not None:
         if spec is not None or fields != {"traffic": {"kind": "collective"}}:
-            raise SpecError("--resume: brings its own network and traffic; give no others")
+            raise SpecError.at("--resume", "brings its own network and traffic", "give no others")
         simulation = Simulation.load(
             resume,
             tables=None if tables is None else read_tables(tables),
@@ -317,17 +317,10 @@ def command(
             threads=threads,
             on_ranks=on_ranks,
         )
-    if html is not None:
+    if html is not None and ranks.speaks():
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
         write_html(simulation.spec, html)
-    tell = TimeLine(screen.say, chosen.get("time_from"))
-    unit = simulation.unit(simulation.spec.stop_at)
-    with screen.progress("simulating") as bar:
-
-        def show(done: int, total: int) -> None:
-            bar(done, total)
-            tell(done, total, unit)
-
+    with screen.progress("simulating", simulation.unit(simulation.spec.stop_at)) as show:
         if space_time is not None and span is not None:
             draw_space_time(simulation, space_time, span, show)
         simulation.run(
@@ -394,6 +387,7 @@ def draw_space_time(
     simulation: Simulation, file: Path, span: tuple[int, int | None], progress: Callable[[int, int], None]
 ) -> None:
     """Run a simulation through a span of cycles and draw its space-time chart."""
+    from flitloom import ranks
     from flitloom.plots.space_time import plot_space_time
     from flitloom.space_time import record_space_time
     from flitloom.workload import describe
@@ -403,13 +397,16 @@ def draw_space_time(
     if stop_at is not None:
         end = stop_at if end is None else min(end, stop_at)
     if 0 < first < simulation.now:
-        raise SpecError(f"--space-time-cycles: the simulation is in cycle {simulation.now} already")
+        raise SpecError.at("--space-time-cycles", f"the simulation is in cycle {simulation.now} already")
     if first > simulation.now:
         simulation.run(until=first if end is None else min(first, end), progress=progress)
     if simulation.finished or simulation.now < first:
-        raise SpecError(f"--space-time-cycles: the run ends with cycle {simulation.now}; give earlier ones")
+        raise SpecError.at(
+            "--space-time-cycles", f"the run ends with cycle {simulation.now}", "give earlier ones"
+        )
     busy = record_space_time(simulation, None if end is None else end - simulation.now)
-    plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
+    if ranks.speaks():
+        plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
 
 
 def write_html(experiment: Experiment, html: Path) -> None:

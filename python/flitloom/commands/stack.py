@@ -79,7 +79,7 @@ def command(
         check_picture(chart, "--picture")
     topology = options.topology_fields(torus, mesh, wrap, fail)
     if not topology:
-        raise SpecError("topology: is missing; give --torus 16x16 or --mesh 16x16")
+        raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
     patterns: list[str | None] = [None] if destinations else list(pattern or ["all"])
     if "all" in patterns:
         patterns = list(PERMUTATIONS)

@@ -47,10 +47,10 @@ def twisted(sizes: str, parts: list[str]) -> Subnet:
     lengths = parse_sizes(sizes)
     short = min(lengths)
     if len(lengths) < 2 or short < 2 or lengths.count(short) == len(lengths):
-        raise SpecError(f"--twist: {sizes} has no long dimension; write sizes like 4x4x8 or 4x8x8")
+        raise SpecError.at("--twist", f"{sizes} has no long dimension", "write sizes like 4x4x8 or 4x8x8")
     if any(length % short or length % 2 for length in lengths):
-        raise SpecError(
-            f"--twist: {sizes}: long dimensions are even multiples of the short ones, as in 4x8x8"
+        raise SpecError.at(
+            "--twist", f"{sizes}: long dimensions are even multiples of the short ones, as in 4x8x8"
         )
     subnet = twisted_torus(lengths)
     return fail_parts(subnet, parts) if parts else subnet
@@ -73,9 +73,9 @@ def route_fabric(
     from flitloom.spec.topology import parse_sizes
 
     if mode not in (None, "portable", "sl2vl"):
-        raise SpecError(f"--mode: {mode!r} is unknown; write portable or sl2vl")
+        raise SpecError.at("--mode", f"{mode!r} is unknown", "write portable or sl2vl")
     if effort < 1:
-        raise SpecError(f"--effort: {effort} is out of range; it must be at least 1")
+        raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
     if out is not None:
         check_folder(out, "--out")
     with progress("tables of the fabric"):
@@ -133,7 +133,7 @@ def simulate_graph(
         raise SpecError("name a network with --graph FILE, or with --torus 4x4x8 --twist")
     flits = 8 if length is None else length
     if flits < 1:
-        raise SpecError(f"--length: {flits} is out of range; it must be at least 1")
+        raise SpecError.at("--length", f"{flits} is out of range", "it must be at least 1")
     subnet = twisted(torus or "", parts) if graph is None else failing(graph, parts)
     hosts = len(subnet.hosts)
     packets = (
@@ -210,7 +210,7 @@ def check_fabric(
     from flitloom.fabric import check_subnet
 
     if tables is None:
-        raise SpecError("--fabric: name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
+        raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
     report = check_subnet(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
     for remark in report.remarks:
         say(f"note: {remark}")

@@ -126,7 +126,7 @@ def judge(
 ) -> SubnetReport:
     """Judge tables that are in memory: channels by destination and switch, levels by destination and host."""
     if not 1 <= lanes <= 8:
-        raise SpecError(f"--lanes: {lanes}; links have 1 to 8 lanes")
+        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
     roots = [subnet.hosts[owner].switch for owner in owners]
     facts = _core.check_forwarding(
         subnet.hosts_per_switch(),

@@ -49,7 +49,7 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
         elif kind in ("cable", "link"):
             cables.update(_cables(subnet, recognition, what, part))
         else:
-            raise SpecError(f"--fail: {show(part)} is no failed part; {_HELP}")
+            raise SpecError.at("--fail", f"{show(part)} is no failed part", str(_HELP))
     return without(subnet, switches, cables)
 
 
@@ -75,16 +75,18 @@ def _switch(subnet: Subnet, recognition: Recognition | None, name: str, part: st
     if match := _COORDINATES.fullmatch(name):
         place = tuple(int(number) for number in match[1].split(","))
         if recognition is None or not recognition.coordinates:
-            raise SpecError(f"--fail: {show(part)}: the switches of a graph have no coordinates; {_HELP}")
+            raise SpecError.at(
+                "--fail", f"{show(part)}: the switches of a graph have no coordinates", str(_HELP)
+            )
         if place not in recognition.coordinates:
-            raise SpecError(f"--fail: {show(part)}: no switch stands there")
+            raise SpecError.at("--fail", f"{show(part)}: no switch stands there")
         return recognition.coordinates.index(place)
     found = [
         index for index, switch in enumerate(subnet.switches) if name in (switch.name, _guid(switch.guid))
     ]
     if len(found) != 1:
         count = "no switch is" if not found else f"{len(found)} switches are"
-        raise SpecError(f"--fail: {show(part)}: {count} called {show(name)}; {_HELP}")
+        raise SpecError.at("--fail", f"{show(part)}: {count} called {show(name)}", str(_HELP))
     return found[0]
 
 
@@ -113,7 +115,7 @@ def _cables(subnet: Subnet, recognition: Recognition | None, what: str, part: st
                 continue
             found = _between(subnet, *ends)
     if not found:
-        raise SpecError(f"--fail: {show(part)}: there is no such cable; {_HELP}")
+        raise SpecError.at("--fail", f"{show(part)}: there is no such cable", str(_HELP))
     return found
 
 

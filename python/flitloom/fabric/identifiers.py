@@ -22,7 +22,7 @@ def with_identifiers(subnet: Subnet) -> Subnet:
     used = {node.lid for node in everything if node.lid}
     free = (lid for lid in range(1, 0xC000) if lid not in used)
     if len(everything) > 0xBFFF:
-        raise SpecError(f"fabric: {len(everything)} nodes; unicast LIDs end at 0xbfff")
+        raise SpecError.at("fabric", f"{len(everything)} nodes", "unicast LIDs end at 0xbfff")
     switches = tuple(
         replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
         for n, node in enumerate(subnet.switches)

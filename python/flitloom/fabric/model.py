@@ -158,7 +158,7 @@ class _Nodes(dict[str, Node]):
 
     def __setitem__(self, identifier: str, node: Node) -> None:
         if len(self) >= FABRIC_PARTS and identifier not in self:
-            raise SpecError(f"fabric: more than {FABRIC_PARTS} switches and hosts")
+            raise SpecError.at("fabric", f"more than {FABRIC_PARTS} switches and hosts")
         super().__setitem__(identifier, node)
 
 

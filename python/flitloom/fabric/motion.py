@@ -193,9 +193,11 @@ def _send(
             raise SpecError(f"{name}: {value} is out of range; it must be from 1 to {1 << 16}")
     hosts = len(subnet.hosts)
     if packets.ndim != 2 or packets.shape[1] != 4 or (packets[:, :2] >= hosts).any():
-        raise SpecError(f"packets: rows of source, destination, flits and start, for hosts 0 to {hosts - 1}")
+        raise SpecError.at(
+            "packets", f"rows of source, destination, flits and start, for hosts 0 to {hosts - 1}"
+        )
     if (packets[:, 2] < 1).any():
-        raise SpecError("packets: every packet has at least one flit")
+        raise SpecError.at("packets", "every packet has at least one flit")
     # A host is meant by its first LID.
     row = np.zeros(hosts, dtype=np.uint64)
     row[owners[::-1]] = np.arange(len(owners))[::-1]

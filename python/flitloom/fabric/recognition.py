@@ -120,7 +120,7 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
         len(subnet.switches), ends, None if sizes is None else list(sizes)
     )
     if found is None and sizes is not None:
-        raise SpecError(f"--sizes: the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
+        raise SpecError.at("--sizes", f"the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
     if found is None:
         return Recognition(subnet, "graph")
     wraps = tuple(found["wraps"])

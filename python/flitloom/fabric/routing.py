@@ -281,7 +281,7 @@ def route_subnet(
     (3, 3, 2)
     """
     if not 1 <= lanes <= 8:
-        raise SpecError(f"--lanes: {lanes}; links have 1 to 8 lanes")
+        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
     begin = time.perf_counter()
     subnet = with_identifiers(subnet)
     recognition = recognise(subnet, sizes)

@@ -31,8 +31,10 @@ def destinations(subnet: Subnet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     lids, owners = [], []
     for index, host in enumerate(subnet.hosts):
         if host.lid is None:
-            raise SpecError(
-                f"fabric: host {host.name} has no LID; take what ibnetdiscover prints on the running subnet"
+            raise SpecError.at(
+                "fabric",
+                f"host {host.name} has no LID",
+                "take what ibnetdiscover prints on the running subnet",
             )
         for offset in range(1 << host.lmc):
             lids.append(host.lid + offset)
@@ -53,7 +55,9 @@ def read_forwarding(
     guids = []
     for switch in subnet.switches:
         if switch.guid is None:
-            raise SpecError(f"fabric: switch {switch.name} has no GUID; tables cannot be told apart without")
+            raise SpecError.at(
+                "fabric", f"switch {switch.name} has no GUID", "tables cannot be told apart without"
+            )
         guids.append(switch.guid)
     content = read_bytes(file)
     try:

@@ -211,7 +211,7 @@ def _case(collective: Collective, genes: str | Sequence[str]) -> dict[str, Any]:
     for group in groups:
         if group not in GENES["full"]:
             names = ", ".join([*GENES, *GENES["full"]])
-            raise SpecError(f"genetic.genes: {show(group)} is unknown; it must be one of {names}")
+            raise SpecError.at("genetic.genes", f"{show(group)} is unknown", f"it must be one of {names}")
     fields = ("payload", "slices", "packets", "interval")
     return {
         **{name: getattr(collective, name) for name in fields},

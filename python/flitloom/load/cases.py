@@ -87,7 +87,7 @@ def make_cases(
     """
     for name, given in values.items():
         if name not in FIELDS:
-            raise SpecError(f"load: {name} is unknown; there are {', '.join(FIELDS)}")
+            raise SpecError.at("load", f"{name} is unknown", f"there are {', '.join(FIELDS)}")
         if not given:
             raise SpecError(f"--{name}: names nothing")
     # Rows say our names, whatever was given.

@@ -66,7 +66,7 @@ def run_curve(
     ]
     for case, experiment in specs:
         if not isinstance(experiment.traffic, Load):
-            raise SpecError(f"traffic: {case.name} is no load")
+            raise SpecError.at("traffic", f"{case.name} is no load")
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))

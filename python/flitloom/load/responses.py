@@ -67,7 +67,9 @@ def ramp_profile(
     (((0, 0.2), (100, 0.2), (1100, 0.3)), 1150)
     """
     if not 0 <= first < last <= 1:
-        raise SpecError(f"ramp: rates {first:g} to {last:g}; they must rise, from 0 or above to at most 1")
+        raise SpecError.at(
+            "ramp", f"rates {first:g} to {last:g}", "they must rise, from 0 or above to at most 1"
+        )
     before: Points = ((0, first),) if warm_up else ()
     return (*before, (warm_up, first), (warm_up + cycles, last)), warm_up + cycles + hold
 
@@ -175,9 +177,10 @@ def run_step(
     load = _load(experiment)
     times = sorted(change.at for change in load.changes)
     if times and not window < times[0] <= times[-1] <= load.cycles - 3 * window:
-        raise SpecError(
-            f"traffic.changes: cycles {times[0]} to {times[-1]} of {load.cycles}; there must be windows "
-            "before and behind them"
+        raise SpecError.at(
+            "traffic.changes",
+            f"cycles {times[0]} to {times[-1]} of {load.cycles}",
+            "there must be windows before and behind them",
         )
     series = _observe(experiment, window, progress, checkpoint, threads)
     averaging = 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1
@@ -221,7 +224,7 @@ def run_impulse(
     """
     load = _load(experiment)
     if load.impulse is None:
-        raise SpecError("traffic.impulse: is missing")
+        raise SpecError.at("traffic.impulse", "is missing")
     series = _observe(experiment, window, progress, checkpoint, threads)
     recovery = impulse_duration(series, load.impulse.at)
     found: Measurement = recovery.duration
@@ -233,7 +236,7 @@ def run_impulse(
 
 def _load(experiment: Experiment) -> Load:
     if not isinstance(experiment.traffic, Load):
-        raise SpecError("traffic.kind: a load is needed")
+        raise SpecError.at("traffic.kind", "a load is needed")
     return experiment.traffic
 
 

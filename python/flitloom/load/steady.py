@@ -89,9 +89,11 @@ def run_steady(
     """
     load = experiment.traffic
     if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
-        raise SpecError("traffic.rate: a steady state needs a load of constant rate")
+        raise SpecError.at("traffic.rate", "a steady state needs a load of constant rate")
     if load.changes:
-        raise SpecError("traffic.changes: a steady state needs a load that does not change; take load step")
+        raise SpecError.at(
+            "traffic.changes", "a steady state needs a load that does not change", "take load step"
+        )
     for name, value in (("window", window), ("measure", measure), ("limit", limit)):
         require_whole(name, value, 1, LIMITS["start"], "cycles")
     if warm_up is not None:

@@ -106,12 +106,14 @@ def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
             for column in columns:
                 if column not in known:
                     hint = f"they are {', '.join(known)}" if known else f"{identifier} has none to choose"
-                    raise SpecError(f"columns: {column!r} is unknown; {hint}")
+                    raise SpecError.at("columns", f"{column!r} is unknown", str(hint))
             return module
     whole = dict.fromkeys(name.partition("/")[0] for name in identifiers())
     near = nearest(identifier, [*whole, *identifiers()])
     hint = "" if near is None else f"; did you mean {near}?"
-    raise SpecError(f"papers: there is no {show(identifier)}{hint}\nflitloom papers list names all of them")
+    raise SpecError.at(
+        "papers", f"there is no {show(identifier)}{hint}\nflitloom papers list names all of them"
+    )
 
 
 def options(identifier: str) -> tuple[str, ...]:

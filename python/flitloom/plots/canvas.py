@@ -50,11 +50,11 @@ def panels(
         Neither or both are given, or another number of axes.
     """
     if (path is None) == (ax is None):
-        raise SpecError("plot: give either the axes to draw in, or the file to write")
+        raise SpecError.at("plot", "give either the axes to draw in, or the file to write")
     if ax is not None:
         given: list[Axes] = list(np.ravel(np.asarray(ax, dtype=object)))
         if len(given) != rows * columns:
-            raise SpecError(f"plot: {len(given)} axes are given, and {rows * columns} are drawn in")
+            raise SpecError.at("plot", f"{len(given)} axes are given, and {rows * columns} are drawn in")
         with rc_context(SETTINGS):
             yield given
         return

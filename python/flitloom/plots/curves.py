@@ -83,14 +83,14 @@ def group(
     for name in (x, y, *by):
         if name not in known:
             there = ", ".join(map(str, known))[:300]
-            raise SpecError(f"plot: there is no column {show(name)}; there are {there}")
+            raise SpecError.at("plot", f"there is no column {show(name)}", f"there are {there}")
     curves: dict[tuple[str, ...], dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row[y] in (None, ""):
             continue
         curves[tuple(str(row[name]) for name in by)][_number(row[x], x)].append(_number(row[y], y))
     if not curves:
-        raise SpecError(f"plot: no row has a value of {y}")
+        raise SpecError.at("plot", f"no row has a value of {y}")
     return curves
 
 
@@ -100,7 +100,7 @@ def _number(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise SpecError(f"plot: {name} holds {str(value)[:40]!r}, which is no number")
+        raise SpecError.at("plot", f"{name} holds {str(value)[:40]!r}, which is no number")
     return number
 
 

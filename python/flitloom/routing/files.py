@@ -49,9 +49,10 @@ CHUNK = 4096
 def json_text(tables: Tables) -> str:
     """The tables as JSON."""
     if tables.topology.nodes > TEXT_NODES:
-        raise SpecError(
-            f"output: a JSON text is made for at most {TEXT_NODES} nodes; "
-            f"write {tables.topology.nodes} nodes to a .json file"
+        raise SpecError.at(
+            "output",
+            f"a JSON text is made for at most {TEXT_NODES} nodes",
+            f"write {tables.topology.nodes} nodes to a .json file",
         )
     return "".join(_json_chunks(tables))
 
@@ -59,9 +60,10 @@ def json_text(tables: Tables) -> str:
 def write_json(tables: Tables, file: str | Path) -> None:
     """Write the tables as JSON, a few routes at a time."""
     if tables.topology.nodes > LISTED_NODES:
-        raise SpecError(
-            f"output: JSON lists every route and is for at most {LISTED_NODES} nodes; "
-            f"write {tables.topology.nodes} nodes to an .npz file"
+        raise SpecError.at(
+            "output",
+            f"JSON lists every route and is for at most {LISTED_NODES} nodes",
+            f"write {tables.topology.nodes} nodes to an .npz file",
         )
     with replacing(file) as out:
         out.writelines(text.encode() for text in _json_chunks(tables))

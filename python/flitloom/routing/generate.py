@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, UnreachableError, require_kind, unknown
+from flitloom.errors import SpecError, UnreachableError, require_kind, unknown_parts
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
@@ -104,7 +104,7 @@ def route(
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
     if method not in METHODS:
-        raise SpecError(f"method: {unknown(method, METHODS)}")
+        raise SpecError.at("method", *unknown_parts(method, METHODS))
     given = rules is not None
     if rules is None or isinstance(rules, str):
         rules = RouterRules.named(rules or "angara", len(topology.sizes))
@@ -163,12 +163,14 @@ def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] 
     try:
         matrix = np.asarray(traffic)
     except ValueError:
-        raise SpecError("traffic: its rows have different lengths") from None
+        raise SpecError.at("traffic", "its rows have different lengths") from None
     if matrix.shape != (nodes, nodes):
         shape = " x ".join(map(str, matrix.shape))
-        raise SpecError(f"traffic: it is {shape}; one row and column per node ({nodes} x {nodes}) is needed")
+        raise SpecError.at(
+            "traffic", f"it is {shape}", f"one row and column per node ({nodes} x {nodes}) is needed"
+        )
     if matrix.dtype.kind not in "iuf" or not np.all(np.isfinite(matrix)):
-        raise SpecError("traffic: its entries must be whole numbers from 0")
+        raise SpecError.at("traffic", "its entries must be whole numbers from 0")
     negative = np.argwhere(matrix < 0)
     if len(negative):
         source, destination = map(int, negative[0])
@@ -176,7 +178,7 @@ def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] 
             f"traffic[{source}][{destination}]: {matrix[source, destination]} is negative; weights start at 0"
         )
     if np.any(matrix != np.floor(matrix)) or np.any(matrix >= 2.0**63):
-        raise SpecError("traffic: its entries must be whole numbers below 2^63")
+        raise SpecError.at("traffic", "its entries must be whole numbers below 2^63")
     return matrix.astype(np.uint64)
 
 

@@ -160,10 +160,11 @@ def _first_hops(tables: Tables) -> NDArray[np.int16]:
         wrong = np.flatnonzero(ahead & (following[here, destinations[owner]] != there))
         if len(wrong):
             route = int(owner[wrong[0]])
-            raise SpecError(
-                f"output: the route from node {sources[route]} to node {destinations[route]} leaves node "
-                f"{here[wrong[0]]} another way than that node's own route; forwarding by destination needs "
-                'method "coherent"'
+            raise SpecError.at(
+                "output",
+                f"the route from node {sources[route]} to node {destinations[route]} leaves node "
+                f"{here[wrong[0]]} another way than that node's own route",
+                'forwarding by destination needs method "coherent"',
             )
     ports = np.zeros((topology.nodes, topology.nodes), dtype=np.int16)
     for source in range(topology.nodes):

@@ -71,9 +71,10 @@ class RouterRules(SpecModel):
         try:
             return cls.of(_core.RoutingRules.named(name, dimensions))
         except SpecError:
-            raise SpecError(
-                f"rules: {unknown(name, NAMED_RULES)}, or angara-y and "
-                f"the like, with the letters of dimensions whose two ways are exchanged"
+            raise SpecError.at(
+                "rules",
+                f"{unknown(name, NAMED_RULES)}, or angara-y and the like, with the letters of "
+                "dimensions whose two ways are exchanged",
             ) from None
 
     @classmethod

@@ -295,9 +295,10 @@ class Tables:
             assert self._table is not None
             count = self.topology.nodes
             if count > LISTED_NODES:
-                raise SpecError(
-                    f"output: routes are listed for at most {LISTED_NODES} nodes; these tables have {count}, "
-                    "so write them to an .npz file"
+                raise SpecError.at(
+                    "output",
+                    f"routes are listed for at most {LISTED_NODES} nodes",
+                    f"these tables have {count}, so write them to an .npz file",
                 )
             self._listed = self._table.listed(TABLE_HOPS)
         return self._listed
@@ -347,11 +348,12 @@ class Tables:
             part for part in parts if getattr(self.topology, part) != getattr(network.topology, part)
         ]
         if different:
-            raise SpecError(f"tables: they are for another network; {' and '.join(different)} differ")
+            raise SpecError.at("tables", "they are for another network", f"{' and '.join(different)} differ")
         if self.channels is not None:
-            raise SpecError(
-                "tables: their routes name a virtual channel for every hop; packets follow the channels of "
-                "the router's rule, so leave the channels out"
+            raise SpecError.at(
+                "tables",
+                "their routes name a virtual channel for every hop",
+                "packets follow the channels of the router's rule, so leave the channels out",
             )
         if self._table is not None:
             return workload.over_table(network._core, self._table)

@@ -272,7 +272,7 @@ def operation_of(plan: Plan) -> Operation:
     try:
         return Operation(**(plan.operation or {}))
     except TypeError:
-        raise SpecError("operation: has other fields than name, payload, root and nodes") from None
+        raise SpecError.at("operation", "has other fields than name, payload, root and nodes") from None
 
 
 def phase_sizes(plan: Plan) -> list[int]:
@@ -282,12 +282,12 @@ def phase_sizes(plan: Plan) -> list[int]:
     messages = messages_of(plan)
     if plan.operation is None:
         if plan.phases:
-            raise SpecError("operation: is missing; a plan in phases says which operation it is for")
+            raise SpecError.at("operation", "is missing", "a plan in phases says which operation it is for")
         return [len(messages)]
     operation = operation_of(plan)
     phases, _ = operation_phases(plan.network(), operation)
     if not np.array_equal(np.concatenate(phases), messages):
-        raise SpecError(f"packets: are not the messages of {operation.name}, phase by phase")
+        raise SpecError.at("packets", f"are not the messages of {operation.name}, phase by phase")
     return [len(phase) for phase in phases]
 
 
@@ -308,7 +308,7 @@ def prove_bound(plan: Plan) -> int:
 
         algorithm_bound = operation_phases(network, operation_of(plan))[1]
         if not _core.phases_respected(network._core, plan.table, plan.directions(), sizes):
-            raise SpecError("packets: one starts before what its node needs for it has arrived")
+            raise SpecError.at("packets", "one starts before what its node needs for it has arrived")
     kind = (plan.interval, plan.free_slices) if len(sizes) == 1 else (None, False)
     phases = sizes if len(sizes) > 1 else None
     problem = _core.ScheduleProblem(network._core, messages, plan.routes, *kind, phases=phases)
@@ -328,7 +328,9 @@ def late_dependencies(plan: Plan) -> tuple[int, str, Any]:
     channels = plan.channels or network.channels
     first = plan.first_channels() if plan.channels else []
     if first and max(first) >= channels:
-        raise SpecError(f"packets: one begins in virtual channel {max(first)}; the plan has {channels}")
+        raise SpecError.at(
+            "packets", f"one begins in virtual channel {max(first)}", f"the plan has {channels}"
+        )
     routes = plan.directions()
     facts = _core.plan_dependencies(network._core, plan.table, routes, channels, bytes(first))
     return channels, facts["cycle"], facts["ranks"]
@@ -347,12 +349,16 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
     """
     require_plan(plan)
     if plan.router is not None:
-        raise SpecError("plan: its packets wait for each other on time, too; there is no certificate for it")
+        raise SpecError.at(
+            "plan", "its packets wait for each other on time, too", "there is no certificate for it"
+        )
     channels, cycle, ranks = late_dependencies(plan)
     if ranks is None:
-        raise SpecError(
-            f"plan: late nodes can cause a deadlock on {channels} virtual channels, there is no certificate: "
-            f"{cycle}; make it with --separate"
+        raise SpecError.at(
+            "plan",
+            f"late nodes can cause a deadlock on {channels} virtual channels, there is no "
+            f"certificate: {cycle}",
+            "make it with --separate",
         )
     network = plan.network()
     topology, names = network.topology, network.directions

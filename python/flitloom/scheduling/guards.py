@@ -66,7 +66,7 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
     """
     require_plan(plan)
     if plan.operation is not None and plan.operation.get("name") != "all-to-all":
-        raise SpecError("plan: its packets wait for each other, so its spare time can not be spread")
+        raise SpecError.at("plan", "its packets wait for each other, so its spare time can not be spread")
     require_whole("jitter", jitter, 1, LONGEST, "cycles")
     require_whole("extra", extra, 0, LONGEST, "cycles")
     check_seed(seed)

@@ -73,9 +73,10 @@ def late_durations(network: Network, late: Late, jitter: int, trials: int, key: 
 def require_independent(plan: Plan) -> None:
     """Refuse a plan whose nodes pass on what they receive: one that is late would make others late, too."""
     if plan.operation is not None and plan.operation.get("name") != "all-to-all":
-        raise SpecError(
-            f"plan: in {plan.traffic}, a node that is late makes those late that wait for its data; "
-            "that is not simulated, so there is no study of late nodes for this plan"
+        raise SpecError.at(
+            "plan",
+            f"in {plan.traffic}, a node that is late makes those late that wait for its data",
+            "that is not simulated, so there is no study of late nodes for this plan",
         )
 
 

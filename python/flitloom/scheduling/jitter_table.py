@@ -97,7 +97,7 @@ def jitter_table(
         Called with the number of parts done and of all.
     """
     if not collectives or not jitters:
-        raise SpecError("jitter: at least one pattern and one delay are needed")
+        raise SpecError.at("jitter", "at least one pattern and one delay are needed")
     for jitter in jitters:
         check_jitter(jitter, trials)
     search: dict[str, Any] = {"routes": routes} if moves is None else {"routes": routes, "moves": moves}

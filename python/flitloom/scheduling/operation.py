@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, unknown
+from flitloom.errors import SpecError, unknown_parts
 from flitloom.network import Network
 
 #: Names of operations, for editors to offer.
@@ -53,7 +53,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         if self.name not in _core.LISTS["operations"]:
-            raise SpecError(f"operation: {unknown(self.name, _core.LISTS['operations'])}")
+            raise SpecError.at("operation", *unknown_parts(self.name, _core.LISTS["operations"]))
         if self.root is not None and self.name != "broadcast":
             raise SpecError.at("operation.root", f"{self.name} has none", "only broadcast has one")
         if self.nodes is not None:
@@ -78,24 +78,26 @@ def operation_phases(network: Network, operation: Operation) -> tuple[list[NDArr
         The operation is unknown, or does not fit the network.
     """
     if not _whole(operation.payload) or not 1 <= operation.payload <= 2**20:
-        raise SpecError(f"operation.payload: {operation.payload} is out of range; it must be 1 to 2^20 flits")
+        raise SpecError.at(
+            "operation.payload", f"{operation.payload} is out of range", "it must be 1 to 2^20 flits"
+        )
     last = network.nodes - 1
     nodes = operation.nodes
     if nodes is not None:
         for node in nodes:
             if not _whole(node) or not 0 <= node <= last:
-                raise SpecError(f"operation.nodes: node {node} does not exist; nodes are 0 to {last}")
+                raise SpecError.at("operation.nodes", f"node {node} does not exist", f"nodes are 0 to {last}")
         if len(set(nodes)) != len(nodes):
-            raise SpecError("operation.nodes: a node is named twice")
+            raise SpecError.at("operation.nodes", "a node is named twice")
         if len(nodes) < 2:
-            raise SpecError("operation.nodes: an operation needs at least two nodes")
+            raise SpecError.at("operation.nodes", "an operation needs at least two nodes")
     root = operation.root
     if root is None:
         root = 0 if nodes is None else min(nodes)
     if not _whole(root) or not 0 <= root <= last:
-        raise SpecError(f"operation.root: node {root} does not exist; nodes are 0 to {last}")
+        raise SpecError.at("operation.root", f"node {root} does not exist", f"nodes are 0 to {last}")
     if nodes is not None and root not in nodes and operation.name == "broadcast":
-        raise SpecError(f"operation.root: node {root} does not take part")
+        raise SpecError.at("operation.root", f"node {root} does not take part")
     return _core.operation_phases(
         network._core, str(operation.name), root, operation.payload, None if nodes is None else list(nodes)
     )

@@ -308,7 +308,7 @@ class Plan(Closed):
         try:
             return Network(Topology(**self.topology), Router(**(self.router or {})))
         except SpecError as error:
-            raise SpecError(f"plan: {error}") from None
+            raise SpecError.at("plan", str(error)) from None
 
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a packet a line."""
@@ -330,7 +330,7 @@ class Plan(Closed):
         """Refuse a network of another shape."""
         mine, other = self.network().topology, network.topology
         if (mine.sizes, mine.wraps) != (other.sizes, other.wraps):
-            raise SpecError(f"plan.topology: the plan is for {mine}, the network is {other}")
+            raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {other}")
 
     def require_traffic(
         self, network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int = 1
@@ -341,7 +341,7 @@ class Plan(Closed):
         phases, _, words = phases_of(network, traffic, seed)
         wanted = sorted(map(tuple, np.concatenate(phases).tolist()))
         if wanted != sorted(map(tuple, messages_of(self).tolist())):
-            raise SpecError(f"plan.traffic: the plan is for {self.traffic}, not for {words}")
+            raise SpecError.at("plan.traffic", f"the plan is for {self.traffic}, not for {words}")
 
     def first_channels(self) -> list[int]:
         """Virtual channels in which the packets enter their first links."""
@@ -368,9 +368,10 @@ class Plan(Closed):
         network = self.network()
         found = _core.separate_channels(network._core, self.table, self._checked_routes(network))
         if found is None:
-            raise SpecError(
-                f"plan: no {LIMITS['channels']} virtual channels were found that keep these routes from a "
-                "deadlock; take fewer kinds of routes (dor or any-order)"
+            raise SpecError.at(
+                "plan",
+                f"no {LIMITS['channels']} virtual channels were found that keep these routes from a deadlock",
+                "take fewer kinds of routes (dor or any-order)",
             )
         channels, first = found
         packets = [
@@ -432,13 +433,13 @@ def read_plan(file: str | Path) -> Plan:
             fields["format"] = FORMAT
         elif form != FORMAT:
             found = f'its "format" is {show(form)}' if isinstance(form, str) else 'it has no "format"'
-            raise SpecError(f'plan: {place} is no plan that this version reads: {found}, not "{FORMAT}"')
+            raise SpecError.at("plan", f'{place} is no plan that this version reads: {found}, not "{FORMAT}"')
         try:
             if packets is not None:
                 fields["packets"] = list(itertools.islice(packets, LISTED_PACKETS + 1))
             return Plan(**fields)
         except pydantic.ValidationError as error:
-            raise SpecError(f"plan: {place}: {explain(error, '')}") from None
+            raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
 
 
 def messages_of(plan: Plan) -> NDArray[np.int64]:
@@ -452,8 +453,8 @@ def messages_of(plan: Plan) -> NDArray[np.int64]:
             raise SpecError("packets[0].slice: a message begins with slice 0")
         last = messages[-1]
         if [packet.source, packet.destination, packet.length] != last[:3] or packet.slice != last[3]:
-            raise SpecError(
-                f"packets: the slices of a message from node {packet.source} do not follow one another"
+            raise SpecError.at(
+                "packets", f"the slices of a message from node {packet.source} do not follow one another"
             )
         last[3] += 1
     return np.array(messages, dtype=np.int64).reshape(-1, 4)

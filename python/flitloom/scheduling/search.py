@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core, provenance
-from flitloom.errors import SpecError, unknown
+from flitloom.errors import SpecError, unknown_parts
 from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
 from flitloom.limits import LISTED_PACKETS
@@ -123,19 +123,19 @@ def schedule(
     require_whole("guard", guard, 0, 1024, "cycles")
     require_whole("moves", moves, 1, 2**63 - 1, "placements to try")
     if seconds is not None and not 0 < seconds <= 1e9:
-        raise SpecError(f"seconds: {seconds} is out of range; a limit is above 0")
+        raise SpecError.at("seconds", f"{seconds} is out of range", "a limit is above 0")
     if interval is not None:
         require_whole("interval", interval, 1, 2**20, "cycles")
     check_seed(seed)
     if cp_sat_seconds:
         need("plan", "CP-SAT")
     if interval is not None and free_slices:
-        raise SpecError("interval: free slices have times of their own, no interval")
+        raise SpecError.at("interval", "free slices have times of their own, no interval")
     operation = isinstance(traffic, Operation)
     if operation and routes != STAIRCASE and (free_slices or interval is not None):
         raise SpecError("interval, free_slices: the messages of an operation are not cut into slices")
     if as_one and guard:
-        raise SpecError("guard: without barriers (as_one) every gap is closed; leave one of them out")
+        raise SpecError.at("guard", "without barriers (as_one) every gap is closed", "leave one of them out")
     phases, bound, words = phases_of(network, traffic, seed)
     if method == "genetic":
         given = {"free_slices": free_slices, "interval": interval, "guard": guard, "seconds": seconds}
@@ -143,9 +143,9 @@ def schedule(
             if value:
                 raise SpecError(f"{name}: does not go with a genetic search")
         if routes not in (None, "dor"):
-            raise SpecError(f"routes: a genetic search takes dor, not {routes}")
+            raise SpecError.at("routes", f"a genetic search takes dor, not {routes}")
         if not isinstance(traffic, Collective):
-            raise SpecError("traffic: a genetic search needs a collective")
+            raise SpecError.at("traffic", "a genetic search needs a collective")
         from flitloom.scheduling.genetic import genetic_plan
 
         timed = schedule(network, traffic, "greedy", seed=seed)
@@ -239,13 +239,13 @@ def shares_of(method: str) -> list[tuple[str, float]] | None:
     for part in method.split(","):
         name, _, share = part.strip().partition(":")
         if name not in CORE_METHODS:
-            raise SpecError(f"method: {unknown(name, METHODS)}")
+            raise SpecError.at("method", *unknown_parts(name, METHODS))
         try:
             value = float(share or 1)
         except ValueError:
             value = -1.0
         if not 0 <= value <= 1:
-            raise SpecError(f"method: the share of {name} is {share!r}; it must be 0 to 1")
+            raise SpecError.at("method", f"the share of {name} is {share!r}", "it must be 0 to 1")
         shares.append((name, value))
     return shares
 
@@ -254,11 +254,11 @@ def _refuse_for_staircase(
     phases: list[NDArray[np.int64]], sliced: bool, guard: int, cp_sat_seconds: float
 ) -> None:
     if guard:
-        raise SpecError("guard: staircase routes leave no room for guards; choose other routes")
+        raise SpecError.at("guard", "staircase routes leave no room for guards", "choose other routes")
     if sliced:
-        raise SpecError("interval: packets on staircase routes have no slices; choose other routes")
+        raise SpecError.at("interval", "packets on staircase routes have no slices", "choose other routes")
     if cp_sat_seconds:
-        raise SpecError("cp_sat_seconds: CP-SAT needs a list of routes, and staircases are too many")
+        raise SpecError.at("cp_sat_seconds", "CP-SAT needs a list of routes, and staircases are too many")
     if len(phases) > 1:
         raise SpecError(_NO_STAIRCASE)
 
@@ -274,7 +274,9 @@ def _refuse_methods(problem: _core.ScheduleProblem, method: str, routes: str) ->
     if routes == STAIRCASE:
         raise SpecError(_NO_STAIRCASE)
     known = ", ".join(problem.methods())
-    raise SpecError(f"method: {method} does not suit this traffic on {routes} routes; these do: {known}")
+    raise SpecError.at(
+        "method", f"{method} does not suit this traffic on {routes} routes", f"these do: {known}"
+    )
 
 
 def _joined(found: list[dict[str, Any]]) -> tuple[NDArray[np.int64], Routes]:
@@ -306,7 +308,7 @@ def _without_barriers(
 
 def _check_count(packets: int) -> None:
     if packets > LISTED_PACKETS:
-        raise SpecError(f"traffic: {packets} packets; at most {LISTED_PACKETS} can be scheduled")
+        raise SpecError.at("traffic", f"{packets} packets", f"at most {LISTED_PACKETS} can be scheduled")
 
 
 def phases_of(
@@ -340,5 +342,5 @@ def phases_of(
             rows = [(row[0], row[1], row[2], 1) for row in traffic.packet_table()]
             words = f"{len(rows)} packets of a matrix"
         case _:
-            raise SpecError("traffic: a schedule needs a collective, packets, a matrix or an operation")
+            raise SpecError.at("traffic", "a schedule needs a collective, packets, a matrix or an operation")
     return [np.array(rows, dtype=np.int64).reshape(-1, 4)], 0, words

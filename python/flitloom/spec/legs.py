@@ -68,13 +68,13 @@ def _legs(text: str) -> Iterator[tuple[int, int]]:
     for leg in text.split():
         match = _LEG.fullmatch(leg)
         if match is None or match[2] not in DIMENSION_NAMES:
-            raise SpecError(f"route: {show(leg)} is not understood; write legs like '+x3 -y2'")
+            raise SpecError.at("route", f"{show(leg)} is not understood", "write legs like '+x3 -y2'")
         yield 2 * DIMENSION_NAMES.index(match[2]) + (match[1] == "-"), int(match[3])
 
 
 def _check_length(hops: int) -> None:
     if hops > LIMITS["nodes"]:
-        raise SpecError(f"route: {hops} hops; at most {LIMITS['nodes']} are supported")
+        raise SpecError.at("route", f"{hops} hops", f"at most {LIMITS['nodes']} are supported")
 
 
 @lru_cache(maxsize=1 << 16)

@@ -70,13 +70,13 @@ class Sweep:
         folder: Path = Path(),
     ) -> None:
         if not 1 <= seeds <= MOST_POINTS:
-            raise SpecError(f"seeds: {show(seeds)} is out of range; it must be 1 to {MOST_POINTS}")
+            raise SpecError.at("seeds", f"{show(seeds)} is out of range", f"it must be 1 to {MOST_POINTS}")
         for name, values in grid.items():
             if not values:
-                raise SpecError(f"grid: {name} has no values")
+                raise SpecError.at("grid", f"{name} has no values")
         count = math.prod(map(len, grid.values())) * seeds
         if count > MOST_POINTS:
-            raise SpecError(f"grid: {count} simulations; at most {MOST_POINTS} are supported")
+            raise SpecError.at("grid", f"{count} simulations", f"at most {MOST_POINTS} are supported")
         self.fields, self.grid, self.seeds, self.folder = fields, grid, seeds, folder
 
     def points(self) -> list[Point]:

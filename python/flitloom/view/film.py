@@ -208,9 +208,10 @@ def film(
     workload = make_workload(network, traffic, seed)
     raw = _core.film(network._core, workload, stop_at, min(asked, longest + 1), seed, spec.throttle)
     if raw.get("limit", 0) > longest:
-        raise SpecError(
-            f"stop_at: a page of this network holds {longest} cycles, and not everything is delivered by "
-            f"then; stop earlier, as with --stop-at {min(longest, 1000)}"
+        raise SpecError.at(
+            "stop_at",
+            f"a page of this network holds {longest} cycles, and not everything is delivered by then",
+            f"stop earlier, as with --stop-at {min(longest, 1000)}",
         )
     made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
     bound = _core.lower_bound(network._core, workload)

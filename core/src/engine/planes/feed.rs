@@ -1,23 +1,29 @@
 //! The nodes' packets: which are started when, and their headers' data as planes.
 //!
 //! Work is done per packet only. A node without a packet waits in a wheel of start cycles; one that
-//! has just sent a tail takes its next packet at once if that has started.
+//! has just sent a tail takes its next packet at once if that has started. Every row of blocks has a
+//! feed of its own, in which nodes are known by their bits, so that rows can be fed side by side. The
+//! packets of a cycle are listed before they are taken, without branches on who has one.
 
 use super::{
-    block::Packet,
-    lanes::{Axis, Tiling},
-    vector::{Vector, words_mut},
+    block::{Events, Packet},
+    lanes::{Axis, Router, Tiling},
+    vector::{Vector, count_ones, words, words_mut},
 };
 use crate::{
-    fabric::{NodeId, Sign},
-    routing::dimension_order,
+    engine::{fingerprint, lateness},
+    fabric::{NodeId, divide, reciprocal},
     save::{Archive, SaveError},
-    traffic::{PacketSource, Workload},
+    traffic::{OpenLoad, PacketSource, Workload},
 };
 
 /// Slots of the wheel; later starts go round again.
-const SLOTS: usize = 1024;
+const SLOTS: usize = 512;
 const NONE: u32 = u32::MAX;
+/// Entries that may be written behind those of a list.
+const SLACK: usize = 2;
+/// Words of the longest vector.
+const MOST_WORDS: usize = 8;
 
 /// A packet that has entered the processor queue, kept while tags are in use.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +36,51 @@ pub struct Loaded {
     pub start: u64,
 }
 
-/// Where the processors' packets are kept.
+/// What is counted of the packets of some nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    /// Packets taken.
+    pub loaded: u64,
+    /// Sum of their starts, modulo 2^64.
+    pub start_sum: u64,
+    /// Packets delivered.
+    pub delivered: u64,
+    /// Sum of the cycles of their deliveries, modulo 2^64.
+    pub delivery_sum: u64,
+    /// Flit-hops, in fours.
+    pub flit_hops: u64,
+    /// See [`Outcome::fingerprint`](crate::engine::Outcome::fingerprint).
+    pub fingerprint: u64,
+    /// See [`Outcome::lateness`](crate::engine::Outcome::lateness).
+    pub lateness: u128,
+}
+
+impl Account {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: &Self) -> Self {
+        Self {
+            loaded: self.loaded + other.loaded,
+            start_sum: self.start_sum.wrapping_add(other.start_sum),
+            delivered: self.delivered + other.delivered,
+            delivery_sum: self.delivery_sum.wrapping_add(other.delivery_sum),
+            flit_hops: self.flit_hops + other.flit_hops,
+            fingerprint: self.fingerprint.wrapping_add(other.fingerprint),
+            lateness: self.lateness + other.lateness,
+        }
+    }
+}
+
+/// What is done when a cycle is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting {
+    /// Fingerprints are computed.
+    pub fingerprints: bool,
+    /// The packets of the next cycle start.
+    pub start: bool,
+}
+
+/// Where the processors' packets of a row of blocks are kept.
 pub struct Packets<'a, V> {
     /// Per block.
     pub packets: &'a mut [Packet<V>],
@@ -43,15 +93,15 @@ pub struct Packets<'a, V> {
 impl<V: Vector> Packets<'_, V> {
     /// The last packet of a router once more.
     #[inline(always)]
-    fn again(&mut self, place: usize) {
-        let (block, lane) = (place / V::BITS, place % V::BITS);
+    fn again(&mut self, bit: usize) {
+        let (block, lane) = (bit / V::BITS, bit % V::BITS);
         words_mut(std::slice::from_mut(&mut self.packets[block].ready))[lane / 64] |= 1 << (lane % 64);
     }
 
-    /// Writes the packet of one router: from the lowest bit its output and its data.
+    /// Writes the packet of one router: from the lowest bit its output and so many rows of data.
     #[inline(always)]
-    fn write(&mut self, place: usize, mut header: u64) {
-        let (block, lane) = (place / V::BITS, place % V::BITS);
+    fn write(&mut self, bit: usize, mut header: u64, rows: usize) {
+        let (block, lane) = (bit / V::BITS, bit % V::BITS);
         let (word, bit) = (lane / 64, lane % 64);
         let packet = &mut self.packets[block];
         words_mut(std::slice::from_mut(&mut packet.ready))[word] |= 1 << bit;
@@ -59,7 +109,7 @@ impl<V: Vector> Packets<'_, V> {
             put::<V>(plane, word, bit, header);
             header >>= 1;
         }
-        for row in &mut self.data[block * self.rows..][..self.rows] {
+        for row in &mut self.data[block * self.rows..][..rows] {
             put::<V>(row, word, bit, header);
             header >>= 1;
         }
@@ -72,180 +122,381 @@ fn put<V: Vector>(plane: &mut V, word: usize, bit: usize, value: u64) {
     *word = *word & !(1 << bit) | (value & 1) << bit;
 }
 
-/// All nodes of all copies.
+/// Appends the set bits of a vector to a list of so many entries; the entries there are then. No
+/// closures here, which are not compiled for the vector's instruction set.
+#[inline(always)]
+pub fn list_ones<V: Vector>(vector: &V, list: &mut [u16], mut count: usize) -> usize {
+    let mut first = 0;
+    for &word in words(std::slice::from_ref(vector)) {
+        let mut left = word;
+        // Few words have more than two.
+        for _ in 0..SLACK {
+            list[count] = first + left.trailing_zeros() as u16;
+            count += usize::from(left != 0);
+            left &= left.wrapping_sub(1);
+        }
+        while left != 0 {
+            list[count] = first + left.trailing_zeros() as u16;
+            count += 1;
+            left &= left - 1;
+        }
+        first += 64;
+    }
+    count
+}
+
+/// What all nodes have in common.
 #[derive(Clone)]
-pub struct Feed {
+pub struct Common {
     workload: Workload,
-    x: Axis,
-    y: Axis,
+    tiling: Tiling,
+    /// Nodes of one network.
     nodes: usize,
-    /// Bit of every node: `block * bits + lane`.
-    pub places: Vec<u32>,
-    /// Delay added to every start of a node's packets; empty for none.
-    delays: Vec<u64>,
+    /// Reciprocal of the size in x.
+    per_x: u64,
     /// Per copy, added to every start once for each packet of the node before it.
     intervals: Vec<u64>,
     /// Whether the packets are known in advance: delays and intervals apply to them, and most go where
     /// the last one of their node went.
     repeats: bool,
+    /// Whether packets are drawn several at a time.
+    draws_at_once: bool,
+    /// Rows of data that differ from packet to packet.
+    rows: usize,
+    /// Whether packets taken are logged.
+    logs: bool,
+}
+
+/// A node, in the row of its block.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Start of the packet that follows those taken.
+    next_start: u64,
+    /// Packets taken.
+    taken: u32,
+    /// Next node in the same slot of the wheel.
+    behind: u32,
+}
+
+/// The feed of one row of blocks.
+#[derive(Clone)]
+pub struct Row {
+    /// Its number.
+    number: u32,
+    /// Per bit.
+    nodes: Vec<Node>,
     /// Destination of a node's last packet, where they repeat; else empty.
     destinations: Vec<NodeId>,
-    taken: Vec<u32>,
-    next_start: Vec<u64>,
+    /// Start of a node's last packet, where packets under way may be asked for; else empty.
+    starts: Vec<u64>,
+    /// Delay added to every start of a node's packets; empty for none.
+    delays: Vec<u64>,
     wheel: Vec<u32>,
-    /// Next node in the same slot of the wheel.
-    behind: Vec<u32>,
     waiting: usize,
-    /// Packets taken, per copy.
-    pub loaded: Vec<u64>,
-    /// Sum of their starts, per copy, modulo 2^64.
-    pub start_sum: Vec<u64>,
-    /// Bits of a tag, zero for none.
-    pub tag_bits: usize,
+    /// Nodes that take a packet in a cycle.
+    due: Vec<u32>,
+    /// Bits of a block with an event, and those of them that wait.
+    ones: Vec<u16>,
+    later: Vec<u16>,
     /// Packets taken since tags came into use.
     pub log: Vec<Loaded>,
+    /// Per copy.
+    pub accounts: Vec<Account>,
+}
+
+/// All nodes of all copies.
+#[derive(Clone)]
+pub struct Feed {
+    /// What they have in common.
+    pub common: Common,
+    /// Bit of every node: `block * bits + lane`.
+    pub places: Vec<u32>,
+    /// By row of blocks.
+    pub rows: Vec<Row>,
 }
 
 impl Feed {
-    /// The nodes of a tiling, before [`reset`](Self::reset).
-    pub fn new(workload: &Workload, tiling: &Tiling) -> Self {
+    /// The nodes of a tiling, before [`reset`](Self::reset), with so many rows of header data; `starts`
+    /// says whether those of the last packets are kept.
+    pub fn new(workload: &Workload, tiling: &Tiling, rows: usize, starts: bool) -> Self {
         let (nodes, copies) = (tiling.nodes(), tiling.copies as usize);
-        let all = nodes * copies;
         let repeats = workload.count().is_some();
-        let places: Vec<u32> =
-            (0..all).map(|node| tiling.place(node / nodes, (node % nodes) as NodeId)).collect();
-        Self {
-            workload: workload.clone(),
-            x: tiling.x,
-            y: tiling.y,
-            nodes,
-            places,
+        let places =
+            (0..nodes * copies).map(|node| tiling.place(node / nodes, (node % nodes) as NodeId)).collect();
+        let (bits, block) = (tiling.bits_of_row(), tiling.bits_of_block());
+        let row = |number| Row {
+            number,
+            nodes: vec![Node { next_start: u64::MAX, taken: 0, behind: NONE }; bits],
+            destinations: if repeats { vec![NONE; bits] } else { Vec::new() },
+            starts: if starts { vec![0; bits] } else { Vec::new() },
             delays: Vec::new(),
-            intervals: vec![0; copies],
-            destinations: if repeats { vec![NONE; all] } else { Vec::new() },
-            repeats,
-            taken: vec![0; all],
-            next_start: vec![0; all],
             wheel: vec![NONE; SLOTS],
-            behind: vec![NONE; all],
             waiting: 0,
-            loaded: vec![0; copies],
-            start_sum: vec![0; copies],
-            tag_bits: 0,
+            due: vec![0; bits],
+            ones: vec![0; block + SLACK],
+            later: vec![0; block],
             log: Vec::new(),
+            accounts: vec![Account::default(); copies],
+        };
+        Self {
+            common: Common {
+                workload: workload.clone(),
+                tiling: tiling.clone(),
+                nodes,
+                per_x: reciprocal(tiling.x.size),
+                intervals: vec![0; copies],
+                repeats,
+                draws_at_once: matches!(workload, Workload::Load(load) if load.draws_at_once()),
+                rows,
+                logs: false,
+            },
+            places,
+            rows: (0..tiling.y.tile()).map(row).collect(),
         }
     }
 
     /// What is sent.
     pub fn workload(&self) -> &Workload {
-        &self.workload
+        &self.common.workload
+    }
+
+    /// Row and bit of a node, counted over all copies.
+    fn at(&self, all: usize) -> (usize, usize) {
+        let (place, bits) = (self.places[all] as usize, self.common.tiling.bits_of_row());
+        (place / bits, place % bits)
     }
 
     /// Back to cycle 0.
     pub fn reset(&mut self) {
-        self.taken.fill(0);
-        self.wheel.fill(NONE);
-        self.loaded.fill(0);
-        self.start_sum.fill(0);
-        self.tag_bits = 0;
-        self.log.clear();
-        self.waiting = 0;
-        for node in 0..self.taken.len() {
-            self.next_start[node] = self.start_after(node, 0);
-            if self.next_start[node] != u64::MAX {
-                self.wait(node as u32);
+        let Self { common, places, rows } = self;
+        common.logs = false;
+        for row in &mut *rows {
+            row.wheel.fill(NONE);
+            row.waiting = 0;
+            row.log.clear();
+            row.accounts.fill(Account::default());
+        }
+        let bits = common.tiling.bits_of_row();
+        for (all, &place) in places.iter().enumerate() {
+            let (row, bit) = (&mut rows[place as usize / bits], place as usize % bits);
+            row.nodes[bit].taken = 0;
+            row.nodes[bit].next_start = row.start_after(common, all, bit, 0);
+            if row.nodes[bit].next_start != u64::MAX {
+                row.wait(bit);
             }
         }
     }
 
     /// The state as fields; `ready` are the nodes that have a packet at their router.
     pub fn archive(&mut self, archive: &mut Archive, ready: &[bool]) -> Result<(), SaveError> {
-        archive.slice("packets taken", &mut self.taken)?;
-        archive.slice("next starts", &mut self.next_start)?;
-        archive.slice("packets loaded", &mut self.loaded)?;
-        archive.slice("sum of starts", &mut self.start_sum)?;
+        let at: Vec<_> = (0..self.places.len()).map(|all| self.at(all)).collect();
+        let mut taken: Vec<u32> = at.iter().map(|&(row, bit)| self.rows[row].nodes[bit].taken).collect();
+        let mut starts: Vec<u64> =
+            at.iter().map(|&(row, bit)| self.rows[row].nodes[bit].next_start).collect();
+        archive.slice("packets taken", &mut taken)?;
+        archive.slice("next starts", &mut starts)?;
+        // Those of nodes that never took any are not kept.
+        let mut last: Vec<u64> =
+            at.iter().filter_map(|&(row, bit)| self.rows[row].starts.get(bit).copied()).collect();
+        archive.slice("last starts", &mut last)?;
+        let mut log = self.log();
         let nobody = Loaded { source: 0, destination: 0, start: 0 };
-        archive.column("log of sources", &mut self.log, &nobody, |loaded| &mut loaded.source)?;
-        archive.column("log of destinations", &mut self.log, &nobody, |loaded| &mut loaded.destination)?;
-        archive.column("log of starts", &mut self.log, &nobody, |loaded| &mut loaded.start)?;
+        archive.column("log of sources", &mut log, &nobody, |loaded| &mut loaded.source)?;
+        archive.column("log of destinations", &mut log, &nobody, |loaded| &mut loaded.destination)?;
+        archive.column("log of starts", &mut log, &nobody, |loaded| &mut loaded.start)?;
         if !archive.is_reading() {
             return Ok(());
         }
-        self.check_restored()?;
-        self.forget_destinations();
-        self.wheel.fill(NONE);
-        self.waiting = 0;
-        for (node, _) in ready.iter().enumerate().filter(|&(_, &ready)| !ready) {
-            if self.next_start[node] != u64::MAX {
-                self.wait(node as u32);
+        for (node, &(row, bit)) in at.iter().enumerate() {
+            let row = &mut self.rows[row];
+            (row.nodes[bit].taken, row.nodes[bit].next_start) = (taken[node], starts[node]);
+            if let Some(start) = row.starts.get_mut(bit) {
+                *start = last[node];
+            }
+            row.destinations.fill(NONE);
+        }
+        self.check_restored(&log)?;
+        self.keep(log);
+        for row in &mut self.rows {
+            row.wheel.fill(NONE);
+            row.waiting = 0;
+        }
+        for (&(row, bit), _) in at.iter().zip(ready).filter(|&(_, &ready)| !ready) {
+            if self.rows[row].nodes[bit].next_start != u64::MAX {
+                self.rows[row].wait(bit);
             }
         }
         Ok(())
     }
 
     /// Nothing restored may lead outside the workload.
-    fn check_restored(&self) -> Result<(), SaveError> {
-        let nodes = self.nodes as u32;
-        let logged = self.log.iter().find(|loaded| loaded.source >= nodes || loaded.destination >= nodes);
+    fn check_restored(&self, log: &[Loaded]) -> Result<(), SaveError> {
+        let nodes = self.common.nodes as u32;
+        let logged = log.iter().find(|loaded| loaded.source >= nodes || loaded.destination >= nodes);
         if let Some(loaded) = logged {
             return Err(SaveError::Value {
                 field: "log",
                 value: loaded.source.max(loaded.destination).into(),
             });
         }
-        if !self.repeats {
+        if !self.common.repeats {
             return Ok(());
         }
-        for (node, (&taken, &start)) in self.taken.iter().zip(&self.next_start).enumerate() {
+        for node in 0..self.places.len() {
+            let (row, bit) = self.at(node);
+            let Node { taken, next_start: start, .. } = self.rows[row].nodes[bit];
+            let workload = &self.common.workload;
             let beyond =
-                taken > 0 && self.workload.packet_at(node as NodeId, u64::from(taken) - 1, start).is_none();
-            if beyond || start != self.start_after(node, 0) {
+                taken > 0 && workload.packet_at(node as NodeId, u64::from(taken) - 1, start).is_none();
+            if beyond || start != self.rows[row].start_after(&self.common, node, bit, 0) {
                 return Err(SaveError::Value { field: "packets taken", value: taken.into() });
             }
         }
         Ok(())
     }
 
-    /// The planes of the packets were made anew.
-    pub fn forget_destinations(&mut self) {
-        self.destinations.fill(NONE);
-    }
-
     /// Delays all packets of a node, counted over all copies.
     pub fn set_delay(&mut self, node: usize, delay: u64) {
-        if self.delays.is_empty() {
-            self.delays = vec![0; self.taken.len()];
+        let (row, bit) = self.at(node);
+        let row = &mut self.rows[row];
+        if row.delays.is_empty() {
+            row.delays = vec![0; row.nodes.len()];
         }
-        self.delays[node] = delay;
+        row.delays[bit] = delay;
     }
 
     /// Delays packet number k of every node of a copy by k intervals.
     pub fn set_interval(&mut self, copy: usize, interval: u64) {
-        self.intervals[copy] = interval;
+        self.common.intervals[copy] = interval;
+    }
+
+    /// Logs the packets taken from now on, and the last ones of some nodes with their destinations.
+    pub fn begin_log(&mut self, last: &[(usize, NodeId)]) {
+        self.common.logs = true;
+        for &(source, destination) in last {
+            let (row, bit) = self.at(source);
+            let row = &mut self.rows[row];
+            let start = row.starts.get(bit).copied().unwrap_or_default();
+            row.log.push(Loaded { source: source as u32, destination, start });
+        }
+    }
+
+    /// Logs no more.
+    pub fn end_log(&mut self) {
+        self.common.logs = false;
+        self.rows.iter_mut().for_each(|row| row.log.clear());
+    }
+
+    /// Cycles that the next packets of the nodes have waited, on average.
+    pub fn mean_lag(&self, cycle: u64) -> u64 {
+        let nodes = self.rows.iter().flat_map(|row| &row.nodes);
+        let lag: u64 = nodes.map(|node| cycle.saturating_sub(node.next_start)).sum();
+        lag / self.places.len() as u64
+    }
+
+    /// The log of all rows; packets of a node are in order.
+    pub fn log(&self) -> Vec<Loaded> {
+        self.rows.iter().flat_map(|row| row.log.iter().copied()).collect()
+    }
+
+    /// Entries of the log.
+    pub fn logged(&self) -> usize {
+        let mut logged = 0;
+        for row in &self.rows {
+            logged += row.log.len();
+        }
+        logged
+    }
+
+    /// Keeps this log, in which the packets of a node are in order, and logs on.
+    pub fn keep(&mut self, log: Vec<Loaded>) {
+        self.rows.iter_mut().for_each(|row| row.log.clear());
+        for loaded in log {
+            let (row, _) = self.at(loaded.source as usize);
+            self.rows[row].log.push(loaded);
+        }
+    }
+
+    /// Whether packets taken are logged, after the state was restored.
+    pub fn set_logs(&mut self, logs: bool) {
+        self.common.logs = logs;
     }
 
     /// Bytes of the state of all nodes.
     pub fn bytes(&self) -> usize {
-        let words = self.places.len() + self.destinations.len() + self.taken.len() + self.behind.len();
-        4 * (words + self.wheel.len()) + 8 * (self.next_start.len() + self.delays.len())
+        fn of<T>(items: &[T]) -> usize {
+            size_of_val(items)
+        }
+        let rows = self.rows.iter().map(|row| {
+            of(&row.nodes)
+                + of(&row.destinations)
+                + of(&row.starts)
+                + of(&row.delays)
+                + of(&row.wheel)
+                + of(&row.due)
+                + of(&row.ones)
+                + of(&row.later)
+                + of(&row.accounts)
+        });
+        of(&self.places) + rows.sum::<usize>()
+    }
+
+    /// What is counted of a copy.
+    pub fn account(&self, copy: usize) -> Account {
+        self.rows.iter().fold(Account::default(), |sum, row| sum.with(&row.accounts[copy]))
+    }
+
+    /// Packets taken and delivered in all copies.
+    #[inline(always)]
+    pub fn packets(&self) -> (u64, u64) {
+        let (mut loaded, mut delivered) = (0, 0);
+        for row in &self.rows {
+            for account in &row.accounts {
+                loaded += account.loaded;
+                delivered += account.delivered;
+            }
+        }
+        (loaded, delivered)
     }
 
     /// Whether all packets have been taken.
     pub fn is_exhausted(&self) -> bool {
-        self.waiting == 0
+        self.rows.iter().all(|row| row.waiting == 0)
     }
 
     /// The earliest start of a waiting node at or after `cycle`.
     pub fn next_event(&self, cycle: u64) -> Option<u64> {
+        self.rows.iter().filter_map(|row| row.next_event(cycle)).min()
+    }
+
+    /// Starts the packets that are due at `cycle`.
+    #[inline(never)]
+    pub fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut Packets<'_, V>) {
+        let Self { common, rows, .. } = self;
+        let each = packets.packets.len() / rows.len();
+        for (number, row) in rows.iter_mut().enumerate() {
+            let mut packets = Packets {
+                packets: &mut packets.packets[number * each..][..each],
+                data: &mut packets.data[number * each * packets.rows..][..each * packets.rows],
+                rows: packets.rows,
+            };
+            let due = row.due(cycle, 0);
+            row.take_all(common, due, &mut packets);
+        }
+    }
+}
+
+impl Row {
+    fn next_event(&self, cycle: u64) -> Option<u64> {
         if self.waiting == 0 {
             return None;
         }
         let in_slot = |slot: usize| {
             let mut node = self.wheel[slot];
             std::iter::from_fn(move || {
-                let here = (node != NONE).then_some(node)?;
-                node = self.behind[here as usize];
-                Some(self.next_start[here as usize])
+                let here = self.nodes.get(node as usize)?;
+                node = here.behind;
+                Some(here.next_start)
             })
         };
         let soon = (cycle..cycle + SLOTS as u64)
@@ -253,100 +504,306 @@ impl Feed {
         soon.or_else(|| (0..SLOTS).flat_map(in_slot).min())
     }
 
-    /// Starts the packets that are due at `cycle`.
+    /// Lists the nodes that wait for `cycle` behind `count` others; how many there are then.
     #[inline(always)]
-    pub fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut Packets<'_, V>) {
+    fn due(&mut self, cycle: u64, mut count: usize) -> usize {
         let mut node = std::mem::replace(&mut self.wheel[cycle as usize % SLOTS], NONE);
         while node != NONE {
-            let next = self.behind[node as usize];
+            let Node { behind, next_start, .. } = self.nodes[node as usize];
             self.waiting -= 1;
-            if self.next_start[node as usize] <= cycle {
-                self.take(node, packets);
+            if next_start <= cycle {
+                self.due[count] = node;
+                count += 1;
             } else {
-                self.wait(node);
+                self.wait(node as usize);
             }
-            node = next;
+            node = behind;
         }
+        count
     }
 
-    /// A node has sent its packet; the next one starts now or waits for its time.
+    /// Some nodes of a block have sent their packets; those whose next one has started by `cycle` are
+    /// listed behind `count` others, the rest wait. How many are listed then.
     #[inline(always)]
-    pub fn sent<V: Vector>(&mut self, node: u32, next_cycle: u64, packets: &mut Packets<'_, V>) {
-        let start = self.next_start[node as usize];
-        if start <= next_cycle {
-            self.take(node, packets);
-        } else if start != u64::MAX {
-            self.wait(node);
+    fn sent<V: Vector>(&mut self, block: usize, sent: &V, cycle: u64, mut count: usize) -> usize {
+        let ones = list_ones(sent, &mut self.ones, 0);
+        let mut later = 0;
+        for &lane in &self.ones[..ones] {
+            let bit = block * V::BITS + usize::from(lane);
+            let starts = self.nodes[bit].next_start <= cycle;
+            self.due[count] = bit as u32;
+            self.later[later] = lane;
+            count += usize::from(starts);
+            later += usize::from(!starts);
         }
+        for index in 0..later {
+            let bit = block * V::BITS + usize::from(self.later[index]);
+            if self.nodes[bit].next_start != u64::MAX {
+                self.wait(bit);
+            }
+        }
+        count
     }
 
     #[inline(always)]
-    fn wait(&mut self, node: u32) {
-        let slot = &mut self.wheel[self.next_start[node as usize] as usize % SLOTS];
-        self.behind[node as usize] = std::mem::replace(slot, node);
+    fn wait(&mut self, bit: usize) {
+        let node = &mut self.nodes[bit];
+        let slot = &mut self.wheel[node.next_start as usize % SLOTS];
+        node.behind = std::mem::replace(slot, bit as u32);
         self.waiting += 1;
     }
 
-    /// Start of the packet that follows those taken.
+    /// Counts what its blocks did in a cycle; those whose packets were sent take the next ones.
     #[inline(always)]
-    fn start_after(&self, all: usize, from: u64) -> u64 {
-        let (node, number) = ((all % self.nodes) as NodeId, self.taken[all]);
-        let Some(start) = self.workload.next_start(node, number.into(), from) else { return u64::MAX };
-        if !self.repeats {
-            return start;
+    pub fn count<V: Vector>(
+        &mut self,
+        common: &Common,
+        events: &[Events<V>],
+        cycle: u64,
+        counting: Counting,
+        packets: &mut Packets<'_, V>,
+    ) {
+        let per_copy = common.tiling.words_per_copy();
+        for (copy, account) in self.accounts.iter_mut().enumerate() {
+            let range = copy * per_copy..(copy + 1) * per_copy;
+            let (mut tails, mut hops) = (0, 0);
+            for event in events {
+                tails += count_ones(&words(std::slice::from_ref(&event.delivered))[range.clone()]);
+                hops += count_ones(&words(std::slice::from_ref(&event.four_hops))[range.clone()]);
+            }
+            account.delivered += tails;
+            account.flit_hops += 4 * hops;
+            account.delivery_sum = account.delivery_sum.wrapping_add(tails.wrapping_mul(cycle));
+            if tails > 0 {
+                account.lateness += u128::from(tails) * lateness(cycle);
+            }
         }
-        let interval = self.intervals[all / self.nodes];
-        start + self.delays.get(all).copied().unwrap_or(0) + u64::from(number) * interval
+        let mut due = 0;
+        for (block, event) in events.iter().enumerate() {
+            if counting.fingerprints {
+                let ones = list_ones(&event.delivered, &mut self.ones, 0);
+                for &lane in &self.ones[..ones] {
+                    let router = common.tiling.router_at(block as u32, self.number, lane.into());
+                    let share = fingerprint(cycle, router.node(&common.tiling));
+                    let account = &mut self.accounts[router.copy as usize];
+                    account.fingerprint = account.fingerprint.wrapping_add(share);
+                }
+            }
+            due = self.sent(block, &event.sent, cycle + 1, due);
+        }
+        if counting.start {
+            due = self.due(cycle + 1, due);
+        }
+        self.take_all(common, due, packets);
     }
 
+    /// The nodes listed take a packet each.
     #[inline(always)]
-    fn take<V: Vector>(&mut self, all: u32, packets: &mut Packets<'_, V>) {
-        let index = all as usize;
-        let (copy, node) = (index / self.nodes, (index % self.nodes) as NodeId);
-        let (number, start) = (self.taken[index], self.next_start[index]);
-        let packet = self.workload.packet_at(node, number.into(), start);
-        let destination = packet.map_or(node, |packet| packet.destination);
-        self.taken[index] = number + 1;
-        self.next_start[index] = self.start_after(index, start + 1);
-        self.loaded[copy] += 1;
-        self.start_sum[copy] = self.start_sum[copy].wrapping_add(start);
-        if self.tag_bits > 0 {
-            self.log.push(Loaded { source: all, destination, start });
+    fn take_all<V: Vector>(&mut self, common: &Common, due: usize, packets: &mut Packets<'_, V>) {
+        if due == 0 {
+            return;
         }
-        let place = self.places[index] as usize;
-        if let Some(last) = self.destinations.get_mut(index)
+        match &common.workload {
+            Workload::Load(load) if common.draws_at_once => self.take_drawn(common, load, due, packets),
+            workload => {
+                for index in 0..due {
+                    let bit = self.due[index] as usize;
+                    let router = common.router::<V>(self.number, bit);
+                    let node = router.node(&common.tiling);
+                    let Node { next_start: start, taken: number, .. } = self.nodes[bit];
+                    let packet = workload.packet_at(node, number.into(), start);
+                    let destination = packet.map_or(node, |packet| packet.destination);
+                    let after = workload.next_start(node, u64::from(number) + 1, start + 1);
+                    let after = self.late(common, router.copy as usize, bit, number + 1, after);
+                    self.take(common, bit, router, destination, after, packets);
+                }
+            }
+        }
+    }
+
+    /// As many packets as a vector has words are drawn side by side.
+    #[inline(always)]
+    fn take_drawn<V: Vector>(
+        &mut self,
+        common: &Common,
+        load: &OpenLoad,
+        due: usize,
+        packets: &mut Packets<'_, V>,
+    ) {
+        let (mut nodes, mut numbers) = ([0; MOST_WORDS], [0; MOST_WORDS]);
+        let (mut others, mut waits) = ([0; MOST_WORDS], [0; MOST_WORDS]);
+        for first in (0..due).step_by(V::WORDS) {
+            let count = V::WORDS.min(due - first);
+            for index in 0..count {
+                let bit = self.due[first + index] as usize;
+                nodes[index] = common.router::<V>(self.number, bit).node(&common.tiling).into();
+                numbers[index] = self.nodes[bit].taken.into();
+            }
+            let drawn = load.drawn(V::load(&nodes), V::load(&numbers));
+            drawn.0.store(&mut others);
+            drawn.1.store(&mut waits);
+            for index in 0..count {
+                let bit = self.due[first + index] as usize;
+                let (node, number) = (nodes[index] as NodeId, numbers[index] + 1);
+                let destination = others[index] as NodeId + NodeId::from(others[index] >= nodes[index]);
+                let from = self.nodes[bit].next_start + 1;
+                let after = load.start_drawn(node, number, from, waits[index]).unwrap_or(u64::MAX);
+                let router = common.router::<V>(self.number, bit);
+                self.take(common, bit, router, destination, after, packets);
+            }
+        }
+    }
+
+    /// A node takes a packet; the one after that starts then.
+    #[inline(always)]
+    fn take<V: Vector>(
+        &mut self,
+        common: &Common,
+        bit: usize,
+        router: Router,
+        destination: NodeId,
+        after: u64,
+        packets: &mut Packets<'_, V>,
+    ) {
+        let entry = &mut self.nodes[bit];
+        let start = std::mem::replace(&mut entry.next_start, after);
+        entry.taken += 1;
+        if let Some(last) = self.starts.get_mut(bit) {
+            *last = start;
+        }
+        let account = &mut self.accounts[router.copy as usize];
+        account.loaded += 1;
+        account.start_sum = account.start_sum.wrapping_add(start);
+        if common.logs {
+            self.log.push(Loaded { source: common.number(router), destination, start });
+        }
+        if let Some(last) = self.destinations.get_mut(bit)
             && std::mem::replace(last, destination) == destination
         {
-            return packets.again(place);
+            return packets.again(bit);
         }
-        let mut header = self.header(node, destination);
-        if self.tag_bits > 0 {
-            header |= self.tag(all) << (6 + self.x.bits() + self.y.bits());
-        }
-        packets.write(place, header);
+        packets.write(bit, common.header(router, destination), common.rows);
     }
 
-    /// The tag of a source: its number, and a bit that says that it is known.
-    pub fn tag(&self, all: u32) -> u64 {
-        u64::from(all) | 1 << (self.tag_bits - 1)
+    /// Start of the packet that follows those taken by a node, counted over all copies.
+    fn start_after(&self, common: &Common, all: usize, bit: usize, from: u64) -> u64 {
+        let (copy, node) = (all / common.nodes, all % common.nodes);
+        let number = self.nodes[bit].taken;
+        let start = common.workload.next_start(node as NodeId, number.into(), from);
+        self.late(common, copy, bit, number, start)
+    }
+
+    /// When the packet of a number starts, delays and intervals included.
+    #[inline(always)]
+    fn late(&self, common: &Common, copy: usize, bit: usize, number: u32, start: Option<u64>) -> u64 {
+        match start {
+            None => u64::MAX,
+            Some(start) if !common.repeats => start,
+            Some(start) => {
+                let interval = common.intervals[copy];
+                start + self.delays.get(bit).copied().unwrap_or(0) + u64::from(number) * interval
+            }
+        }
+    }
+}
+
+impl Common {
+    #[inline(always)]
+    fn router<V: Vector>(&self, row: u32, bit: usize) -> Router {
+        self.tiling.router_at((bit / V::BITS) as u32, row, (bit % V::BITS) as u32)
+    }
+
+    /// Number of a router, counted over all copies.
+    #[inline(always)]
+    fn number(&self, router: Router) -> u32 {
+        router.copy * self.nodes as u32 + router.node(&self.tiling)
     }
 
     /// A packet at its source: its output (+x, -x, +y, -y, P), the sign of y, then x and y of the
-    /// destination.
+    /// destination. Free of branches.
     #[inline(always)]
-    fn header(&self, source: NodeId, destination: NodeId) -> u64 {
-        let (from_x, from_y) = (source % self.x.size, source / self.x.size);
-        let (to_x, to_y) = (destination % self.x.size, destination / self.x.size);
-        let sign = |axis: &Axis, from, to| dimension_order::sign(axis.size, axis.wraps, from, to);
-        let (x, y) = (sign(&self.x, from_x, to_x), sign(&self.y, from_y, to_y));
-        let minus = |sign: Option<Sign>| u64::from(sign == Some(Sign::Minus));
-        let output = if x.is_some() {
-            minus(x)
-        } else if y.is_some() {
-            2 + minus(y)
-        } else {
-            4
-        };
-        1 << output | minus(y) << 5 | u64::from(to_x) << 6 | u64::from(to_y) << (6 + self.x.bits())
+    fn header(&self, from: Router, destination: NodeId) -> u64 {
+        let Tiling { x, y, .. } = &self.tiling;
+        let to_y = divide(destination, self.per_x);
+        let to_x = destination - to_y * x.size;
+        let (minus_x, minus_y) = (minus(x, from.x, to_x), minus(y, from.y, to_y));
+        let (in_x, in_y) = (u64::from(from.x != to_x), u64::from(from.y != to_y));
+        let output = in_x << u64::from(minus_x)
+            | (in_y & !in_x) << (2 + u64::from(minus_y))
+            | (!in_x & !in_y & 1) << 4;
+        let minus_y = u64::from(minus_y) & in_y;
+        output | minus_y << 5 | u64::from(to_x) << 6 | u64::from(to_y) << (6 + x.bits())
+    }
+}
+
+/// Whether the way between two coordinates that differ goes minus: the rule of
+/// [`dimension_order::sign`](crate::routing::dimension_order::sign) without branches.
+#[inline(always)]
+fn minus(axis: &Axis, from: u32, to: u32) -> bool {
+    let size = axis.size;
+    let ahead = to.wrapping_sub(from);
+    let ahead = if to < from { ahead.wrapping_add(size) } else { ahead };
+    let round = (2 * ahead > size) | ((2 * ahead == size) & (2 * from < size));
+    if axis.wraps { round } else { to < from }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{engine::planes::vector::Words, fabric::Sign, routing::dimension_order, traffic::PacketList};
+
+    #[test]
+    fn signs_without_branches_are_those_of_dimension_order() {
+        for size in 1..=17 {
+            for (wraps, from, to) in
+                [true, false].into_iter().flat_map(|wraps| pairs(size).map(move |(a, b)| (wraps, a, b)))
+            {
+                let axis = Axis { size, lanes: 1, wraps };
+                if let Some(sign) = dimension_order::sign(size, wraps, from, to) {
+                    assert_eq!(minus(&axis, from, to), sign == Sign::Minus, "{size} {wraps} {from} {to}");
+                }
+            }
+        }
+    }
+
+    fn pairs(size: u32) -> impl Iterator<Item = (u32, u32)> {
+        (0..size).flat_map(move |a| (0..size).map(move |b| (a, b)))
+    }
+
+    #[test]
+    fn headers_hold_the_coordinates_of_any_size() {
+        for sizes in [[2, 7], [7, 2], [3, 5], [16, 16], [1000, 3], [3, 1000], [1021, 67]] {
+            let shape = crate::fabric::Shape::mesh(&sizes).unwrap();
+            let tiling = Tiling::new(&shape, 64, 1);
+            let nodes = shape.nodes() as NodeId;
+            let workload = Workload::Packets(PacketList::default());
+            let common = Feed::new(&workload, &tiling, 0, false).common;
+            for destination in (0..nodes).step_by(1 + nodes as usize / 999).chain([nodes - 1]) {
+                let header = common.header(Router { copy: 0, x: 0, y: 0 }, destination);
+                let (x, y) = (destination % sizes[0], destination / sizes[0]);
+                assert_eq!(header >> 6, u64::from(x) | u64::from(y) << tiling.x.bits());
+                let output = if x > 0 {
+                    0
+                } else if y > 0 {
+                    2
+                } else {
+                    4
+                };
+                assert_eq!(header & 63, 1 << output, "{sizes:?} {destination}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_set_bit_is_listed_once_in_order() {
+        for words in [[0, 0, 0, 0], [1, 0, u64::MAX, 1 << 63], [5, 7, 0x8000_0000_0000_0001, 0x70]] {
+            let mut vector = [Words::<4>::splat(0)];
+            words_mut(&mut vector).copy_from_slice(&words);
+            let mut list = vec![0; 256 + SLACK];
+            let count = list_ones(&vector[0], &mut list, 0);
+            let expected: Vec<u16> =
+                (0..256).filter(|bit| words[usize::from(bit / 64)] >> (bit % 64) & 1 == 1).collect();
+            assert_eq!(list[..count], expected);
+        }
     }
 }

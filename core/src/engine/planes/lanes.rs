@@ -102,18 +102,44 @@ impl Tiling {
     }
 }
 
-impl Tiling {
-    /// The router of a bit, counted over all copies.
+/// A router of one of several copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Router {
+    /// Its copy.
+    pub copy: u32,
+    /// Its coordinates.
+    pub x: u32,
+    /// See `x`.
+    pub y: u32,
+}
+
+impl Router {
+    /// Its number in its copy.
     #[inline(always)]
-    pub fn node_at(&self, block: usize, lane: usize) -> u32 {
-        let (block, lane) = (block as u32, lane as u32);
-        let (column, row) = (block % self.x.tile(), block / self.x.tile());
+    pub fn node(self, tiling: &Tiling) -> NodeId {
+        self.y * tiling.x.size + self.x
+    }
+}
+
+impl Tiling {
+    /// Bits of a block.
+    pub fn bits_of_block(&self) -> usize {
+        self.bits as usize
+    }
+
+    /// Bits of a row of blocks.
+    pub fn bits_of_row(&self) -> usize {
+        (self.x.tile() * self.bits) as usize
+    }
+
+    /// The router of a lane of a block.
+    #[inline(always)]
+    pub fn router_at(&self, column: u32, row: u32, lane: u32) -> Router {
         // Numbers of lanes are powers of two.
         let (x_bits, y_bits) = (self.x.lanes.trailing_zeros(), self.y.lanes.trailing_zeros());
         let (lane_x, lane) = (lane & (self.x.lanes - 1), lane >> x_bits);
         let (lane_y, copy) = (lane & (self.y.lanes - 1), lane >> y_bits);
-        let (x, y) = (lane_x * self.x.tile() + column, lane_y * self.y.tile() + row);
-        (copy * self.y.size + y) * self.x.size + x
+        Router { copy, x: lane_x * self.x.tile() + column, y: lane_y * self.y.tile() + row }
     }
 }
 

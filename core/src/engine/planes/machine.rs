@@ -6,18 +6,18 @@ use super::{
         YRow,
     },
     cycle::Rules,
-    feed::{Feed, Packets},
+    feed::{Counting, Feed, Packets},
     genes::Genes,
     lanes::{Position, Rotation, Tiling, columns, rows},
     occupation::Occupation,
-    pieces::{Fixed, Receiving, Sending, Sent, Settled},
+    pieces::{Fixed, Receiving, Rows, Sending, Sent, Settled},
     tags::value,
     vector::{Available, Task, Vector, count_ones, words},
 };
 use crate::{
     engine::{
-        Network, Options, Outcome, SimulationError, fingerprint, general, lateness,
-        protocol::{Clock, Engine, Motion, Rest, advance},
+        Network, Options, Outcome, SimulationError, general,
+        protocol::{Clock, Engine, Motion, Rest, advance, drive},
     },
     fabric::NodeId,
     probe::{LinkOccupation, NoProbe},
@@ -30,6 +30,8 @@ use std::sync::Arc;
 
 /// Pieces of a phase per thread, so that threads that come late leave some to others.
 const PIECES: usize = 3;
+/// Routers from which on a thread alone sends and receives row by row, since all of them are in no cache.
+const SWEPT: usize = 1 << 19;
 
 /// Packets under way are older than the tags.
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +73,9 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) log_limit: usize,
     /// The cycle after the stop that is known in advance.
     pub(super) stop: u64,
-    pub(super) outcomes: Vec<Outcome>,
+    /// Per copy.
+    pub(super) durations: Vec<u64>,
     totals: Vec<Outcome>,
-    /// Packets delivered in all copies.
-    pub(super) delivered: u64,
     /// Routers that eject a flit in the cycle under way.
     ejected: V,
     network: Network,
@@ -84,8 +85,10 @@ pub struct Machine<V: Vector, const K: usize> {
     until: u64,
     /// The cycle whose packets have been started before it began.
     started: u64,
-    /// Sum of the cycles of all deliveries per copy, modulo 2^64.
-    pub(super) delivery_sum: Vec<u64>,
+    /// Whether rows send and receive in one sweep.
+    sweeps: bool,
+    /// Whether the last sweep moved anything, or something has come that may move.
+    moves: bool,
 }
 
 /// What a machine needs to know.
@@ -133,6 +136,86 @@ pub(crate) trait AnyMachine: Engine<NoProbe> {
     /// Flips one bit of a plane: whether the link into a router along +y crosses a dateline.
     #[cfg(test)]
     fn corrupt(&mut self, node: NodeId);
+    /// Sends and receives row by row, however small the network is.
+    #[cfg(test)]
+    fn set_sweeps(&mut self);
+}
+
+/// What does not change in a cycle.
+macro_rules! fixed {
+    ($machine:ident, $usual:expr, $cycle:expr) => {{
+        let (rules, wide, high) = $machine.constants::<{ $usual }>();
+        Fixed {
+            proof: $machine.proof,
+            rules,
+            wide,
+            high,
+            cycle: $cycle,
+            columns: &$machine.columns,
+            rows: &$machine.rows,
+            rotations: &$machine.rotations,
+        }
+    }};
+}
+
+/// All rows of blocks.
+macro_rules! all_rows {
+    ($machine:ident, $high:expr) => {
+        Rows {
+            first: 0,
+            rows: $high,
+            blocks: &mut $machine.blocks,
+            x_rows: &mut $machine.x_rows,
+            y_rows: &mut $machine.y_rows,
+            more_x: &mut $machine.more_x,
+            more_y: &mut $machine.more_y,
+            used: &mut $machine.used,
+        }
+    };
+}
+
+/// All rows as they send, and what does not change while they do.
+macro_rules! sending {
+    ($machine:ident, $fixed:expr) => {{
+        let fixed = $fixed;
+        let rows = Sending {
+            of: all_rows!($machine, fixed.high),
+            counters: &mut $machine.counters,
+            packets: &mut $machine.packets,
+            links: &mut $machine.links,
+            x_links: &mut $machine.x_links,
+            y_links: &mut $machine.y_links,
+            ejected_tags: &mut $machine.ejected_tags,
+            events: &mut $machine.events,
+            uses: $machine.occupation.as_mut().map(Occupation::all),
+        };
+        let packet_rows = &$machine.packet_rows;
+        (rows, Settled { fixed, genes: &$machine.genes, full: &$machine.full, packet_rows })
+    }};
+}
+
+/// All rows as they receive, and what does not change while they do.
+macro_rules! receiving {
+    ($machine:ident, $fixed:expr, $start:expr) => {{
+        let fixed = $fixed;
+        let rows = Receiving {
+            of: all_rows!($machine, fixed.high),
+            full: &mut $machine.full,
+            feed: &mut $machine.feed.rows,
+            packets: &mut $machine.packets,
+            packet_rows: &mut $machine.packet_rows,
+        };
+        let sent = Sent {
+            fixed,
+            counting: Counting { fingerprints: $machine.fingerprints, start: $start },
+            events: &$machine.events,
+            common: &$machine.feed.common,
+            links: &$machine.links,
+            x_links: &$machine.x_links,
+            y_links: &$machine.y_links,
+        };
+        (rows, sent)
+    }};
 }
 
 impl<V: Vector, const K: usize> Machine<V, K> {
@@ -154,7 +237,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let skip = if length < 2 { 0 } else { ((1_usize << counter) - 2) ^ (length as usize - 2) };
         let rules = Rules { widths, offset: (1 << (K - 1)) - buffer as usize, skip };
         let blocks = tiling.blocks();
-        let feed = Feed::new(plan.workload, &tiling);
+        let feed = Feed::new(plan.workload, &tiling, widths.x_data(), plan.latencies);
         let copies = tiling.copies as usize;
         let zero = V::zero();
         let mut machine = Self {
@@ -189,15 +272,15 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             tags: Tags::NEVER,
             log_limit: 0,
             stop: u64::MAX,
-            outcomes: vec![Outcome::default(); copies],
+            durations: vec![0; copies],
             totals: vec![Outcome::default(); copies],
-            delivered: 0,
             ejected: zero,
             network: network.clone(),
             threads: None,
             until: 0,
             started: u64::MAX,
-            delivery_sum: vec![0; copies],
+            sweeps: tiling.y.tile() > 2 && feed.places.len() >= SWEPT,
+            moves: true,
             feed,
             tiling,
             rules,
@@ -233,10 +316,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             packet.ready = V::zero();
         }
         self.full.fill(Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] });
-        self.outcomes.fill(Outcome::default());
+        self.durations.fill(0);
         self.log_limit = 16 * self.feed.places.len();
-        self.delivered = 0;
-        self.delivery_sum.fill(0);
         if let Some(occupation) = &mut self.occupation {
             occupation.reset();
         }
@@ -252,110 +333,95 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// All blocks send, in as many parts.
     #[inline(always)]
     fn send_all<const USUAL: bool>(&mut self, cycle: u64) -> (bool, V) {
-        let ((rules, wide, high), parts) = (self.constants::<USUAL>(), self.parts());
+        let (_, _, high) = self.constants::<USUAL>();
+        let pieces = self.pieces(high);
         if let Some(occupation) = &mut self.occupation {
             occupation.reserve(cycle);
         }
-        let fixed = Fixed {
-            proof: self.proof,
-            rules,
-            wide,
-            high,
-            cycle,
-            columns: &self.columns,
-            rows: &self.rows,
-            rotations: &self.rotations,
-        };
-        let packet_rows = &self.packet_rows;
-        let others = Settled { fixed, genes: &self.genes, full: &self.full, packet_rows };
-        let rows = Sending {
-            first: 0,
-            rows: high,
-            blocks: &mut self.blocks,
-            counters: &mut self.counters,
-            x_rows: &mut self.x_rows,
-            y_rows: &mut self.y_rows,
-            more_x: &mut self.more_x,
-            more_y: &mut self.more_y,
-            used: &mut self.used,
-            packets: &mut self.packets,
-            links: &mut self.links,
-            x_links: &mut self.x_links,
-            y_links: &mut self.y_links,
-            ejected_tags: &mut self.ejected_tags,
-            events: &mut self.events,
-            uses: self.occupation.as_mut().map(Occupation::all),
-        };
-        let pieces = if parts == 1 { 1 } else { (PIECES * parts).min(high) };
+        let (rows, others) = sending!(self, fixed!(self, USUAL, cycle));
         // Where the compiler knows the numbers, there is one block.
         let (moved, ejected) = if USUAL { rows.send(&others) } else { rows.send_in_parts(&others, pieces) };
         (moved.any(), ejected)
     }
 
-    /// All blocks receive, in as many parts, while what they sent is counted.
+    /// All blocks receive and what they sent is counted, in as many parts.
     #[inline(always)]
     fn receive_all<const USUAL: bool>(&mut self, cycle: u64) {
-        let ((rules, wide, high), parts) = (self.constants::<USUAL>(), self.parts());
-        // Threads that receive need not wait for the one that starts the packets of the next cycle.
-        let next = cycle + 1;
-        let begins_tags = self.rules.widths.tag == 0 && next >= self.tags.from;
-        let starts_next = parts > 1 && next < self.until && !begins_tags;
-        let fixed = Fixed {
-            proof: self.proof,
-            rules,
-            wide,
-            high,
-            cycle,
-            columns: &self.columns,
-            rows: &self.rows,
-            rotations: &self.rotations,
-        };
-        let sent = Sent { fixed, links: &self.links, x_links: &self.x_links, y_links: &self.y_links };
-        let rows = Receiving {
-            first: 0,
-            rows: high,
-            blocks: &mut self.blocks,
-            x_rows: &mut self.x_rows,
-            y_rows: &mut self.y_rows,
-            more_x: &mut self.more_x,
-            more_y: &mut self.more_y,
-            used: &mut self.used,
-            full: &mut self.full,
-        };
-        let counting = Counting {
-            events: &self.events,
-            ejected: self.ejected,
-            tiling: &self.tiling,
-            fingerprints: self.fingerprints,
-            feed: &mut self.feed,
-            packets: Packets {
-                packets: &mut self.packets,
-                data: &mut self.packet_rows,
-                rows: rules.widths.x_data(),
-            },
-            outcomes: &mut self.outcomes,
-            delivery_sum: &mut self.delivery_sum,
-            delivered: &mut self.delivered,
-            cycle,
-            start: starts_next,
-        };
+        let (_, _, high) = self.constants::<USUAL>();
+        let pieces = self.pieces(high);
+        let start = self.note_ejected(cycle);
+        let (rows, sent) = receiving!(self, fixed!(self, USUAL, cycle), start);
         if USUAL {
             rows.receive(&sent);
-            counting.count();
-        } else if parts == 1 {
-            rows.receive_in_parts(&sent, 1);
-            counting.count();
         } else {
-            // Whoever counts has less time to receive.
-            let proof = self.proof;
-            rayon::join(
-                || V::enter(proof, counting),
-                || rows.receive_in_parts(&sent, (PIECES * parts).min(high)),
-            );
+            rows.receive_in_parts(&sent, pieces);
         }
-        if starts_next {
+    }
+
+    /// Every row sends and receives while it is at hand: it receives when its neighbours have sent, and no
+    /// row that has yet to send looks at it.
+    fn sweep(&mut self, cycle: u64) {
+        let (_, _, high) = self.constants::<false>();
+        if let Some(occupation) = &mut self.occupation {
+            occupation.reserve(cycle);
+        }
+        let (loaded, _) = self.feed.packets();
+        let mut moved = V::zero();
+        self.ejected = V::zero();
+        let start = cycle + 1 < self.until;
+        for row in 0..high {
+            let (rows, others) = sending!(self, fixed!(self, false, cycle));
+            let of_row = rows.row(row, &others.fixed).send_in_parts(&others, 1);
+            moved = moved | of_row.0;
+            self.ejected = self.ejected | of_row.1;
+            if row >= 2 {
+                self.receive_row(row - 1, cycle, start);
+            }
+        }
+        self.receive_row(high - 1, cycle, start);
+        self.receive_row(0, cycle, start);
+        self.note_ejected(cycle);
+        self.moves = moved.any() || !self.feed.is_exhausted() || self.feed.packets().0 > loaded;
+    }
+
+    fn receive_row(&mut self, row: usize, cycle: u64, start: bool) {
+        let (rows, sent) = receiving!(self, fixed!(self, false, cycle), start);
+        rows.row(row, &sent.fixed).receive_in_parts(&sent, 1);
+    }
+
+    /// Notes who ejected a flit; whether the packets of the next cycle start.
+    #[inline(always)]
+    fn note_ejected(&mut self, cycle: u64) -> bool {
+        let per_copy = self.tiling.words_per_copy();
+        for (duration, words) in self.durations.iter_mut().zip(words(&[self.ejected]).chunks_exact(per_copy))
+        {
+            if words.iter().any(|&word| word != 0) {
+                *duration = cycle + 2;
+            }
+        }
+        let start = cycle + 1 < self.until;
+        if start {
             self.started = cycle + 1;
         }
+        start
+    }
+
+    /// Pieces of a phase of so many rows.
+    #[inline(always)]
+    fn pieces(&self, high: usize) -> usize {
+        let parts = self.parts();
+        if parts == 1 { 1 } else { (PIECES * parts).min(high) }
+    }
+
+    /// Whether a cycle is one sweep.
+    #[inline(always)]
+    fn is_swept(&self) -> bool {
+        self.sweeps && self.threads.is_none()
+    }
+
+    /// Cycles that a packet alone needs at most.
+    pub(super) fn reach(&self) -> u64 {
+        u64::from(self.tiling.x.size + self.tiling.y.size + self.length)
     }
 
     /// Parts of a cycle that threads do side by side.
@@ -370,14 +436,36 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         V::BITS >= 256 && self.constants::<false>() == (Rules::USUAL, 1, 1)
     }
 
+    /// The sum of latencies of a run that has stopped with packets under way that are older than the
+    /// tags: the same run once more, with tags from the beginning.
+    #[cold]
+    fn latency_sum_from_the_beginning(&self, clock: &Clock) -> Result<u64, SimulationError> {
+        let mut again = self.clone();
+        again.begin(Some(self.stop), true);
+        let options = Options { stop_at: Some(clock.cycle), ..Options::default() };
+        drive(&mut again, &mut Clock::default(), &options, &mut NoProbe)?;
+        again.sum_up(clock);
+        Ok(again.totals[0].latency_sum)
+    }
+
+    /// Adds up what was counted; whether all sums of latencies that are wanted are known.
     fn sum_up(&mut self, clock: &Clock) -> bool {
         let per_copy = self.tiling.words_per_copy();
         let under_way = match self.rules.widths.tag {
             0 => None,
             _ => self.starts_under_way().ok(),
         };
-        self.totals.clone_from(&self.outcomes);
+        let mut known = true;
         for (copy, outcome) in self.totals.iter_mut().enumerate() {
+            let account = self.feed.account(copy);
+            *outcome = Outcome {
+                duration: self.durations[copy],
+                packets_delivered: account.delivered,
+                flit_hops: account.flit_hops,
+                fingerprint: account.fingerprint,
+                lateness: account.lateness,
+                ..Outcome::default()
+            };
             let range = copy * per_copy..(copy + 1) * per_copy;
             let mut waiting = 0;
             let mut partial = 0;
@@ -403,129 +491,30 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                     }
                 }
             }
-            outcome.packets_injected = self.feed.loaded[copy] - waiting;
+            outcome.packets_injected = account.loaded - waiting;
             outcome.flits_delivered = outcome.packets_delivered * u64::from(self.length) + partial;
-            let starts = self.feed.start_sum[copy];
             let open = under_way.as_ref().map_or(0, |sums: &Vec<u64>| sums[copy]);
-            let all_delivered = outcome.packets_delivered == self.feed.loaded[copy];
+            let all_delivered = account.delivered == account.loaded;
+            known &= all_delivered || under_way.is_some();
             outcome.latency_sum = if all_delivered || under_way.is_some() {
-                self.delivery_sum[copy].wrapping_sub(starts.wrapping_sub(open))
+                account.delivery_sum.wrapping_sub(account.start_sum.wrapping_sub(open))
             } else {
                 0
             };
             outcome.cycles = if clock.finished { outcome.duration.saturating_sub(1) } else { clock.cycle };
         }
-        self.rules.widths.tag == 0 || under_way.is_some()
-    }
-}
-
-/// What is counted of a cycle, and what the nodes that sent a tail are fed.
-struct Counting<'a, V: Vector> {
-    events: &'a [Events<V>],
-    ejected: V,
-    tiling: &'a Tiling,
-    fingerprints: bool,
-    feed: &'a mut Feed,
-    packets: Packets<'a, V>,
-    outcomes: &'a mut [Outcome],
-    delivery_sum: &'a mut [u64],
-    delivered: &'a mut u64,
-    cycle: u64,
-    /// Whether the packets of the next cycle start.
-    start: bool,
-}
-
-impl<V: Vector> Counting<'_, V> {
-    #[inline(always)]
-    fn count(self) {
-        let Self { events, ejected, tiling, feed, mut packets, outcomes, delivery_sum, cycle, .. } = self;
-        let per_copy = tiling.words_per_copy();
-        for (outcome, words) in outcomes.iter_mut().zip(words(&[ejected]).chunks_exact(per_copy)) {
-            if words.iter().any(|&word| word != 0) {
-                outcome.duration = cycle + 2;
-            }
-        }
-        for (index, event) in events.iter().enumerate() {
-            let delivered = words(std::slice::from_ref(&event.delivered));
-            let four_hops = words(std::slice::from_ref(&event.four_hops));
-            for (copy, outcome) in outcomes.iter_mut().enumerate() {
-                let range = copy * per_copy..(copy + 1) * per_copy;
-                let tails = count_ones(&delivered[range.clone()]);
-                outcome.packets_delivered += tails;
-                if tails > 0 {
-                    outcome.lateness += u128::from(tails) * lateness(cycle);
-                }
-                delivery_sum[copy] = delivery_sum[copy].wrapping_add(tails.wrapping_mul(cycle));
-                outcome.flit_hops += 4 * count_ones(&four_hops[range]);
-                *self.delivered += tails;
-            }
-            if self.fingerprints {
-                for place in Ones::of(&event.delivered) {
-                    let node = tiling.node_at(index, place) as usize;
-                    let outcome = &mut outcomes[node / tiling.nodes()];
-                    let share = fingerprint(cycle, (node % tiling.nodes()) as NodeId);
-                    outcome.fingerprint = outcome.fingerprint.wrapping_add(share);
-                }
-            }
-            for place in Ones::of(&event.sent) {
-                let node = tiling.node_at(index, place);
-                feed.sent(node, cycle + 1, &mut packets);
-            }
-        }
-        if self.start {
-            feed.start_due(cycle + 1, &mut packets);
-        }
-    }
-}
-
-impl<V: Vector> Task for Counting<'_, V> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        self.count();
+        known || !self.latencies
     }
 }
 
 /// Whether a header is at the front of a queue.
 #[inline(always)]
-fn heads<V: Vector>(counters: &[[V; QUEUES]], queue: usize) -> V {
+pub(super) fn heads<V: Vector>(counters: &[[V; QUEUES]], queue: usize) -> V {
     let mut heads = V::ones();
     for row in counters {
         heads = heads & row[queue];
     }
     heads
-}
-
-/// The set bits of a vector, in order. No closures here, which are not compiled for the vector's
-/// instruction set.
-struct Ones<'a> {
-    words: &'a [u64],
-    index: usize,
-    left: u64,
-}
-
-impl<'a> Ones<'a> {
-    #[inline(always)]
-    fn of<V: Vector>(vector: &'a V) -> Self {
-        let words = words(std::slice::from_ref(vector));
-        Self { words, index: 0, left: words[0] }
-    }
-}
-
-impl Iterator for Ones<'_> {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        while self.left == 0 {
-            self.index += 1;
-            self.left = *self.words.get(self.index)?;
-        }
-        let bit = self.left.trailing_zeros() as usize;
-        self.left &= self.left - 1;
-        Some(self.index * 64 + bit)
-    }
 }
 
 /// Some cycles, compiled for the vector's instruction set.
@@ -574,47 +563,48 @@ impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, V, K,
     }
 }
 
-/// When tags come into use.
+/// When tags are in use.
 #[derive(Clone, Copy)]
 pub(super) struct Tags {
-    /// At this cycle, or later by an estimate.
+    /// From this cycle on.
     pub from: u64,
-    /// The time a packet alone needs at most, where an estimate is to be made.
-    pub estimate: Option<u64>,
+    /// The cycle in which it is seen whether they are needed already.
+    pub check: Option<u64>,
 }
 
 impl Tags {
-    const NEVER: Self = Self { from: u64::MAX, estimate: None };
-    const ALWAYS: Self = Self { from: 0, estimate: None };
+    const NEVER: Self = Self { from: u64::MAX, check: None };
+    const ALWAYS: Self = Self { from: 0, check: None };
 
-    /// Tags are needed only for the packets under way at a stop, so they begin shortly before.
+    /// Tags are needed only for the packets under way at a stop. Those are young ones, unless the network is
+    /// saturated, where some wait for thousands of cycles: that is seen after a while.
     fn before(stop: u64, reach: u64) -> Self {
-        let from = (stop / 2).max(stop.saturating_sub(16 * reach));
-        Self { from, estimate: Some(reach.min(stop / 8)) }
+        Self { from: 0, check: (stop > 12 * reach).then_some(4 * reach) }
     }
 }
 
 impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     #[inline(always)]
     fn decide(&mut self, cycle: u64, _probe: &mut NoProbe) -> bool {
-        if self.rules.widths.tag == 0 && cycle >= self.tags.from {
-            if let Some(reach) = self.tags.estimate.take() {
-                // Little's law: the mean time a packet is under way, and some for the slowest.
-                let under_way = self.feed.loaded.iter().sum::<u64>() - self.delivered;
-                let latency = under_way * cycle / u64::max(self.delivered, 1);
-                self.tags.from = self.stop - (10 * latency).max(2 * reach).min(self.stop - cycle);
-            }
+        if self.rules.widths.tag == 0 {
             if cycle >= self.tags.from {
                 self.begin_tags();
             }
+        } else if self.tags.check.is_some_and(|at| cycle >= at) {
+            self.check_tags(cycle);
         }
         if self.started != cycle {
             let rows = self.rules.widths.x_data();
             let mut packets = Packets { packets: &mut self.packets, data: &mut self.packet_rows, rows };
             self.feed.start_due(cycle, &mut packets);
+            self.moves = true;
         }
-        if self.delivered == self.feed.loaded.iter().sum::<u64>() {
+        let (loaded, delivered) = self.feed.packets();
+        if loaded == delivered {
             return false;
+        }
+        if self.is_swept() {
+            return self.moves;
         }
         // Functions of their own, since compilers take long over one for everything. Tags change
         // the rules under way.
@@ -631,7 +621,9 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
 
     #[inline(always)]
     fn arrive(&mut self, cycle: u64, _probe: &mut NoProbe) {
-        if self.is_usual() {
+        if self.is_swept() {
+            self.sweep(cycle);
+        } else if self.is_usual() {
             V::enter(self.proof, ReceiveAll::<V, K, true> { machine: self, cycle });
         } else {
             V::enter(self.proof, ReceiveAll::<V, K, false> { machine: self, cycle });
@@ -644,7 +636,8 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     }
 
     fn rest(&self, cycle: u64) -> Rest {
-        if self.delivered < self.feed.loaded.iter().sum() {
+        let (loaded, delivered) = self.feed.packets();
+        if delivered < loaded {
             return Rest::Stuck;
         }
         self.feed.next_event(cycle).map_or(Rest::Finished, Rest::Until)
@@ -678,7 +671,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     }
 
     fn delivered(&self) -> u64 {
-        self.delivered
+        self.feed.packets().1
     }
 
     fn check(&self, _cycle: u64) -> Result<(), SimulationError> {
@@ -699,7 +692,9 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
-        self.sum_up(clock);
+        if !self.sum_up(clock) && clock.cycle == self.stop {
+            self.totals[0].latency_sum = self.latency_sum_from_the_beginning(clock)?;
+        }
         Ok(self.totals[0].clone())
     }
 
@@ -752,11 +747,10 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
 impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
     fn begin(&mut self, stop_at: Option<u64>, tags: bool) {
         self.reset();
-        let reach = u64::from(self.tiling.x.size + self.tiling.y.size + self.length);
         self.stop = stop_at.unwrap_or(u64::MAX);
         self.tags = match stop_at {
             _ if tags => Tags::ALWAYS,
-            Some(stop) if self.latencies => Tags::before(stop, reach),
+            Some(stop) if self.latencies => Tags::before(stop, self.reach()),
             _ => Tags::NEVER,
         };
     }
@@ -823,6 +817,11 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
             + of(&self.events)
             + self.genes.bytes()
             + self.feed.bytes()
+    }
+
+    #[cfg(test)]
+    fn set_sweeps(&mut self) {
+        self.sweeps = self.rows.len() > 2;
     }
 
     #[cfg(test)]

@@ -313,7 +313,7 @@ pub struct Settings {
     /// Whether the first and last cycle of every link are kept.
     pub occupation: bool,
     /// Whether [`Outcome::latency_sum`] is exact also when a run is stopped with packets under way,
-    /// for which their headers carry tags in the end; otherwise it is 0 then.
+    /// for which their headers carry tags; otherwise it is 0 then.
     pub latencies: bool,
 }
 
@@ -486,6 +486,53 @@ mod tests {
             planes.engine.corrupt(19);
             let corrupted = planes.run(&options).map(|outcomes| outcomes[0].clone());
             assert_ne!(corrupted, expected, "{set:?}");
+        }
+    }
+
+    /// Sums of latencies at a stop, at any load: without a run from the beginning once more, and as the
+    /// general engine has them.
+    #[test]
+    fn latencies_at_a_stop_are_known_beyond_saturation() {
+        for (side, stops) in [(8, [400, 3000]), (16, [300, 2000])] {
+            let shape = Shape::torus(&[side, side]).unwrap();
+            let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+            for (rate, stop) in [0.1, 0.4, 0.9].into_iter().flat_map(|rate| stops.map(|stop| (rate, stop))) {
+                let random = Pattern::Random.destinations(&shape, 3).unwrap();
+                let load = Workload::Load(OpenLoad::new(random, rate, 8, stop, 3).unwrap());
+                let options = Options { stop_at: Some(stop), ..Options::default() };
+                let mut planes = Planes::new(&network, &load, Settings::default()).unwrap();
+                assert!(planes.run_once(&options, false).unwrap(), "{side} {rate} {stop}");
+                let expected = general::simulate(&network, &load, &options, &mut NoProbe).unwrap();
+                assert_eq!(planes.engine.totals_of_all()[0], expected, "{side} {rate} {stop}");
+            }
+        }
+    }
+
+    /// Rows that send and receive in one sweep do what rows do that all send first.
+    #[test]
+    fn sweeps_do_what_phases_do() {
+        for (sizes, wraps) in [([24, 24], true), ([24, 40], false), ([16, 56], true)] {
+            let shape = Shape::new(&sizes, &[wraps; 2]).unwrap();
+            let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+            for (rate, length) in [(0.05, 8), (0.6, 3), (0.9, 1)] {
+                let random = Pattern::Random.destinations(&shape, 5).unwrap();
+                let load = Workload::Load(OpenLoad::new(random, rate, length, 150, 5).unwrap());
+                let settings = Settings {
+                    set: Some(InstructionSet::Word),
+                    occupation: true,
+                    latencies: false,
+                    ..Settings::default()
+                };
+                let [mut phases, mut sweeps] =
+                    [(); 2].map(|()| Planes::new(&network, &load, settings).unwrap());
+                sweeps.engine.set_sweeps();
+                for stop_at in [Some(120), None] {
+                    let options = Options { stop_at, ..Options::default() };
+                    assert_eq!(sweeps.run(&options), phases.run(&options), "{sizes:?} {rate}");
+                    let used = |planes: &Planes| planes.engine.links();
+                    assert!(used(&sweeps) == used(&phases));
+                }
+            }
         }
     }
 

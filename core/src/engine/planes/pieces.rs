@@ -9,6 +9,7 @@ use super::{
         Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, QUEUES, X_QUEUES, XRow, Y_QUEUES, YRow,
     },
     cycle::{Incoming, More, Receiver, Rules, Sender, receive_x, receive_y, send},
+    feed::{self, Common, Counting, Packets},
     genes::Genes,
     lanes::{Position, Rotation},
     occupation::Uses,
@@ -42,22 +43,30 @@ pub struct Settled<'a, V: Vector> {
 #[derive(Clone, Copy)]
 pub struct Sent<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
+    pub counting: Counting,
+    pub events: &'a [Events<V>],
+    pub common: &'a Common,
     pub links: &'a [Links<V>],
     pub x_links: &'a [LinkRow<V>],
     pub y_links: &'a [LinkRow<V>],
 }
 
-/// Rows of blocks that send.
-pub struct Sending<'a, V: Vector, const K: usize> {
+/// Rows of blocks, with what sending and receiving change of them.
+pub struct Rows<'a, V: Vector, const K: usize> {
     pub first: usize,
     pub rows: usize,
     pub blocks: &'a mut [Block<V, K>],
-    pub counters: &'a mut [[V; QUEUES]],
     pub x_rows: &'a mut [XRow<V>],
     pub y_rows: &'a mut [YRow<V>],
     pub more_x: &'a mut [[V; X_QUEUES]],
     pub more_y: &'a mut [[V; Y_QUEUES]],
     pub used: &'a mut [[V; LINK_QUEUES]],
+}
+
+/// Rows of blocks that send.
+pub struct Sending<'a, V: Vector, const K: usize> {
+    pub of: Rows<'a, V, K>,
+    pub counters: &'a mut [[V; QUEUES]],
     pub packets: &'a mut [Packet<V>],
     pub links: &'a mut [Links<V>],
     pub x_links: &'a mut [LinkRow<V>],
@@ -67,17 +76,38 @@ pub struct Sending<'a, V: Vector, const K: usize> {
     pub uses: Option<Uses<'a, V>>,
 }
 
-/// Rows of blocks that receive.
+/// Rows of blocks that receive, after which what they sent is counted and their nodes are fed.
 pub struct Receiving<'a, V: Vector, const K: usize> {
-    pub first: usize,
-    pub rows: usize,
-    pub blocks: &'a mut [Block<V, K>],
-    pub x_rows: &'a mut [XRow<V>],
-    pub y_rows: &'a mut [YRow<V>],
-    pub more_x: &'a mut [[V; X_QUEUES]],
-    pub more_y: &'a mut [[V; Y_QUEUES]],
-    pub used: &'a mut [[V; LINK_QUEUES]],
+    pub of: Rows<'a, V, K>,
     pub full: &'a mut [Full<V>],
+    pub feed: &'a mut [feed::Row],
+    pub packets: &'a mut [Packet<V>],
+    pub packet_rows: &'a mut [V],
+}
+
+/// Both parts of a struct of slices, from both parts of each.
+macro_rules! both {
+    ($($field:ident: $parts:expr),+ $(,)?) => {{
+        $(let $field = $parts;)+
+        (Self { $($field: $field.0),+ }, Self { $($field: $field.1),+ })
+    }};
+}
+
+impl<V: Vector, const K: usize> Rows<'_, V, K> {
+    /// The first so many rows, and the others.
+    fn split_at(self, rows: usize, fixed: &Fixed<'_, V>) -> (Self, Self) {
+        let (count, widths) = (rows * fixed.wide, fixed.rules.widths);
+        both! {
+            first: (self.first, self.first + rows),
+            rows: (rows, self.rows - rows),
+            blocks: self.blocks.split_at_mut(count),
+            x_rows: self.x_rows.split_at_mut(count * widths.x_data()),
+            y_rows: self.y_rows.split_at_mut(count * widths.y_data()),
+            more_x: self.more_x.split_at_mut(count * widths.more_x()),
+            more_y: self.more_y.split_at_mut(count * widths.more_y()),
+            used: self.used.split_at_mut(count * widths.used()),
+        }
+    }
 }
 
 /// Part `index` of rows kept together for all blocks.
@@ -94,7 +124,7 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
             return V::enter(others.fixed.proof, Send { rows: self, others });
         }
         let half = parts / 2;
-        let at = self.rows * half / parts;
+        let at = self.of.rows * half / parts;
         let (before, behind) = self.split_at(at, &others.fixed);
         let (a, b) =
             rayon::join(|| before.send_in_parts(others, half), || behind.send_in_parts(others, parts - half));
@@ -104,60 +134,25 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
     /// The first so many rows, and the others.
     fn split_at(self, rows: usize, fixed: &Fixed<'_, V>) -> (Self, Self) {
         let (count, widths) = (rows * fixed.wide, fixed.rules.widths);
-        let blocks = self.blocks.split_at_mut(count);
-        let counters = self.counters.split_at_mut(count * widths.counter);
-        let x_rows = self.x_rows.split_at_mut(count * widths.x_data());
-        let y_rows = self.y_rows.split_at_mut(count * widths.y_data());
-        let more_x = self.more_x.split_at_mut(count * widths.more_x());
-        let more_y = self.more_y.split_at_mut(count * widths.more_y());
-        let used = self.used.split_at_mut(count * widths.used());
-        let packets = self.packets.split_at_mut(count);
-        let links = self.links.split_at_mut(count);
-        let x_links = self.x_links.split_at_mut(count * widths.x_data());
-        let y_links = self.y_links.split_at_mut(count * widths.y_data());
-        let ejected_tags = self.ejected_tags.split_at_mut(count * widths.tag);
-        let events = self.events.split_at_mut(count);
-        let uses = match self.uses.map(|uses| uses.split_at(count)) {
-            Some((before, behind)) => (Some(before), Some(behind)),
-            None => (None, None),
-        };
-        let before = Self {
-            first: self.first,
-            rows,
-            blocks: blocks.0,
-            counters: counters.0,
-            x_rows: x_rows.0,
-            y_rows: y_rows.0,
-            more_x: more_x.0,
-            more_y: more_y.0,
-            used: used.0,
-            packets: packets.0,
-            links: links.0,
-            x_links: x_links.0,
-            y_links: y_links.0,
-            ejected_tags: ejected_tags.0,
-            events: events.0,
-            uses: uses.0,
-        };
-        let behind = Self {
-            first: self.first + rows,
-            rows: self.rows - rows,
-            blocks: blocks.1,
-            counters: counters.1,
-            x_rows: x_rows.1,
-            y_rows: y_rows.1,
-            more_x: more_x.1,
-            more_y: more_y.1,
-            used: used.1,
-            packets: packets.1,
-            links: links.1,
-            x_links: x_links.1,
-            y_links: y_links.1,
-            ejected_tags: ejected_tags.1,
-            events: events.1,
-            uses: uses.1,
-        };
-        (before, behind)
+        both! {
+            of: self.of.split_at(rows, fixed),
+            counters: self.counters.split_at_mut(count * widths.counter),
+            packets: self.packets.split_at_mut(count),
+            links: self.links.split_at_mut(count),
+            x_links: self.x_links.split_at_mut(count * widths.x_data()),
+            y_links: self.y_links.split_at_mut(count * widths.y_data()),
+            ejected_tags: self.ejected_tags.split_at_mut(count * widths.tag),
+            events: self.events.split_at_mut(count),
+            uses: match self.uses.map(|uses| uses.split_at(count)) {
+                Some((before, behind)) => (Some(before), Some(behind)),
+                None => (None, None),
+            },
+        }
+    }
+
+    /// One row.
+    pub fn row(self, row: usize, fixed: &Fixed<'_, V>) -> Self {
+        self.split_at(row, fixed).1.split_at(1, fixed).0
     }
 
     /// They send; what was moved and ejected.
@@ -167,8 +162,8 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
         let Fixed { rules, wide, high, cycle, columns, rows, rotations, .. } = fixed;
         let widths = rules.widths;
         let (mut moved, mut ejected) = (V::zero(), V::zero());
-        for own in 0..self.rows {
-            let by = self.first + own;
+        for own in 0..self.of.rows {
+            let by = self.of.first + own;
             for bx in 0..wide {
                 // Its place in the whole, and among these.
                 let (index, own) = (by * wide + bx, own * wide + bx);
@@ -202,14 +197,14 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
                     }
                 }
                 let sender = Sender {
-                    block: &mut self.blocks[own],
+                    block: &mut self.of.blocks[own],
                     counters: part(self.counters, own, widths.counter),
-                    x_rows: part(self.x_rows, own, widths.x_data()),
-                    y_rows: part(self.y_rows, own, widths.y_data()),
+                    x_rows: part(self.of.x_rows, own, widths.x_data()),
+                    y_rows: part(self.of.y_rows, own, widths.y_data()),
                     more: More {
-                        x: part(self.more_x, own, widths.more_x()),
-                        y: part(self.more_y, own, widths.more_y()),
-                        used: part(self.used, own, widths.used()),
+                        x: part(self.of.more_x, own, widths.more_x()),
+                        y: part(self.of.more_y, own, widths.more_y()),
+                        used: part(self.of.used, own, widths.used()),
                     },
                     packet: &mut self.packets[own],
                     packet_rows: &packet_rows[index * widths.x_data()..][..widths.x_data()],
@@ -240,7 +235,7 @@ impl<V: Vector, const K: usize> Receiving<'_, V, K> {
             return V::enter(sent.fixed.proof, Receive { rows: self, sent });
         }
         let half = parts / 2;
-        let at = self.rows * half / parts;
+        let at = self.of.rows * half / parts;
         let (before, behind) = self.split_at(at, &sent.fixed);
         rayon::join(|| before.receive_in_parts(sent, half), || behind.receive_in_parts(sent, parts - half));
     }
@@ -248,62 +243,45 @@ impl<V: Vector, const K: usize> Receiving<'_, V, K> {
     /// The first so many rows, and the others.
     fn split_at(self, rows: usize, fixed: &Fixed<'_, V>) -> (Self, Self) {
         let (count, widths) = (rows * fixed.wide, fixed.rules.widths);
-        let blocks = self.blocks.split_at_mut(count);
-        let x_rows = self.x_rows.split_at_mut(count * widths.x_data());
-        let y_rows = self.y_rows.split_at_mut(count * widths.y_data());
-        let more_x = self.more_x.split_at_mut(count * widths.more_x());
-        let more_y = self.more_y.split_at_mut(count * widths.more_y());
-        let used = self.used.split_at_mut(count * widths.used());
-        let full = self.full.split_at_mut(count);
-        let before = Self {
-            first: self.first,
-            rows,
-            blocks: blocks.0,
-            x_rows: x_rows.0,
-            y_rows: y_rows.0,
-            more_x: more_x.0,
-            more_y: more_y.0,
-            used: used.0,
-            full: full.0,
-        };
-        let behind = Self {
-            first: self.first + rows,
-            rows: self.rows - rows,
-            blocks: blocks.1,
-            x_rows: x_rows.1,
-            y_rows: y_rows.1,
-            more_x: more_x.1,
-            more_y: more_y.1,
-            used: used.1,
-            full: full.1,
-        };
-        (before, behind)
+        both! {
+            of: self.of.split_at(rows, fixed),
+            full: self.full.split_at_mut(count),
+            feed: self.feed.split_at_mut(rows),
+            packets: self.packets.split_at_mut(count),
+            packet_rows: self.packet_rows.split_at_mut(count * widths.x_data()),
+        }
     }
 
-    /// They receive.
+    /// One row.
+    pub fn row(self, row: usize, fixed: &Fixed<'_, V>) -> Self {
+        self.split_at(row, fixed).1.split_at(1, fixed).0
+    }
+
+    /// They receive, and what they sent is counted.
     #[inline(always)]
-    pub fn receive(self, sent: &Sent<'_, V>) {
+    pub fn receive(mut self, sent: &Sent<'_, V>) {
         let Sent {
             fixed: Fixed { rules, wide, high, columns, rows, rotations, .. },
             links,
             x_links,
             y_links,
+            ..
         } = *sent;
         let widths = rules.widths;
         let (x_data, y_data) = (widths.x_data(), widths.y_data());
-        for own in 0..self.rows {
-            let by = self.first + own;
+        for own in 0..self.of.rows {
+            let by = self.of.first + own;
             let row = &rows[by];
             for (bx, column) in columns[..wide].iter().enumerate() {
                 let (index, own) = (by * wide + bx, own * wide + bx);
                 let mut receiver = Receiver {
-                    block: &mut self.blocks[own],
-                    x_rows: part(self.x_rows, own, x_data),
-                    y_rows: part(self.y_rows, own, y_data),
+                    block: &mut self.of.blocks[own],
+                    x_rows: part(self.of.x_rows, own, x_data),
+                    y_rows: part(self.of.y_rows, own, y_data),
                     more: More {
-                        x: part(self.more_x, own, widths.more_x()),
-                        y: part(self.more_y, own, widths.more_y()),
-                        used: part(self.used, own, widths.used()),
+                        x: part(self.of.more_x, own, widths.more_x()),
+                        y: part(self.of.more_y, own, widths.more_y()),
+                        used: part(self.of.used, own, widths.used()),
                     },
                     full: &mut self.full[own],
                 };
@@ -331,6 +309,22 @@ impl<V: Vector, const K: usize> Receiving<'_, V, K> {
                 };
                 receive_y(&mut receiver, &incoming, row, widths);
             }
+        }
+        self.count(sent);
+    }
+
+    #[inline(always)]
+    fn count(&mut self, sent: &Sent<'_, V>) {
+        let Sent { fixed: Fixed { rules, wide, cycle, .. }, counting, events, common, .. } = *sent;
+        let each = rules.widths.x_data();
+        for (own, row) in self.feed.iter_mut().enumerate() {
+            let (first, at) = (own * wide, (self.of.first + own) * wide);
+            let mut packets = Packets {
+                packets: &mut self.packets[first..][..wide],
+                data: &mut self.packet_rows[first * each..][..wide * each],
+                rows: each,
+            };
+            row.count(common, &events[at..][..wide], cycle, counting, &mut packets);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     block::{Block, Full, LINK_QUEUES, Packet, Precedence, QUEUES, X_QUEUES, Y_QUEUES},
+    feed::Account,
     machine::Machine,
     vector::{Vector, words, words_mut},
 };
@@ -92,20 +93,39 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             return Err(SaveError::Value { field: "tag bits", value: tag_bits });
         }
         self.set_tag_bits(tag_bits as usize);
+        self.feed.set_logs(tag_bits != 0);
         let mut from = self.tags.from;
         archive.number("tags from", &mut from)?;
-        archive.option("tags estimate", &mut self.tags.estimate)?;
+        archive.option("tags check", &mut self.tags.check)?;
         self.tags.from = from;
         archive.number("stop", &mut self.stop)?;
-        archive.number("delivered", &mut self.delivered)?;
-        archive.number("delivery sum", &mut self.delivery_sum[0])?;
-        self.outcomes[0].fields(archive)?;
+        self.archive_account(archive)?;
         if let Some(occupation) = &mut self.occupation {
             occupation.archive_bits(archive)?;
         }
         self.archive_planes(archive)?;
         let ready: Vec<bool> = (0..self.feed.places.len()).map(|node| self.is_ready(node)).collect();
         self.feed.archive(archive, &ready)
+    }
+
+    /// What was counted; restored, as if the first row had counted it.
+    fn archive_account(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let mut sum = self.feed.account(0);
+        let Account { loaded, start_sum, delivered, delivery_sum, flit_hops, fingerprint, lateness } =
+            &mut sum;
+        archive.number("duration", &mut self.durations[0])?;
+        archive.number("packets loaded", loaded)?;
+        archive.number("sum of starts", start_sum)?;
+        archive.number("packets delivered", delivered)?;
+        archive.number("delivery sum", delivery_sum)?;
+        archive.number("flit-hops", flit_hops)?;
+        archive.number("fingerprint", fingerprint)?;
+        archive.number("lateness", lateness)?;
+        if archive.is_reading() {
+            self.feed.rows.iter_mut().for_each(|row| row.accounts[0] = Account::default());
+            self.feed.rows[0].accounts[0] = sum;
+        }
+        Ok(())
     }
 
     fn is_ready(&self, node: usize) -> bool {

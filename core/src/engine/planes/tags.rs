@@ -1,17 +1,20 @@
 //! Which packets are under way at a stop.
 //!
 //! The cycle needs no identity of packets, and neither do totals: the sum of latencies is the sum of
-//! delivery cycles less the sum of starts. When a run is stopped with packets under way, their
-//! starts have to be left out, so shortly before the stop headers begin to carry the number of
-//! their source. Packets with the same source and destination stay in order, so those under way are
-//! the last ones their source has taken.
+//! delivery cycles less the sum of starts. When a run is stopped with packets under way, their starts
+//! have to be left out, so headers carry the number of their source, which it writes once, ahead of all
+//! its packets: at first, until it is seen that the network is not saturated, and again some time before
+//! the stop; all the time in a saturated network, where some packets are under way for thousands of cycles.
+//! Packets with the same source and destination stay in order, so those under way are the last ones their
+//! source has taken.
 
 use super::{
-    block::{LINK_QUEUES, QUEUES, X_QUEUES, Y_QUEUES},
+    block::{LINK_QUEUES, QUEUES, Widths, X_QUEUES, Y_QUEUES},
     feed::Loaded,
-    machine::{Machine, TagsTooYoung},
-    vector::{Vector, words},
+    machine::{Machine, TagsTooYoung, heads},
+    vector::{Vector, words, words_mut},
 };
+use crate::fabric::NodeId;
 use std::collections::HashMap;
 
 /// The number whose bits one lane has in some planes, the lowest first.
@@ -31,10 +34,34 @@ fn widen<T: Copy>(rows: &[T], from: usize, to: usize, empty: T) -> Vec<T> {
 }
 
 impl<V: Vector, const K: usize> Machine<V, K> {
-    /// Headers carry tags from now on; those already under way have none.
+    /// Headers carry tags from now on; those that have left their sources already have none.
     #[cold]
     pub(super) fn begin_tags(&mut self) {
+        let waiting: Vec<_> = (0..self.feed.places.len())
+            .filter_map(|all| Some((all, self.header_at_source(self.feed.places[all])?.1)))
+            .collect();
         self.set_tag_bits(self.tag_bits_needed());
+        self.feed.begin_log(&waiting);
+    }
+
+    /// Sees whether tags are needed before the last cycles: where packets do not wait long at their sources,
+    /// the network is not saturated, and those under way at the stop will have been so for a short time.
+    #[cold]
+    pub(super) fn check_tags(&mut self, cycle: u64) {
+        self.tags.check = None;
+        let reach = self.reach();
+        if 8 * self.feed.mean_lag(cycle) >= reach {
+            return;
+        }
+        // Little's law: the mean time a packet is under way, and some for the slowest.
+        let (loaded, delivered) = self.feed.packets();
+        let latency = (loaded - delivered) * cycle / u64::max(delivered, 1);
+        let from = self.stop.saturating_sub((10 * latency).max(8 * reach));
+        if from > cycle {
+            self.tags.from = from;
+            self.set_tag_bits(0);
+            self.feed.end_log();
+        }
     }
 
     /// Bits of a tag: the number of a source, and one that says that it is known.
@@ -50,7 +77,6 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             return;
         }
         self.rules.widths.tag = tag;
-        self.feed.tag_bits = tag;
         let (new, blocks) = (self.rules.widths, self.tiling.blocks());
         let zero = V::zero();
         self.x_rows = widen(&self.x_rows, old.x_data(), new.x_data(), [zero; X_QUEUES]);
@@ -63,8 +89,40 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.more_y = widen(&self.more_y, 1 + old.y_data(), 1 + new.y_data(), [zero; Y_QUEUES]);
         self.x_links = vec![[zero; 2]; blocks * new.x_data()];
         self.y_links = vec![[zero; 2]; blocks * new.y_data()];
-        self.feed.forget_destinations();
+        self.write_tags();
         self.ejected_tags = vec![[zero; 3]; blocks * tag];
+    }
+
+    /// Every packet at its source has the tag of that source.
+    fn write_tags(&mut self) {
+        let Widths { tag, .. } = self.rules.widths;
+        let (each, first) = (self.rules.widths.x_data(), self.rules.widths.x_data() - tag);
+        for (all, &place) in self.feed.places.iter().enumerate().filter(|_| tag > 0) {
+            let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
+            let value = all | 1 << (tag - 1);
+            let rows = &mut self.packet_rows[block * each..][first..each];
+            for (bit, row) in rows.iter_mut().enumerate() {
+                let word = &mut words_mut(std::slice::from_mut(row))[lane / 64];
+                *word |= (value as u64 >> bit & 1) << (lane % 64);
+            }
+        }
+    }
+
+    /// Tag and destination of the packet that waits at its source with its header.
+    fn header_at_source(&self, place: u32) -> Option<(u64, NodeId)> {
+        let widths = self.rules.widths;
+        let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
+        let counters = &self.counters[block * widths.counter..][..widths.counter];
+        let waits = self.packets[block].ready & heads(counters, QUEUES - 1);
+        let rows = &self.packet_rows[block * widths.x_data()..][..widths.x_data()];
+        (value([waits].into_iter(), lane) == 1).then(|| self.of_x_header(value(rows.iter().copied(), lane)))
+    }
+
+    /// Tag and destination of a header in x: the sign, x, y, the tag.
+    fn of_x_header(&self, data: u64) -> (u64, NodeId) {
+        let widths = self.rules.widths;
+        let (x, rest) = (data >> 1 & mask(widths.x), data >> (1 + widths.x));
+        (rest >> widths.y, ((rest & mask(widths.y)) * u64::from(self.tiling.x.size) + x) as NodeId)
     }
 
     /// Sum of the starts of all packets taken but not delivered, per copy.
@@ -83,7 +141,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// than what is under way.
     #[inline(always)]
     pub(super) fn forget_delivered(&mut self) {
-        if self.feed.log.len() > self.log_limit {
+        if self.rules.widths.tag > 0 && self.feed.logged() > self.log_limit {
             self.keep_under_way();
         }
     }
@@ -92,9 +150,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     fn keep_under_way(&mut self) {
         if let Ok(mut under_way) = self.under_way() {
             under_way.reverse();
-            self.feed.log = under_way;
+            self.feed.keep(under_way);
         }
-        self.log_limit = 2 * self.feed.log.len() + 16 * self.feed.places.len();
+        self.log_limit = 2 * self.feed.logged() + 16 * self.feed.places.len();
     }
 
     /// The packets taken but not delivered, the last one first.
@@ -104,7 +162,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         for (all, &place) in self.feed.places.iter().enumerate() {
             let here = all as u32 % nodes;
             for (tag, destination) in self.headers_at(here, place as usize) {
-                let known = 1 << (self.feed.tag_bits - 1);
+                let known = 1 << (self.rules.widths.tag - 1);
                 if tag & known == 0 {
                     return Err(TagsTooYoung);
                 }
@@ -113,10 +171,10 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
         let mut found = Vec::new();
-        for loaded in self.feed.log.iter().rev() {
+        for loaded in self.feed.log().into_iter().rev() {
             if let Some(left @ 1..) = counts.get_mut(&(loaded.source, loaded.destination)) {
                 *left -= 1;
-                found.push(*loaded);
+                found.push(loaded);
             }
         }
         Ok(found)
@@ -127,10 +185,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     fn headers_at(&self, here: u32, place: usize) -> Vec<(u64, u32)> {
         let widths = self.rules.widths;
         let (index, lane) = (place / V::BITS, place % V::BITS);
-        let (block, packet) = (&self.blocks[index], &self.packets[index]);
+        let block = &self.blocks[index];
         let counters = &self.counters[index * widths.counter..][..widths.counter];
         let x_rows = &self.x_rows[index * widths.x_data()..][..widths.x_data()];
-        let packet_rows = &self.packet_rows[index * widths.x_data()..][..widths.x_data()];
         let y_rows = &self.y_rows[index * widths.y_data()..][..widths.y_data()];
         let more_x = &self.more_x[index * widths.more_x()..][..widths.more_x()];
         let more_y = &self.more_y[index * widths.more_y()..][..widths.more_y()];
@@ -138,11 +195,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let counter = |queue: usize| value(counters.iter().map(|row| row[queue]), lane);
         let size = u64::from(self.tiling.x.size);
         let own_x = u64::from(here) % size;
-        // Data of an x header: the sign, x, y, tag; of a y header: y, tag.
-        let x_header = |data: u64| {
-            let (x, rest) = (data >> 1 & mask(widths.x), data >> (1 + widths.x));
-            (rest >> widths.y, ((rest & mask(widths.y)) * size + x) as u32)
-        };
+        let x_header = |data: u64| self.of_x_header(data);
+        // Data of a y header: y, the tag.
         let y_header = |data: u64| (data >> widths.y, ((data & mask(widths.y)) * size + own_x) as u32);
         let mut found = Vec::new();
 
@@ -177,9 +231,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 });
             }
         }
-        if value([packet.ready].into_iter(), lane) == 1 && counter(QUEUES - 1) == is_head {
-            found.push(x_header(value(packet_rows.iter().copied(), lane)));
-        }
+        found.extend(self.header_at_source(place as u32));
 
         // Owners of the processor output, and their labels.
         let x_owners = (0..X_QUEUES).map(|queue| (queue, block.owned_x[queue][3], queue % 2));

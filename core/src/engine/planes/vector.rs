@@ -1,5 +1,6 @@
 //! Bit vectors: plain words everywhere, 256 and 512 bits on x86-64. The only unsafe code of the core.
 
+use crate::traffic::Numbers;
 use std::{
     marker::PhantomData,
     ops::{BitAnd, BitOr, BitXor, Not},
@@ -54,6 +55,10 @@ pub unsafe trait Vector:
     fn order(from: impl Fn(usize) -> usize) -> Self::Order;
     /// Reorders the words.
     fn permute(self, order: Self::Order) -> Self;
+    /// Adds the words of another vector, modulo 2^64.
+    fn plus(self, other: Self) -> Self;
+    /// Multiplies by the words of another vector, modulo 2^64.
+    fn times(self, other: Self) -> Self;
     /// Whether any bit is set.
     fn any(self) -> bool;
     /// The proof that this processor has its instructions, if it has.
@@ -92,6 +97,34 @@ pub unsafe trait Vector:
     #[inline(always)]
     fn select(self, yes: Self, no: Self) -> Self {
         (self & yes) | (!self & no)
+    }
+}
+
+/// Words are numbers, too.
+impl<V: Vector> Numbers for V {
+    #[inline(always)]
+    fn all(number: u64) -> Self {
+        Self::splat(number)
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Vector::plus(self, other)
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        Vector::times(self, other)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn shifted(self, bits: u32) -> Self {
+        self.shift_right(Self::splat(bits.into()))
     }
 }
 
@@ -198,6 +231,24 @@ unsafe impl<const N: usize> Vector for Words<N> {
         let mut words = self.0;
         for (word, from) in words.iter_mut().zip(order) {
             *word = self.0[from];
+        }
+        Self(words)
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        let mut words = self.0;
+        for (word, other) in words.iter_mut().zip(other.0) {
+            *word = word.wrapping_add(other);
+        }
+        Self(words)
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        let mut words = self.0;
+        for (word, other) in words.iter_mut().zip(other.0) {
+            *word = word.wrapping_mul(other);
         }
         Self(words)
     }
@@ -337,6 +388,23 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            Self(unsafe { _mm256_add_epi64(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn times(self, other: Self) -> Self {
+            // Products of halves: the low ones, and the crosswise ones above them.
+            Self(unsafe {
+                let crosswise = _mm256_add_epi64(
+                    _mm256_mul_epu32(_mm256_srli_epi64::<32>(self.0), other.0),
+                    _mm256_mul_epu32(self.0, _mm256_srli_epi64::<32>(other.0)),
+                );
+                _mm256_add_epi64(_mm256_mul_epu32(self.0, other.0), _mm256_slli_epi64::<32>(crosswise))
+            })
+        }
+
+        #[inline(always)]
         fn any(self) -> bool {
             unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
         }
@@ -384,6 +452,16 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            Self(unsafe { _mm512_add_epi64(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn times(self, other: Self) -> Self {
+            Self(unsafe { _mm512_mullo_epi64(self.0, other.0) })
+        }
+
+        #[inline(always)]
         fn any(self) -> bool {
             unsafe { _mm512_test_epi64_mask(self.0, self.0) != 0 }
         }
@@ -428,11 +506,18 @@ mod tests {
             a.shift_left(counts),
             a.shift_right(counts),
             a.permute(V::order(|word| from[word])),
+            Vector::plus(a, b),
+            Vector::times(a, b),
+            a.shifted(27),
+            V::load(words(&[a, b])),
             V::zero(),
             V::ones(),
             V::splat(0x0123_4567_89ab_cdef),
         ];
+        let mut stored = vec![0; V::WORDS + 1];
+        a.store(&mut stored);
         let anything = [a.any(), (a & !a).any()].map(|any| vec![u64::from(any)]);
+        let anything = anything.into_iter().chain([vec![count_ones(words(&[a, b]))], stored]);
         all.iter().map(|one| words(std::slice::from_ref(one)).to_vec()).chain(anything).collect()
     }
 
@@ -448,11 +533,17 @@ mod tests {
             each(&|word| if counts[word] < 64 { a[word] << counts[word] } else { 0 }),
             each(&|word| if counts[word] < 64 { a[word] >> counts[word] } else { 0 }),
             each(&|word| a[from[word]]),
+            each(&|word| a[word].wrapping_add(b[word])),
+            each(&|word| a[word].wrapping_mul(b[word])),
+            each(&|word| a[word] >> 27),
+            a.to_vec(),
             each(&|_| 0),
             each(&|_| u64::MAX),
             each(&|_| 0x0123_4567_89ab_cdef),
             vec![u64::from(a.iter().any(|&word| word != 0))],
             vec![0],
+            vec![a.iter().chain(b).map(|word| u64::from(word.count_ones())).sum()],
+            [a, &[0]].concat(),
         ]
     }
 

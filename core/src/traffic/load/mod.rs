@@ -10,7 +10,7 @@ mod waits;
 pub use process::Process;
 pub use profile::Profile;
 
-use super::{Destinations, Packet, Purpose, RouteBook, WorkloadError, draws};
+use super::{Destinations, Numbers, Packet, Purpose, RouteBook, WorkloadError, draw_all, draws};
 use crate::fabric::NodeId;
 use std::sync::Arc;
 use waits::{TABLE, Waits};
@@ -306,10 +306,36 @@ impl OpenLoad {
     /// At a constant rate.
     #[inline(always)]
     fn steady(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        if from >= self.cycles {
+            return None;
+        }
+        self.steady_drawn(node, index, from, self.gap(u64::from(node), index))
+    }
+
+    /// What says how long a node waits for a packet.
+    #[inline(always)]
+    fn gap<N: Numbers>(&self, node: N, index: N) -> N {
+        draw_all(self.seed, node, Purpose::Gap, index.times(N::all(PIECES)))
+    }
+
+    /// At a constant rate, with the first draw.
+    #[inline(always)]
+    fn steady_drawn(&self, node: NodeId, index: u64, from: u64, drawn: u64) -> Option<u64> {
+        let wait = self.waits.wait(drawn);
+        let start = from + wait as u64;
+        if wait < TABLE {
+            return (start < self.cycles).then_some(start);
+        }
+        self.steady_on(node, index, start)
+    }
+
+    /// The same after a first wait without a start.
+    #[cold]
+    fn steady_on(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
         let numbered = draws(self.seed, node, Purpose::Gap);
         let mut start = from;
         // Each piece of a long wait takes its own number.
-        for piece in 0..PIECES {
+        for piece in 1..PIECES {
             if start >= self.cycles {
                 return None;
             }
@@ -320,6 +346,28 @@ impl OpenLoad {
             }
         }
         self.candidate(node, start)
+    }
+
+    /// Whether [`drawn`](Self::drawn) has what is to be known of packets: they go anywhere, at a constant
+    /// rate.
+    pub(crate) fn draws_at_once(&self) -> bool {
+        let plain = self.impulse.is_none() && self.changes.is_empty();
+        plain && self.profile.is_constant() && self.destinations.is_uniform()
+    }
+
+    /// For packets of some nodes, several side by side: where each goes, counted without its source, and
+    /// the draw of the wait for the packet behind it.
+    #[inline(always)]
+    pub(crate) fn drawn<N: Numbers>(&self, nodes: N, numbers: N) -> (N, N) {
+        let next = numbers.plus(N::all(1));
+        (self.destinations.others(nodes, numbers), self.gap(nodes, next))
+    }
+
+    /// Generation cycle of packet `index` (not the first) whose wait is [`drawn`](Self::drawn).
+    #[inline(always)]
+    pub(crate) fn start_drawn(&self, node: NodeId, index: u64, from: u64, drawn: u64) -> Option<u64> {
+        let from = from + self.pause(index);
+        if from < self.cycles { self.steady_drawn(node, index, from, drawn) } else { None }
     }
 
     /// The next start at the largest rate, drawn by the cycle in which the wait begins.

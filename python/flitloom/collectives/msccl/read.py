@@ -182,10 +182,10 @@ def _algorithm(root: ElementTree.Element) -> Algorithm:
         raise SpecError(f"<{root.tag[:40]}> is no MSCCL algorithm; the file begins with <algo")
     gpus = whole(root, "ngpus", "algo", least=1)
     if gpus > MOST_GPUS:
-        raise SpecError(f"algo: ngpus: {gpus}; at most {MOST_GPUS} are read")
+        raise SpecError.at("algo", f"ngpus: {gpus}", f"at most {MOST_GPUS} are read")
     name = root.get("coll", "")
     if name not in COLLECTIVES:
-        raise SpecError(f"algo: coll: {name[:40]!r} is unknown; it is {', '.join(COLLECTIVES)}")
+        raise SpecError.at("algo", f"coll: {name[:40]!r} is unknown", f"it is {', '.join(COLLECTIVES)}")
     chunks: dict[int, dict[str, int]] = {}
     blocks: list[Block] = []
     flaws: list[str] = []
@@ -200,12 +200,12 @@ def _algorithm(root: ElementTree.Element) -> Algorithm:
         blocks += [_block(part, gpu, gpus, chunks[gpu], flaws) for part in element.iter("tb")]
     if len(chunks) != gpus:
         missing = next(gpu for gpu in range(gpus) if gpu not in chunks)
-        raise SpecError(f"algo: {len(chunks)} of {gpus} gpus are described; gpu {missing} is missing")
+        raise SpecError.at("algo", f"{len(chunks)} of {gpus} gpus are described", f"gpu {missing} is missing")
     if sum(sum(sizes.values()) for sizes in chunks.values()) > MOST_CHUNKS:
-        raise SpecError(f"algo: more than {MOST_CHUNKS} chunks in all buffers")
+        raise SpecError.at("algo", f"more than {MOST_CHUNKS} chunks in all buffers")
     moved = sum(step.count for block in blocks for step in block.steps)
     if moved > MOST_MOVED:
-        raise SpecError(f"algo: {moved} chunks are moved in all; at most {MOST_MOVED} are followed")
+        raise SpecError.at("algo", f"{moved} chunks are moved in all", f"at most {MOST_MOVED} are followed")
     _check_dependencies(blocks, flaws)
     inplace = whole(root, "inplace", "algo", 0) == 1 and whole(root, "outofplace", "algo", 0) == 0
     buffers = Buffers(COLLECTIVES[name], gpus, inplace, chunks)

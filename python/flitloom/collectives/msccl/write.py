@@ -39,8 +39,8 @@ def msccl_text(plan: CollectivePlan) -> str:
     """
     name = NAMES.get(plan.operation)
     if name is None or plan.nodes is not None or plan.topology.get("failed_nodes"):
-        raise SpecError(
-            f"msccl: {', '.join(NAMES)} over all nodes can be written, not {plan.operation} over some"
+        raise SpecError.at(
+            "msccl", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} over some"
         )
     return _Writer(plan.expanded(), name).text()
 

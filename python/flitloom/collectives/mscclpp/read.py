@@ -156,15 +156,17 @@ def _counts(table: Any, name: str, where: str) -> list[int]:
 class _Reader:
     def __init__(self, data: dict[str, Any]) -> None:
         if "colletive" in data:
-            raise SpecError(
-                "plan: is of an older form, whose channels are called sm and proxy; it is not read"
+            raise SpecError.at(
+                "plan", "is of an older form, whose channels are called sm and proxy", "it is not read"
             )
         name = _get(data, "collective", str, "plan")
         if name not in COLLECTIVES:
-            raise SpecError(f"plan: collective: {show(name)} is unknown; it is {', '.join(COLLECTIVES)}")
+            raise SpecError.at(
+                "plan", f"collective: {show(name)} is unknown", f"it is {', '.join(COLLECTIVES)}"
+            )
         gpus = _get(data, "gpus", list, "plan")
         if not 1 <= len(gpus) <= MOST_GPUS:
-            raise SpecError(f"plan: gpus: {len(gpus)}; 1 to {MOST_GPUS} are read")
+            raise SpecError.at("plan", f"gpus: {len(gpus)}", f"1 to {MOST_GPUS} are read")
         self.count = len(gpus)
         self.flaws: list[str] = []
         self.moved = 0
@@ -178,7 +180,7 @@ class _Reader:
                 for short, name in long.items()
             }
         if sum(sum(sizes.values()) for sizes in self.sizes.values()) > MOST_CHUNKS:
-            raise SpecError(f"plan: more than {MOST_CHUNKS} chunks in all buffers")
+            raise SpecError.at("plan", f"more than {MOST_CHUNKS} chunks in all buffers")
         blocks: list[Block] = []
         semaphores: dict[tuple[int, int], int] = {}
         for rank, gpu in enumerate(gpus):

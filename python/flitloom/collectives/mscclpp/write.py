@@ -41,8 +41,8 @@ def mscclpp_text(plan: CollectivePlan) -> str:
     """
     name = NAMES.get(plan.operation)
     if name is None or plan.nodes is not None or plan.topology.get("failed_nodes"):
-        raise SpecError(
-            f"mscclpp: {', '.join(NAMES)} over all nodes can be written, not {plan.operation} over some"
+        raise SpecError.at(
+            "mscclpp", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} over some"
         )
     return json.dumps(_Writer(plan, name).data(), indent=1) + "\n"
 
