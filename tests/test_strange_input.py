@@ -1,7 +1,9 @@
 """Numbers that are none, names that are none, and options that would be ignored: one message each."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -136,3 +138,53 @@ def test_packets_of_the_core_are_those_of_the_file(tmp_path):
     assert packet.model_dump()["route"] == "-x1"
     with pytest.raises(ValueError, match="frozen"):
         packet.start = 3
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("demo --threads 0", "threads: 0 is out of range; it must be 1 to 4096"),
+        ("demo --threads 4294967296", "threads: 4294967296 is out of range"),
+        ("campaign run FILE --threads 4294967296", "'--threads': Input should be less than or equal to 4096"),
+    ],
+)
+def test_threads_out_of_range_leave_nothing(command, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    file = Path(__file__).parents[1] / "examples" / "campaigns" / "small.toml"
+    assert run(command.replace("FILE", str(file)).split()) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_damaged_results_are_refused_in_one_message(tmp_path, capfd):
+    result = fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"))
+    result.to_netcdf(tmp_path / "good.nc")
+    content = (tmp_path / "good.nc").read_bytes()
+    os.mkfifo(tmp_path / "pipe.nc")
+    for number, damaged in enumerate([b"", content[:100], content[: len(content) // 2], b"x" * 5000]):
+        (tmp_path / f"{number}.nc").write_bytes(damaged)
+    for name in ("0.nc", "1.nc", "2.nc", "3.nc", "pipe.nc"):
+        assert run(["view", str(tmp_path / name), "-o", str(tmp_path / "page.html")]) == 2
+        assert capfd.readouterr().err.endswith(
+            f"{name}: is no result of flitloom simulate --out, or damaged\n"
+        )
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("sizes", ["nan", "1e400", "-1", DIGITS, "\uff11\uff12", "4294967296", "1_000", ""])
+def test_sizes_of_a_fabric_that_are_none(sizes, tmp_path, capsys):
+    (tmp_path / "ring.topo").write_text(RING)
+    for command in (["fabric", "show", "FILE"], ["route", "--fabric", "FILE", "-o", str(tmp_path / "out")]):
+        words = [str(tmp_path / "ring.topo") if word == "FILE" else word for word in command]
+        assert run([*words, f"--sizes={sizes}"]) == 2
+        error = capsys.readouterr().err
+        assert "is no shape; write sizes like 16x16 or 4x2x2x2" in error
+        assert len(error) < 300
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("nodes", [DIGITS, "0-" + DIGITS, "0," * 3000])
+def test_long_lists_of_nodes_are_not_repeated(nodes, capsys):
+    for command in ("collective all-gather --torus 4x4", "schedule --torus 4x4 --operation all-gather"):
+        assert run([*command.split(), f"--nodes={nodes}"]) == 2
+        assert len(capsys.readouterr().err) < 300

@@ -6,8 +6,8 @@ use flitloom_core::{
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
         Bound, Budget, Contention, Demand, Dependencies, Incumbent, Job, MethodName, PlanError, Problem,
-        RouteChoice, ScheduleError, Slicing, Solution, Task, classic_bound, load_bound, lower_bound,
-        packet_list, planned_packets, proven_bound, search, solve, verify,
+        RouteChoice, ScheduleError, Slicing, Solution, Task, candidates, classic_bound, load_bound,
+        lower_bound, packet_list, planned_packets, proven_bound, search, solve, verify,
     },
     traffic::{CollectiveOperation, Group, Pattern, Purpose, Workload, draw_below},
 };
@@ -409,6 +409,11 @@ proptest! {
         for (job, placement) in found.schedule.placements.iter().enumerate() {
             prop_assert!(domains.allows(job, placement.start));
         }
+        let starts = candidates(&fabric, &problem, found.duration).unwrap();
+        for (of_job, placement) in starts.iter().zip(&found.schedule.placements) {
+            prop_assert!(of_job[placement.route as usize].contains(&placement.start));
+        }
+        prop_assert_eq!(starts.len(), found.schedule.placements.len());
         if found.duration > found.bound {
             prop_assert!(!exhaustive(&problem, found.duration - 1, &mut Vec::new()));
         }

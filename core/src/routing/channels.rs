@@ -10,25 +10,19 @@ use crate::fabric::{Direction, NodeId, Shape, Sign};
 /// How a packet came to the router from which it makes a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Came {
-    /// From the neighbour behind: it goes straight on.
-    Straight,
-    /// From a neighbour aside or ahead: it turns.
-    Turned,
+    /// From a neighbour.
+    Underway,
     /// From the processor: the hop is its first.
     Injected,
 }
 
 impl Came {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Straight, Self::Turned, Self::Injected];
+    pub const ALL: [Self; 2] = [Self::Underway, Self::Injected];
 
-    /// How a packet came that leaves in direction `out`; `along` is the direction of its last hop.
-    pub fn of(along: Option<Direction>, out: Direction) -> Self {
-        match along {
-            None => Self::Injected,
-            Some(along) if along == out => Self::Straight,
-            Some(_) => Self::Turned,
-        }
+    /// How a packet came whose last hop was in direction `along`, if it made any.
+    pub fn of(along: Option<Direction>) -> Self {
+        if along.is_some() { Self::Underway } else { Self::Injected }
     }
 }
 
@@ -87,9 +81,9 @@ impl Rises {
     /// For none.
     pub const NEVER: Self = Self(0);
     /// For all.
-    pub const ALWAYS: Self = Self(7);
+    pub const ALWAYS: Self = Self(3);
     /// For all but the first hop of a packet.
-    pub const UNLESS_INJECTED: Self = Self(3);
+    pub const UNLESS_INJECTED: Self = Self(1);
 
     /// Whether a hop of a packet that came so is among them.
     #[inline(always)]
@@ -190,7 +184,7 @@ impl ChannelRule {
         along: Option<Direction>,
         out: Direction,
     ) -> u8 {
-        self.next(channel, self.rises(shape, node, out).on(Came::of(along, out)))
+        self.next(channel, self.rises(shape, node, out).on(Came::of(along)))
     }
 }
 

@@ -75,7 +75,7 @@ impl DependencyGraph {
                     continue;
                 }
                 // A packet on the last channel meets no further dateline on the ways the rules are for.
-                let full = rule.rises(fabric.shape(), here, out).on(Came::of(Some(direction), out));
+                let full = rule.rises(fabric.shape(), here, out).on(Came::of(Some(direction)));
                 for channel in 0..graph.channels as u8 - u8::from(full) {
                     let next = rule.after(fabric.shape(), channel, here, Some(direction), out);
                     graph.insert(link, channel, out, next);

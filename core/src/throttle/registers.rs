@@ -193,5 +193,5 @@ impl Registers {
 
 /// The channel of a packet in `channel` after the straight hop out of `node`.
 fn follow(rule: ChannelRule, around: Surroundings, node: NodeId, direction: Direction, channel: u8) -> u8 {
-    rule.next(channel, rule.rises(around.shape, node, direction).on(Came::Straight))
+    rule.next(channel, rule.rises(around.shape, node, direction).on(Came::Underway))
 }

@@ -32,7 +32,10 @@ def command(
     need("plots", "the demo")
     from flitloom.plots.link_time import compare_link_time
     from flitloom.plots.stacking import plot_stackings
+    from flitloom.spec.base import require_whole
 
+    if threads is not None:
+        require_whole("threads", threads, 1, 4096)
     make_folder(out)
     net = fl.Network(fl.Torus(16, 16))
     rows, curves = [], {}

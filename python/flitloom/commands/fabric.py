@@ -41,15 +41,15 @@ def show(
 
     Example: flitloom fabric show cluster.topo
     """
+    from flitloom.commands.options import sizes_of_fabric
     from flitloom.fabric import read_fabric, recognise
-    from flitloom.spec.topology import parse_sizes
 
     if picture is not None:
         from flitloom.extras import check_picture
 
         check_picture(picture, "--picture")
     subnet = read_fabric(file)
-    found = recognise(subnet, None if sizes is None else parse_sizes(sizes))
+    found = recognise(subnet, sizes_of_fabric(sizes))
     for remark in subnet.remarks:
         say(f"note: {remark}")
     if picture is not None:

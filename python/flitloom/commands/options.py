@@ -118,7 +118,9 @@ CommonThreads = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Processes. [default: all cores]", callback=_usual_threads),
+    typer.Option(
+        "--threads", min=1, max=4096, help="Processes. [default: all cores]", callback=_usual_threads
+    ),
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", help="Show it as a page that moves, in this file (.html).")
@@ -182,11 +184,29 @@ def topology_fields(
     return fields
 
 
+def sizes_of_fabric(text: str | None) -> tuple[int, ...] | None:
+    """What ``--sizes`` says of a fabric, as 4x4x8.
+
+    >>> sizes_of_fabric("4x4x8"), sizes_of_fabric(None)
+    ((4, 4, 8), None)
+    """
+    from pydantic_core import PydanticCustomError
+
+    from flitloom.spec.topology import parse_sizes
+
+    if text is None:
+        return None
+    try:
+        return tuple(parse_sizes(text))
+    except PydanticCustomError as error:
+        raise SpecError(f"--sizes: {error.message()}") from None
+
+
 def whole_numbers(text: str, place: str) -> list[int]:
     """Whole numbers separated by commas."""
     parts = text.split(",")
     if not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
-        raise SpecError(f"{place} {text}: write whole numbers like 0,4,8")
+        raise SpecError(f"{place} {text[:60]}: write whole numbers like 0,4,8")
     return [int(part) for part in parts]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -323,9 +324,10 @@ def _parse_nodes(text: str, nodes: int) -> list[int]:
     """Nodes in Slurm notation, or a file of them; bare numbers and ranges may stand without brackets."""
     from flitloom.routing.nodes import parse_nodes, read_nodes
 
-    if Path(text).is_file():
-        return read_nodes(text, nodes)
     bare = text and set(text) <= set("0123456789,-")
+    # No file has a name as long as a list may be.
+    if len(text) < 4096 and os.path.isfile(text):
+        return read_nodes(text, nodes)
     return parse_nodes(f"node[{text}]" if bare else text, nodes, "--nodes")
 
 

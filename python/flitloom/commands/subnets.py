@@ -68,9 +68,9 @@ def route_fabric(
     as_json: bool,
 ) -> None:
     """Make tables for a fabric and write them to a folder."""
+    from flitloom.commands.options import sizes_of_fabric
     from flitloom.fabric import route_subnet
     from flitloom.outputs import check_folder
-    from flitloom.spec.topology import parse_sizes
 
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("--mode", f"{mode!r} is unknown", "write portable or sl2vl")
@@ -83,7 +83,7 @@ def route_fabric(
             subnet,
             mode=mode,
             lanes=lanes,
-            sizes=None if sizes is None else tuple(parse_sizes(sizes)),
+            sizes=sizes_of_fabric(sizes),
             effort=effort,
             old=old,
             reversible=reversible,

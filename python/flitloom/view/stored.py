@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from flitloom import limits
@@ -21,14 +22,15 @@ def read_result(file: Path) -> tuple[Experiment, str]:
     import h5py
 
     name = show_file(file)
-    try:
-        with opened(file, limits.RESULT_BYTES) as source, h5py.File(source.stream, "r") as result:
-            texts = [result.attrs[field] for field in ("spec", "fingerprint")]
-    except SpecError:
-        raise
-    except Exception:
-        # HDF5 has no error type of its own.
-        texts = []
-    if not texts or not all(isinstance(text, str) for text in texts):
-        raise SpecError(f"{name}: is no result of flitloom simulate --out, or damaged")
-    return build_experiment(json_fields(texts[0], f"{name}: spec")), texts[1]
+    texts: list[object] = []
+    # HDF5 has no error type of its own.
+    with (
+        opened(file, limits.RESULT_BYTES) as source,
+        suppress(Exception),
+        h5py.File(source.stream, "r") as result,
+    ):
+        texts = [result.attrs[field] for field in ("spec", "fingerprint")]
+    match texts:
+        case [str(spec), str(fingerprint)]:
+            return build_experiment(json_fields(spec, f"{name}: spec")), fingerprint
+    raise SpecError(f"{name}: is no result of flitloom simulate --out, or damaged")

@@ -213,8 +213,7 @@ impl Layout {
             first_queue,
             coordinates: (0..nodes as NodeId).map(packed).collect(),
             rule,
-            // No rule tells straight on from turned.
-            rises: (0..nodes as NodeId).map(|node| rising(node, Came::Straight)).collect(),
+            rises: (0..nodes as NodeId).map(|node| rising(node, Came::Underway)).collect(),
             rises_first: (0..nodes as NodeId).map(|node| rising(node, Came::Injected)).collect(),
             fields,
             dimension_of_bit,

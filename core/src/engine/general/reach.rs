@@ -87,3 +87,75 @@ fn leads(fabric: &Fabric, from: NodeId, to: NodeId, mut directions: impl Iterato
     });
     end == Some(to) && fabric.node_works(from)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::Shape,
+        router::RouterConfig,
+        traffic::{Packet, PacketList, Purpose, draw_below},
+    };
+
+    /// Whether a packet gets through that goes one dimension after the other the shorter way round, which
+    /// is known in rings of odd size.
+    fn gets_through(shape: &Shape, failed: &[(NodeId, NodeId)], from: NodeId, to: NodeId) -> bool {
+        let mut here = shape.coordinates(from);
+        let end = shape.coordinates(to);
+        for dimension in 0..here.len() {
+            let size = shape.size(dimension);
+            while here[dimension] != end[dimension] {
+                let before = shape.node(&here);
+                let ahead = (end[dimension] + size - here[dimension]) % size;
+                let plus =
+                    if shape.wraps(dimension) { 2 * ahead < size } else { end[dimension] > here[dimension] };
+                here[dimension] = (here[dimension] + if plus { 1 } else { size - 1 }) % size;
+                let cable = (before, shape.node(&here));
+                if failed.contains(&cable) || failed.contains(&(cable.1, cable.0)) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    #[test]
+    fn unreachable_pairs_are_those_whose_ways_are_cut() {
+        for (seed, wraps) in (0..20).zip([true, false].into_iter().cycle()) {
+            let shape = Shape::new(&[5, 3, 2], &[wraps, true, false]).unwrap();
+            let nodes = shape.nodes() as u32;
+            let draw = |index, bound| draw_below(seed, 0, Purpose::Shuffle, index, bound);
+            let mut fabric = Fabric::new(shape.clone());
+            let mut failed = Vec::new();
+            for index in 0..3 {
+                let node = draw(2 * index, nodes);
+                let direction = Direction::from_index(draw(2 * index + 1, 6) as usize);
+                if let Some(other) = shape.neighbour(node, direction) {
+                    fabric.fail_cable(node, other).unwrap();
+                    failed.push((node, other));
+                }
+            }
+            let dead = draw(9, nodes);
+            if seed % 4 == 3 {
+                fabric.fail_node(dead).unwrap();
+                failed.extend((0..nodes).map(|other| (dead, other)));
+            }
+            let works = |node| seed % 4 != 3 || node != dead;
+            let pairs = || (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
+            let cut: Vec<_> = pairs()
+                .filter(|&(from, to)| !(works(from) && works(to) && gets_through(&shape, &failed, from, to)))
+                .collect();
+            let to_all =
+                || (0..nodes).map(|destination| Packet { destination, length: 1, start: 0, slice: 0 });
+            let list = PacketList::from_nodes((0..nodes).map(|_| to_all())).unwrap();
+            let network = Network::new(fabric, RouterConfig::for_shape(&shape)).unwrap();
+            match check(&network, &Workload::Packets(list)) {
+                Ok(()) => assert_eq!(cut, []),
+                Err(SimulationError::Unreachable { pairs, count, .. }) => {
+                    assert_eq!((count, &pairs), (cut.len(), &cut), "seed {seed}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}

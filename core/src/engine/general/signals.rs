@@ -67,7 +67,7 @@ impl Signals {
             for node in 0..layout.nodes {
                 let global = (layout.first + node) as u32;
                 let rises = layout.rule.rises(&layout.shape, global, Direction::from_index(direction));
-                plane[node / 64] |= u64::from(rises.on(Came::Straight)) << (node % 64);
+                plane[node / 64] |= u64::from(rises.on(Came::Underway)) << (node % 64);
             }
             plane
         });
