@@ -52,7 +52,10 @@ def command(
     ] = None,
     old: Annotated[
         Path | None,
-        typer.Option("--from", help="With --fabric: tables to repair by few changes (their folder or dump)."),
+        typer.Option(
+            "--from",
+            help="With --fabric: tables to repair by few changes (a folder, or a dump as opensm-lfts.dump).",
+        ),
     ] = None,
     reversible: Annotated[
         bool,
