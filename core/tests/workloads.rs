@@ -1,20 +1,24 @@
 //! What workloads accept, and loads over the routes of tables.
 
 #[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
+mod common;
+#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
 mod reference;
 
 use flitloom_core::{
-    engine::{Network, SimulationError, general},
+    engine::{Network, Options, SimulationError, general},
     fabric::{Fabric, NodeId, Shape},
     probe::NoProbe,
     router::{FlowControl, RouterConfig},
     routing::{Rules, TurnPolicy},
     tables::{Method, Request, System, Table, route},
+    throttle::Throttle,
     traffic::{
         Collective, OpenLoad, Packet, PacketError, PacketList, PacketSource, Pattern, RouteBook, Workload,
         WorkloadError,
     },
 };
+use proptest::prelude::*;
 use std::sync::Arc;
 
 #[test]
@@ -120,27 +124,41 @@ fn loads_and_collectives_over_tables_run_as_in_the_reference() {
     }
 }
 
-/// On a healthy network random destinations are looked up as they come.
-#[test]
-fn random_loads_over_tables_run_as_in_the_reference() {
+/// A healthy torus whose packets go over tables of all kinds of turns.
+fn healthy() -> (Network, Arc<Table>) {
     let fabric = Fabric::new(Shape::torus(&[4, 4]).unwrap());
     let system = System::new(fabric.clone(), Rules::angara(2), TurnPolicy::ClosedForm).unwrap();
-    let table = Arc::new(route(system, &Request::new(Method::Balanced), &mut |_| true).unwrap().table);
+    let table = route(system, &Request::new(Method::Balanced), &mut |_| true).unwrap().table;
     let router = RouterConfig {
         channels: 1,
         buffer: 12,
         flow_control: FlowControl::Bubble,
         ..RouterConfig::default()
     };
-    let network = Network::new(fabric, router).unwrap();
+    (Network::new(fabric, router).unwrap(), Arc::new(table))
+}
+
+/// The packets of a workload with their routes, as the reference takes them.
+fn routed(
+    workload: &Workload,
+    network: &Network,
+    table: &Table,
+) -> (Vec<Vec<Packet>>, Vec<Vec<reference::Route>>) {
+    let packets = packets_of(workload, network.fabric().shape().nodes());
+    let of = |(packets, source): (&Vec<Packet>, NodeId)| {
+        packets.iter().map(|packet| route_of(table, source, packet)).collect()
+    };
+    let routes = packets.iter().zip(0..).map(of).collect();
+    (packets, routes)
+}
+
+/// On a healthy network random destinations are looked up as they come.
+#[test]
+fn random_loads_over_tables_run_as_in_the_reference() {
+    let (network, table) = healthy();
     let random = Pattern::Random.destinations(network.fabric().shape(), 3).unwrap();
     let load = Workload::Load(OpenLoad::new(random, 0.4, 6, 200, 3).unwrap());
-    let packets = packets_of(&load, 16);
-    let routes: Vec<Vec<_>> = packets
-        .iter()
-        .zip(0..)
-        .map(|(packets, source)| packets.iter().map(|packet| route_of(&table, source, packet)).collect())
-        .collect();
+    let (packets, routes) = routed(&load, &network, &table);
     let expected =
         reference::simulate_with_routes(&network, &packets, Some(&routes), &reference::Rules::default());
     let book: Arc<dyn RouteBook> = table;
@@ -151,6 +169,41 @@ fn random_loads_over_tables_run_as_in_the_reference() {
     assert!(outcome.packets_delivered > 150);
     let plain = general::simulate(&network, &load, &Default::default(), &mut NoProbe).unwrap();
     assert_ne!(plain.fingerprint, outcome.fingerprint, "tables make a difference here");
+}
+
+proptest! {
+    #![proptest_config(common::cases(24))]
+
+    /// Throttles ask about the first hops of given routes, of loads and of lists, for any pattern.
+    #[test]
+    fn throttles_over_given_routes_run_as_in_the_reference(
+        throttle in proptest::sample::select(common::THROTTLES.to_vec()),
+        pattern in proptest::sample::select(vec!["rand", "trns", "torn", "brev"]),
+        seed in 1..1000_u64,
+        listed in any::<bool>(),
+    ) {
+        let throttle: Throttle = throttle.parse().unwrap();
+        let (network, table) = healthy();
+        let shape = network.fabric().shape();
+        let to = Pattern::from_name(pattern, shape).unwrap().destinations(shape, seed).unwrap();
+        let load = Workload::Load(OpenLoad::new(to, 0.5, 6, 150, seed).unwrap());
+        let (packets, routes) = routed(&load, &network, &table);
+        let buffer = network.router().buffer;
+        let rules = reference::Rules {
+            throttle: common::twin(throttle, shape, buffer, 6),
+            ..reference::Rules::default()
+        };
+        let expected = reference::simulate_with_routes(&network, &packets, Some(&routes), &rules);
+        let workload = if listed { Workload::Packets(PacketList::from_nodes(packets).unwrap()) } else { load };
+        let book: Arc<dyn RouteBook> = table;
+        let workload = workload.with_book(&book).unwrap();
+        let options = Options { throttle, ..Options::default() };
+        let outcome = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
+        prop_assert_eq!(expected.end, reference::End::Delivered);
+        prop_assert_eq!(outcome.fingerprint, expected.totals.fingerprint, "{}", throttle);
+        prop_assert_eq!(outcome.latency_sum, expected.totals.latency_sum);
+        prop_assert_eq!(outcome.flit_hops, expected.totals.flit_hops);
+    }
 }
 
 fn packets_of(workload: &Workload, nodes: usize) -> Vec<Vec<Packet>> {

@@ -161,7 +161,7 @@ mod tests {
         let drawn = (0..1000).map(|index| draw(5, 1, Purpose::Search, index));
         for drawn in drawn.chain([0, 1, u64::MAX, u64::MAX << 32, u64::MAX >> 32]) {
             for bound in [1, 2, 1023, 1 << 20, u32::MAX] {
-                assert_eq!(u128::from(below(drawn, bound)), u128::from(drawn) * u128::from(bound) >> 64);
+                assert_eq!(u128::from(below(drawn, bound)), (u128::from(drawn) * u128::from(bound)) >> 64);
             }
         }
     }

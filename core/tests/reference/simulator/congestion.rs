@@ -230,7 +230,7 @@ impl Simulator<'_> {
             return false;
         }
         if let Some(hold) = &self.hold {
-            let (hops, turn) = self.straight(node, flit.destination, direction);
+            let (hops, turn) = self.straight(node, flit, direction);
             let waiting =
                 Waiting { node, output: (direction, channel), hops, turn, since: flit.at_front.unwrap() };
             return self.view(|view| hold.holds(self.cycle, &waiting, view));
@@ -259,7 +259,7 @@ impl Simulator<'_> {
                 if self.cycle - flit.at_front.unwrap() >= release {
                     return false;
                 }
-                let (hops, turn) = self.straight(node, flit.destination, direction);
+                let (hops, turn) = self.straight(node, flit, direction);
                 // There are turn registers for consecutive dimensions.
                 let next = turn.filter(|next| next / 2 == direction / 2 + 1);
                 registers[channel].iter().take(hops).any(|&bit| bit)
@@ -272,8 +272,14 @@ impl Simulator<'_> {
 
     /// The hops a packet that leaves in a direction has to go in it, and the direction it turns into after
     /// them: the first of the others that lead nearer. A direction that leads away is left after a hop.
-    fn straight(&self, node: NodeId, destination: NodeId, direction: Port) -> (usize, Option<Port>) {
-        let way = self.hops_left(node, destination);
+    /// Where a route is given, it says both.
+    fn straight(&self, node: NodeId, flit: &Flit, direction: Port) -> (usize, Option<Port>) {
+        if let Some(route) = &flit.route {
+            let ahead = &route.ports[flit.hops as usize..];
+            let hops = ahead.iter().take_while(|&&port| port == direction).count();
+            return (hops, ahead.get(hops).copied());
+        }
+        let way = self.hops_left(node, flit.destination);
         match way.iter().find(|&&(port, _)| port == direction) {
             None => (1, None),
             Some(&(_, hops)) => {
