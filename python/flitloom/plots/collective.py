@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from flitloom.collectives.advise import Advice, show_size
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.plots.canvas import panel
-from flitloom.plots.style import BOUND, marker
+from flitloom.plots.style import BOUND, COLOURS, colour, marker
 
 
 def draw_busy(plan: CollectivePlan, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
@@ -64,13 +64,14 @@ def draw_advice(
         What was drawn in.
     """
     crossovers = advice.crossovers()
-    winners = sorted({name for _, name in crossovers})
+    winners = list(dict.fromkeys(name for _, name in crossovers))
     with panel(path, ax, 9, 5) as axes:
         losers = 0
         for number, one in enumerate(advice.algorithms):
             wins = one.name in winners
             if not wins and one.name.startswith("family"):
                 continue
+            place = winners.index(one.name) if wins else 0
             ratios = [row[number] / bound for row, bound in zip(advice.seconds, advice.bounds, strict=True)]
             axes.loglog(
                 advice.sizes,
@@ -79,9 +80,9 @@ def draw_advice(
                 markersize=4,
                 markevery=(losers % 3, 3),
                 label=one.name,
-                color=f"C{winners.index(one.name)}" if wins else "grey",
+                color=colour(place) if wins else "grey",
                 linewidth=2.2 if wins else 0.8,
-                linestyle="-" if wins else "--",
+                linestyle=("-", "-.")[place // len(COLOURS) % 2] if wins else "--",
             )
             losers += not wins
         for size, _ in crossovers[1:]:
