@@ -23,10 +23,11 @@ fn sparse() -> CaseSpace {
 /// A visit of something that carries one flit per cycle: earliest arrival, flits, way behind.
 type Visit = (u64, u64, u64);
 
-/// What all visits that come at some time or later take, for the worst such time.
+/// What all visits take that come later than some time, or then with at least some way behind them, for the worst
+/// such time and way.
 fn longest(visits: &[Visit]) -> u64 {
-    let behind = |&(time, ..): &Visit| {
-        let those = || visits.iter().filter(move |visit| visit.0 >= time);
+    let behind = |&(time, _, way): &Visit| {
+        let those = || visits.iter().filter(move |visit| (visit.0, visit.2) >= (time, way));
         let flits: u64 = those().map(|visit| visit.1).sum();
         time + flits + those().map(|visit| visit.2).min().unwrap_or(0) + 1
     };

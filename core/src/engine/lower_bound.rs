@@ -138,7 +138,8 @@ struct Visit {
 }
 
 fn duration_through(visits: &mut [Visit]) -> u64 {
-    visits.sort_unstable_by_key(|visit| std::cmp::Reverse(visit.arrival));
+    // Of those that come together the ones with the longest ways first: without the others they may take longer.
+    visits.sort_unstable_by_key(|visit| std::cmp::Reverse((visit.arrival, visit.way_behind)));
     let (mut flits, mut way_behind, mut bound) = (0, u64::MAX, 0);
     for visit in visits {
         flits += visit.flits;
