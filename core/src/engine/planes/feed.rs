@@ -299,7 +299,7 @@ impl Feed {
         let mut last: Vec<u64> =
             at.iter().filter_map(|&(row, bit)| self.rows[row].starts.get(bit).copied()).collect();
         archive.slice("last starts", &mut last)?;
-        let mut log = self.log();
+        let mut log = self.whole_log();
         let nobody = Loaded { source: 0, destination: 0, start: 0 };
         archive.column("log of sources", &mut log, &nobody, |loaded| &mut loaded.source)?;
         archive.column("log of destinations", &mut log, &nobody, |loaded| &mut loaded.destination)?;
@@ -395,7 +395,7 @@ impl Feed {
     }
 
     /// The log of all rows; packets of a node are in order.
-    pub fn log(&self) -> Vec<Loaded> {
+    pub fn whole_log(&self) -> Vec<Loaded> {
         self.rows.iter().flat_map(|row| row.log.iter().copied()).collect()
     }
 

@@ -171,7 +171,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
         let mut found = Vec::new();
-        for loaded in self.feed.log().into_iter().rev() {
+        for loaded in self.feed.whole_log().into_iter().rev() {
             if let Some(left @ 1..) = counts.get_mut(&(loaded.source, loaded.destination)) {
                 *left -= 1;
                 found.push(loaded);
