@@ -62,10 +62,10 @@ class SpecError(FlitloomError, ValueError):
     ...     error.field, error.problem, error.advice
     ('router.channels', 'is 3', 'routing o1turn needs 6 on this shape')
     >>> try:
-    ...     fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gathr"))
+    ...     fl.Operation("all-gathr")
     ... except fl.SpecError as error:
     ...     error.problem, error.advice[:25], error.names[1]
-    ('unknown operation "all-gathr"', 'did you mean all-gather? ', 'all-gather')
+    ("'all-gathr' is unknown", 'did you mean all-gather? ', 'all-gather')
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class SpecError(FlitloomError, ValueError):
         self.advice = advice
 
     @classmethod
-    def at(cls, field: str, problem: str, advice: str = "") -> SpecError:
-        """An error at a field.
+    def at(cls, field: str, problem: str, advice: str = "", names: Iterable[str] = ()) -> SpecError:
+        """An error at a field, where a name is unknown with those that there are.
 
         >>> str(SpecError.at("seed", "-1 is out of range", "it must be 0 to 9"))
         'seed: -1 is out of range; it must be 0 to 9'
         """
-        return cls(f"{field}: {joined(problem, advice)}", field, problem, advice)
+        return cls(f"{field}: {joined(problem, advice)}", field, problem, advice, names=names)
 
 
 class MissingExtraError(FlitloomError, ImportError):

@@ -69,7 +69,7 @@ def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
     --------
     >>> from flitloom.collectives.family import whole_sums
     >>> [len(row) for row in whole_sums((8, 8))]
-    [4, 4, 3]
+    [4, 4, 4]
     """
     stored = STORED.get(tuple(sizes))
     return None if stored is None else rounds_of(sizes, *stored)
@@ -123,7 +123,7 @@ def ring_sums(size: int) -> tuple[tuple[Sending, ...], ...] | None:
     --------
     >>> from flitloom.collectives.family import ring_sums
     >>> ring_sums(8)  # the neighbours, then three nodes from 3 hops away and two from 2
-    ((((0,), -1), ((0,), 1)), (((-1, 0, 1), 3), ((-1, 0), -2)))
+    ((((0,), -1), ((0,), 1)), (((-1, 0, 1), -3), ((-1, 0), 2)))
     """
     if not 3 <= size <= LONGEST_SUMS:
         return (((((0,), 1),),)) if size == 2 else None

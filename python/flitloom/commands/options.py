@@ -199,7 +199,7 @@ def sizes_of_fabric(text: str | None) -> tuple[int, ...] | None:
     try:
         return tuple(parse_sizes(text))
     except PydanticCustomError as error:
-        raise SpecError(f"--sizes: {error.message()}") from None
+        raise SpecError.at("--sizes", error.message()) from None
 
 
 def whole_numbers(text: str, place: str) -> list[int]:

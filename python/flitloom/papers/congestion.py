@@ -146,9 +146,8 @@ def on_all_cores(
 
     With ``--full`` the runs are kept beside the pictures, so that the same command goes on where it was.
     """
-    folder = None
-    if context.folder is not None and context.quick is False:
-        folder = context.folder / "runs"
+    folder = context.lasts
+    if folder is not None:
         outputs.make_folder(folder)
     calls = [(folder, work, task) for task in tasks]
     made = dict(as_finished(_keeping, calls, context.threads, context.step(text)))

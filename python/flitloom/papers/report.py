@@ -213,6 +213,11 @@ class Context:
     searches: int | None = None
     columns: tuple[str, ...] = ()
 
+    @property
+    def lasts(self) -> Path | None:
+        """Where runs of the papers' lengths are kept, so that they can go on."""
+        return None if self.folder is None or self.quick is not False else self.folder / "runs"
+
     def step(self, text: str) -> Callable[[int, int], None] | None:
         """A progress callback for one step named `text`."""
         progress = self.progress

@@ -53,7 +53,8 @@ class Operation:
 
     def __post_init__(self) -> None:
         if self.name not in _core.LISTS["operations"]:
-            raise SpecError.at("operation", *unknown_parts(self.name, _core.LISTS["operations"]))
+            names = _core.LISTS["operations"]
+            raise SpecError.at("operation", *unknown_parts(self.name, names), names)
         if self.root is not None and self.name != "broadcast":
             raise SpecError.at("operation.root", f"{self.name} has none", "only broadcast has one")
         if self.nodes is not None:
