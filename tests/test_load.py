@@ -22,6 +22,16 @@ from flitloom.load.steady import ages as statistics_of
 from flitloom.simulation import begin_experiment
 
 
+def saved_half_way(whole, cycle, folder):
+    """Runs to the end, and the same from a file saved on the way: no window differs."""
+    whole.run(until=cycle)
+    whole.save(folder / "half.flit")
+    half = fl.Simulation.load(folder / "half.flit")
+    for sim in (whole, half):
+        sim.run()
+    assert half.windows().identical(whole.windows())
+
+
 def test_windows_hold_every_packet_once():
     net = fl.Network(fl.Torus(8, 8))
     load = fl.Load("rand", rate=0.3, length=5, cycles=1000)
@@ -125,13 +135,7 @@ def test_packets_go_elsewhere_after_a_change(router, throttle, tmp_path):
     for node in range(16):
         own, as_before = (each.generated.values[each.source.values == node] for each in (packets, plain))
         assert sorted(own) == sorted(as_before)
-    whole = fl.Simulation(net, load, windows=100, throttle=throttle)
-    whole.run(until=650)
-    whole.save(tmp_path / "half.flit")
-    half = fl.Simulation.load(tmp_path / "half.flit")
-    for sim in (whole, half):
-        sim.run()
-    assert half.windows().identical(whole.windows())
+    saved_half_way(fl.Simulation(net, load, windows=100, throttle=throttle), 650, tmp_path)
 
 
 def test_a_step_of_the_pattern(capsys):
@@ -166,12 +170,7 @@ def test_closed_sources_have_few_packets_on_their_way(router, tmp_path):
     net = fl.Network(fl.Torus(4, 4), fl.Router(**router))
     load = fl.Load("rand", rate=0.9, cycles=1500, outstanding=3)
     whole = fl.Simulation(net, load, windows=100)
-    whole.run(until=700)
-    whole.save(tmp_path / "half.flit")
-    half = fl.Simulation.load(tmp_path / "half.flit")
-    for sim in (whole, half):
-        sim.run()
-    assert half.windows().identical(whole.windows())
+    saved_half_way(whole, 700, tmp_path)
     packets = fl.simulate(net, load, packets=True).packets
     assert int(whole.windows().delivered_packets.sum()) == packets.sizes["packet"] > 500
     assert int(whole.windows().generated_flits.sum()) == 8 * packets.sizes["packet"]
