@@ -11,7 +11,6 @@ use flitloom_core::{
     engine::{general, planes},
     fabric::Shape,
     probe::PacketRecords,
-    throttle::{Global, Throttle},
     traffic::{OpenLoad, Packet, Pattern, Process, Profile, Workload, WorkloadError},
 };
 use proptest::prelude::*;
@@ -49,10 +48,6 @@ proptest! {
     ) {
         let process = if gap { Process::Gap } else { Process::Bernoulli };
         let Some(load) = closed(&case, process, changes, outstanding) else { return Ok(()) };
-        // Whether a self-tuned threshold sees a closed source as it sees a list is not known.
-        if case.throttle == Throttle::Global(Global { threshold: None }) {
-            return Ok(());
-        }
         let workload = Workload::Load(load.clone());
         prop_assert!(planes::supports(&case.network(), &workload).is_err());
         let mut seen = (Recorder::default(), PacketRecords::default());

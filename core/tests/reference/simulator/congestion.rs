@@ -46,10 +46,11 @@ pub(super) struct Knowledge {
 /// How a threshold for the whole network tunes itself.
 #[derive(Clone, Debug, Default)]
 struct Tuner {
-    threshold: f64,
+    /// In hundredths of a packet, so that sums of it are exact.
+    threshold: i64,
     ejected_at_last: u64,
     last: Option<u64>,
-    best: (u64, f64),
+    best: (u64, i64),
     periods_below_half: u32,
 }
 
@@ -73,14 +74,14 @@ impl Simulator<'_> {
         let nodes = self.routers.len();
         let [length, ahead] =
             [self.watch(), self.watch_ahead()].map(|watch| watch.map_or(0, |watch| watch.length));
-        let buffers = (self.p * nodes * self.channels) as f64;
+        let buffers = (self.p * nodes * self.channels) as i64;
         Knowledge {
             registers: vec![vec![vec![vec![false; length]; self.channels]; self.p]; nodes],
             ahead: vec![vec![vec![vec![false; ahead]; self.channels]; self.p]; nodes],
             turns: vec![vec![vec![vec![false; length]; self.p]; self.p]; nodes],
             pointers: vec![vec![0; self.p]; nodes],
             next_begin: vec![0; nodes],
-            tuner: Tuner { threshold: 0.01 * buffers, ..Tuner::default() },
+            tuner: Tuner { threshold: buffers, ..Tuner::default() },
             ..Knowledge::default()
         }
     }
@@ -198,17 +199,17 @@ impl Simulator<'_> {
 
     /// At the end of a period of 3N cycles.
     fn tune(&mut self) {
-        let buffers = (self.p * self.routers.len() * self.channels) as f64;
+        let buffers = (self.p * self.routers.len() * self.channels) as i64;
         let (ejected, held) = (self.run.totals.flits_delivered, self.knowledge.held_in_period);
         let tuner = &mut self.knowledge.tuner;
         let now = ejected - tuner.ejected_at_last;
         tuner.ejected_at_last = ejected;
         if tuner.last.is_some_and(|last| (now as f64) < 0.75 * last as f64) {
-            tuner.threshold -= 0.04 * buffers;
+            tuner.threshold -= 4 * buffers;
         } else if held {
-            tuner.threshold += 0.01 * buffers;
+            tuner.threshold += buffers;
         }
-        tuner.threshold = tuner.threshold.max(0.01 * buffers);
+        tuner.threshold = tuner.threshold.max(buffers);
         tuner.last = Some(now);
         if now > tuner.best.0 {
             tuner.best = (now, tuner.threshold);
@@ -252,8 +253,12 @@ impl Simulator<'_> {
                 let period = u64::from(self.shape.sizes()[0]);
                 // A sample is in force from N cycles after it was taken.
                 let Some(index) = (self.cycle / period).checked_sub(1) else { return false };
-                let limit = if tune { self.knowledge.tuner.threshold } else { threshold as f64 };
-                self.knowledge.samples[index as usize] as f64 >= limit
+                let limit = if tune {
+                    self.knowledge.tuner.threshold
+                } else {
+                    (threshold as i64).saturating_mul(100)
+                };
+                100 * self.knowledge.samples[index as usize] >= limit
             }
             Throttle::Pt { release, .. } => {
                 if self.cycle - flit.at_front.unwrap() >= release {
