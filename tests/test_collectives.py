@@ -1,13 +1,16 @@
 """Collective operations in which every link works: planned, saved, checked, and refused when damaged."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import flitloom as fl
+from flitloom.campaign import Store
 from flitloom.collectives import OPERATIONS
+from flitloom.collectives.degraded import damaged, degraded
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.commands import run
 
@@ -194,6 +197,32 @@ def test_failures_cost_the_share_of_the_links_they_take(capsys: pytest.CaptureFi
     ):
         assert run(["collective", "degraded", *wrong]) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_study_of_failures_goes_on_with_what_it_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["collective", "degraded", "--torus", "4x4", "--failures", "1:3", "--threads", "1", "--json"]
+    store = str(tmp_path / "plans.sqlite")
+    assert run([*command, "--count", "2", "--store", store]) == 0
+    assert {row["plans"] for row in json.loads(capsys.readouterr().out)["rows"]} == {2}
+    assert run([*command, "--count", "4", "--store", store]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert run([*command, "--count", "4"]) == 0
+    # The seconds are those of each plan's own search.
+    timeless = [{**row, "seconds": 0} for row in rows]
+    assert [{**row, "seconds": 0} for row in json.loads(capsys.readouterr().out)["rows"]] == timeless
+    # Nothing is planned again.
+    monkeypatch.setattr("flitloom.collectives.degraded.plan_one", None)
+    with closing(Store(store)) as kept:
+        assert degraded(fl.Torus(4, 4), count=4, failures=(1, 3), store=kept) == rows
+    # Each number is that of the plans themselves.
+    networks = damaged(fl.Torus(4, 4), 4, (1, 3))
+    plans = [fl.collective(network, "all-reduce") for network in networks]
+    reports = [fl.check_collective(plan) for plan in plans]
+    gaps = [100 * (report["steps"] / report["bound"] - 1) for report in reports]
+    row = next(row for row in rows if row["operation"] == "all-reduce")
+    assert (row["gap_percent"], row["mean_gap_percent"]) == (round(max(gaps), 1), round(sum(gaps) / 4, 1))
 
 
 @pytest.mark.parametrize(

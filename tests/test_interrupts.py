@@ -45,6 +45,7 @@ COMMANDS = [
     ["sweep", "load.toml", "--grid", "traffic.rate=0.1:0.5:0.1", "-o", "rows.csv", "--threads", "2"],
     ["papers", "run", "cup-stacking-extended-2023/table-4", "--full", "--threads", "2"],
     ["papers", "run", "angara-routing-2021/figure-5", "--full", "--threads", "2"],
+    ["collective", "degraded", "--torus", "8x8x8", "--store", "plans.sqlite", "--threads", "2"],
     ["bench", "--seconds", "100"],
 ]  # fmt: skip
 
@@ -91,7 +92,7 @@ def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
     assert said[0].startswith("interrupted")
     assert "Traceback" not in out
     # Sweeps that were finished are kept, too.
-    kept = {"long.toml", "long.sqlite", "curves.csv", "load.toml", "rows.sqlite"}
+    kept = {"long.toml", "long.sqlite", "curves.csv", "load.toml", "rows.sqlite", "plans.sqlite"}
     kept |= {"flitloom-papers.sqlite", "angara-routing-2021-figure-5.jsonl"}
     assert {file.name for file in tmp_path.iterdir()} <= kept
     limit = time.monotonic() + 20

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
+from flitloom import provenance
+from flitloom.campaign import Job, Store, run_campaign
 from flitloom.collectives.ground import Ground
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.spec import Topology
@@ -71,6 +74,44 @@ def _connected(nodes: int, cables: Sequence[tuple[int, int]]) -> bool:
     return len(reached) == nodes
 
 
+class PlanJob(Job):
+    """One operation on one damaged network, under the id of all it depends on."""
+
+    @property
+    def topology(self) -> Topology:
+        """The network with its failures."""
+        return Topology(**self.spec["topology"])
+
+
+def plan_jobs(topology: Topology, networks: Iterable[Topology], operations: Sequence[str]) -> list[PlanJob]:
+    """All operations on all networks, behind those on the network without failures."""
+    jobs = []
+    for network in (topology, *networks):
+        for operation in operations:
+            spec = {
+                "campaign": "degraded",
+                "collective": {"pattern": operation},
+                "router": {"arbitration": ""},
+                "topology": network.model_dump(mode="json"),
+                "seed": 1,
+                "version": provenance.version(),
+            }
+            jobs.append(PlanJob(spec))
+    return jobs
+
+
+def plan_one(spec: dict[str, Any]) -> dict[str, Any]:
+    """Steps and bound of one operation on one network."""
+    begin = time.perf_counter()
+    plan = collective(PlanJob(spec).topology, spec["collective"]["pattern"], seed=spec["seed"])
+    return {
+        "score": 0,
+        "duration": plan.steps,
+        "bound": plan.bound,
+        "seconds": time.perf_counter() - begin,
+    }
+
+
 def degraded(
     topology: Topology,
     *,
@@ -78,6 +119,8 @@ def degraded(
     failures: tuple[int, int] = (1, 6),
     operations: Sequence[str] = OPERATIONS,
     seed: int = 1,
+    store: Store | None = None,
+    executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Plan operations on networks with random failed cables.
@@ -90,15 +133,17 @@ def degraded(
         As for `damaged`.
     operations : sequence of str
         Some of `OPERATIONS`.
+    store : Store, optional
+        Where every plan's steps and bound are kept at once; what is there already is not planned again.
+    executor : concurrent.futures.Executor, optional
+        Where plans are made, as `flitloom.workers.Workers`; one after the other in this process without.
     progress : callable, optional
         Called with the number of plans so far and in all.
 
     Returns
     -------
     list of dict
-        Per operation: ``operation``, ``plans``, ``at_bound`` (plans with as many steps as their proven
-        bound), ``gap_percent`` (the largest gap to the bound), ``whole`` (steps without failures), ``least``,
-        ``mean`` and ``most`` (steps with them), ``seconds`` (wall-clock time per plan).
+        As `degraded_rows`.
 
     Examples
     --------
@@ -113,29 +158,55 @@ def degraded(
             raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     if count < 1:
         raise SpecError.at("count", f"{count} networks", "give at least 1")
-    networks = damaged(topology, count, failures, seed)
-    rows: list[dict[str, Any]] = []
-    for number, operation in enumerate(operations):
-        whole = collective(topology, operation)
-        plans: list[CollectivePlan] = []
-        for network in networks:
-            plans.append(collective(network, operation))
-            if progress is not None:
-                progress(number * count + len(plans), len(operations) * count)
-        rows.append(_row(operation, whole.steps, plans))
-    return rows
+    jobs = plan_jobs(topology, damaged(topology, count, failures, seed), operations)
+    results = Store(":memory:") if store is None else store
+    # One at a time, so that what is kept grows plan by plan.
+    own = ThreadPoolExecutor(1) if executor is None else None
+    try:
+        run_campaign(jobs, results, executor=own or executor, progress=progress, work=plan_one)
+    finally:
+        if own is not None:
+            own.shutdown(cancel_futures=True)
+    return degraded_rows(jobs, results)
 
 
-def _row(operation: str, whole: int, plans: Sequence[CollectivePlan]) -> dict[str, Any]:
-    steps = [plan.steps for plan in plans]
+def degraded_rows(jobs: Sequence[PlanJob], store: Store) -> list[dict[str, Any]]:
+    """What failures cost, from the plans that are finished.
+
+    Returns
+    -------
+    list of dict
+        Per operation: ``operation``, ``plans``, ``at_bound`` (plans with as many steps as their proven
+        bound), ``gap_percent`` (the largest gap to the bound), ``mean_gap_percent``, ``whole`` (steps without
+        failures), ``least``, ``mean`` and ``most`` (steps with them), ``seconds`` (wall-clock time per plan).
+        Operations without a plan are left out.
+    """
+    finished = store.finished()
+    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    whole: dict[str, int] = {}
+    for job in jobs:
+        if job.id in finished:
+            plan = store.result(job.id)
+            operation = job.spec["collective"]["pattern"]
+            if job.topology.failed_links:
+                found[operation].append(plan)
+            else:
+                whole[operation] = plan["duration"]
+    return [_row(operation, whole.get(operation), plans) for operation, plans in found.items()]
+
+
+def _row(operation: str, whole: int | None, plans: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    steps = [plan["duration"] for plan in plans]
+    gaps = [100 * (plan["duration"] / plan["bound"] - 1) for plan in plans]
     return {
         "operation": operation,
         "plans": len(plans),
-        "at_bound": sum(plan.optimal for plan in plans),
-        "gap_percent": round(100 * max(plan.steps / plan.bound - 1 for plan in plans), 1),
+        "at_bound": sum(plan["duration"] == plan["bound"] for plan in plans),
+        "gap_percent": round(max(gaps), 1),
+        "mean_gap_percent": round(sum(gaps) / len(gaps), 1),
         "whole": whole,
         "least": min(steps),
         "mean": round(sum(steps) / len(steps), 2),
         "most": max(steps),
-        "seconds": round(sum(plan.seconds for plan in plans) / len(plans), 3),
+        "seconds": round(sum(plan["seconds"] for plan in plans) / len(plans), 3),
     }

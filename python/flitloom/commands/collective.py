@@ -256,20 +256,32 @@ def degraded(
         typer.Option(help="all-gather, all-reduce or all-to-all; repeat for several. [default: all]"),
     ] = None,
     seed: options.Seed = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="SQLite file of finished plans; the same command goes on with it after a stop."),
+    ] = None,
+    workers: options.Workers = None,
     json: options.Json = False,
 ) -> None:
     """Say what failures cost: operations on many networks with random failed cables.
 
+    Ctrl-C prints what the plans so far say.
+
     \b
     For example:
       flitloom collective degraded --torus 8x8
+      flitloom collective degraded --torus 8x8x8 --store cubes.sqlite
       flitloom collective degraded --mesh 6x6 --failures 1:2 --operation all-gather
     """
-    from flitloom.collectives.degraded import OPERATIONS
+    from flitloom import interrupts
+    from flitloom.campaign import Store
+    from flitloom.collectives.degraded import OPERATIONS, damaged, degraded_rows, plan_jobs
     from flitloom.collectives.degraded import degraded as study
     from flitloom.commands import screen
     from flitloom.errors import SpecError
+    from flitloom.outputs import check_output
     from flitloom.spec import Topology
+    from flitloom.workers import Workers
 
     fields = options.topology_fields(torus, mesh, None, None)
     if "sizes" not in fields:
@@ -277,19 +289,39 @@ def degraded(
     low, _, high = failures.partition(":")
     if not all(text.isascii() and text.isdigit() and len(text) < 6 for text in (low, high or low)):
         raise SpecError(f"--failures {failures}: write one number, or two as 1:6")
-    with screen.progress("plans") as progress:
-        rows = study(
-            Topology(**fields),
-            count=count,
-            failures=(int(low), int(high or low)),
-            operations=operation or OPERATIONS,
-            seed=1 if seed is None else seed,
-            progress=progress,
-        )
+    topology, chosen = Topology(**fields), operation or OPERATIONS
+    limits, seed = (int(low), int(high or low)), 1 if seed is None else seed
+    results = Store(":memory:" if store is None else check_output(store, place="--store").absolute())
+    pool = Workers(workers)
+    interrupted = False
+    try:
+        with interrupts.keeping(), screen.progress("plans") as progress:
+            rows = study(
+                topology,
+                count=count,
+                failures=limits,
+                operations=chosen,
+                seed=seed,
+                store=results,
+                executor=pool,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        interrupts.kept()
+        interrupted = True
+        jobs = plan_jobs(topology, damaged(topology, count, limits, seed), chosen)
+        kept = len(results.finished() & {job.id for job in jobs})
+        interrupts.tell(f"interrupted: {kept} of {len(jobs)} plans are finished")
+        rows = degraded_rows(jobs, results)
+    finally:
+        pool.stop()
+        results.close()
     if json:
         screen.print_json({"rows": rows})
-    else:
+    elif rows:
         screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
+    if interrupted:
+        raise typer.Exit(interrupts.INTERRUPTED)
 
 
 def _gap(steps: int, bound: int) -> str:
