@@ -46,6 +46,13 @@ pub struct AloState {
     own: bool,
 }
 
+impl AloState {
+    /// Whether the channel of the first hop is the only useful one.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own
+    }
+}
+
 impl AtWork for AloState {
     fn may_begin(&self, _cycle: u64, ask: &Ask, seen: &impl Seen) -> bool {
         let free = |channel| {

@@ -125,13 +125,17 @@ impl AtWork for GlobalState {
         }
     }
 
-    /// Whether fewer packets than the threshold were in flight.
     fn may_begin(&self, cycle: u64, _ask: &Ask, _seen: &impl Seen) -> bool {
+        self.all_may_begin(cycle) == Some(true)
+    }
+
+    /// Whether fewer packets than the threshold were in flight.
+    fn all_may_begin(&self, cycle: u64) -> Option<bool> {
         let hundredths = match &self.limit {
             Limit::Fixed(threshold) => threshold.saturating_mul(100),
             Limit::Tuned(tuner) => tuner.threshold,
         };
-        cycle < self.period || self.samples[0].saturating_mul(100) < hundredths
+        Some(cycle < self.period || self.samples[0].saturating_mul(100) < hundredths)
     }
 
     /// Whether it knows of no packet and tunes nothing.

@@ -200,6 +200,14 @@ macro_rules! throttles {
                 }
             }
 
+            /// Whether headers may begin in this cycle, where that is the same for all of them.
+            pub(crate) fn all_may_begin(&self, cycle: u64) -> Option<bool> {
+                match self {
+                    Self::None => Some(true),
+                    $($(#[cfg($condition)])? Self::$name(state) => state.all_may_begin(cycle),)+
+                }
+            }
+
             /// Whether a node may take its packet of a number (from 0) from its source.
             pub fn may_take(&self, node: NodeId, number: u64) -> bool {
                 match self {

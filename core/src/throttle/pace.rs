@@ -50,6 +50,13 @@ pub struct PaceState {
     next: Vec<u64>,
 }
 
+impl PaceState {
+    /// Per node: the first cycle in which a packet may begin.
+    pub(crate) fn next(&self) -> &[u64] {
+        &self.next
+    }
+}
+
 impl AtWork for PaceState {
     fn may_begin(&self, cycle: u64, ask: &Ask, _seen: &impl Seen) -> bool {
         cycle >= self.next[ask.node as usize]

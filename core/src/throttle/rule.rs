@@ -69,6 +69,11 @@ pub trait AtWork: Clone {
         true
     }
 
+    /// Whether headers may begin in this cycle, where that is the same for all of them.
+    fn all_may_begin(&self, _cycle: u64) -> Option<bool> {
+        None
+    }
+
     /// Whether a node may take its packet of a number (from 0) from its source.
     fn may_take(&self, _node: NodeId, _number: u64) -> bool {
         true

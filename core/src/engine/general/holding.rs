@@ -3,11 +3,12 @@
 //! Every throttle works as the state machine that it is ([`throttle::State`]), asked header by header.
 //! The two that go by busy buffers ahead, `spth` and `pt`, have their registers in planes here, which
 //! costs a tenth of that, and, where headers wait by direction and go in dimension order, are asked in words;
-//! they decide the same.
+//! so is `alo`, and `pace` everywhere. They decide the same.
 
 use super::{
     layout::{Layout, Place},
     links::{bits, pieces, set_bits},
+    masks::{Pauses, Useful},
     signals::{Shown, Signals},
     state::Blocks,
 };
@@ -28,6 +29,10 @@ pub(super) enum Rule<V> {
     Lines(Lines),
     /// No busy buffer on the packet's own path.
     Paths(Box<Paths<V>>),
+    /// No grant for some time.
+    Pauses(Box<Pauses<V>>),
+    /// A free channel.
+    Useful(Box<Useful>),
 }
 
 impl<V: Vector> Rule<V> {
@@ -43,6 +48,10 @@ impl<V: Vector> Rule<V> {
                 let shown = shown(path_turn.settings(), true, true);
                 Self::Paths(Box::new(Paths::new(layout, shown, path_turn.release(), blocks)))
             }
+            throttle::State::Pace(pace) => Self::Pauses(Box::new(Pauses::new(pace, blocks))),
+            throttle::State::Alo(alo) => {
+                Self::Useful(Box::new(Useful::new(alo, layout, first_channels(layout))))
+            }
             state => Self::State(state),
         }
     }
@@ -50,18 +59,18 @@ impl<V: Vector> Rule<V> {
     /// The registers it goes by.
     pub fn signals(&self) -> Option<&Signals> {
         match self {
-            Self::State(_) => None,
             Self::Lines(lines) => Some(&lines.signals),
             Self::Paths(paths) => Some(&paths.signals),
+            Self::State(_) | Self::Pauses(_) | Self::Useful(_) => None,
         }
     }
 
     /// The same, to be told.
     pub fn signals_mut(&mut self) -> Option<&mut Signals> {
         match self {
-            Self::State(_) => None,
             Self::Lines(lines) => Some(&mut lines.signals),
             Self::Paths(paths) => Some(&mut paths.signals),
+            Self::State(_) | Self::Pauses(_) | Self::Useful(_) => None,
         }
     }
 
@@ -73,6 +82,7 @@ impl<V: Vector> Rule<V> {
                 lines.signals.copy_nodes(to, &other.signals, from, nodes);
             }
             (Self::Paths(paths), Self::Paths(other)) => paths.copy_nodes(to, other, from, nodes),
+            (Self::Pauses(pauses), Self::Pauses(other)) => pauses.copy_nodes(to, other, from, nodes),
             _ => {}
         }
     }
@@ -83,6 +93,7 @@ impl<V: Vector> Rule<V> {
             Self::State(state) => state.at_rest(),
             Self::Lines(lines) => lines.signals.is_clear(),
             Self::Paths(paths) => paths.signals.is_clear() && !paths.turned.contains(&true),
+            Self::Pauses(_) | Self::Useful(_) => true,
         }
     }
 }
@@ -146,10 +157,9 @@ impl Lines {
 /// Where a packet turns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
-    node: u32,
+    /// The bit of its router and the direction it turns into, of what is told of turns in a cycle.
+    place: u32,
     hops: u16,
-    /// Direction it turns into, less that of the first dimension.
-    into: u8,
 }
 
 impl Turn {
@@ -168,8 +178,9 @@ impl Turn {
             Sign::Minus => here + size - hops,
         };
         let distance = (i64::from(there) - i64::from(here)) * i64::from(layout.shape.stride(dimension));
-        let node = (node as i64 + distance) as u32;
-        Some(Self { node, hops: ask.hops as u16, into: (turn.index() - 2) as u8 })
+        let node = (node as i64 + distance) as usize;
+        let place = ((turn.index() - 2) * layout.words * 64 + node) as u32;
+        Some(Self { place, hops: ask.hops as u16 })
     }
 }
 
@@ -194,6 +205,8 @@ pub(super) struct Paths<V> {
     /// just ahead in that direction; whether there are any in a cycle.
     rings: Vec<u64>,
     turned: Vec<bool>,
+    /// This cycle modulo the length.
+    slot: usize,
     /// Directions of the second dimension on.
     into: usize,
 }
@@ -214,6 +227,7 @@ impl<V: Vector> Paths<V> {
             due: VecDeque::new(),
             rings: vec![0; shown.length as usize * into * layout.words],
             turned: vec![false; shown.length as usize],
+            slot: 0,
             into,
             signals,
         }
@@ -240,6 +254,7 @@ impl<V: Vector> Paths<V> {
         /// Buffers behind a turn that are looked at.
         const BEHIND_TURN: u32 = 2;
         let slot = (cycle % u64::from(self.signals.length())) as usize;
+        self.slot = slot;
         let limit = self.signals.length().saturating_sub(BEHIND_TURN);
         let (into, mut told) = (layout.directions - 2, false);
         for direction in 2..layout.directions {
@@ -284,7 +299,7 @@ impl<V: Vector> Paths<V> {
 
     /// Of pending headers of a processor queue, those that may begin.
     #[inline(always)]
-    pub fn may(&self, layout: &Layout, pending: V, block: usize, queue: usize, cycle: u64) -> V {
+    pub fn may(&self, layout: &Layout, pending: V, block: usize, queue: usize) -> V {
         let (bits, word) = (self.signals.bits, block * V::WORDS);
         let [first, second] =
             [0, 1].map(|channel| self.signals.register(queue, channel.min(layout.channels - 1)));
@@ -304,7 +319,7 @@ impl<V: Vector> Paths<V> {
         }
         let asked = may & self.turns.block(block)[queue];
         if asked.any() && self.turned.contains(&true) {
-            may = may & !self.behind_turns(layout, asked, word, queue, cycle);
+            may = may & !self.behind_turns(layout, asked, word, queue);
         }
         may | pending & self.released.block(block)[queue]
     }
@@ -319,19 +334,17 @@ impl<V: Vector> Paths<V> {
         if self.signals.number(register, ask.node as usize) > length.saturating_sub(ask.hops) {
             return false;
         }
-        !Turn::of(layout, ask, length).is_some_and(|turn| self.is_told(layout, turn, cycle))
+        !Turn::of(layout, ask, length).is_some_and(|turn| self.is_told(layout, turn))
     }
 
     /// Whether a busy buffer behind a turn is known.
     #[inline(always)]
-    fn is_told(&self, layout: &Layout, turn: Turn, cycle: u64) -> bool {
-        let back = u64::from(turn.hops) - 1;
-        if back > cycle {
-            return false;
-        }
-        let slot = ((cycle - back) % u64::from(self.signals.length())) as usize;
-        let plane = (slot * (layout.directions - 2) + usize::from(turn.into)) * layout.words;
-        self.rings[plane + turn.node as usize / 64] >> (turn.node % 64) & 1 == 1
+    fn is_told(&self, layout: &Layout, turn: Turn) -> bool {
+        // Nothing was told before the first cycle; divisions take long.
+        let back = usize::from(turn.hops) - 1;
+        let slot = if back <= self.slot { self.slot - back } else { self.slot + self.turned.len() - back };
+        let first = slot * self.into * layout.words;
+        self.rings[first + turn.place as usize / 64] >> (turn.place % 64) & 1 == 1
     }
 
     /// Copies what is known of so many nodes.
@@ -357,7 +370,7 @@ impl<V: Vector> Paths<V> {
 
     /// Of headers that turn, those of whom a busy buffer behind the turn is known.
     #[inline(always)]
-    fn behind_turns(&self, layout: &Layout, asked: V, word: usize, queue: usize, cycle: u64) -> V {
+    fn behind_turns(&self, layout: &Layout, asked: V, word: usize, queue: usize) -> V {
         let mut held = V::zero();
         let asked = words(std::slice::from_ref(&asked));
         for ((word, &bits), held) in
@@ -368,7 +381,7 @@ impl<V: Vector> Paths<V> {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
                 let line = (word * 64 + bit as usize) * layout.processor_queues + queue;
-                *held |= u64::from(self.is_told(layout, self.turn[line], cycle)) << bit;
+                *held |= u64::from(self.is_told(layout, self.turn[line])) << bit;
             }
         }
         held

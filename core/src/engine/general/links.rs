@@ -122,6 +122,8 @@ pub(super) fn pieces(count: usize) -> impl Iterator<Item = (usize, usize)> {
 pub(super) struct Links {
     direct: Part,
     wrap: Part,
+    /// Words before a plane, if all neighbours are in the words of their nodes.
+    within: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -135,18 +137,66 @@ struct Part {
 }
 
 impl Part {
+    /// What a vector of words has of them.
+    #[inline(always)]
+    fn side<V: Vector>(&self, word: usize) -> Side<V> {
+        let nodes = V::load(&self.nodes[word..]);
+        let bits = (self.distance & 63) as u64;
+        Side {
+            nodes,
+            any: nodes.any(),
+            first: word.wrapping_add_signed(self.ahead),
+            right: V::splat(bits),
+            left: V::splat(64 - bits),
+        }
+    }
+}
+
+/// Of a vector of nodes, those whose neighbours are so many nodes away.
+#[derive(Clone, Copy)]
+pub(super) struct Side<V> {
+    nodes: V,
+    any: bool,
+    /// The first word their neighbours are in, and how far the words move.
+    first: usize,
+    right: V,
+    left: V,
+}
+
+impl<V: Vector> Side<V> {
     /// Moves the bits of the neighbours to the nodes.
     #[inline(always)]
-    fn read<V: Vector>(&self, plane: &[u64], word: usize) -> V {
-        let nodes = V::load(&self.nodes[word..]);
-        if !nodes.any() {
+    fn read(&self, plane: &[u64]) -> V {
+        if !self.any {
             return V::zero();
         }
-        let bits = (self.distance & 63) as u64;
-        let first = word.wrapping_add_signed(self.ahead);
-        let low = V::load(&plane[first..]).shift_right(V::splat(bits));
-        let high = V::load(&plane[first + 1..]).shift_left(V::splat(64 - bits));
-        (low | high) & nodes
+        let low = V::load(&plane[self.first..]).shift_right(self.right);
+        let high = V::load(&plane[self.first + 1..]).shift_left(self.left);
+        (low | high) & self.nodes
+    }
+}
+
+/// The links of a vector of nodes, through which several planes are looked at.
+#[derive(Clone, Copy)]
+pub(super) enum Glance<V> {
+    /// All neighbours are in the words of their nodes: the place of those, and how far they move to nodes
+    /// whose neighbours are ahead, and to others.
+    Within { place: usize, right: V, ahead: V, left: V, behind: V },
+    /// They are in other words, too.
+    Across(Side<V>, Side<V>),
+}
+
+impl<V: Vector> Glance<V> {
+    /// At every node, the bit of its neighbour in a plane with its margins.
+    #[inline(always)]
+    pub fn read(&self, plane: &[u64]) -> V {
+        match self {
+            Self::Within { place, right, ahead, left, behind } => {
+                let words = V::load(&plane[*place..]);
+                words.shift_right(*right) & *ahead | words.shift_left(*left) & *behind
+            }
+            Self::Across(direct, wrap) => direct.read(plane) | wrap.read(plane),
+        }
     }
 }
 
@@ -156,7 +206,7 @@ impl Links {
     pub fn new(shape: &Shape, direction: Direction, part: Range<usize>, extent: Extent) -> Self {
         let Extent { words, margin } = extent;
         let none = || Part { distance: 0, ahead: margin as isize, nodes: vec![0; words] };
-        let mut links = Self { direct: none(), wrap: none() };
+        let mut links = Self { direct: none(), wrap: none(), within: Some(margin) };
         let stride = shape.stride(direction.dimension()) as i32;
         let between_parts = part.len() < shape.nodes() && direction.dimension() + 1 == shape.dimensions();
         for (own, node) in part.enumerate() {
@@ -170,14 +220,36 @@ impl Links {
             part.distance = distance;
             part.ahead = margin as isize + (distance >> 6) as isize;
             part.nodes[own / 64] |= 1 << (own % 64);
+            if (own as isize + distance as isize) >> 6 != (own >> 6) as isize {
+                links.within = None;
+            }
         }
         links
+    }
+
+    /// The links of the nodes of a vector of words.
+    #[inline(always)]
+    pub fn glance<V: Vector>(&self, word: usize) -> Glance<V> {
+        let Some(margin) = self.within else {
+            return Glance::Across(self.direct.side(word), self.wrap.side(word));
+        };
+        let mut parts = (&self.direct, &self.wrap);
+        if self.direct.distance < 0 {
+            parts = (parts.1, parts.0);
+        }
+        Glance::Within {
+            place: margin + word,
+            right: V::splat(parts.0.distance.unsigned_abs().into()),
+            ahead: V::load(&parts.0.nodes[word..]),
+            left: V::splat(parts.1.distance.unsigned_abs().into()),
+            behind: V::load(&parts.1.nodes[word..]),
+        }
     }
 
     /// At every node of a vector of words, the bit of its neighbour in this direction.
     #[inline(always)]
     pub fn seen<V: Vector>(&self, plane: &[u64], word: usize) -> V {
-        self.direct.read::<V>(plane, word) | self.wrap.read::<V>(plane, word)
+        self.glance::<V>(word).read(plane)
     }
 
     /// Of the nodes of a word, those whose link wraps around.

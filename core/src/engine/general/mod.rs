@@ -39,6 +39,7 @@ mod inject;
 mod layout;
 mod link_counts;
 mod links;
+mod masks;
 mod observe;
 mod packets;
 mod pairs;

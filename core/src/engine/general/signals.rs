@@ -212,6 +212,38 @@ impl Signals {
         std::mem::swap(&mut self.numbers, &mut self.next);
     }
 
+    /// Which queues are busy, without telling of it.
+    #[inline(always)]
+    pub fn look_all<V: Vector>(
+        &mut self,
+        layout: &Layout,
+        held: &Blocks<V>,
+        levels: &Planes,
+        blocks: usize,
+        count_bits: usize,
+    ) {
+        for direction in 0..layout.directions {
+            for register in 0..self.registers {
+                self.look::<V>(layout, held, blocks, count_bits, direction, register);
+                if let Some(border) = layout.border_of(direction) {
+                    self.look_across(layout, border, levels, count_bits, register);
+                }
+            }
+        }
+    }
+
+    /// Nodes behind whose output channel the queue is busy that was looked at last.
+    #[inline(always)]
+    pub fn busy_behind<V: Vector>(
+        &self,
+        layout: &Layout,
+        direction: usize,
+        channel: usize,
+        word: usize,
+    ) -> V {
+        layout.links[direction].seen(self.busy.with_margins(self.register(direction, channel)), word)
+    }
+
     /// Which queues are busy that a register is told of; whether any is.
     #[inline(always)]
     fn look<V: Vector>(
@@ -310,38 +342,35 @@ impl Signals {
             return;
         }
         if higher {
+            let rises = &self.rises[direction];
             for bit in 0..bits {
                 let (own, up) =
                     (self.numbers.plane(this * bits + bit), self.numbers.plane((this + 1) * bits + bit));
-                let rises = &self.rises[direction];
-                for (word, moved) in self.moved.plane_mut(bit).iter_mut().enumerate() {
-                    *moved = own[word] & !rises[word] | up[word] & rises[word];
+                let moved = self.moved.plane_mut(bit);
+                for word in (0..blocks).map(|block| block * V::WORDS) {
+                    let rises = V::load(&rises[word..]);
+                    rises.select(V::load(&up[word..]), V::load(&own[word..])).store(&mut moved[word..]);
                 }
             }
         }
         if let Some(border) = border {
             self.hear(border, register, higher);
         }
+        let (from, first) = if higher { (&self.moved, 0) } else { (&self.numbers, this * bits) };
         let links = &layout.links[direction];
-        let mut any = false;
+        let mut any = V::zero();
         for word in (0..blocks).map(|block| block * V::WORDS) {
-            let busy: V = links.seen(self.busy.with_margins(this), word);
-            let plane = |bit| {
-                if higher {
-                    self.moved.with_margins(bit)
-                } else {
-                    self.numbers.with_margins(this * bits + bit)
-                }
-            };
+            let links = links.glance::<V>(word);
+            let busy = links.read(self.busy.with_margins(this));
             let mut some = V::zero();
             for bit in 0..bits {
-                let number: V = links.seen(plane(bit), word);
+                let number = links.read(from.with_margins(first + bit));
                 number.store(&mut self.next.plane_mut(this * bits + bit)[word..]);
                 some = some | number;
             }
             // One less, if it is not 0; the whole length where the own handshake shows a busy buffer.
             let mut borrow = some;
-            let mut left = busy;
+            any = any | busy;
             for bit in 0..bits {
                 let place = &mut self.next.plane_mut(this * bits + bit)[word..];
                 let number = V::load(place);
@@ -349,11 +378,10 @@ impl Signals {
                 borrow = borrow & !number;
                 let new = if self.shown.length >> bit & 1 == 1 { less | busy } else { less & !busy };
                 new.store(place);
-                left = left | new;
+                any = any | new;
             }
-            any |= left.any();
         }
-        self.any[this] = any;
+        self.any[this] = any.any();
     }
 }
 

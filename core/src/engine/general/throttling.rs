@@ -15,7 +15,7 @@ use crate::{
     engine::planes::vector::{Vector, words, words_mut},
     fabric::{Direction, NodeId},
     save::{Archive, SaveError},
-    throttle::{Ask, Seen, Sums},
+    throttle::{Ask, AtWork, Seen, Sums},
 };
 
 /// A throttle at work.
@@ -66,8 +66,10 @@ impl<V: Vector> Throttling<V> {
         let queue = place.index() - layout.link_queues;
         self.pending.set(queue, place.node(), false);
         self.requests.set(queue, place.node(), false);
-        if let Rule::State(state) = &mut self.rule {
-            state.granted(self.cycle, place.node() as NodeId);
+        match &mut self.rule {
+            Rule::State(state) => state.granted(self.cycle, place.node() as NodeId),
+            Rule::Pauses(pauses) => pauses.granted(self.cycle, place.node() as NodeId),
+            Rule::Lines(_) | Rule::Paths(_) | Rule::Useful(_) => {}
         }
     }
 
@@ -117,6 +119,8 @@ impl<V: Vector> Throttling<V> {
             Rule::State(state) => state.fields(archive),
             Rule::Lines(lines) => lines.signals.archive(words, archive),
             Rule::Paths(paths) => paths.archive(layout, archive),
+            Rule::Pauses(pauses) => pauses.archive(archive),
+            Rule::Useful(_) => Ok(()),
         }
     }
 }
@@ -135,7 +139,10 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// A rule that keeps something of the header that waits in a processor queue is told of it.
     fn tell_throttle(&mut self, layout: &Layout, place: Place) {
-        let Some(mut throttling) = self.throttling.take_if(|throttling| throttling.in_words) else { return };
+        let keeps = |throttling: &mut Box<Throttling<V>>| {
+            throttling.in_words && matches!(throttling.rule, Rule::Paths(_))
+        };
+        let Some(mut throttling) = self.throttling.take_if(keeps) else { return };
         if let Rule::Paths(paths) = &mut throttling.rule {
             let line = layout.line(place.node(), place.index());
             let ask = self.question(layout, place, throttling.output[line].into(), throttling.since[line]);
@@ -173,6 +180,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 paths.signals.step(layout, counts, &self.levels, blocks, self.count_bits);
                 paths.let_go(layout, cycle, since);
             }
+            Rule::Pauses(pauses) => pauses.wake(cycle),
+            Rule::Useful(useful) => useful.look(layout, counts, &self.levels, blocks, self.count_bits),
         }
         throttling.held = false;
         self.throttling = Some(throttling);
@@ -184,6 +193,10 @@ impl<V: Vector, R: Record> State<V, R> {
         let Some(mut throttling) = self.throttling.take() else { return false };
         let (cycle, blocks) = (throttling.cycle, self.blocks);
         let (mut waits, mut holds) = (false, throttling.held);
+        let all = match &throttling.rule {
+            Rule::State(state) => state.all_may_begin(cycle),
+            _ => None,
+        };
         for block in 0..blocks {
             for queue in 0..layout.processor_queues {
                 let pending = throttling.pending.block(block)[queue];
@@ -195,11 +208,19 @@ impl<V: Vector, R: Record> State<V, R> {
                     // They were asked when they chose.
                     continue;
                 }
-                let may = match &throttling.rule {
-                    Rule::Lines(lines) if throttling.in_words => lines.may(pending, queue, block * V::WORDS),
-                    Rule::Paths(paths) if throttling.in_words => {
-                        paths.may(layout, pending, block, queue, cycle)
+                let may = match (&throttling.rule, all) {
+                    (Rule::Lines(lines), _) if throttling.in_words => {
+                        lines.may(pending, queue, block * V::WORDS)
                     }
+                    (Rule::Paths(paths), _) if throttling.in_words => {
+                        paths.may(layout, pending, block, queue)
+                    }
+                    (Rule::Useful(useful), _) if throttling.in_words => {
+                        useful.may(layout, pending, block, queue, &self.pairs, self.own.block(block))
+                    }
+                    (Rule::Pauses(pauses), _) => pauses.may(pending, block),
+                    (Rule::State(_), Some(true)) => pending,
+                    (Rule::State(_), Some(false)) => V::zero(),
                     _ => self.ask_each(layout, &throttling, pending, block, queue),
                 };
                 holds |= (pending & !may).any();
@@ -286,6 +307,11 @@ impl<V: Vector, R: Record> State<V, R> {
             Rule::Paths(paths) => {
                 let ask = self.question(layout, place, output, since);
                 paths.may_begin(layout, throttling.cycle, &ask)
+            }
+            Rule::Pauses(pauses) => pauses.may_begin(place.node()),
+            Rule::Useful(useful) => {
+                let ask = self.first_hop(layout, place, output, since);
+                useful.alo.may_begin(throttling.cycle, &ask, &View { state: self, layout })
             }
         }
     }
