@@ -13,7 +13,7 @@ from flitloom import papers
 from flitloom.commands import run
 from flitloom.papers import Cell, Context, Report, congestion, state_propagation
 from flitloom.papers.page import write_page
-from flitloom.papers.scaling_effects import exponent
+from flitloom.papers.scaling_effects import apart, exponent
 
 # Durations of a burst of ten packets per node (none, th(0), th(8)), as an independent prototype of the same
 # router text printed them.
@@ -69,6 +69,22 @@ def test_their_pictures_are_without_faults(identifier, tmp_path, pictures_are_lo
         pytest.skip("takes a while; make pictures draws it")
     assert run(["papers", "run", identifier, "--quick", "--json", "--out", str(tmp_path)]) == 0
     assert len(pictures_are_looked_at) == 1
+
+
+def test_rates_differ_the_same_or_are_undecided_by_their_interval() -> None:
+    """Student's t of 4 degrees at 95 % is 2.776: half an interval is 2.776 / sqrt(5) deviations."""
+    spread = [-2, -1, 0, 1, 2]  # of deviation sqrt(2.5), so 1.963 per unit
+    for mean, unit, expected in (
+        (0.2, 0.1, True),
+        (-0.2, 0.1, True),
+        (0.0, 0.04, False),
+        (0.1, 0.1, "undecided"),
+    ):
+        known, differ = apart([mean + unit * each for each in spread])
+        assert known is not None
+        assert (known.mean, known.half_width) == pytest.approx((mean, 1.963 * unit), abs=1e-3)
+        assert differ == expected
+    assert apart([0.3, 0.3]) == (None, "undecided")
 
 
 @pytest.mark.parametrize("sign", ["+", "-"])

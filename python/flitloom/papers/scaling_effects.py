@@ -255,3 +255,22 @@ def recover(
 def exponent(sizes: list[int], values: list[float]) -> float:
     """The power of N with which values grow, by least squares of logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+#: Powers of N that differ by less are the same for what the paper says of them.
+SAME_POWER = 0.1
+
+
+def apart(differences: list[float]) -> tuple[analysis.Confidence | None, bool | str]:
+    """The mean difference of two powers of N over several seeds, and whether they differ.
+
+    They do if its 95 % interval leaves 0 out, and do not if it lies within 0.1 of it; else that is
+    ``undecided``.
+    """
+    if len(differences) < 3:
+        return None, "undecided"
+    known = analysis.batch_means(differences, batches=len(differences))
+    low, high = known.interval
+    if low > 0 or high < 0:
+        return known, True
+    return known, False if max(-low, high) < SAME_POWER else "undecided"
