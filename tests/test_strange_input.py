@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import flitloom as fl
 from flitloom.campaign import Store
-from flitloom.commands import run
+from flitloom.commands import VERBS, run
+from flitloom.commands.assembly import build
 from flitloom.fabric import parse_fabric
 from flitloom.scheduling.plan import packets_of_core
 
@@ -188,3 +190,40 @@ def test_long_lists_of_nodes_are_not_repeated(nodes, capsys):
     for command in ("collective all-gather --torus 4x4", "schedule --torus 4x4 --operation all-gather"):
         assert run([*command.split(), f"--nodes={nodes}"]) == 2
         assert len(capsys.readouterr().err) < 300
+
+
+def numeric_options():
+    """The words of every command, and its options that are numbers."""
+    for verb in VERBS:
+        command = get_command(build([verb])).commands[verb]
+        for name, part in getattr(command, "commands", {"": command}).items():
+            for option in part.params:
+                if option.param_type_name == "option" and option.type_descriptor.annotation in (int, float):
+                    yield f"{verb} {name} {option.opts[0]}"
+
+
+@pytest.mark.parametrize("words", list(numeric_options()))
+def test_numbers_are_written_in_one_way(words, capsys):
+    option = words.split()[-1]
+    for text in ("1_000", " 5", "5 ", "\uff15", "\u0663", "nan", "infinity", "1e9999", "0x10"):
+        assert run([*words.split()[:-1], f"{option}={text}"]) == 2, text
+        assert option in capsys.readouterr().err.replace("--graph", "--fabric")
+
+
+@pytest.mark.parametrize("text", ["1_0", "\uff11", "0_1:2:1", "1:2_0:1"])
+def test_numbers_in_lists_and_times_are_written_in_the_same_way(text, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for command in (
+        ["sweep", "x.toml", "-o", "x.csv", "--grid", f"traffic.length={text}"],
+        ["load", "curve", "--torus", "4x4", "--pattern", "rand", "--measure", "9", "--rates", f"0.1,{text}"],
+        ["schedule", "--torus", "4x4", "--pattern", "shfl", "--seconds", f"{text}s"],
+        ["schedule", "--torus", "4x4", "--pattern", "shfl", "--method", f"joint:{text}"],
+    ):
+        Path("x.toml").write_text('[topology]\nsizes = "4x4"\n[traffic]\nrate = 0.1\ncycles = 9\n')
+        assert run(command) == 2, command
+        assert capsys.readouterr().err.count("\n") <= 2
+    for variable in ("FLITLOOM_THREADS", "FLITLOOM_MEMORY_FROM", "FLITLOOM_PROGRESS_AFTER"):
+        monkeypatch.setenv(variable, text)
+        assert run(["config", "show"]) == 2
+        assert variable in capsys.readouterr().err
+        monkeypatch.delenv(variable)

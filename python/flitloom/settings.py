@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show, unknown
+from flitloom.numerals import real, whole
 
 #: Words for how much is said beside the data, from little to much.
 VERBOSITIES = ("quiet", "usual", "verbose")
@@ -41,7 +42,7 @@ class Setting:
 
 def _threads(value: Any) -> int:
     try:
-        count = int(value) if isinstance(value, str) and len(value) < 9 else value
+        count = whole(value) if isinstance(value, str) else value
     except ValueError:
         count = None
     if type(count) is not int or not 1 <= count <= 4096:
@@ -57,7 +58,7 @@ def _verbosity(value: Any) -> str:
 
 def _bytes(value: Any) -> float:
     try:
-        count = float(value)
+        count = real(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         count = -1.0
     if isinstance(value, bool) or not 0 <= count <= 1e18:
@@ -67,7 +68,7 @@ def _bytes(value: Any) -> float:
 
 def _seconds(value: Any) -> float:
     try:
-        seconds = float(value)
+        seconds = real(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         seconds = -1.0
     if isinstance(value, bool) or not 0 <= seconds <= 3600:

@@ -43,7 +43,9 @@ VERBS = {
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
-    from flitloom.commands.assembly import build, renamed
+    from typer.main import get_command
+
+    from flitloom.commands.assembly import build, plain_numbers, renamed
     from flitloom.commands.screen import ReaderLeftError, complain, say
     from flitloom.errors import FlitloomError
 
@@ -56,7 +58,9 @@ def run(arguments: list[str]) -> int:
     try:
         try:
             with _all_ranks(arguments):
-                build(line)(renamed(arguments), prog_name="flitloom")
+                command = get_command(build(line))
+                plain_numbers(command)
+                command(renamed(arguments), prog_name="flitloom")
         except SystemExit as leaving:
             code = leaving.code
         if settings.get("verbosity") == "verbose":

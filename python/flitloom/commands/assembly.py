@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from flitloom import settings
 from flitloom.commands import VERBS
+from flitloom.errors import SpecError
+from flitloom.numerals import real, whole
 
 #: What options were called once; scripts that say so go on working.
 RENAMED = {
@@ -29,6 +31,31 @@ def renamed(arguments: Sequence[str]) -> list[str]:
     """
     split = (word.partition("=") for word in arguments)
     return [RENAMED.get(name, name) + equals + value for name, equals, value in split]
+
+
+def plain_numbers(command: Any) -> None:
+    """Let numeric options of a command, and of those below it, take what `flitloom.numerals` takes alone."""
+    for parameter in command.params:
+        _let_check(parameter)
+    for inner in getattr(command, "commands", {}).values():
+        plain_numbers(inner)
+
+
+def _let_check(parameter: Any) -> None:
+    convert = parameter.process_value
+
+    def process(context: Any, given: Any) -> Any:
+        made = convert(context, given)
+        texts, values = (given, made) if isinstance(made, list | tuple) else ([given], [made])
+        for text, value in zip(texts or (), values, strict=False):
+            if isinstance(text, str) and type(value) in (int, float):
+                try:
+                    (whole if type(value) is int else real)(text)
+                except ValueError as error:
+                    raise SpecError(f"{max(parameter.opts, key=len)}: {error}") from None
+        return made
+
+    parameter.process_value = process
 
 
 def build(arguments: Sequence[str]) -> typer.Typer:

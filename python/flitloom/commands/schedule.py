@@ -368,10 +368,11 @@ def _watcher(begin: float) -> Any:
 def read_time(text: str, place: str) -> float:
     """Seconds of a text like 60s, 1.5m or 20."""
     from flitloom.errors import SpecError
+    from flitloom.numerals import real
 
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
     try:
-        value = float(text[:-1]) * unit if unit else float(text)
+        value = real(text[:-1]) * unit if unit else real(text)
     except ValueError:
         value = -1.0
     if not 0 < value <= 1e9:

@@ -14,6 +14,7 @@ from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
 from flitloom.limits import LISTED_PACKETS
 from flitloom.network import Network, require_network
+from flitloom.numerals import real
 from flitloom.packed import Routes
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.operation import Operation, operation_phases
@@ -241,7 +242,7 @@ def shares_of(method: str) -> list[tuple[str, float]] | None:
         if name not in CORE_METHODS:
             raise SpecError.at("method", *unknown_parts(name, METHODS))
         try:
-            value = float(share or 1)
+            value = real(share or "1")
         except ValueError:
             value = -1.0
         if not 0 <= value <= 1:

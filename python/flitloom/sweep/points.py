@@ -14,6 +14,7 @@ from typing import Any
 from flitloom import provenance
 from flitloom.campaign.jobs import Job
 from flitloom.errors import SpecError, show
+from flitloom.numerals import REAL, real, whole
 from flitloom.spec.experiment import Experiment, build_experiment, change
 
 #: Most simulations of a sweep.
@@ -139,7 +140,7 @@ def read_values(text: str, place: str = "--grid") -> list[Value]:
 def _value(text: str) -> Value:
     if text in ("true", "false"):
         return text == "true"
-    for kind in (int, float):
+    for kind in (whole, real):
         try:
             return kind(text)
         except ValueError:
@@ -149,7 +150,10 @@ def _value(text: str) -> Value:
 
 def _range(text: str, place: str) -> list[Value]:
     try:
-        first, last, step = (Decimal(part.strip()) for part in text.split(":"))
+        parts = [part.strip() for part in text.split(":")]
+        if not all(REAL.fullmatch(part) for part in parts):
+            raise InvalidOperation
+        first, last, step = map(Decimal, parts)
         if not (first.is_finite() and last.is_finite() and step > 0 and last >= first):
             raise InvalidOperation
         count = (last - first) / step
