@@ -704,3 +704,39 @@ def test_what_a_check_of_a_collective_leaves_is_told(separated, capsys):
     assert "seed, version: nothing in the moves says so" in capsys.readouterr().out
     assert run(["check", file, "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["not_verified"]) == {"seed", "version"}
+
+
+def test_tables_that_can_deadlock_are_not_made_silently(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["route", "--torus", "8", "--rules", "unrestricted", "--json"]) == 0
+    found = capsys.readouterr()
+    cycle = json.loads(found.out)["deadlock"]
+    assert cycle.count(" -> ") == 8
+    assert f"balanced tables can deadlock under rules unrestricted: {cycle}" in found.err
+    for torus, kind in [("8", "dateline"), ("4x4", "angara"), ("4x4", "dimension-order")]:
+        assert run(["route", "--torus", torus, "--rules", kind, "--json"]) == 0
+        found = capsys.readouterr()
+        assert (json.loads(found.out)["deadlock"], found.err) == ("", "")
+    assert run(["route", "--mesh", "4x4", "--rules", "unrestricted", "--compare"]) == 0
+    assert capsys.readouterr().err == ""
+    # The router takes any walk: it is the methods that find none.
+    lost = ["route", "--mesh", "5x2", "--fail", "node:6", "--fail", "link:8-9", "--rules", "unrestricted"]
+    assert run(lost) == 2
+    assert "breaks the order of directions, which all methods keep" in capsys.readouterr().err
+
+
+def test_wrong_routes_are_not_certified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = json.loads(fl.route(fl.Mesh(3, 2), rules="dateline").to_json())
+    wrong = good["routes"][:-1]
+    (tmp_path / "t.json").write_text(json.dumps({**good, "routes": wrong}))
+    report = fl.check(tmp_path / "t.json")
+    assert report.deadlock_free
+    with pytest.raises(ValueError, match="wrong routes"):
+        report.certificate()
+    certificate = tmp_path / "c.json"
+    assert run(["check", str(tmp_path / "t.json"), "--certificate", str(certificate)]) == 1
+    assert "wrong routes are not certified" in capsys.readouterr().err
+    assert not certificate.exists()
+    # A wrong claim about routes that are right does not make them wrong.
+    (tmp_path / "t.json").write_text(json.dumps({**good, "max_load": 1}))
+    assert run(["check", str(tmp_path / "t.json"), "--certificate", str(certificate)]) == 1
+    assert certificate.exists()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flitloom.commands import options
-from flitloom.commands.screen import echo, print_json, progress
+from flitloom.commands.screen import echo, print_json, progress, say
 from flitloom.errors import SpecError, show_file
 from flitloom.routing import check
 
@@ -145,6 +145,9 @@ def command(
             echo(f"{heading}  {text}")
         echo("passed" if report.passed else "FAILED")
     if certificate is not None and report.deadlock_free:
-        report.write_certificate(certificate)
+        if report.problem_count > len(report.claims.problems):
+            say(f"note: {show_file(certificate)} is not written: wrong routes are not certified")
+        else:
+            report.write_certificate(certificate)
     if not report.passed:
         raise typer.Exit(1)

@@ -94,8 +94,9 @@ def command(
     rules: Annotated[
         str | None,
         typer.Option(
-            help="angara, dimension-order or dateline; angara-y is angara with +y and -y exchanged. Without "
-            "it angara, with exchanged ways where only they serve every pair."
+            help="angara, dimension-order, dateline, or unrestricted, whose tables can deadlock; angara-y is "
+            "angara with +y and -y exchanged. Without it angara, with exchanged ways where only they serve "
+            "every pair."
         ),
     ] = None,
     turns: Annotated[
@@ -249,10 +250,14 @@ def command(
             _say_exchanged(made[0])
         # Only tables under the same rules can be compared.
         options["rules"] = made[0].rules
+    cycles = [danger(tables) for tables in made]
+    for tables, cycle in zip(made, cycles, strict=True):
+        if cycle:
+            say(f"note: {tables.method} tables can deadlock under rules {tables.rules.name}: {cycle}")
     if compare:
-        _print_comparison(made, as_json)
+        _print_comparison(made, cycles, as_json)
     else:
-        _print_report(made[0], as_json)
+        _print_report(made[0], cycles[0], as_json)
     if picture is not None:
         from flitloom.routing.pictures import draw_comparison
 
@@ -277,6 +282,13 @@ def _say_exchanged(tables: Tables) -> None:
     )
 
 
+def danger(tables: Tables) -> str:
+    """A shortest cycle of channels that can wait for each other; empty where the rules admit none."""
+    rules = tables.rules
+    enough = rules.datelines and (rules.virtual_channels or 0) > sum(tables.topology.wraps)
+    return "" if rules.virtual_channels is None or enough else str(tables.verdict()["cycle"])
+
+
 def _hundredths(step: Progress) -> Callable[[float], None]:
     return lambda done: step(int(100 * done), 100)
 
@@ -289,7 +301,7 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
     failed_links: list[str] = []
     for part in fail:
         kind, _, what = part.partition(":")
-        if kind == "node" and what.isdecimal() and len(what) <= 9:
+        if kind == "node" and what.isascii() and what.isdigit() and len(what) <= 9:
             failed_nodes.append(int(what))
         elif kind == "node" and what.startswith("("):
             failed_nodes.append(what)
@@ -373,9 +385,14 @@ def summary(tables: Tables) -> dict[str, Any]:
     }
 
 
-def _print_report(tables: Tables, as_json: bool) -> None:
+def _print_report(tables: Tables, cycle: str, as_json: bool) -> None:
     if as_json:
-        report = {**summary(tables), "histogram": tables.histogram(), "most_loaded": tables.most_loaded()}
+        report = {
+            **summary(tables),
+            "deadlock": cycle,
+            "histogram": tables.histogram(),
+            "most_loaded": tables.most_loaded(),
+        }
         print_json(report)
         return
     facts = summary(tables)
@@ -400,9 +417,10 @@ def _print_report(tables: Tables, as_json: bool) -> None:
             echo(f"{start}-{start + width - 1}  {count}")
 
 
-def _print_comparison(made: list[Tables], as_json: bool) -> None:
+def _print_comparison(made: list[Tables], cycles: list[str], as_json: bool) -> None:
     if as_json:
-        print_json([summary(tables) for tables in made])
+        rows = zip(made, cycles, strict=True)
+        print_json([{**summary(tables), "deadlock": cycle} for tables, cycle in rows])
         return
     best = max(tables.bound for tables in made)
     echo(f"{made[0].topology}; no tables have a largest load below {best}")

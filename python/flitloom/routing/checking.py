@@ -74,6 +74,8 @@ class CheckReport:
         """
         if self.ranks is None:
             raise ValueError("there is no certificate for tables that can deadlock")
+        if self.problem_count > len(self.claims.problems):
+            raise ValueError("there is no certificate for tables with wrong routes")
         rules, topology = self.tables.rules, self.tables.topology
         channels = rules.virtual_channels or 1
         ranked = []

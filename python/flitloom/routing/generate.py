@@ -204,6 +204,9 @@ def advice(
         "NoLegalRoute": "every working way breaks a rule of the router",
         "Deadlock": "its legal routes need turns that could close a cycle of waiting channels",
     }[found["cause"]]
+    if rules.any_walk and found["cause"] == "NoLegalRoute":
+        # The router would take them; it is the generators that keep the order.
+        cause = "every working way breaks the order of directions, which all methods keep"
     others = [
         (other_turns, other_method)
         for other_turns, other_method in (
