@@ -227,3 +227,14 @@ def test_numbers_in_lists_and_times_are_written_in_the_same_way(text, monkeypatc
         assert run(["config", "show"]) == 2
         assert variable in capsys.readouterr().err
         monkeypatch.delenv(variable)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1000001", "4294967296", "1" + "0" * 30])
+def test_efforts_that_are_none(number, tmp_path, capsys):
+    (tmp_path / "ring.csv").write_text("".join(f"s{n},s{(n + 1) % 5}\n" for n in range(5)))
+    for network in (["--fabric", str(tmp_path / "ring.csv")], ["--torus", "4x4"]):
+        assert run(["route", *network, f"--effort={number}"]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert "effort" in error
+        assert "1 to 1000000" in error

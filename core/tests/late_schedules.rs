@@ -72,6 +72,40 @@ fn packets_in_a_square_deadlock_until_they_are_separated() {
     assert!(run(&fabric, &packets, found.channels, &found.first).is_ok());
 }
 
+/// A packet in the opposite order of dimensions begins above those in order; every dateline takes one more.
+#[test]
+fn separation_counts_the_datelines_of_a_way() {
+    let fabric = Fabric::new(Shape::torus(&[4, 4]).unwrap());
+    let plus = |dimension: usize, hops: usize| vec![(dimension, Sign::Plus); hops];
+    let packet = |source, destination, hops: &[(usize, Sign)]| PlannedPacket {
+        source,
+        destination,
+        length: 4,
+        start: 0,
+        slice: 0,
+        path: path(&fabric, source, hops),
+    };
+    // Datelines lie between 1 and 2, and between 3 and 0: from node 5 = (1, 1), one is crossed along each way.
+    let across = packet(5, 10, &[plus(1, 1), plus(0, 1)].concat());
+    let inside = packet(0, 5, &[plus(1, 1), plus(0, 1)].concat());
+    let along = packet(0, 2, &plus(0, 2));
+    let found = |packets: &[PlannedPacket]| {
+        let found = separate(&fabric, packets).unwrap();
+        (found.channels, found.first)
+    };
+    assert_eq!(found(&[along.clone()]), (3, vec![0]));
+    assert_eq!(found(&[inside]), (4, vec![3]));
+    assert_eq!(found(&[across.clone(), along.clone()]), (6, vec![3, 0]));
+    // Who begins above the highest channel begins in the highest.
+    let edges = |first: u8| {
+        let graph = dependencies(&fabric, &[across.clone(), along.clone()], 3, &[first, first]);
+        let targets = |from| graph.targets(from).collect::<Vec<_>>();
+        (0..graph.vertices() as u32).map(targets).collect::<Vec<_>>()
+    };
+    assert_eq!(edges(9), edges(2));
+    assert_ne!(edges(9), edges(1));
+}
+
 /// Whether a walk along dependencies comes back, by a depth-first search over the hops of the packets.
 fn has_cycle(fabric: &Fabric, packets: &[PlannedPacket], channels: u8, first: &[u8]) -> bool {
     let mut edges: BTreeMap<(LinkId, u8), BTreeSet<(LinkId, u8)>> = BTreeMap::new();

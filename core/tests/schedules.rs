@@ -5,8 +5,8 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, RouterConfig},
     schedule::{
-        Bound, Budget, Contention, Demand, Dependencies, Incumbent, Job, MethodName, PlanError, Problem,
-        RouteChoice, ScheduleError, Slicing, Solution, Task, candidates, classic_bound, load_bound,
+        Bound, Budget, Contention, Demand, Dependencies, Incumbent, Job, MethodName, Placement, PlanError,
+        Problem, RouteChoice, ScheduleError, Slicing, Solution, Task, candidates, classic_bound, load_bound,
         lower_bound, packet_list, planned_packets, proven_bound, search, solve, verify,
     },
     traffic::{CollectiveOperation, Group, Pattern, Purpose, Workload, draw_below},
@@ -76,7 +76,27 @@ fn intervals_at_which_slices_overlap_are_refused() {
     assert_eq!(problem(2, 4), Err(ScheduleError::Interval { interval: 4, length: 5 }));
     assert_eq!(problem(2, 5), Ok(()));
     assert_eq!(problem(1, 4), Ok(()));
-    assert!(matches!(problem(2, Demand::MAX_LENGTH), Err(ScheduleError::TooLate { .. })));
+    // Both slices end within the cycles that there are.
+    assert_eq!(problem(2, Demand::MAX_LENGTH / 2), Ok(()));
+    let cycles = u64::from(Demand::MAX_LENGTH) + 2;
+    let late = ScheduleError::TooLate { cycles, most: Demand::MAX_LENGTH };
+    assert_eq!(problem(2, Demand::MAX_LENGTH / 2 + 1), Err(late));
+}
+
+/// A packet of five flits over one hop takes 1 + 5 + 1 cycles; who waits for it goes on one cycle before.
+#[test]
+fn a_phase_begins_when_what_it_needs_has_arrived() {
+    let fabric = Fabric::new(Shape::torus(&[4]).unwrap());
+    let pairs = [(0, 1), (1, 2)];
+    let demands = pairs.map(|(source, destination)| Demand { source, destination, length: 5, slices: 1 });
+    let problem = Problem::new(&fabric, &demands, Slicing::OneInterval, RouteChoice::DimensionOrder).unwrap();
+    let order = Dependencies::of_phases(&pairs, &[1, 1]);
+    let holds = |first, second| {
+        let placements = [first, second].map(|start| Placement { route: 0, start });
+        order.holds(&problem, &placements)
+    };
+    assert!(holds(0, 6) && holds(3, 9) && holds(0, 60));
+    assert!(!holds(0, 5) && !holds(3, 6) && !holds(1, 0));
 }
 
 #[test]

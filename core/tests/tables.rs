@@ -7,6 +7,7 @@ use flitloom_core::tables::{
     Answer, Bound, Choices, Method, Program, Rejection, Request, System, TableError, WalkChecker,
     check_table, on_demand, route,
 };
+use flitloom_core::traffic::RouteBook;
 use proptest::prelude::*;
 
 fn torus(sizes: &[u32]) -> System {
@@ -287,6 +288,60 @@ fn every_search_can_be_interrupted() {
             let (stopped, looks) = stopped_at(last);
             assert!(matches!(stopped, Err(TableError::Interrupted)), "{name}, look {last} of {all}");
             assert_eq!(looks, last, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_report_passes_if_nothing_is_wrong_and_nothing_can_deadlock() {
+    // A ring: as it is, with a pair left out, without what keeps it from a deadlock, and with both faults.
+    for (name, missing, passes) in [
+        ("dateline", false, true),
+        ("dateline", true, false),
+        ("unrestricted", false, false),
+        ("unrestricted", true, false),
+    ] {
+        let fabric = Fabric::new(Shape::torus(&[8]).unwrap());
+        let system = System::new(fabric, Rules::named(name, 1).unwrap(), TurnPolicy::None).unwrap();
+        let table = solve(system, Method::DimensionOrder).table;
+        let mut checker = WalkChecker::new(table.system());
+        for source in 0..8 {
+            for destination in (0..8).filter(|&node| node != source && !(missing && (source, node) == (3, 4)))
+            {
+                checker.add(source, destination, &table.hops(source, destination).unwrap(), None);
+            }
+        }
+        let report = checker.finish();
+        assert_eq!(report.problem_count, usize::from(missing), "{name}");
+        assert_eq!(report.passed(), passes, "{name} {missing}");
+    }
+}
+
+#[test]
+fn any_walk_may_turn_against_the_order() {
+    let walk: [NodeId; 4] = [0, 3, 4, 1];
+    for (name, problems) in [("unrestricted", 0), ("dimension-order", 1)] {
+        let fabric = Fabric::new(Shape::mesh(&[3, 3]).unwrap());
+        let system = System::new(fabric, Rules::named(name, 2).unwrap(), TurnPolicy::None).unwrap();
+        let mut checker = WalkChecker::new(&system);
+        checker.add_nodes(0, 1, &walk, None);
+        // The other pairs have no route.
+        assert_eq!(checker.finish().problem_count, 9 * 8 - 1 + problems, "{name}");
+    }
+}
+
+#[test]
+fn tables_cover_working_pairs_and_nothing_else() {
+    let fabric = damaged(&[4, 2], &[(true, 0)]);
+    let lost = (0..8).find(|&node| !fabric.node_works(node)).unwrap();
+    let system = System::new(fabric, Rules::angara(2), TurnPolicy::ClosedForm).unwrap();
+    let table = solve(system, Method::Bfs).table;
+    for source in 0..10 {
+        for destination in 0..10 {
+            let works = |node: NodeId| node < 8 && node != lost;
+            let covered = works(source) && works(destination) && source != destination;
+            assert_eq!(table.covers(source, destination), covered, "{source} {destination}");
+            assert_eq!(RouteBook::hops(&table, source, destination).is_some(), covered);
         }
     }
 }

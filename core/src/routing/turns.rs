@@ -278,6 +278,36 @@ mod tests {
     use crate::routing::Verdict;
     use proptest::prelude::*;
 
+    #[test]
+    fn turns_are_told_as_they_were_put_in() {
+        let fabric = Fabric::new(Shape::torus(&[3, 4, 2]).unwrap());
+        let mut turns = TurnSet::none(&fabric);
+        let given: Vec<(LinkId, Direction)> =
+            (0..6).map(|index| (7 * index as LinkId + 5, Direction::from_index(5 - index))).collect();
+        for &(link, out) in &given {
+            turns.withhold(link, out);
+            turns.insert(link + 1, out);
+        }
+        assert_eq!(turns.withheld().collect::<Vec<_>>(), given);
+        assert!(turns.iter().eq(given.iter().map(|&(link, out)| (link + 1, out))));
+        turns.remove(6, Direction::from_index(5));
+        assert!(turns.iter().eq(given[1..].iter().map(|&(link, out)| (link + 1, out))));
+    }
+
+    #[test]
+    fn direction_sets_hold_turns_against_the_order_alone() {
+        for sizes in [&[4, 4][..], &[3, 3, 3], &[5, 2]] {
+            let fabric = Fabric::new(Shape::torus(sizes).unwrap());
+            for rules in [Rules::angara(sizes.len()), Rules::dimension_order(sizes.len())] {
+                for (link, out) in TurnSet::of(TurnPolicy::DirectionSets, &fabric, &rules).iter() {
+                    let (_, along) = fabric.link_ends(link);
+                    assert!(rules.rank(out) < rules.rank(along), "{sizes:?} {along} then {out}");
+                    assert_ne!(out, along.opposite(), "{sizes:?}");
+                }
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 

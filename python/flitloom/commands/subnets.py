@@ -74,8 +74,6 @@ def route_fabric(
 
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("--mode", f"{mode!r} is unknown", "write portable or sl2vl")
-    if effort < 1:
-        raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
     if out is not None:
         check_folder(out, "--out")
     with progress("tables of the fabric"):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import FlitloomError, SpecError
+from flitloom.errors import FlitloomError, SpecError, unknown_parts
 from flitloom.fabric.checking import SubnetReport, judge, proof
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.manual import manual
@@ -22,6 +22,7 @@ from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
 from flitloom.fabric.tables import LEVELS, NONE, destinations, host_levels
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import make_folder, write_files
+from flitloom.spec.base import require_whole
 
 #: Entries the search may try at effort 1.
 _TRIES = 12_000_000
@@ -282,6 +283,9 @@ def route_subnet(
     """
     if not 1 <= lanes <= 8:
         raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
+    require_whole("effort", effort, 1, 1_000_000)
+    if mode not in (None, "portable", "sl2vl"):
+        raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
     begin = time.perf_counter()
     subnet = with_identifiers(subnet)
     recognition = recognise(subnet, sizes)
