@@ -91,6 +91,25 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_set(folder, capsys):
     assert list(folder.glob("*trace*")) == []
 
 
+def test_a_disk_that_is_full_leaves_no_new_folder(folder, capsys):
+    (folder / "ring.csv").write_text("a,b\nb,c\nc,a\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for place, made in (("new/tables", True), ("there/tables", True), ("there", False)):
+        if place != "new/tables":
+            (folder / "there").mkdir(exist_ok=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        try:
+            assert run(["route", "--fabric", "ring.csv", "-o", place]) == 2
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert "cannot be written: File too large" in capsys.readouterr().err
+        assert (folder / place).exists() is not made
+        assert not (folder / "new").exists()
+    assert list((folder / "there").iterdir()) == []
+    assert run(["route", "--fabric", "ring.csv", "-o", "new/tables"]) == 0
+    assert (folder / "new" / "tables" / "report.json").exists()
+
+
 def test_no_folder_is_made_for_what_fails(folder, capsys):
     (folder / "ring.csv").write_text("a,b\nb,c\nc,a\n")
     assert run(["route", "--fabric", "ring.csv", "--from", "missing.dump", "-o", "new/tables"]) == 2

@@ -75,6 +75,39 @@ def make_folder(folder: str | Path, place: str = "--out") -> Path:
     return folder
 
 
+@contextmanager
+def folder_for(folder: str | Path, place: str = "--out") -> Iterator[Path]:
+    """A folder for the outputs of a block; made, and taken away again where the block fails and leaves none.
+
+    Raises
+    ------
+    SpecError
+        As in `make_folder`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "new" / "tables"
+    >>> with suppress(SpecError), folder_for(place) as folder:
+    ...     write_files({folder / "a": "1", folder: "no file"})
+    >>> place.parent.exists()
+    False
+    """
+    there = Path(folder).absolute()
+    try:
+        missing = [path for path in (there, *there.parents) if not path.exists()]
+    except (OSError, ValueError):
+        # It cannot be made, and `make_folder` says why.
+        missing = []
+    try:
+        yield make_folder(folder, place)
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
 def check_folder(folder: str | Path, place: str = "--out") -> Path:
     """Refuse a folder for outputs that `make_folder` could not make, before any work is done for it.
 

@@ -101,7 +101,7 @@ def best(
     """
     from flitloom.genetic import Chromosome
     from flitloom.genetic.chromosome import chromosome_text
-    from flitloom.outputs import check_folder, make_folder, within, write_files
+    from flitloom.outputs import check_folder, folder_for, within, write_files
 
     jobs, results = _open(file, store)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
@@ -128,8 +128,8 @@ def best(
             )
             for (pattern, scheme), row in winners.items()
         }
-        make_folder(out)
-        write_files(files)
+        with folder_for(out):
+            write_files(files)
     _print(table, json)
 
 

@@ -21,7 +21,7 @@ from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
 from flitloom.fabric.tables import LEVELS, NONE, destinations, host_levels
 from flitloom.fabric.torus_2qos import torus_2qos
-from flitloom.outputs import make_folder, write_files
+from flitloom.outputs import folder_for, write_files
 from flitloom.spec.base import require_whole
 
 #: Entries the search may try at effort 1.
@@ -145,9 +145,9 @@ class SubnetTables:
             **({"torus-2QoS.conf": configuration} if configuration else {}),
             "README.txt": manual(self, bool(configuration)),
         }
-        folder = make_folder(folder, "--out")
-        write_files({folder / name: text for name, text in texts.items()})
-        return folder
+        with folder_for(folder) as place:
+            write_files({place / name: text for name, text in texts.items()})
+        return place
 
     def _forwarding_text(self) -> str:
         subnet, ports = self.subnet, self.ports()
