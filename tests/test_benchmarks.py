@@ -5,7 +5,7 @@ import json
 import pytest
 
 from flitloom import _core
-from flitloom.benchmarks import BENCHMARKS, network, scale
+from flitloom.benchmarks import BENCHMARKS, network, scale, throttles
 from flitloom.commands import run
 from flitloom.network import Network
 from flitloom.simulation import simulate
@@ -61,6 +61,18 @@ def test_methods_are_ordered_by_what_they_may_do(capsys):
             assert stacked <= unison
     # Best simple stacking of torn (cup-stacking-extended-2023, Table 2).
     assert rows["16x16", "stacked"]["torn"] == 131
+
+
+def test_throttles_are_compared_at_a_load_that_all_of_them_carry(monkeypatch, capsys):
+    monkeypatch.setattr(throttles, "LOADS", {"bcmp": 0.05})
+    assert run(["bench", "throttles", "--seconds", "0.002", "--json"]) == 0
+    rows = {row["throttle"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == list(throttles.THROTTLES)
+    assert rows["none"]["slower_percent"] == 0
+    for row in rows.values():
+        # From x to 31 - x it is 8 hops on average, and so from y; 1024 nodes send 0.05 flits each.
+        assert row["hops/cycle"] == pytest.approx(1024 * 0.05 * 16, rel=0.05)
+        assert row["cycles/s"] > 0
 
 
 def test_scale_reaches_the_bound_on_16x16(monkeypatch, capsys):

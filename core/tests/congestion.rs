@@ -62,7 +62,7 @@ fn spth(size: u32, margin: usize) -> Throttle {
 
 fn path_and_turn(size: u32) -> Throttle {
     let watch = Watch { following: true, ..watch(size, DEPTH - LENGTH) };
-    Throttle::Pt { watch, release: (LENGTH as u32 * size).into() }
+    Throttle::Pt { watch, release: (LENGTH as u32 * size).into(), behind: 2 }
 }
 
 /// Computes cells on as many threads as there are cores, and lists those that differ.

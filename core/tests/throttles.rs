@@ -31,7 +31,8 @@ fn variants() -> Vec<Throttle> {
         "pace:13",
         "global:12",
         "pt:release=30",
-        "pt:release=30,margin=3,link=shared",
+        "pt:release=30,margin=3,behind=70,link=shared",
+        "pt:behind=4",
     ];
     Throttle::all().into_iter().chain(more.map(|text| text.parse().unwrap())).collect()
 }

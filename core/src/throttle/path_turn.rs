@@ -21,6 +21,8 @@ pub struct PathTurn {
     /// A queue with at most so many free places is busy, in flits; without a value the depth of queues less
     /// the packet length, but at least half the depth.
     pub margin: Option<u16>,
+    /// Buffers behind the turn that are looked at; 2 without a value.
+    pub behind: Option<u16>,
     /// One update per link and cycle (`link=shared`), else one per channel (`dedicated`); turn registers have
     /// links of their own.
     pub shared: bool,
@@ -33,6 +35,7 @@ impl Rule for PathTurn {
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("release", "a number of cycles, 1 to 2^40"),
         Parameter::new("margin", "a number of flits, 0 to 1024"),
+        Parameter::new("behind", "a number of hops, 0 to 1024"),
         Parameter::new("link", "shared or dedicated"),
     ];
     const CLAIMS: Claims = Claims { signals: true, sums: false, may_starve: false };
@@ -42,6 +45,7 @@ impl Rule for PathTurn {
         match parameter {
             "release" => self.release = Some(number(value, 1, 1 << 40)?),
             "margin" => self.margin = Some(number(value, 0, 1024)? as u16),
+            "behind" => self.behind = Some(number(value, 0, 1024)? as u16),
             _ => self.shared = either(value, "shared", "dedicated")?,
         }
         Some(())
@@ -51,6 +55,7 @@ impl Rule for PathTurn {
         vec![
             self.release.map(|release| release.to_string()),
             self.margin.map(|margin| margin.to_string()),
+            self.behind.map(|behind| behind.to_string()),
             self.shared.then(|| "shared".to_owned()),
         ]
     }
@@ -65,7 +70,8 @@ impl Rule for PathTurn {
             shared: self.shared,
             following: Following::Datelines,
         };
-        PathTurnState::new(around, settings, self.release.unwrap_or(release))
+        let behind = u32::from(self.behind.unwrap_or(BEHIND_TURN));
+        PathTurnState::new(around, settings, self.release.unwrap_or(release), behind)
     }
 
     fn margin(self) -> Option<u16> {
@@ -83,6 +89,8 @@ impl Rule for PathTurn {
 pub struct PathTurnState {
     registers: Registers,
     release: u64,
+    /// Buffers behind a turn that are looked at.
+    behind: u32,
     shape: Shape,
     length: usize,
     /// Words of one turn register.
@@ -92,16 +100,17 @@ pub struct PathTurnState {
     next: Vec<u64>,
 }
 
-/// Buffers behind the turn that are looked at.
-const BEHIND_TURN: u32 = 2;
+/// Buffers behind the turn that are looked at, if nobody says how many.
+const BEHIND_TURN: u16 = 2;
 
 impl PathTurnState {
-    fn new(around: Surroundings, settings: RegisterSettings, release: u64) -> Self {
+    fn new(around: Surroundings, settings: RegisterSettings, release: u64, behind: u32) -> Self {
         let words = usize::from(settings.length).div_ceil(64);
         let turns = vec![0; around.shape.nodes() * around.shape.directions() * 2 * words];
         Self {
             registers: Registers::new(around, settings),
             release,
+            behind,
             shape: around.shape.clone(),
             length: settings.length.into(),
             words,
@@ -118,6 +127,11 @@ impl PathTurnState {
     /// Cycles after which a header is let go.
     pub fn release(&self) -> u64 {
         self.release
+    }
+
+    /// Buffers behind a turn that are looked at.
+    pub fn behind(&self) -> u32 {
+        self.behind
     }
 
     /// The directions of the dimension after that of `direction`.
@@ -153,7 +167,7 @@ impl AtWork for PathTurnState {
             for direction in (0..2 * (dimensions - 1)).map(Direction::from_index) {
                 let Some(other) = self.shape.neighbour(node, direction) else { continue };
                 for (sign, turn) in Self::turned(direction).into_iter().enumerate() {
-                    let busy = |channel| self.registers.busy_ahead(other, turn, channel, BEHIND_TURN) > 0;
+                    let busy = |channel| self.registers.busy_ahead(other, turn, channel, self.behind) > 0;
                     let mut carry = u64::from((0..channels).any(busy));
                     let (to, from) = (self.place(node, direction, sign), self.place(other, direction, sign));
                     for word in 0..self.words {
@@ -182,7 +196,7 @@ impl AtWork for PathTurnState {
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { registers, release: _, shape: _, length: _, words: _, turns, next: _ } = self;
+        let Self { registers, release: _, behind: _, shape: _, length: _, words: _, turns, next: _ } = self;
         registers.fields(archive)?;
         archive.slice("turn registers", turns)
     }

@@ -15,7 +15,7 @@ use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence}
 use std::ops::RangeInclusive;
 
 /// Throttles that are drawn.
-pub const THROTTLES: [&str; 13] = [
+pub const THROTTLES: [&str; 15] = [
     "spth:margin=0",
     "spth:margin=2,length=1",
     "spth:margin=1,watch=own",
@@ -29,6 +29,8 @@ pub const THROTTLES: [&str; 13] = [
     "pt:release=9",
     "pt:link=shared",
     "pt:margin=1",
+    "pt:behind=0",
+    "pt:behind=3",
 ];
 
 /// What is drawn.

@@ -23,14 +23,14 @@ pub fn twin(throttle: Throttle, shape: &Shape, buffer: u16, longest: u32) -> ref
         Throttle::Global(Global { threshold }) => {
             reference::Throttle::Global { threshold: threshold.unwrap_or(0), tune: threshold.is_none() }
         }
-        Throttle::PathTurn(PathTurn { release, margin, shared }) => {
+        Throttle::PathTurn(PathTurn { release, margin, behind, shared }) => {
             // Room for another packet, or half a queue if that is more.
             let (depth, longest) = (usize::from(buffer), longest as usize);
             let usual = if 2 * longest > depth { depth / 2 } else { depth - longest };
             let margin = margin.map_or(usual, usize::from);
             let watch = Watch { margin, length: half, shared, following: true };
             let release = release.unwrap_or((longest * largest as usize) as u64);
-            reference::Throttle::Pt { watch, release }
+            reference::Throttle::Pt { watch, release, behind: behind.unwrap_or(2).into() }
         }
     }
 }

@@ -205,6 +205,8 @@ pub enum Throttle {
     Pt {
         watch: Watch,
         release: u64,
+        /// Queues behind a turn that are looked at.
+        behind: usize,
     },
 }
 

@@ -24,6 +24,7 @@ BENCHMARKS = (
     "fabric",
     "twist",
     "parallel",
+    "throttles",
 )
 
 Row = dict[str, Any]

@@ -20,6 +20,8 @@ use crate::{
 };
 use std::collections::VecDeque;
 
+type PathTurnState = <throttle::PathTurn as throttle::Rule>::AtWork;
+
 /// How a throttle is asked.
 #[derive(Clone)]
 pub(super) enum Rule<V> {
@@ -46,7 +48,7 @@ impl<V: Vector> Rule<V> {
             }
             throttle::State::PathTurn(path_turn) if !path_turn.settings().shared => {
                 let shown = shown(path_turn.settings(), true, true);
-                Self::Paths(Box::new(Paths::new(layout, shown, path_turn.release(), blocks)))
+                Self::Paths(Box::new(Paths::new(layout, shown, &path_turn, blocks)))
             }
             throttle::State::Pace(pace) => Self::Pauses(Box::new(Pauses::new(pace, blocks))),
             throttle::State::Alo(alo) => {
@@ -190,6 +192,8 @@ impl Turn {
 pub(super) struct Paths<V> {
     pub signals: Signals,
     release: u64,
+    /// Buffers behind a turn that are looked at.
+    behind: u32,
     second: Vec<Vec<u64>>,
     /// Per processor queue: bits of a register beyond the hops of its header's first dimension, bit by
     /// bit; numbers above show busy buffers on the path.
@@ -212,13 +216,14 @@ pub(super) struct Paths<V> {
 }
 
 impl<V: Vector> Paths<V> {
-    fn new(layout: &Layout, shown: Shown, release: u64, blocks: usize) -> Self {
+    fn new(layout: &Layout, shown: Shown, path_turn: &PathTurnState, blocks: usize) -> Self {
         let signals = Signals::new(layout, shown);
         let queues = layout.processor_queues;
         let planes = |count| Blocks::new(blocks, count, V::zero());
         let into = layout.directions - 2;
         Self {
-            release,
+            release: path_turn.release(),
+            behind: path_turn.behind(),
             second: first_channels(layout),
             beyond: planes(queues * signals.bits),
             turns: planes(queues),
@@ -251,11 +256,9 @@ impl<V: Vector> Paths<V> {
     /// What is told of turns in a cycle, from the registers of the last one.
     #[inline(always)]
     pub fn tell_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
-        /// Buffers behind a turn that are looked at.
-        const BEHIND_TURN: u32 = 2;
         let slot = (cycle % u64::from(self.signals.length())) as usize;
         self.slot = slot;
-        let limit = self.signals.length().saturating_sub(BEHIND_TURN);
+        let limit = self.signals.length().saturating_sub(self.behind);
         let (into, mut told) = (layout.directions - 2, false);
         for direction in 2..layout.directions {
             let plane = (slot * into + direction - 2) * layout.words;

@@ -19,6 +19,10 @@ impl<V: Vector, R: Record> State<V, R> {
         let count = self.asking.items().len();
         self.chosen.resize(count, NONE);
         self.wanted.reserve(count);
+        for index in self.headers.len()..count {
+            self.headers.push(self.header(layout, self.asking.items()[index]));
+        }
+        let function = self.demands.function;
         let throttled = self.throttling.is_some();
         for index in 0..count {
             let place = self.asking.items()[index];
@@ -28,7 +32,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 self.come_to_front(layout, place);
             }
             let free = |&output: &usize| self.output(layout, Place::new(node, output)).owner() == 0;
-            let output = self.choice(layout, place).filter(free);
+            let output = self.choice_of(function, layout, place, &self.headers[index]).filter(free);
             let leaves = |output| output < layout.link_outputs;
             let begins = |&output: &usize| !asks || !leaves(output) || self.lets_begin(layout, place, output);
             let Some(output) = output.filter(begins) else {
@@ -59,8 +63,12 @@ impl<V: Vector, R: Record> State<V, R> {
                 *record = record.withdraw(bit);
             }
             self.asking.keep(kept, place);
+            if let Some(&header) = self.headers.get(index) {
+                self.headers[kept] = header;
+            }
             kept += usize::from(!granted);
         }
+        self.headers.truncate(kept);
         self.asking.truncate(kept);
         self.wanted.clear();
         self.chosen.clear();

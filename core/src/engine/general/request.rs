@@ -72,25 +72,33 @@ impl<V: Vector, R: Record> State<V, R> {
             (RoutingFunction::Given | RoutingFunction::DimensionOrder, _) => {
                 Some(layout.next_of(node, queue, self.packets.way(slot)))
             }
-            (function, _) => self.choice_of(function, layout, place),
+            (function, _) => self.choice_of(function, layout, place, &self.header(layout, place)),
         }
+    }
+
+    /// The header at the front of a queue.
+    pub fn header(&self, layout: &Layout, place: Place) -> Header {
+        let packet = self.packets.packet(self.fifo(layout, place).front);
+        let drawn = if self.demands.draws {
+            draw(self.demands.seed, packet.source, Purpose::Route, packet.number)
+        } else {
+            0
+        };
+        Header { drawn, ..Header::new(packet.source, packet.destination, packet.length) }
     }
 
     /// By a function that looks about or draws. Never inlined: it is large and has no use for vectors.
     #[inline(never)]
-    fn choice_of(&self, function: RoutingFunction, layout: &Layout, place: Place) -> Option<usize> {
+    pub fn choice_of(
+        &self,
+        function: RoutingFunction,
+        layout: &Layout,
+        place: Place,
+        header: &Header,
+    ) -> Option<usize> {
         let (node, queue) = (place.node(), place.index());
-        let packet = self.packets.packet(self.fifos[node * layout.queues + queue].front);
-        let header = Header {
-            drawn: if self.demands.draws {
-                draw(self.demands.seed, packet.source, Purpose::Route, packet.number)
-            } else {
-                0
-            },
-            ..Header::new(packet.source, packet.destination, packet.length)
-        };
         let seen = Router { state: self, layout, node };
-        let output = function.choice(layout.place(), layout.at(node, queue), &header, &seen)?;
+        let output = function.choice(layout.place(), layout.at(node, queue), header, &seen)?;
         let first = output.direction.map_or(layout.link_outputs, |port| port.index() * layout.channels);
         Some(first + usize::from(output.channel))
     }

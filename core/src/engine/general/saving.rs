@@ -177,6 +177,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.full_any |= any;
         }
         self.asking.clear();
+        self.headers.clear();
         self.wanted.clear();
         for node in 0..layout.nodes {
             let mut asked = R::Set::default();

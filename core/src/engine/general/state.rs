@@ -19,7 +19,7 @@ use crate::{
         planes::vector::{Available, Vector, words, words_mut},
     },
     probe::{Counted, Windows},
-    routing::RoutingFunction,
+    routing::{Header, RoutingFunction},
     save::{Archive, SaveError},
     throttle,
     traffic::{Routes, Sources},
@@ -329,6 +329,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub asking: List,
     /// Per entry of it, where headers choose in every cycle: the output channel chosen in this one.
     pub chosen: Vec<u8>,
+    /// Of its first entries, then: their headers, which lie here in the order in which they are looked at.
+    pub headers: Vec<Header>,
     /// Output channels without owner that are requested.
     pub wanted: List,
     /// Output channels granted in this cycle, for probes.
@@ -418,6 +420,7 @@ impl<V: Vector, R: Record> State<V, R> {
             packets: Packets::new(),
             asking: List::default(),
             chosen: Vec::new(),
+            headers: Vec::new(),
             wanted: List::default(),
             granted: Vec::new(),
             crossings: Crossings::default(),

@@ -112,8 +112,8 @@ impl Simulator<'_> {
         }
         if let Some(watch) = self.watch() {
             let registers = self.next_registers(&watch, &self.knowledge.registers.clone());
-            if matches!(self.rules.throttle, Throttle::Pt { .. }) {
-                self.knowledge.turns = self.next_turns(watch.length);
+            if let Throttle::Pt { behind, .. } = self.rules.throttle {
+                self.knowledge.turns = self.next_turns(watch.length, behind);
             }
             self.knowledge.registers = registers;
         }
@@ -181,13 +181,13 @@ impl Simulator<'_> {
     }
 
     /// Turn registers: bit 0 says that the next router sees busy queues close behind the turn.
-    fn next_turns(&self, length: usize) -> Vec<Vec<Vec<Register>>> {
+    fn next_turns(&self, length: usize, behind: usize) -> Vec<Vec<Vec<Register>>> {
         let mut next = self.knowledge.turns.clone();
         for node in self.nodes() {
             for (d, e) in (0..self.p).flat_map(|d| (0..self.p).map(move |e| (d, e))) {
                 let Some(other) = self.neighbour(node, d) else { continue };
                 let there = &self.knowledge.registers[other as usize][e];
-                let busy = there.iter().any(|register| register.iter().take(2).any(|&bit| bit));
+                let busy = there.iter().any(|register| register.iter().take(behind).any(|&bit| bit));
                 let mut register = vec![busy];
                 register.extend(&self.knowledge.turns[other as usize][d][e]);
                 register.truncate(length);
