@@ -740,3 +740,37 @@ def test_wrong_routes_are_not_certified(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "t.json").write_text(json.dumps({**good, "max_load": 1}))
     assert run(["check", str(tmp_path / "t.json"), "--certificate", str(certificate)]) == 1
     assert certificate.exists()
+
+
+def test_plans_of_collectives_that_claim_too_much_are_used_nowhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = fl.collective(fl.Torus(4, 4), "all-gather")
+    good.save(tmp_path / "good.json")
+    fields = json.loads((tmp_path / "good.json").read_text())
+    moves = json.loads(good.expanded().model_dump_json())
+    file = tmp_path / "plan.json"
+    for change, problem in [
+        ({"sends": fields["sends"][:-4]}, "4 chunks never arrive at a node"),
+        ({"steps": fields["steps"] - 1, "bound": fields["steps"] - 1}, "the replay takes"),
+        ({"bound": 9}, "its proof shows only 4"),
+        ({"optimal": False}, "does not agree"),
+        ({**moves, "moves": moves["moves"][1:]}, "does not have the chunk"),
+    ]:
+        file.write_text(json.dumps({**fields, **change}))
+        assert run(["check", str(file)]) == 1
+        assert problem in capsys.readouterr().out
+        with pytest.raises(fl.SpecError, match=f"does not do what it claims: .*{problem}"):
+            fl.read_collective(file)
+        assert not fl.check_collective(fl.read_collective(file, checked=False))["valid"]
+        for target in ("a.goal", "a.bin", "a.xml", "a.mscclpp.json", "a.et", "a.json"):
+            assert run(["convert", str(file), str(tmp_path / target)]) == 2
+            assert "does not do what it claims" in capsys.readouterr().err
+        assert run(["simulate", str(file)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.json", "plan.json"]
+    # A trace with a plan in it is held against it, too.
+    assert run(["convert", str(tmp_path / "good.json"), str(tmp_path / "t.et")]) == 0
+    assert run(["convert", str(tmp_path / "t.et"), str(tmp_path / "again.json")]) == 0
+    (tmp_path / "t.3.et").write_bytes((tmp_path / "t.0.et").read_bytes())
+    assert run(["convert", str(tmp_path / "t.et"), str(tmp_path / "wrong.json")]) == 2

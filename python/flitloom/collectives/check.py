@@ -74,6 +74,24 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     }
 
 
+def require_right(plan: CollectivePlan, place: str) -> None:
+    """Refuse a plan from a file that does not do what it claims.
+
+    Raises
+    ------
+    SpecError
+        What is wrong first; or the plan is too large to be followed.
+    """
+    problems = check_collective(plan)["problems"]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise SpecError.at(
+            "plan",
+            f"{place} does not do what it claims: {problems[0]}{more}",
+            "flitloom check says what does not hold",
+        )
+
+
 def _size(plan: CollectivePlan) -> None:
     """Refuse what would take too long or too much memory to follow."""
     nodes = plan.ground.nodes

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
-from flitloom.collectives.check import check_collective
+from flitloom.collectives.check import check_collective, require_right
 from flitloom.collectives.foreign import plan_of_sends
 from flitloom.collectives.foreign import report as report_of_sends
 from flitloom.collectives.ground import Ground
@@ -107,7 +107,9 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
 
     kind = format_of(file)
     if kind == "chakra":
-        return chakra_plan(file)
+        plan = chakra_plan(file)
+        require_right(plan, show_file(file))
+        return plan
     if kind == "msccl":
         return msccl_plan(file, _needed(ground))
     if kind == "mscclpp":

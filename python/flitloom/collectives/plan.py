@@ -310,13 +310,29 @@ def _shifts(ground: Ground) -> Any:
     return shift
 
 
-def read_collective(file: str | Path) -> CollectivePlan:
-    """Read a plan of a collective operation.
+def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan:
+    """Read a plan of a collective operation, and replay it: nothing it says of itself is believed.
+
+    Parameters
+    ----------
+    file : path
+        What `CollectivePlan.save` wrote.
+    checked : bool
+        Without it the plan is as the file says, for `check_collective` to judge.
 
     Raises
     ------
     SpecError
-        The file cannot be read, or is no such plan.
+        The file cannot be read, is no such plan, or does not do what it claims.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import flitloom as fl
+    >>> file = tempfile.mkdtemp() + "/plan.json"
+    >>> fl.collective(fl.Torus(4, 4), "all-gather").save(file)
+    >>> fl.read_collective(file).optimal
+    True
     """
     from flitloom.reading import opened
     from flitloom.spec.base import explain
@@ -325,6 +341,11 @@ def read_collective(file: str | Path) -> CollectivePlan:
     with opened(file, limits.COLLECTIVE_BYTES) as source:
         text = source.content()
     try:
-        return CollectivePlan.model_validate_json(text)
+        plan = CollectivePlan.model_validate_json(text)
     except pydantic.ValidationError as error:
         raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
+    if checked:
+        from flitloom.collectives.check import require_right
+
+        require_right(plan, place)
+    return plan

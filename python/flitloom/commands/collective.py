@@ -349,7 +349,7 @@ def check_collective_file(file: Path, topology: dict[str, Any], as_json: bool) -
     from flitloom.collectives import check_collective, read_collective
     from flitloom.spec import Topology
 
-    found = read_collective(file)
+    found = read_collective(file, checked=False)
     if topology:
         check_network(found, Topology(**topology))
     print_report(check_collective(found), as_json)
