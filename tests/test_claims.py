@@ -774,3 +774,19 @@ def test_plans_of_collectives_that_claim_too_much_are_used_nowhere(
     assert run(["convert", str(tmp_path / "t.et"), str(tmp_path / "again.json")]) == 0
     (tmp_path / "t.3.et").write_bytes((tmp_path / "t.0.et").read_bytes())
     assert run(["convert", str(tmp_path / "t.et"), str(tmp_path / "wrong.json")]) == 2
+
+
+def test_a_page_of_wrong_tables_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = json.loads(fl.route(fl.Torus(8), method="dor", rules="dateline").to_json())
+    file, page = tmp_path / "t.json", str(tmp_path / "v.html")
+    twice = [*good["routes"], good["routes"][0]]
+    for fields, note in [
+        (good, ""),
+        ({**good, "routes": twice}, "has 1 problems"),
+        ({**good, "rules": "unrestricted"}, "has a possible deadlock"),
+    ]:
+        file.write_text(json.dumps(fields))
+        assert run(["view", str(file), "-o", page]) == 0
+        assert note in capsys.readouterr().err
+        assert bool(note) == (run(["check", str(file)]) == 1)
+        capsys.readouterr()

@@ -330,6 +330,22 @@ fn any_walk_may_turn_against_the_order() {
     }
 }
 
+/// A first step against the order is a turn, which the rules know and the set of turns permits or not.
+#[test]
+fn turns_that_are_not_permitted_are_named() {
+    for (policy, problems) in [(TurnPolicy::ClosedForm, 0), (TurnPolicy::None, 1)] {
+        let fabric = Fabric::new(Shape::mesh(&[3, 3]).unwrap());
+        let system = System::new(fabric, Rules::angara(2), policy).unwrap();
+        let mut checker = WalkChecker::new(&system);
+        checker.add_nodes(0, 4, &[0, 3, 4], None);
+        let report = checker.finish();
+        assert_eq!(report.problem_count, 9 * 8 - 1 + problems);
+        let turned =
+            report.problems.iter().any(|problem| matches!(problem.rejection, Rejection::Turn { .. }));
+        assert_eq!(turned, problems == 1);
+    }
+}
+
 #[test]
 fn tables_cover_working_pairs_and_nothing_else() {
     let fabric = damaged(&[4, 2], &[(true, 0)]);

@@ -50,7 +50,8 @@ def command(
       flitloom view --live -o live.html
     """
     from flitloom.commands.plans import is_plan
-    from flitloom.errors import SpecError
+    from flitloom.commands.screen import say
+    from flitloom.errors import SpecError, show_file
     from flitloom.outputs import check_output
     from flitloom.view import film, write_live_page, write_page
 
@@ -87,7 +88,14 @@ def command(
         from flitloom.routing import read_tables
 
         topology = None if torus is None and mesh is None else read_topology(torus, mesh, [], None)
-        write_tables_page([read_tables(file, topology)], out)
+        tables = read_tables(file, topology)
+        verdict = tables.verdict()
+        if not verdict["passed"]:
+            wrong = (
+                f"{verdict['problem_count']} problems" if verdict["problem_count"] else "a possible deadlock"
+            )
+            say(f"note: {show_file(file)} has {wrong}; flitloom check says more")
+        write_tables_page([tables], out)
 
 
 def plan_title(plan: Plan) -> str:
