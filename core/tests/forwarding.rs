@@ -89,6 +89,64 @@ fn every_single_failure_is_served_within_six_lanes_and_two_routes_of_the_cut() {
 }
 
 #[test]
+fn one_failure_in_8x8x8_needs_six_constant_lanes() {
+    let (graph, order) = torus(&[8, 8, 8], &[], &[77]);
+    let (bound, load, lanes) = made(&graph, Some(&order), Some(Mode::Portable));
+    assert!(load <= bound + 1 && lanes <= 6, "{load} of {bound}, {lanes} lanes");
+}
+
+#[test]
+fn many_failures_are_served_within_eight_lanes() {
+    let mut state = 1;
+    for (sizes, cables) in [(&[5, 5, 5][..], 18), (&[6, 6, 4], 21), (&[8, 8], 6), (&[7, 7, 5], 36)] {
+        let nodes = sizes.iter().product::<u32>() as usize;
+        let gone = [draw(&mut state, nodes) as NodeId, draw(&mut state, nodes) as NodeId];
+        let lost: Vec<usize> = (0..cables).map(|_| draw(&mut state, 1 << 20)).collect();
+        let (graph, order) = torus(sizes, &lost, &gone);
+        for mode in [Mode::Portable, Mode::Tables] {
+            let (bound, load, lanes) = made(&graph, Some(&order), Some(mode));
+            assert!(load * 100 <= bound * 104 && lanes <= 8, "{sizes:?}: {load} of {bound}, {lanes} lanes");
+        }
+    }
+}
+
+/// Ways that find no lane are bent: with fewer lanes than the tables at hand need, they change, and the check
+/// finds neither a cycle nor a pair without a way.
+#[test]
+fn ways_without_a_lane_are_bent() {
+    let (graph, order) = torus(&[6, 6], &[3, 11, 40], &[14]);
+    let start = order.start(&graph, (0..35).collect());
+    let laned = |lanes| {
+        let request = ForwardingRequest { lanes, ..ForwardingRequest::default() };
+        lane(&graph, &start, Some(&order), Mode::Portable, request, 1..=u64::MAX)
+    };
+    let whole = |&lanes: &usize| laned(lanes).is_some_and(|(table, _)| table == start);
+    let needed = (1..=8).find(whole).expect("eight lanes suffice");
+    let (table, lanes) = laned(needed - 1).expect("ways bend");
+    let changed = table.next.iter().zip(&start.next).filter(|(new, old)| new != old).count();
+    let verdict = check(&graph, &table, Some(&lanes.host_levels(&graph)), &lanes.rule(&graph));
+    assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+    assert!(changed > 0 && lanes.lanes < needed, "{changed} changed, {} of {needed} lanes", lanes.lanes);
+}
+
+/// Three levels of switches with `arity` ports; hosts hang off the lowest.
+#[test]
+fn a_fat_tree_is_balanced_perfectly() {
+    let half = 4_u32;
+    let mut ends = Vec::new();
+    for (pod, low, high) in (0..64 * 2).map(|n| (n / 16, n / 4 % 4, n % 4)) {
+        ends.push((pod * half + low, 32 + pod * half + high));
+        ends.push((32 + pod * half + high, 64 + high * half + low));
+    }
+    let hosts: Vec<u32> = (0..80).map(|switch| if switch < 32 { half } else { 0 }).collect();
+    let graph = Graph::new(hosts, &ends).unwrap();
+    let roots = (0..128).map(|host| host / half).collect();
+    let made = forward(&graph, None, roots, None, ForwardingRequest::default()).unwrap();
+    let largest = made.table.loads(&graph).into_iter().max();
+    assert_eq!((largest, made.bound.value, made.lanes.lanes), (Some(124), 124, 1));
+}
+
+#[test]
 fn a_repair_changes_few_entries() {
     let (healthy, order) = torus(&[6, 6, 4], &[], &[]);
     let (graph, broken) = torus(&[6, 6, 4], &[430], &[]);

@@ -18,7 +18,7 @@ pub use bounds::{CutBound, bound};
 pub use check::{Hop, LaneRule, Verdict, check};
 pub use dimension_order::DimensionOrder;
 pub use dump::{DumpError, LidTable, read_dump};
-pub use lanes::{Laned, Mode, PairLanes, lane};
+pub use lanes::{Mode, PairLanes, lane};
 pub use levels::{LevelTable, read_levels};
 pub use motion::{HostPacket, Links, Motion, MotionEnd, send};
 pub use order::Dependencies;

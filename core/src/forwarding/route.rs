@@ -1,8 +1,6 @@
 //! From a fabric to tables that load: start, balance, lanes.
 
-use super::{
-    CutBound, DimensionOrder, Effort, Forwarding, Laned, MAX_LANES, Mode, PairLanes, balance, bound, lane,
-};
+use super::{CutBound, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, bound, lane};
 use crate::fabric::Graph;
 
 /// What is asked of tables.
@@ -60,7 +58,7 @@ pub fn forward(
     let bound = bound(graph, order);
     let mut start = match order {
         Some(order) => order.start(graph, roots),
-        None => Forwarding::shortest(graph, roots),
+        None => Forwarding::spread(graph, roots),
     };
     if let Some(old) = old {
         start.adopt(graph, old);
@@ -72,14 +70,13 @@ pub fn forward(
     };
     // Shortest ways, and dearer exceptions that leave more pairs on dimension order, need fewer lanes.
     let attempts = match order {
-        Some(_) => &[(0.1, true), (0.1, false), (0.5, false), (2.0, false)][..],
+        Some(_) => &[(0.1, true), (0.5, false), (2.0, false), (8.0, false)][..],
         None => &[(0.0, true), (0.0, false)],
     };
     // Half a per cent above the best balanced tables, the first, is not worth other lanes.
     let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let mut tables: Vec<(Forwarding, u64)> = Vec::new();
-    // Whatever there is for lanes, rather than nothing.
-    let mut spare: Option<(usize, PairLanes)> = None;
+    let mut best: Option<(u64, LanedForwarding)> = None;
     for &mode in &modes {
         for (attempt, &(exception, longer)) in attempts.iter().enumerate() {
             if attempt == tables.len() {
@@ -91,21 +88,25 @@ pub fn forward(
             }
             let (table, load) = &tables[attempt];
             if attempt > 0 && *table == tables[attempt - 1].0
-                || spare.as_ref().is_some_and(|&(other, _)| tables[other].1 <= *load)
+                || best.as_ref().is_some_and(|(least, _)| least <= load)
             {
                 continue;
             }
-            if let Laned::Done(lanes) = lane(graph, table, order, mode, request.lanes, request.reversible) {
-                spare = Some((attempt, lanes));
-                if *load <= good(tables[0].1) {
+            let most = good(tables[0].1).max(*load);
+            let laned = lane(graph, table, order, mode, request, bound.value..=most);
+            if let Some((table, lanes)) = laned {
+                let load = table.loads(graph).into_iter().max().unwrap_or(0);
+                if best.as_ref().is_none_or(|(least, _)| load < *least) {
+                    best = Some((load, LanedForwarding { table, lanes, bound: bound.clone() }));
+                }
+                if load <= good(tables[0].1) {
                     break;
                 }
             }
         }
-        if spare.as_ref().is_some_and(|&(attempt, _)| tables[attempt].1 <= good(tables[0].1)) {
+        if best.as_ref().is_some_and(|(load, _)| *load <= good(tables[0].1)) {
             break;
         }
     }
-    let (attempt, lanes) = spare?;
-    Some(LanedForwarding { table: tables.swap_remove(attempt).0, lanes, bound })
+    best.map(|(_, made)| made)
 }

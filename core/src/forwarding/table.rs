@@ -45,6 +45,34 @@ impl Forwarding {
         Self { switches, roots, next }
     }
 
+    /// Shortest ways, destination by destination over the channels with the fewest pairs so far.
+    pub fn spread(graph: &Graph, roots: Vec<u32>) -> Self {
+        let switches = graph.switches();
+        let mut next = vec![NO_CHANNEL; roots.len() * switches];
+        let mut loads = vec![0_u64; graph.channels()];
+        let mut below = vec![0_u64; switches];
+        for (row, &root) in next.chunks_mut(switches).zip(&roots) {
+            let distances = graph.distances_to(root);
+            let mut order: Vec<u32> = (0..switches as u32)
+                .filter(|&switch| switch != root && distances[switch as usize] != UNREACHABLE)
+                .collect();
+            order.sort_by_key(|&switch| std::cmp::Reverse(distances[switch as usize]));
+            order.iter().for_each(|&switch| below[switch as usize] = graph.hosts(switch).into());
+            for switch in order {
+                let here = distances[switch as usize];
+                let nearer = |&&channel: &&u32| distances[graph.ends(channel).1 as usize] + 1 == here;
+                let outgoing = graph.outgoing(switch).iter().filter(nearer);
+                let Some(&channel) = outgoing.min_by_key(|&&channel| loads[channel as usize]) else {
+                    continue;
+                };
+                row[switch as usize] = channel;
+                loads[channel as usize] += below[switch as usize];
+                below[graph.ends(channel).1 as usize] += below[switch as usize];
+            }
+        }
+        Self { switches, roots, next }
+    }
+
     /// Whether every way is a shortest one.
     pub fn is_shortest(&self, graph: &Graph) -> bool {
         self.roots.iter().enumerate().all(|(destination, &root)| {

@@ -22,6 +22,7 @@ BENCHMARKS = (
     "collective",
     "start",
     "fabric",
+    "failures",
     "twist",
     "parallel",
     "throttles",

@@ -40,7 +40,7 @@ def command(
         str | None, typer.Option(help="Sizes of the mesh, as 8x8, for files that do not say.")
     ] = None,
     twist: Annotated[
-        bool, typer.Option("--twist", help="The torus is twisted, for plans of collective operations.")
+        bool, typer.Option("--twist", help="The torus is twisted, of sizes like 4x4x8: for collective plans and --lft.")
     ] = False,
     fail: Annotated[
         list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")
@@ -85,7 +85,17 @@ def command(
             raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
         check_fabric(failing(fabric, fail or []), lft or fdbs or tables, path_sl, slvl, lanes, as_json)
         return
-    refuse(context, ["lft", "fdbs", "path_sl", "slvl", "lanes"], "belongs to --fabric")
+    if twist and (lft is not None or fdbs is not None):
+        from flitloom.commands.subnets import check_fabric, twisted
+
+        refuse(context, ["tables", "mesh", "rules", "certificate"], "does not go with --twist and --lft")
+        if torus is None:
+            raise SpecError.at("--twist", "no torus is named", "write --torus 4x4x8 --twist")
+        if lft is not None and fdbs is not None:
+            raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
+        check_fabric(twisted(torus, fail or []), lft or fdbs, path_sl, slvl, lanes, as_json)
+        return
+    refuse(context, ["lft", "fdbs", "path_sl", "slvl", "lanes"], "belongs to --fabric or --torus --twist")
     if tables is None:
         raise SpecError(
             "name the file to check, or a subnet with --fabric cluster.topo --lft opensm-lfts.dump"

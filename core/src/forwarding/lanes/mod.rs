@@ -1,8 +1,14 @@
 //! Virtual lanes: a service level for every pair and, where needed, tables that map it to lanes hop by hop.
 
-use super::{Dependencies, DimensionOrder, Forwarding, LaneRule, MAX_LANES, NO_CHANNEL, SERVICE_LEVELS};
+use super::{
+    Dependencies, DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, NO_CHANNEL,
+    SERVICE_LEVELS,
+};
 use crate::fabric::Graph;
-use rayon::prelude::*;
+use std::ops::RangeInclusive;
+
+mod bend;
+mod both_ways;
 
 /// What may choose the lane of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,64 +32,104 @@ pub struct PairLanes {
     start: Vec<usize>,
 }
 
-/// Outcome of an assignment.
-#[derive(Clone, Debug)]
-pub enum Laned {
-    /// Every pair has its lanes.
-    Done(PairLanes),
-    /// A way from a switch to a destination found no lane.
-    Left,
-}
-
-/// Gives every pair a service level such that channels and lanes can never wait for each other in a cycle.
+/// Gives every pair a service level such that channels and lanes can never wait for each other in a cycle;
+/// `None` if the lanes do not suffice.
 ///
-/// With `reversible` both ways between two switches have the same level.
+/// Of the request its lanes count, and whether both ways between two switches have the same level. Ways that
+/// find no lane are bent, and the tables balanced again, so they may come back changed: no channel carries
+/// more pairs than `loads` says, where that can be, and its start is what to come near to.
 pub fn lane(
     graph: &Graph,
     table: &Forwarding,
     order: Option<&DimensionOrder>,
     mode: Mode,
-    lanes: usize,
-    reversible: bool,
-) -> Laned {
-    let lanes = lanes.clamp(1, MAX_LANES);
+    request: ForwardingRequest,
+    loads: RangeInclusive<u64>,
+) -> Option<(Forwarding, PairLanes)> {
+    let (lanes, reversible) = (request.lanes.clamp(1, MAX_LANES), request.reversible);
     let guide = order;
-    let order = order.filter(|order| mode == Mode::Tables && order.levels() < SERVICE_LEVELS && lanes >= 2);
-    let attempt = |turn: Turn| {
-        let mut assignment = Assignment::new(graph, table, order, mode, lanes);
+    let order =
+        order.filter(|order| mode == Mode::Tables && order.levels() + lanes <= SERVICE_LEVELS && lanes >= 2);
+    let constant = !reversible && (mode == Mode::Portable || order.is_some());
+    let attempt = |table: &Forwarding, turn: Turn, work: u64| {
+        let mut assignment = Assignment::new(graph, table.clone(), order, mode, lanes);
+        assignment.limit_of_work = work * table.next.len() as u64;
         if reversible {
             assignment.run_both_ways(turn);
         } else {
-            assignment.run(turn, guide);
+            assignment.run(turn, guide, constant);
         }
         assignment
     };
-    let turns: &[Turn] = match guide.filter(|_| !reversible && mode == Mode::Portable) {
-        _ if table.next.len() > MANY => &[Turn::Destination],
-        None => &[Turn::Destination, Turn::Longest],
-        Some(_) => &[Turn::Destination, Turn::Ordered],
+    let many = table.next.len() > MANY;
+    let turns: &[(Turn, u64)] = match guide {
+        _ if many => &[(Turn::Destination, WORK)],
+        // Healthy tori are done soon, and can be repaired most easily then.
+        Some(_) if constant => &[(Turn::Destination, LITTLE_WORK), (Turn::Ordered, WORK)],
+        _ => &[(Turn::Destination, WORK), (Turn::Longest, WORK)],
     };
-    let attempts: Vec<Assignment> = turns.par_iter().map(|&turn| attempt(turn)).collect();
-    match attempts.into_iter().min_by_key(|assignment| (assignment.left, assignment.highest)) {
-        Some(best) if !best.left => Laned::Done(best.finish()),
-        _ => Laned::Left,
+    let mut attempts: Vec<Assignment> = Vec::new();
+    for &(turn, work) in turns {
+        attempts.push(attempt(table, turn, work));
+        if attempts.iter().any(|attempt| attempt.left.is_empty() && usize::from(attempt.highest) < FEW) {
+            break;
+        }
     }
+    let mut best = attempts.into_iter().min_by_key(|attempt| (attempt.left.len(), attempt.highest))?;
+    let bent = constant && !best.left.is_empty();
+    if best.left.len() == table.next.len() {
+        return None;
+    }
+    if bent {
+        best.limit_of_work = u64::MAX;
+        best.bend(*loads.end());
+    }
+    if !best.left.is_empty() {
+        return None;
+    }
+    if bent {
+        best.balance(*loads.start(), *loads.start(), request.tries);
+    }
+    let rounds = if constant && !many && !bent { ROUNDS } else { 0 };
+    for _ in 0..rounds {
+        if usize::from(best.highest) < FEW {
+            break;
+        }
+        let next = attempt(&best.table, Turn::Emptying(&best.levels), WORK);
+        if !next.left.is_empty() || next.highest > best.highest {
+            break;
+        }
+        best = next;
+    }
+    Some(best.finish())
 }
 
 /// Tables with more entries are laned once, without a choice.
 const MANY: usize = 1 << 21;
 /// Channels and lanes that may be looked at per entry; eight lanes are nearly full long before.
-const WORK_PER_ENTRY: u64 = 300;
+const WORK: u64 = 300;
+/// The same where another order may do.
+const LITTLE_WORK: u64 = 12;
+
+/// Lanes that are few enough to look no further; repairs need those that are left.
+const FEW: usize = 6;
+/// Looks for fewer lanes.
+const ROUNDS: usize = 6;
+/// One in so many pairs without a lane is too many to bend their ways.
+const BENT: usize = 20;
 
 /// Which pairs come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+#[derive(Clone, Copy, Debug)]
+enum Turn<'a> {
     /// Destination by destination, from far to near.
     Destination,
     /// All pairs with long ways before those with short ones.
     Longest,
     /// Pairs on ways of dimension order by the datelines they cross, then the others.
     Ordered,
+    /// Those on high levels first (iterated greedy colouring, Culberson 1992): the same lanes suffice again, and
+    /// often fewer do.
+    Emptying(&'a [u8]),
 }
 
 /// An entry nobody has needed yet.
@@ -91,7 +137,7 @@ const OPEN: u8 = u8::MAX;
 
 struct Assignment<'a> {
     graph: &'a Graph,
-    table: &'a Forwarding,
+    table: Forwarding,
     order: Option<&'a DimensionOrder>,
     mode: Mode,
     limit: usize,
@@ -104,13 +150,14 @@ struct Assignment<'a> {
     entries: Vec<[u8; SERVICE_LEVELS]>,
     start: Vec<usize>,
     highest: u8,
-    left: bool,
+    /// Destinations and sources without a level.
+    left: Vec<(u32, u32)>,
 }
 
 impl<'a> Assignment<'a> {
     fn new(
         graph: &'a Graph,
-        table: &'a Forwarding,
+        table: Forwarding,
         order: Option<&'a DimensionOrder>,
         mode: Mode,
         limit: usize,
@@ -132,29 +179,33 @@ impl<'a> Assignment<'a> {
                         *lane = level as u8;
                     } else if level < own {
                         *lane = bit.map_or(0, |bit| (level >> bit & 1) as u8);
+                    } else if order.is_some() && level < own + limit {
+                        *lane = (level - own) as u8;
                     }
                 }
             }
         }
         Self {
             graph,
-            table,
             order,
             mode,
             limit,
-            limit_of_work: WORK_PER_ENTRY * table.next.len() as u64,
+            limit_of_work: u64::MAX,
             dependencies: Dependencies::new(graph),
             levels: vec![0; table.next.len()],
             settled: vec![false; table.next.len()],
+            table,
             entries,
             start,
             highest: 0,
-            left: false,
+            left: Vec::new(),
         }
     }
 
-    fn run(&mut self, turn: Turn, guide: Option<&DimensionOrder>) {
+    /// Levels of all pairs; goes on beyond pairs without one only if their ways can be bent.
+    fn run(&mut self, turn: Turn, guide: Option<&DimensionOrder>, bend: bool) {
         let switches = self.graph.switches();
+        let most_left = if bend { self.table.next.len() / BENT } else { 0 };
         let mut rest: Vec<(u32, u32, u32)> = Vec::new();
         let mut path = Vec::new();
         for destination in 0..self.table.roots.len() as u32 {
@@ -162,10 +213,12 @@ impl<'a> Assignment<'a> {
                 if self.graph.hosts(source) == 0 || !self.walk(source, destination, &mut path) {
                     continue;
                 }
+                let place = destination as usize * switches + source as usize;
                 if let Some(order) = self.order {
                     let (level, ordered) = order.level(self.graph, &path);
                     if ordered && self.place(&path, level) {
-                        self.levels[destination as usize * switches + source as usize] = level;
+                        self.levels[place] = level;
+                        self.settled[place] = true;
                         continue;
                     }
                 }
@@ -176,9 +229,10 @@ impl<'a> Assignment<'a> {
                         Some((level, true)) => u32::from(level),
                         _ => u32::MAX - path.len() as u32,
                     },
+                    Turn::Emptying(levels) => u32::from(u8::MAX - levels[place]),
                 };
-                if turn == Turn::Destination && self.order.is_none() {
-                    if !self.settle(&mut path, destination, source) {
+                if matches!(turn, Turn::Destination) && self.order.is_none() {
+                    if !self.settle(&mut path, destination, source) && self.gives_up(most_left) {
                         return;
                     }
                 } else {
@@ -189,80 +243,34 @@ impl<'a> Assignment<'a> {
         rest.sort_by_key(|&(late, ..)| late);
         for (_, destination, source) in rest {
             self.walk(source, destination, &mut path);
-            if !self.settle(&mut path, destination, source) {
+            if !self.settle(&mut path, destination, source) && self.gives_up(most_left) {
                 return;
             }
         }
     }
 
-    /// Levels that are the same there and back.
-    fn run_both_ways(&mut self, turn: Turn) {
-        let switches = self.graph.switches();
-        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); switches];
-        for (destination, &root) in self.table.roots.iter().enumerate() {
-            rows[root as usize].push(destination as u32);
+    /// Whether too many pairs are left, or there was too much work; then all that follow are left.
+    fn gives_up(&mut self, most_left: usize) -> bool {
+        let gives_up = self.left.len() > most_left || self.dependencies.work() > self.limit_of_work;
+        if gives_up {
+            self.left = vec![(0, 0); self.table.next.len()];
         }
-        let mut pairs: Vec<(usize, usize, Vec<Vec<u32>>)> = Vec::new();
-        for a in 0..switches {
-            for b in (a + 1..switches).filter(|&b| !rows[a].is_empty() && !rows[b].is_empty()) {
-                let mut paths = Vec::new();
-                for (source, destinations) in [(a, &rows[b]), (b, &rows[a])] {
-                    for &destination in destinations {
-                        let mut path = Vec::new();
-                        if self.walk(source as u32, destination, &mut path) {
-                            paths.push(path);
-                        }
-                    }
-                }
-                paths.sort_unstable();
-                paths.dedup();
-                pairs.push((a, b, paths));
-            }
-        }
-        if turn == Turn::Longest {
-            let longest = |paths: &Vec<Vec<u32>>| paths.iter().map(Vec::len).max();
-            pairs.sort_by_key(|(_, _, paths)| std::cmp::Reverse(longest(paths)));
-        }
-        for (a, b, paths) in pairs {
-            let found = self.find_for_all(&paths).filter(|_| self.dependencies.work() <= self.limit_of_work);
-            let Some(level) = found else {
-                self.left = true;
-                return;
-            };
-            for (source, destinations) in [(a, &rows[b]), (b, &rows[a])] {
-                for &destination in destinations {
-                    self.levels[destination as usize * switches + source] = level;
-                }
-            }
-        }
-    }
-
-    /// The first level that takes several paths.
-    fn find_for_all(&mut self, paths: &[Vec<u32>]) -> Option<u8> {
-        if self.mode == Mode::Portable {
-            return self.find_constant(paths);
-        }
-        let own = self.order.map_or(0, DimensionOrder::levels) as u8;
-        let datelines = self.order.and_then(|order| {
-            let mut levels = paths.iter().map(|path| order.level(self.graph, path).0);
-            let first = levels.next()?;
-            levels.all(|level| level == first).then_some(first)
-        });
-        datelines.into_iter().chain(own..SERVICE_LEVELS as u8).find(|&level| self.place_all(paths, level))
+        gives_up
     }
 
     /// Gives a pair its level, unless it has one; false if there is none.
     fn settle(&mut self, path: &mut Vec<u32>, destination: u32, source: u32) -> bool {
         let switches = self.graph.switches();
         let place = destination as usize * switches + source as usize;
+        let own = self.own();
         if self.settled[place] {
             return true;
         }
         let Some(level) = self.find(path).filter(|_| self.dependencies.work() <= self.limit_of_work) else {
-            self.left = true;
+            self.left.push((destination, source));
             return false;
         };
-        if self.mode == Mode::Portable {
+        if usize::from(level) >= own && usize::from(level) < own + self.limit {
             // Whoever joins the way later adds nothing to wait for.
             for &channel in path.iter() {
                 let place = destination as usize * switches + self.graph.ends(channel).0 as usize;
@@ -273,8 +281,14 @@ impl<'a> Assignment<'a> {
             }
         } else {
             self.levels[place] = level;
+            self.settled[place] = true;
         }
         true
+    }
+
+    /// Levels of dimension order; those of constant lanes, if any, come next.
+    fn own(&self) -> usize {
+        self.order.map_or(0, DimensionOrder::levels)
     }
 
     /// The channels from a switch to a destination; false if there is no way or nothing to cross.
@@ -296,17 +310,22 @@ impl<'a> Assignment<'a> {
 
     /// The first level that takes a path.
     fn find(&mut self, path: &Vec<u32>) -> Option<u8> {
-        let own = self.order.map_or(0, DimensionOrder::levels);
+        let own = self.own();
         if let Some(order) = self.order {
             let level = order.level(self.graph, path).0;
             if self.place(path, level) {
                 return Some(level);
             }
         }
-        if self.mode == Mode::Portable {
-            return self.find_constant(std::slice::from_ref(path));
+        let mut free = own;
+        if self.mode == Mode::Portable || self.order.is_some() {
+            if let Some(level) = self.find_constant(std::slice::from_ref(path)) {
+                return Some(level);
+            }
+            free += self.limit;
         }
-        (own as u8..SERVICE_LEVELS as u8)
+        let free = if self.mode == Mode::Portable { SERVICE_LEVELS } else { free };
+        (free as u8..SERVICE_LEVELS as u8)
             .find(|&level| !self.is_hopeless(path, level) && self.place(path, level))
     }
 
@@ -323,7 +342,8 @@ impl<'a> Assignment<'a> {
         })
     }
 
-    /// The first lane that can be kept on whole paths, one that asks for nothing new before all others.
+    /// The first level of a lane that can be kept on whole paths, one that asks for nothing new before all
+    /// others.
     fn find_constant(&mut self, paths: &[Vec<u32>]) -> Option<u8> {
         let (mut there, mut never) = (((1_u16 << self.limit) - 1) as u8, 0);
         for hops in paths.iter().flat_map(|path| path.windows(2)) {
@@ -331,10 +351,14 @@ impl<'a> Assignment<'a> {
             there &= present;
             never |= refused;
         }
+        let own = self.own() as u8;
         if there != 0 {
-            return Some(there.trailing_zeros() as u8);
+            let lane = there.trailing_zeros() as u8;
+            self.highest = self.highest.max(lane);
+            return Some(own + lane);
         }
-        (0..self.limit as u8).filter(|lane| never >> lane & 1 == 0).find(|&lane| self.place_all(paths, lane))
+        let open = (0..self.limit as u8).filter(|lane| never >> lane & 1 == 0);
+        open.map(|lane| own + lane).find(|&level| self.place_all(paths, level))
     }
 
     fn place(&mut self, path: &Vec<u32>, level: u8) -> bool {
@@ -391,18 +415,19 @@ impl<'a> Assignment<'a> {
         self.start[switch as usize] + row * degree + self.graph.place(channel)
     }
 
-    fn finish(mut self) -> PairLanes {
+    fn finish(mut self) -> (Forwarding, PairLanes) {
         // Entries that no packet uses stay on the lane of the level, or the first.
         for entry in &mut self.entries {
             entry.iter_mut().filter(|lane| **lane == OPEN).for_each(|lane| *lane = 0);
         }
-        PairLanes {
+        let lanes = PairLanes {
             mode: self.mode,
             levels: self.levels,
             lanes: usize::from(self.highest) + 1,
             entries: self.entries,
             start: self.start,
-        }
+        };
+        (self.table, lanes)
     }
 }
 
