@@ -71,7 +71,8 @@ pub fn lane(
     let mut attempts: Vec<Assignment> = Vec::new();
     for &(turn, work) in turns {
         attempts.push(attempt(table, turn, work));
-        if attempts.iter().any(|attempt| attempt.left.is_empty() && usize::from(attempt.highest) < FEW) {
+        let few = |attempt: &Assignment| attempt.left.is_empty() && usize::from(attempt.highest) < FEW;
+        if guide.is_some() && attempts.iter().any(few) {
             break;
         }
     }
