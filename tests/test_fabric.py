@@ -1,8 +1,11 @@
 """Fabrics that others described: every dialect, damage named by its line, tables written and judged."""
 
 import contextlib
+import itertools
 import json
 import random
+import re
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -16,7 +19,7 @@ from flitloom.fabric import check_subnet, examples, parse_fabric, read_fabric, r
 from flitloom.fabric.checking import judge
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.hostlist import expand
-from flitloom.fabric.tables import channels, destinations, read_forwarding, read_path_levels
+from flitloom.fabric.tables import ForwardingTables, channels, destinations, read_forwarding, read_path_levels
 from flitloom.fabric.torus_2qos import torus_2qos
 
 #: A fragment of a two-switch subnet as ibnetdiscover has printed since 2007.
@@ -430,7 +433,8 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
         some = draw.random(ahead.shape) < part
         for new_ones in (ahead & some, ahead | some):
             mixed = np.where(new_ones, tables[1], tables[0])
-            assert not judge(subnet, mixed, owners, levels, None, 8, "mixed").deadlock
+            both = ForwardingTables(subnet, owners, mixed, levels, None, 8, "mixed")
+            assert not judge(both).deadlock
     # A switch that is gone leaves its entries behind.
     code, text, _ = command(
         capsys, "route", "--fabric", file, "--fail", "node:(1,1,1)", "--from", old, "--json"
@@ -506,6 +510,64 @@ def test_a_twisted_torus_is_routed_below_the_bound_of_the_plain_one(capsys):
     assert 74 <= facts["max_load"] < 100
     assert command(capsys, "route", "--torus", "4x4x6", "--twist")[0] == 2
     assert command(capsys, "route", "--mesh", "4x4x8", "--twist")[0] == 2
+
+
+def test_tables_of_a_twisted_torus_are_checked_on_it(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert command(capsys, "route", "--torus", "4x4x8", "--twist", "-o", str(out))[0] == 0
+    files = ["--lft", str(out / "opensm-lfts.dump"), "--path-sl", str(out / "path-sl.txt")]
+    code, text, _ = command(capsys, "check", "--torus", "4x4x8", "--twist", *files, "--json")
+    facts = json.loads(text)
+    assert (code, facts["unreachable"]) == (0, 0)
+    # The same pairs, followed over steps that a twisted torus has by its definition.
+    assert facts["max_load"] == twisted_load(out / "opensm-lfts.dump", (4, 4, 8))
+    # On the plain torus of that size the same ports lead elsewhere.
+    (tmp_path / "plain.topo").write_text(discovered(*torus_cables((4, 4, 8))))
+    plain = ["check", "--fabric", str(tmp_path / "plain.topo"), *files]
+    assert command(capsys, *plain)[0] != 0
+    assert command(capsys, "check", "--twist", *files)[0] == 2
+
+
+def twisted_load(dump, sizes):
+    """The most pairs on a step of a twisted torus, walking a dump whose switches are named by place."""
+    short = min(sizes)
+    nodes = list(itertools.product(*map(range, sizes)))
+    name = {"S" + "-".join(map(str, node)): node for node in nodes}
+
+    def step(node, d):
+        other = list(node)
+        other[d] += 1
+        if other[d] == sizes[d]:
+            other[d] = 0
+            if sizes[d] == short:
+                other = [
+                    (x + long // 2) % long if long > short else x
+                    for x, long in zip(other, sizes, strict=True)
+                ]
+        return tuple(other)
+
+    # Ports are numbered in the order of the cables, hosts come last.
+    ports, count = {}, Counter()
+    for node in nodes:
+        for d in range(len(sizes)):
+            other = step(node, d)
+            for here, there in ((node, other), (other, node)):
+                count[here] += 1
+                ports[here, count[here]] = there
+    tables, rows = {}, None
+    for line in dump.read_text().splitlines():
+        if head := re.match(r"Unicast lids .*\('(.*)'\)", line):
+            rows = tables.setdefault(name[head[1]], {})
+        elif entry := re.match(r"0x\S+ (\d+) : \(Channel Adapter.*'(.*)-host0'\)", line):
+            rows[name[entry[2]]] = int(entry[1])
+    loads = Counter()
+    for source, target in itertools.permutations(nodes, 2):
+        at = source
+        while at != target:
+            port = tables[at][target]
+            loads[at, port] += 1
+            at = ports[at, port]
+    return max(loads.values())
 
 
 def test_torus_2qos_is_told_seeds_and_datelines():

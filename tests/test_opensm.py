@@ -111,6 +111,24 @@ def test_the_check_agrees_with_ibdmchk_on_the_tables_of_others(tmp_path, sizes, 
     )
 
 
+@pytest.mark.parametrize(
+    ("sizes", "cables", "switches"),
+    [((4, 4, 4), 0, 0), ((6, 4), 2, 1)] + ([((8, 8), 3, 0), ((6, 6, 4), 5, 1)] if FULL else []),
+)
+def test_no_engine_has_a_lower_load_on_its_fullest_channel(tmp_path, sizes, cables, switches):
+    configuration = tmp_path / "torus-2QoS.conf"
+    with lab(tmp_path, netlist(*failed(sizes, cables, switches, 4))) as fabric:
+        fabric.opensm("first")
+        subnet = read_fabric(fabric.discover())
+        configuration.write_text(torus_2qos(recognise(subnet)) or "")
+        ours = route_subnet(subnet).report.max_load
+        for engine in ("torus-2QoS", "dor", "sssp", "nue"):
+            options = ["--torus_config", str(configuration), *LEVELLED[engine]]
+            dumped = fabric.opensm(engine, "-R", engine, *options)
+            theirs = check_subnet(subnet, dumped / "opensm-lfts.dump")
+            assert theirs.unreachable > 0 or ours <= theirs.max_load, (engine, engine_used(dumped))
+
+
 #: Engines that choose service levels, and what else they are told.
 LEVELLED = {
     "torus-2QoS": [], "dfsssp": [], "lash": [], "nue": ["--nue_max_num_vls", "8"],

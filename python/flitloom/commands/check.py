@@ -40,7 +40,10 @@ def command(
         str | None, typer.Option(help="Sizes of the mesh, as 8x8, for files that do not say.")
     ] = None,
     twist: Annotated[
-        bool, typer.Option("--twist", help="The torus is twisted, of sizes like 4x4x8: for collective plans and --lft.")
+        bool,
+        typer.Option(
+            "--twist", help="The torus is twisted, of sizes like 4x4x8: for collective plans and --lft."
+        ),
     ] = False,
     fail: Annotated[
         list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")

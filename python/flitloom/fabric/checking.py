@@ -10,16 +10,9 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import recognise
-from flitloom.fabric.tables import (
-    channels,
-    destinations,
-    read_forwarding,
-    read_lane_tables,
-    read_path_levels,
-)
+from flitloom.fabric.tables import ForwardingTables, read_tables
 
 
 @dataclass(frozen=True)
@@ -90,53 +83,23 @@ def check_subnet(
     lanes : int, optional
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
     """
-    if has_none(subnet):
-        # The tables that are made for such a file name the same ones.
-        subnet = with_identifiers(subnet)
-    lids, owners = destinations(subnet)
-    ports, remarks = read_forwarding(subnet, tables)
-    following = channels(subnet, ports, lids, owners)
-    levels = None
-    if path_levels is not None:
-        levels, more = read_path_levels(subnet, path_levels, lids)
-        remarks += more
-    rows = None
-    if lane_tables is not None:
-        rows = read_lane_tables(subnet, lane_tables)
-        rule = f"lanes by {lane_tables}"
-    else:
-        lanes = lanes or (8 if levels is not None else 1)
-        rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
-    if levels is None:
-        rule += ", every packet on service level 0"
-    else:
-        rule += f", service levels by {path_levels}"
-    return judge(subnet, following, owners, levels, rows, lanes or 8, rule, remarks)
+    return judge(read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes))
 
 
-def judge(
-    subnet: Subnet,
-    following: NDArray[np.uint32],
-    owners: NDArray[np.int64],
-    levels: NDArray[np.uint8] | None,
-    rows: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
-    lanes: int,
-    rule: str,
-    remarks: tuple[str, ...] = (),
-) -> SubnetReport:
-    """Judge tables that are in memory: channels by destination and switch, levels by destination and host."""
-    if not 1 <= lanes <= 8:
-        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
-    roots = [subnet.hosts[owner].switch for owner in owners]
+def judge(tables: ForwardingTables) -> SubnetReport:
+    """Judge tables that are in memory."""
+    if not 1 <= tables.lanes <= 8:
+        raise SpecError.at("--lanes", str(tables.lanes), "links have 1 to 8 lanes")
+    subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
     facts = _core.check_forwarding(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
         recognise(subnet).grid(),
-        roots,
-        following,
-        levels,
-        rows,
-        lanes,
+        tables.roots,
+        tables.following,
+        tables.levels,
+        tables.rows,
+        tables.lanes,
     )
     cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
     if cycle and facts["shortest"] and facts["levels"] == 1:
@@ -159,7 +122,7 @@ def judge(
         bound_proof=proof(facts["bound"]),
         lanes=facts["lanes"],
         levels=facts["levels"],
-        rule=rule,
+        rule=tables.rule,
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
     )

@@ -11,17 +11,9 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.routing import SubnetTables
-from flitloom.fabric.tables import (
-    channels,
-    destinations,
-    host_levels,
-    read_forwarding,
-    read_lane_tables,
-    read_path_levels,
-)
+from flitloom.fabric.tables import ForwardingTables, read_tables
 
 #: Cycles without a limit of one's own.
 NO_LIMIT = 2**40
@@ -136,20 +128,7 @@ def send_packets(
     >>> report.outcome, report.bound
     ('delivered', 120)
     """
-    rows = tables.check_rows() if tables.mode == "sl2vl" else None
-    levels = host_levels(tables.subnet, tables.levels)
-    return _send(
-        tables.subnet,
-        tables.following,
-        tables.owners,
-        levels,
-        rows,
-        8,
-        packets,
-        buffer,
-        latency,
-        cycle_limit,
-    )
+    return _send(tables.forwarding(), packets, buffer, latency, cycle_limit)
 
 
 def send_by_files(
@@ -162,32 +141,27 @@ def send_by_files(
     cycle_limit: int | None = None,
 ) -> MotionReport:
     """The same on tables in files: a folder that ``route --fabric`` wrote, or a dump on one lane."""
-    if has_none(subnet):
-        subnet = with_identifiers(subnet)
-    lids, owners = destinations(subnet)
     folder = Path(tables)
-    dump = folder / "opensm-lfts.dump" if folder.is_dir() else folder
-    ports, _ = read_forwarding(subnet, dump)
-    following = channels(subnet, ports, lids, owners)
-    levels, rows, lanes = None, None, 1
     if folder.is_dir():
-        levels, _ = read_path_levels(subnet, folder / "path-sl.txt", lids)
-        rows, lanes = read_lane_tables(subnet, folder / "sl2vl.dump"), 8
-    return _send(subnet, following, owners, levels, rows, lanes, packets, buffer, latency, cycle_limit)
+        read = read_tables(
+            subnet,
+            folder / "opensm-lfts.dump",
+            path_levels=folder / "path-sl.txt",
+            lane_tables=folder / "sl2vl.dump",
+        )
+    else:
+        read = read_tables(subnet, folder)
+    return _send(read, packets, buffer, latency, cycle_limit)
 
 
 def _send(
-    subnet: Subnet,
-    following: NDArray[np.uint32],
-    owners: NDArray[np.int64],
-    levels: NDArray[np.uint8] | None,
-    rows: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
-    lanes: int,
+    tables: ForwardingTables,
     packets: NDArray[np.uint64],
     buffer: int,
     latency: int,
     cycle_limit: int | None,
 ) -> MotionReport:
+    subnet, owners = tables.subnet, tables.owners
     for name, value in (("buffer", buffer), ("latency", latency)):
         if not 1 <= value <= 1 << 16:
             raise SpecError(f"{name}: {value} is out of range; it must be from 1 to {1 << 16}")
@@ -206,11 +180,11 @@ def _send(
     facts = _core.send_packets(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
-        [subnet.hosts[owner].switch for owner in owners],
-        following,
-        levels,
-        rows,
-        lanes,
+        tables.roots,
+        tables.following,
+        tables.levels,
+        tables.rows,
+        tables.lanes,
         np.ascontiguousarray(sent),
         buffer,
         latency,

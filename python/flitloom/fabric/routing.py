@@ -19,7 +19,7 @@ from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
-from flitloom.fabric.tables import LEVELS, NONE, destinations, host_levels
+from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
 from flitloom.spec.base import require_whole
@@ -102,9 +102,10 @@ class SubnetTables:
             "moved_levels": None if self.update is None else self.update.moved,
         }
 
-    def check_rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Start of every switch's lane table, and lanes by service level, with rows for every host's port."""
-        return _check_rows(self.subnet, self.lane_start, self.lane_rows)
+    def forwarding(self) -> ForwardingTables:
+        """The tables as the check and packets in motion take them."""
+        rows = None if self.mode == "portable" else (self.lane_start, self.lane_rows)
+        return _forwarding(self.subnet, self.owners, self.following, self.levels, rows)
 
     def ports(self) -> NDArray[np.uint8]:
         """Out port by switch and LID, 255 for none: hosts and switches."""
@@ -317,9 +318,8 @@ def route_subnet(
         ways = "" if mode is None else f" in mode {mode}"
         raise FlitloomError(f"fabric: {lanes} lanes do not suffice{ways} for tables without deadlock")
     start, entries = made["start"], made["entries"]
-    rows = None if made["mode"] == "portable" else _check_rows(subnet, start, entries)
-    rule = "lane = service level" if rows is None else "lanes by sl2vl.dump"
-    report = judge(subnet, made["next"], owners, host_levels(subnet, made["levels"]), rows, 8, rule)
+    rows = None if made["mode"] == "portable" else (start, entries)
+    report = judge(_forwarding(subnet, owners, made["next"], made["levels"], rows))
     if report.deadlock:
         raise AssertionError(f"tables with a cycle were made: {report.cycle}")
     return SubnetTables(
@@ -340,11 +340,18 @@ def route_subnet(
     )
 
 
-def _check_rows(
-    subnet: Subnet, start: NDArray[np.uint64], entries: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Lane tables with a row per host port, as the check takes them."""
-    hosts = subnet.hosts_per_switch()
+def _forwarding(
+    subnet: Subnet,
+    owners: NDArray[np.int64],
+    following: NDArray[np.uint32],
+    levels: NDArray[np.uint8],
+    lanes: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+) -> ForwardingTables:
+    """Tables as they were made, with lane tables that have a row for every host's port."""
+    by_host = host_levels(subnet, levels)
+    if lanes is None:
+        return ForwardingTables(subnet, owners, following, by_host, None, 8, "lane = service level")
+    (start, entries), hosts = lanes, subnet.hosts_per_switch()
     starts, rows, total = [], [], 0
     for index, lists in enumerate(subnet.outgoing()):
         degree, begin = len(lists), int(start[index])
@@ -353,4 +360,5 @@ def _check_rows(
         starts.append(total)
         rows.extend(block)
         total += degree * (degree + hosts[index])
-    return np.array(starts, dtype=np.uint64), np.ascontiguousarray(np.concatenate(rows))
+    tables = np.array(starts, dtype=np.uint64), np.ascontiguousarray(np.concatenate(rows))
+    return ForwardingTables(subnet, owners, following, by_host, tables, 8, "lanes by sl2vl.dump")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core, limits
 from flitloom.errors import SpecError, show_file
+from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened, text_lines
 
@@ -18,6 +20,84 @@ from flitloom.reading import opened, text_lines
 NONE = 0xFFFFFFFF
 #: Service levels of InfiniBand.
 LEVELS = 16
+
+
+@dataclass(frozen=True)
+class ForwardingTables:
+    """Tables by destination of a subnet, with what chooses the lanes of packets.
+
+    Attributes
+    ----------
+    subnet : Subnet
+        The subnet, with LIDs and GUIDs.
+    owners : array
+        The host every destination belongs to.
+    following : array
+        Channel by destination and switch.
+    levels : array or None
+        Service level by destination and host; None for level 0 everywhere.
+    rows : tuple of array, or None
+        Start of every switch's lane table, and lanes by service level with a row per port in and out; None
+        where the lane is the level modulo `lanes`.
+    lanes : int
+        Lanes of the links.
+    rule : str
+        What is assumed about lanes, in words.
+    remarks : tuple of str
+        What was odd in the files.
+    """
+
+    subnet: Subnet
+    owners: NDArray[np.int64]
+    following: NDArray[np.uint32]
+    levels: NDArray[np.uint8] | None
+    rows: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None
+    lanes: int
+    rule: str
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def roots(self) -> list[int]:
+        """The switch every destination hangs off."""
+        return [self.subnet.hosts[owner].switch for owner in self.owners]
+
+
+def read_tables(
+    subnet: Subnet,
+    file: str | Path,
+    *,
+    path_levels: str | Path | None = None,
+    lane_tables: str | Path | None = None,
+    lanes: int | None = None,
+) -> ForwardingTables:
+    """Read tables and what goes with them; see `flitloom.fabric.check_subnet`.
+
+    Raises
+    ------
+    SpecError
+        A damaged file, or one that belongs to another subnet.
+    """
+    if has_none(subnet):
+        # The tables that are made for such a file name the same ones.
+        subnet = with_identifiers(subnet)
+    lids, owners = destinations(subnet)
+    ports, remarks = read_forwarding(subnet, file)
+    following = channels(subnet, ports, lids, owners)
+    levels, rows = None, None
+    if path_levels is not None:
+        levels, more = read_path_levels(subnet, path_levels, lids)
+        remarks += more
+    if lane_tables is not None:
+        rows = read_lane_tables(subnet, lane_tables)
+        rule = f"lanes by {lane_tables}"
+    else:
+        lanes = lanes or (8 if levels is not None else 1)
+        rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
+    if levels is None:
+        rule += ", every packet on service level 0"
+    else:
+        rule += f", service levels by {path_levels}"
+    return ForwardingTables(subnet, owners, following, levels, rows, lanes or 8, rule, remarks)
 
 
 def read_bytes(file: str | Path) -> bytes:
