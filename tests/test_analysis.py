@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import flitloom as fl
 from flitloom import analysis
 from flitloom.analysis.averages import moving_sum
 from flitloom.analysis.batches import student_quantile
@@ -258,3 +261,25 @@ def test_series_that_are_none():
     ):
         with pytest.raises(SpecError, match=place):
             analysis.throughput(broken, 1)
+
+
+#: Who may use functions whose rounding a library chooses, or generators that are not ours: nothing is decided
+#: there.
+UNSPECIFIED = {
+    "analysis/batches.py": "quantiles of a distribution, which are printed",
+    "fabric/pictures.py": "where a picture shows a switch",
+    "papers/scaling_effects.py": "an exponent that is fitted to measured values",
+}
+
+
+def test_what_decides_is_rounded_alike_on_every_machine():
+    # `sqrt` has one rounding; the core has a test of its own.
+    names = "exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|arctan|arctan2|power|float_power|pow|cbrt|hypot"
+    found = re.compile(rf"\b(np|numpy|math)\.({names}|random)\b|\bdefault_rng\b")
+    folder = Path(fl.__file__).parent
+    users = {
+        file.relative_to(folder).as_posix()
+        for file in folder.rglob("*.py")
+        if any(found.search(line) for line in file.read_text().splitlines() if ">>>" not in line)
+    }
+    assert users == set(UNSPECIFIED)

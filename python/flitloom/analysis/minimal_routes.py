@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -267,7 +268,7 @@ def _search(routes: _Routes, rounds: int, least: float) -> tuple[list[NDArray[np
         if found <= least * (1 + 1e-9):
             return [], found
         # Sharper with every round: near the end only links that are nearly full cost something.
-        prices = np.exp((flow / flow.max() - 1) * (8 + 4 * turn**0.5))
+        prices = _exponential((flow / flow.max() - 1) * (8 + 4 * math.sqrt(turn)))
         averaged += (turn + 1) * prices / prices.sum()
     candidates.append(averaged)
     total = np.zeros(links)
@@ -281,9 +282,21 @@ def _search(routes: _Routes, rounds: int, least: float) -> tuple[list[NDArray[np
         loads = routes.loads(chosen, hop)
         total += loads
         found = min(found, float(total.max()) / (turn + 1))
-        prices = np.exp((total - total.max()) / loads.max() * 3 / (turn + 1) ** 0.5)
+        prices = _exponential((total - total.max()) / loads.max() * 3 / math.sqrt(turn + 1))
     candidates.append(best)
     return candidates, found
+
+
+def _exponential(power: NDArray[np.float64]) -> NDArray[np.float64]:
+    """About e to a power of 0 or less, by operations that every machine rounds in the same way.
+
+    >>> _exponential(np.array([0.0, -1.0, -1e9])).round(5).tolist()
+    [1.0, 0.36788, 0.0]
+    """
+    value = np.maximum(1 + power / (1 << 20), 0)
+    for _ in range(20):
+        value = value * value
+    return value
 
 
 def _slab(routes: _Routes) -> NDArray[np.float64]:
