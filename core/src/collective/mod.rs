@@ -20,6 +20,7 @@ mod place;
 mod routed;
 mod solve;
 mod spread;
+mod together;
 mod torus;
 
 pub use bounds::{Bound, Proof};

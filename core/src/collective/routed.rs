@@ -4,15 +4,15 @@ use super::{
     list::list_schedule,
     moves::steps_of,
     paths::balance_paths,
+    together::reroute_together,
 };
 use crate::fabric::NodeId;
 use std::collections::HashMap;
 
 /// Shortest-path sweeps for a proof, times links times nodes.
 const PROOF_WORK: u64 = 40_000_000;
-/// How often paths are balanced once more, with gentle prices again, if they are so close to the bound.
-const AGAIN: u64 = 2;
-const CLOSE: u64 = 25;
+/// Shortest ways for paths that are chosen anew together, times links.
+const REROUTING_WORK: u64 = 20_000_000;
 
 /// Paths, then a list schedule; the bound is proven with lengths of links where the simple one is not met.
 ///
@@ -30,12 +30,9 @@ pub(super) fn routed(
     let goal = bound.steps.saturating_sub(u64::from(latency));
     let failed = |demand: Demand| CollectiveError::Unreachable(demand.source, demand.destination);
     let (mut paths, mut load) = balance_paths(graph, demands, known, goal, effort, seed).map_err(failed)?;
-    for again in 1..=AGAIN {
-        if load <= goal || load > goal + goal / CLOSE {
-            break;
-        }
-        (paths, load) =
-            balance_paths(graph, demands, paths, goal, effort, seed.wrapping_add(again)).map_err(failed)?;
+    if load > goal {
+        let searches = REROUTING_WORK / (graph.links().len() as u64 + 1);
+        load = reroute_together(graph, demands, &mut paths, goal, searches, seed);
     }
     let moves = list_schedule(graph, &paths, latency);
     let steps = steps_of(&moves, latency);
