@@ -10,7 +10,7 @@ import pytest
 import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
-from flitloom.scheduling import check_plan
+from flitloom.scheduling import check_plan, octants
 from flitloom.scheduling.cp_sat import decide
 from flitloom.scheduling.plan import Plan, messages_of, read_plan
 from flitloom.scheduling.search import METHODS, ROUTES
@@ -80,6 +80,20 @@ def test_staircases_run_as_planned_and_bend_at_will() -> None:
         fl.schedule(torus, fl.Operation("all-to-all", payload=7), "greedy", routes="staircase").duration
         >= found.duration
     )
+
+
+def test_pairs_of_octants_are_searched_for_as_they_are_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    easy = ["equal", "--cycles", "1200", "--beams", "40", "--width", "50"]
+    assert octants.main(easy) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # Two sides of eight classes; every node sends what two opposite octants have of the 511 offsets.
+    assert [line.split()[:2] for line in lines] == [[side, str(c)] for side in "01" for c in range(8)]
+    sent = sum(word[0] != "-" for line in lines for word in line.split()[2:])
+    assert sent in (8 * 127, 8 * 128)
+    assert octants.main(["mixed", "--cycles", "1024", "--beams", "1", "--width", "1"]) == 1
+    assert "nothing found" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        octants.main(["mixed", "--cycles", "8"])
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ mod _core {
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
-        schedule::{ScheduleProblem, check_plan, other_route, plan_workload},
+        schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},
         simulation::{Simulation, lower_bound, simulate, throttle_text},
         stacking::stack,
         traffic::{Destinations, Workload},

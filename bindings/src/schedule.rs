@@ -4,15 +4,15 @@ use crate::{
     errors::spec_error,
     lists::named,
     network::Network,
-    running::{keeping, time_is_over, was_interrupted},
+    running::{interruptible, keeping, time_is_over, was_interrupted},
     traffic::Workload,
 };
 use flitloom_core::{
     engine,
     fabric::{Direction, Fabric},
     schedule::{
-        self as planning, Budget, Demand, Dependencies, Incumbent, MethodName, Placement, PlannedPacket,
-        Problem, RouteChoice, Share, Slicing, Task,
+        self as planning, Budget, Demand, Dependencies, Incumbent, MethodName, OctantPair, Placement,
+        PlannedPacket, Problem, RouteChoice, Share, Slicing, Task,
     },
     traffic,
 };
@@ -21,7 +21,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyTuple},
 };
-use std::sync::Mutex;
+use std::sync::{Mutex, atomic::Ordering};
 
 /// The routes of packets: where each one ends in the list of all hops, and the directions of these.
 pub type Routes<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u8>);
@@ -53,6 +53,34 @@ fn guarded(demands: &[Demand], slicing: Slicing, guard: u32) -> Vec<Demand> {
         _ => Demand { length: demand.length.saturating_add(guard), ..*demand },
     };
     demands.iter().map(longer).collect()
+}
+
+/// What all nodes of 8x8x8 send in a pair of opposite octants of an all-to-all, as it is stored; `None` if nothing
+/// was found.
+#[pyfunction]
+pub fn octant_pair(
+    py: Python<'_>,
+    mixed: bool,
+    cycles: u32,
+    beams: u64,
+    width: usize,
+    seed: u64,
+) -> PyResult<Option<String>> {
+    let pair = if mixed { OctantPair::Mixed } else { OctantPair::Equal };
+    interruptible(
+        py,
+        |interrupt| {
+            let should_stop = |_| interrupt.load(Ordering::Relaxed);
+            planning::octant_pair(
+                pair,
+                cycles,
+                (beams, width),
+                seed,
+                &mut Budget::new(u64::MAX, &should_stop),
+            )
+        },
+        |_| Ok(()),
+    )
 }
 
 /// Messages to be scheduled on a network, checked once.

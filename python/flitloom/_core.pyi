@@ -377,6 +377,7 @@ def fabric_bound(
     cables: NDArray[np.uint32],
     grid: tuple[list[int], list[bool], list[list[int]]] | None,
 ) -> tuple[int, int]: ...
+def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> str | None: ...
 def plan_collective(
     sizes: Sequence[int],
     wraps: Sequence[bool],

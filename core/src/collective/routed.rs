@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Shortest-path sweeps for a proof, times links times nodes.
 const PROOF_WORK: u64 = 40_000_000;
 /// Shortest ways for paths that are chosen anew together, times links.
-const REROUTING_WORK: u64 = 20_000_000;
+const REROUTING_WORK: u64 = 300_000_000;
 
 /// Paths, then a list schedule; the bound is proven with lengths of links where the simple one is not met.
 ///

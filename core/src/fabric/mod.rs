@@ -7,6 +7,7 @@ mod grid;
 mod lattice;
 mod recognise;
 mod shape;
+mod shifts;
 mod symmetry;
 
 pub use direction::{Direction, Sign};
@@ -17,6 +18,7 @@ pub use lattice::Lattice;
 pub use recognise::{Recognition, recognise};
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
 pub(crate) use shape::{common_divisor, divide, reciprocal};
+pub use shifts::Shifts;
 pub use symmetry::Symmetry;
 
 use thiserror::Error;

@@ -15,8 +15,8 @@ pub use bounds::{
     lower_bound, proof, proven_bound,
 };
 pub use methods::{
-    Budget, Incumbent, Method, MethodName, Progress, Schedule, Share, Solution, Task, check_size, exact,
-    greedy, search, solve,
+    Budget, Incumbent, Method, MethodName, OctantPair, Progress, Schedule, Share, Solution, Task, check_size,
+    exact, greedy, octant_pair, search, solve,
 };
 pub use plan::{
     PlanError, PlannedPacket, Separation, Spread, check_route, dependencies, other_route, packet_list,

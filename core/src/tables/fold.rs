@@ -1,52 +1,32 @@
 use super::choices::Pair;
 use super::{Choices, System};
-use crate::fabric::{NodeId, common_divisor};
+use crate::fabric::{NodeId, Shifts};
 
-/// A healthy system folded along its rings: rotations of the rings by multiples of a period carry every
-/// node into a corner. If all such translates of a pair choose alike, all links that these rotations
-/// carry into each other have the same load, and the corners tell everything.
+/// A healthy system folded along its rings. If all pairs that shifts carry into each other choose alike, all links
+/// that they carry into each other have the same load, and the corners tell everything.
 #[derive(PartialEq, Eq)]
-pub(crate) struct Fold {
-    corners: Vec<NodeId>,
-    translates: u64,
-}
+pub(crate) struct Fold(Shifts);
 
 impl Fold {
-    /// Folds the shape of a system; rings whose size the period does not divide are folded to the
-    /// greatest common divisor.
+    /// Folds the shape of a system by the shifts of a period.
     pub(crate) fn new(system: &System, period: u32) -> Self {
-        let shape = system.fabric().shape();
-        let mut periods: Vec<(usize, u32)> = Vec::new();
-        for ring in (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)) {
-            periods.push((ring, common_divisor(shape.size(ring), period)));
-        }
-        let corner = |node: NodeId| {
-            let along = |&(ring, period): &(usize, u32)| {
-                let coordinate = shape.coordinate(node, ring);
-                (coordinate - coordinate % period) * shape.stride(ring)
-            };
-            node - periods.iter().map(along).sum::<u32>()
-        };
-        Self {
-            corners: (0..system.nodes() as NodeId).map(corner).collect(),
-            translates: periods.iter().map(|&(ring, period)| u64::from(shape.size(ring) / period)).product(),
-        }
+        Self(Shifts::new(system.fabric().shape(), period))
     }
 
     /// The corner of a node.
     pub(crate) fn corner(&self, node: NodeId) -> NodeId {
-        self.corners[node as usize]
+        self.0.corner(node)
     }
 
     /// Number of nodes that share a corner.
     pub(crate) fn translates(&self) -> u64 {
-        self.translates
+        self.0.count()
     }
 
     /// Leaves only the pairs whose source is a corner; returns all of them.
     pub(crate) fn representatives(&self, choices: &mut Choices) -> Vec<Pair> {
         let corners: Vec<Pair> =
-            choices.pairs.iter().copied().filter(|pair| self.corner(pair.source) == pair.source).collect();
+            choices.pairs.iter().copied().filter(|pair| self.0.is_corner(pair.source)).collect();
         std::mem::replace(&mut choices.pairs, corners)
     }
 
@@ -62,11 +42,11 @@ impl Fold {
                 *entry = lists;
             }
         }
-        let mut place = vec![0_usize; self.corners.len()];
+        let mut place = vec![0_usize; self.0.corners().len()];
         let mut corners = 0;
-        for (node, &corner) in self.corners.iter().enumerate() {
-            if corner as usize == node {
-                place[node] = corners;
+        for (node, place) in (0..).zip(&mut place) {
+            if self.0.is_corner(node) {
+                *place = corners;
                 corners += 1;
             }
         }

@@ -1,5 +1,5 @@
 use super::{Choices, NO_ROUTE, System};
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, Shifts};
 use std::collections::HashMap;
 
 /// The options of a demand: rows and how often each is crossed.
@@ -34,13 +34,9 @@ impl Program {
     pub fn new(system: &System, choices: &Choices, traffic: Option<&[u64]>) -> Self {
         let symmetric = choices.uniform && traffic.is_none();
         let (row_of, sizes) = rows(system, symmetric);
-        let shape = system.fabric().shape();
-        let rings: Vec<usize> = (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)).collect();
-        let translates: u64 = rings.iter().map(|&dimension| u64::from(shape.size(dimension))).product();
-        let (represents, counts) = if symmetric { (translates, true) } else { (1, false) };
-        let stands = |source: NodeId| {
-            !counts || rings.iter().all(|&dimension| shape.coordinate(source, dimension) == 0)
-        };
+        let shifts = Shifts::all(system.fabric().shape());
+        let represents = if symmetric { shifts.count() } else { 1 };
+        let stands = |source: NodeId| !symmetric || shifts.is_corner(source);
         let mut program = Self { fixed: vec![0; sizes.len()], sizes, ..Self::default() };
         let nodes = system.nodes();
         let weight = |source: NodeId, destination: usize| {
@@ -157,20 +153,13 @@ impl Program {
 /// The row of every link (`u32::MAX` for links that do not work) and the size of every row.
 fn rows(system: &System, symmetric: bool) -> (Vec<u32>, Vec<u64>) {
     let (fabric, shape) = (system.fabric(), system.fabric().shape());
+    let shifts = Shifts::all(shape);
     let mut numbers: HashMap<u32, u32> = HashMap::new();
     let mut row_of = vec![u32::MAX; system.nodes() * shape.directions()];
     let mut sizes = Vec::new();
     for link in fabric.working_links() {
         let (node, direction) = fabric.link_ends(link);
-        let key = if symmetric {
-            let corner = (0..shape.dimensions())
-                .filter(|&dimension| !shape.wraps(dimension))
-                .map(|dimension| shape.coordinate(node, dimension) * shape.stride(dimension))
-                .sum();
-            fabric.link(corner, direction)
-        } else {
-            link
-        };
+        let key = if symmetric { fabric.link(shifts.corner(node), direction) } else { link };
         let row = *numbers.entry(key).or_insert_with(|| {
             sizes.push(0);
             sizes.len() as u32 - 1

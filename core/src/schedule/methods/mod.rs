@@ -23,6 +23,7 @@ pub use budget::Budget;
 pub use greedy::greedy;
 pub use incumbent::{Incumbent, Progress, Schedule};
 pub use list::MethodName;
+pub use slots::{OctantPair, octant_pair};
 pub use strategy::{Share, Solution, exact, search, solve};
 pub use task::{Task, check_size};
 

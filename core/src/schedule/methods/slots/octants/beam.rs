@@ -5,8 +5,6 @@ use crate::{
 };
 use std::{collections::HashSet, rc::Rc};
 
-/// States that are kept of those at the same time.
-const WIDTH: usize = 1000;
 /// Complete states that are enough to go on from.
 const ENOUGH: usize = 20;
 
@@ -230,11 +228,13 @@ fn fly(state: State, give: &mut impl FnMut(State)) {
     }
 }
 
-/// A beam from the last states of the stage before; `None` if it ends before all packets have started.
+/// A beam from the last states of the stage before, with so many states of every cycle; `None` if it ends before
+/// all packets have started.
 pub(super) fn beam(
     stage: Rc<Stage>,
     from: &[State],
     begin: u32,
+    width: usize,
     (seed, run): (u64, u64),
     budget: &mut Budget,
 ) -> Option<Segment> {
@@ -252,7 +252,7 @@ pub(super) fn beam(
             return None;
         }
         budget.moves = budget.moves.saturating_sub(1 + states.len() as u64 / 4);
-        let mut next: Vec<State> = Vec::with_capacity(16 * WIDTH);
+        let mut next: Vec<State> = Vec::with_capacity(16 * width);
         for (state, parent) in states.iter().zip(0..) {
             let step = Step { parent, start: None, along: [3; 3] };
             stage.starts(&State { step, ..*state }, time, &mut |state| {
@@ -267,14 +267,14 @@ pub(super) fn beam(
             });
         }
         // The same state comes about in several ways.
-        let ample = 3 * WIDTH;
+        let ample = 3 * width;
         if next.len() > ample {
             next.select_nth_unstable_by_key(ample, |state| (state.cost, state.key));
             next.truncate(ample);
         }
         next.sort_unstable_by_key(|state| (state.cost, state.key, state.step.parent));
-        let mut seen = HashSet::with_capacity(WIDTH);
-        next.retain(|state| seen.len() < WIDTH && seen.insert(state.key));
+        let mut seen = HashSet::with_capacity(width);
+        next.retain(|state| seen.len() < width && seen.insert(state.key));
         if next.is_empty() {
             return None;
         }

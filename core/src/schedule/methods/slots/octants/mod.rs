@@ -11,13 +11,15 @@
 //! their side: six stages give every two residues of classes modulo four a time together. Offsets that may
 //! go in several octants are dealt so that every stage is exactly full (`deal`); beams with all states of the
 //! stage before find the order of the packets and of their hops (`beam`), and go back where they end (`pair`).
+//! That takes long, and the result is the same for everybody: it is `stored`.
 
 mod beam;
 mod deal;
 mod pair;
 mod stage;
+mod stored;
 
-use super::{Joined, follow};
+use super::{Joined, Starts, follow};
 use crate::{
     fabric::{Direction, Fabric, LinkId, NodeId, Sign},
     schedule::{Budget, Demand, Problem},
@@ -25,47 +27,79 @@ use crate::{
 use beam::Sent;
 use deal::{Deal, offset_number};
 use pair::Pair;
+use stored::{EQUAL, MIXED};
 
 /// Classes, and nodes of a ring.
 const LINES: u32 = 8;
-/// Cycles in which a pair of octants is to be sent, and beams for each; 1,024 would be without loss.
-const HORIZONS: [(u32, u64); 4] = [(1072, 200), (1056, 150), (1048, 200), (1044, 1000)];
+/// Pools of the forward sides and turns of the dimensions, in the order in which pairs of octants follow each
+/// other with the least loss.
+const SEQUENCE: [(usize, usize); 4] = [(1, 0), (1, 2), (0, 0), (1, 1)];
+
+/// Two pairs of opposite octants: all others are these, turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OctantPair {
+    /// Travel with the same sign in all dimensions.
+    Equal,
+    /// Travel with another sign in one dimension.
+    Mixed,
+}
 
 /// An offset, or the signs of an octant, with the dimensions turned: the first becomes the second.
 fn rotated([x, y, z]: [u32; 3]) -> [u32; 3] {
     [z, x, y]
 }
 
-/// Start and path of every packet; `None` if the network is of another kind, or the budget too small. The packets
-/// are one per ordered pair of nodes, all of the given length.
-pub(super) fn exchange(
-    fabric: &Fabric,
-    problem: &Problem,
-    demands: &[Demand],
+/// Searches for what all nodes of 8x8x8 send in a pair of opposite octants of an all-to-all, and when, within so
+/// many cycles of their ports; 1,024 would be without any loss. The text is what this crate stores.
+///
+/// At most so many `beams` are spent, which keep `width` states of every cycle, and no more than the budget; fewer
+/// cycles need more of both.
+///
+/// ```
+/// use flitloom_core::schedule::{Budget, OctantPair, octant_pair};
+/// let mut budget = Budget::of_moves(10_000);
+/// assert_eq!(octant_pair(OctantPair::Mixed, 1024, (1, 10), 1, &mut budget), None);
+/// ```
+pub fn octant_pair(
+    pair: OctantPair,
+    cycles: u32,
+    (beams, width): (u64, usize),
     seed: u64,
     budget: &mut Budget,
-) -> Option<Vec<(u32, Vec<LinkId>)>> {
+) -> Option<String> {
+    let pools = Deal::new().pools;
+    let pair = match pair {
+        OctantPair::Equal => Pair::new(&pools[0], &pools[3]),
+        OctantPair::Mixed => Pair::new(&pools[1], &pools[2]),
+    };
+    pair.search(cycles, (beams, width), seed, budget).map(|sent| stored::written(&sent))
+}
+
+/// Start and path of every packet; `None` if the network is of another kind. The packets are one per ordered
+/// pair of nodes, all of the given length.
+pub(super) fn exchange(fabric: &Fabric, problem: &Problem, demands: &[Demand]) -> Option<Starts> {
     let shape = fabric.shape();
     let length = problem.jobs().first()?.length;
     if shape.dimensions() != 3 || (0..3).any(|dimension| shape.size(dimension) != LINES) || length + 1 < LINES
     {
         return None;
     }
+    joined(fabric, problem, demands, &stored::read(MIXED)?, &stored::read(EQUAL)?)
+}
+
+/// All pairs of octants, one after the other.
+fn joined(
+    fabric: &Fabric,
+    problem: &Problem,
+    demands: &[Demand],
+    mixed: &[Vec<Sent>; 2],
+    equal: &[Vec<Sent>; 2],
+) -> Option<Starts> {
     let deal = Deal::new();
-    // The mixed pair serves three times.
-    let pairs = [Pair::new(&deal.pools[1], &deal.pools[2]), Pair::new(&deal.pools[0], &deal.pools[3])];
-    let mut best: [Option<[Vec<Sent>; 2]>; 2] = [None, None];
-    for (round, (horizon, beams)) in (0..).zip(HORIZONS) {
-        for (pair, best) in pairs.iter().zip(&mut best) {
-            let found = pair.search(horizon, beams, seed.wrapping_add(round << 32), budget);
-            *best = found.or(best.take());
-        }
-    }
-    let [mixed, equal] = best;
-    let (mixed, equal) = (mixed?, equal?);
     let mut schedule = Joined::new(fabric, problem);
-    for (pool, turns, sent) in [(0, 0, &equal), (1, 0, &mixed), (1, 1, &mixed), (1, 2, &mixed)] {
-        let epoch = Epoch { deal: &deal, pool, turns, sent: by_packet(&deal, pool, sent) };
+    for (pool, turns) in SEQUENCE {
+        let sent = by_packet(&deal, pool, if pool == 0 { equal } else { mixed });
+        let epoch = Epoch { deal: &deal, pool, turns, sent };
         let shifts = (0..LINES).map(|shifted| epoch.placed(fabric, demands, shifted));
         let own = shifts.min_by_key(|own| schedule.shift(own))?;
         schedule.append(own);
@@ -129,5 +163,37 @@ impl Epoch<'_> {
             own.push((job, *start, follow(fabric, demand.source, &way)));
         }
         own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::Shape,
+        schedule::{PlannedPacket, Problem, verify},
+        traffic::{CollectiveOperation, Group},
+    };
+
+    #[test]
+    fn a_pair_that_is_found_takes_the_place_of_a_stored_one() {
+        let fabric = Fabric::new(Shape::torus(&[8, 8, 8]).unwrap());
+        let all = Group::all(fabric.shape());
+        let demands = CollectiveOperation::AllToAll.phases(&all, 7).unwrap().remove(0);
+        let problem = Problem::over_any_minimal_route(&fabric, &demands).unwrap();
+        let mut budget = Budget::of_moves(u64::MAX);
+        let text = octant_pair(OctantPair::Equal, 1200, (40, 50), 1, &mut budget).unwrap();
+        let found = stored::read(&text).unwrap();
+        let starts = joined(&fabric, &problem, &demands, &stored::read(MIXED).unwrap(), &found).unwrap();
+        let packet = |(demand, (start, path)): (&Demand, (u32, Vec<LinkId>))| PlannedPacket {
+            source: demand.source,
+            destination: demand.destination,
+            start: start.into(),
+            length: 8,
+            slice: 0,
+            path,
+        };
+        let packets: Vec<PlannedPacket> = demands.iter().zip(starts).map(packet).collect();
+        assert!(verify(&fabric, &packets).unwrap() < 4190 + 200);
     }
 }

@@ -14,6 +14,8 @@ use std::rc::Rc;
 /// side and comes back loses eight cycles, unless both pass it at the same time (residue 0); this order
 /// loses at most eight cycles at any node.
 const ORDER: [[u32; 2]; 6] = [[0, 2], [2, 3], [0, 3], [1, 3], [0, 1], [1, 2]];
+/// How much wider beams are in the last stage, which has the least room.
+const WIDER: usize = 3;
 /// Beams through a stage before the one before it is tried again.
 const PATIENCE: u32 = 6;
 
@@ -90,8 +92,15 @@ impl Pair {
         }
     }
 
-    /// The packets of both sides so that all have been sent by the horizon, about; at most so many beams.
-    pub fn search(&self, horizon: u32, beams: u64, seed: u64, budget: &mut Budget) -> Option<[Vec<Sent>; 2]> {
+    /// The packets of both sides so that all have been sent by the horizon, about; at most so many
+    /// beams, which keep so many states of every cycle.
+    pub fn search(
+        &self,
+        horizon: u32,
+        (beams, width): (u64, usize),
+        seed: u64,
+        budget: &mut Budget,
+    ) -> Option<[Vec<Sent>; 2]> {
         let deadlines = self.deadlines(horizon);
         // By number, stage by stage, the forward side first.
         let mut done: Vec<Done> = Vec::new();
@@ -102,7 +111,7 @@ impl Pair {
                 break;
             }
             tries[number] += 1;
-            if let Some(next) = self.advance(&done, &deadlines, (seed, run), budget) {
+            if let Some(next) = self.advance(&done, &deadlines, width, (seed, run), budget) {
                 done.push(next);
                 tries[done.len()] = 0;
             } else if tries[number] >= PATIENCE {
@@ -128,6 +137,7 @@ impl Pair {
         &self,
         done: &[Done],
         deadlines: &[[u32; LINES as usize]],
+        width: usize,
         (seed, run): (u64, u64),
         budget: &mut Budget,
     ) -> Option<Done> {
@@ -147,7 +157,8 @@ impl Pair {
         }
         let start = [State::empty()];
         let from = before.map_or(&start[..], |done| &done.segment.states);
-        let mut segment = beam(Rc::new(stage), from, begin, (seed, run), budget)?;
+        let width = if number + 1 == self.stages.len() { WIDER * width } else { width };
+        let mut segment = beam(Rc::new(stage), from, begin, width, (seed, run), budget)?;
         // Classes that leave: the best state says when the others have to be through.
         let stage = Rc::clone(&segment.stage);
         let leaving: Vec<usize> = match self.stages.get(number + 1) {
