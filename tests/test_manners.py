@@ -94,8 +94,13 @@ def test_quiet_says_errors_only_and_verbose_says_the_time(capsys):
     assert capsys.readouterr().err.startswith("wrote")
     assert run(["-q", "examples", "copy"]) == 0
     assert capsys.readouterr() == ("", "")
+    for behind in (["examples", "copy", "-q"], ["examples", "copy", "--quiet"]):
+        assert run(behind) == 0
+        assert capsys.readouterr() == ("", "")
     assert run(["--quiet", "check", "none.json"]) == 2
     assert capsys.readouterr().err.startswith("error: none.json")
+    assert run(["version", "-v"]) == 0
+    assert capsys.readouterr().err.startswith("took ")
     assert run(["-v", "version"]) == 0
     assert capsys.readouterr().err.startswith("took ")
     # What one command was asked does not stay for the next one.

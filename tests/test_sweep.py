@@ -130,6 +130,10 @@ def test_points_of_curves_are_grouped_by_seed():
         {"rate": "0.2", "buffer": "8", "latency": "20", "seed": "1"},
     ]
     assert group(rows, "rate", "latency", ["buffer"]) == {("4",): {0.1: [10, 14]}, ("8",): {0.2: [20]}}
+    long = [{"traffic.rate": 1, "mean_latency": 2, "other_latency": 3, "router.buffer": 4}]
+    assert group(long, "rate", "mean_latency", ["buffer"]) == {("4",): {1: [2]}}
+    with pytest.raises(fl.SpecError, match="more than one column 'latency'; there are mean_latency, other"):
+        group(long, "rate", "latency", [])
 
 
 def test_axes_are_taken_and_returned():

@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     from typer.main import get_command
 
-    from flitloom.commands.assembly import build, plain_numbers, renamed
+    from flitloom.commands.assembly import build, heard_everywhere, plain_numbers, renamed
     from flitloom.commands.screen import ReaderLeftError, complain, say
     from flitloom.errors import FlitloomError
 
@@ -59,6 +59,7 @@ def run(arguments: list[str]) -> int:
         try:
             with _all_ranks(arguments):
                 command = get_command(build(line))
+                heard_everywhere(command)
                 plain_numbers(command)
                 command(renamed(arguments), prog_name="flitloom")
         except SystemExit as leaving:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -39,6 +40,30 @@ def plain_numbers(command: Any) -> None:
         _let_check(parameter)
     for inner in getattr(command, "commands", {}).values():
         plain_numbers(inner)
+
+
+def heard_everywhere(command: Any) -> None:
+    """Let ``--quiet`` and ``--verbose`` of the whole command line stand behind a verb, too."""
+    options = [_behind(option) for option in command.params if option.name in ("quiet", "verbose")]
+    for below in command.commands.values():
+        _add(below, options)
+
+
+def _behind(option: Any) -> Any:
+    def hear(_context: Any, _option: Any, asked: bool) -> None:
+        if asked:
+            settings.load(verbosity=option.name)
+
+    same = copy(option)
+    same.expose_value, same.hidden, same.callback = False, True, hear
+    return same
+
+
+def _add(command: Any, options: list[Any]) -> None:
+    for below in getattr(command, "commands", {}).values():
+        _add(below, options)
+    if not hasattr(command, "commands"):
+        command.params += options
 
 
 def _let_check(parameter: Any) -> None:

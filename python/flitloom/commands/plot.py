@@ -11,12 +11,22 @@ import typer
 def command(
     file: Annotated[Path, typer.Argument(help="Rows of a sweep or campaign (.csv or .parquet).")],
     x: Annotated[
-        str, typer.Option(help="Column along the horizontal axis, as traffic.rate.", metavar="COLUMN")
+        str,
+        typer.Option(help="Column along the horizontal axis, as traffic.rate, or rate.", metavar="COLUMN"),
     ],
     y: Annotated[
-        str, typer.Option(help="Column along the vertical axis, as mean_latency.", metavar="COLUMN")
+        str,
+        typer.Option(help="Column along the vertical axis, as mean_latency, or latency.", metavar="COLUMN"),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The picture (.png, .pdf, .svg).")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The picture (.png, .pdf, .svg).",
+            show_default="the file's name with .png",
+        ),
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,13 +41,16 @@ def command(
     For example:
       flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
     """
+    from flitloom.commands.screen import say
     from flitloom.extras import check_picture
 
-    check_picture(out, "--out")
+    picture = file.with_suffix(".png") if out is None else out
+    check_picture(picture, "--out")
     rows = _read(file)
     from flitloom.plots.curves import plot_curves
 
-    plot_curves(rows, x, y, by or [], title=title, path=out)
+    plot_curves(rows, x, y, by or [], title=title, path=picture)
+    say(f"wrote {picture}")
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

@@ -50,9 +50,10 @@ def plot_curves(
     rows : sequence of mappings
         The table.
     x, y : str
-        Columns of numbers.
+        Columns of numbers; the last words of a name do where no other column ends so (``latency`` for
+        ``mean_latency``).
     by : sequence of str
-        Columns that tell curves apart.
+        Columns that tell curves apart, named likewise.
     title : str
         Title of the picture.
     ax : Axes, optional
@@ -70,6 +71,7 @@ def plot_curves(
     SpecError
         A column is missing or holds no numbers, or both axes and a file are given.
     """
+    x, y, *by = _columns(rows, x, y, *by)
     curves = group(rows, x, y, by)
     with panel(path, ax, 7, 4.5) as axes:
         return _draw(curves, x, y, by, title, axes)
@@ -79,11 +81,7 @@ def group(
     rows: Sequence[Mapping[str, Any]], x: str, y: str, by: Sequence[str]
 ) -> dict[tuple[str, ...], dict[float, list[float]]]:
     """Values of y by curve and x."""
-    known = list(rows[0]) if rows else []
-    for name in (x, y, *by):
-        if name not in known:
-            there = ", ".join(map(str, known))[:300]
-            raise SpecError.at("plot", f"there is no column {show(name)}", f"there are {there}")
+    x, y, *by = _columns(rows, x, y, *by)
     curves: dict[tuple[str, ...], dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row[y] in (None, ""):
@@ -92,6 +90,21 @@ def group(
     if not curves:
         raise SpecError.at("plot", f"no row has a value of {y}")
     return curves
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], *names: str) -> list[str]:
+    known = list(rows[0]) if rows else []
+    return [_column(name, known) for name in names]
+
+
+def _column(name: str, known: Sequence[str]) -> str:
+    if name in known:
+        return name
+    alike = [each for each in known if str(each).endswith((f".{name}", f"_{name}"))]
+    if len(alike) == 1:
+        return alike[0]
+    problem = f"there is {'more than one' if alike else 'no'} column {show(name)}"
+    raise SpecError.at("plot", problem, f"there are {', '.join(map(str, alike or known))[:300]}")
 
 
 def _number(value: Any, name: str) -> float:
