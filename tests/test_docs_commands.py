@@ -33,6 +33,7 @@ REDUCED = {
     "--lead N": "--lead 2",
     "--guard auto --jitter 8": "--guard auto --jitter 8 --moves 20000",
     "--torus SIZES": "--torus 4x4",
+    "--torus 1024x1024 --pattern rand": "--torus 32x32 --pattern rand",
     "collective NAME": "collective all-gather",
     "simulate plan.goal --torus 4x4": "simulate plan.goal --torus 8x8x8",
     "--torus 16x16 --pattern brev --guard auto": "--torus 8x8 --pattern brev --guard auto",
