@@ -274,7 +274,8 @@ fn spread(used: &mut [u32], backward: &[Vec<u32>], open: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::Shape;
+    use crate::fabric::{Shape, Sign};
+    use crate::routing::Flow;
     use crate::routing::Verdict;
     use proptest::prelude::*;
 
@@ -292,6 +293,23 @@ mod tests {
         assert!(turns.iter().eq(given.iter().map(|&(link, out)| (link + 1, out))));
         turns.remove(6, Direction::from_index(5));
         assert!(turns.iter().eq(given[1..].iter().map(|&(link, out)| (link + 1, out))));
+    }
+
+    #[test]
+    fn steps_turn_into_directions_of_their_own_sign() {
+        let fabric = Fabric::new(Shape::mesh(&[3, 3]).unwrap());
+        let along = |sign| (0..2).map(|dimension| Direction::new(dimension, sign)).collect::<Vec<_>>();
+        let order = (0..4).map(Direction::from_index).collect();
+        let steps = (along(Sign::Plus), along(Sign::Minus));
+        let rules = Rules::new("own", order, true, steps.0, steps.1, Flow::Bubble).unwrap();
+        let turns: Vec<_> = TurnSet::of(TurnPolicy::Exact, &fabric, &rules).iter().collect();
+        // Only a step along y can turn against this order, into x.
+        assert!(!turns.is_empty());
+        for (link, out) in turns {
+            let (_, along) = fabric.link_ends(link);
+            assert_eq!((along.dimension(), out.dimension()), (1, 0));
+            assert_eq!(along.sign(), out.sign());
+        }
     }
 
     #[test]
