@@ -41,6 +41,30 @@ def test_two_ranks_make_the_same_result():
     assert seen["links"] == one.link_rows()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--set", "router.variant=registers"],
+        ["--set", "traffic.outstanding=2"],
+        ["--throttle", "pt:release=20,link=shared,margin=2"],
+    ],
+    ids=["registers", "closed", "shared"],
+)
+def test_ranks_tell_all_that_others_need(words, capsys):
+    words = ["simulate", *LOAD[:-4], "--rate", "0.5", "--cycles", "200", *words, "--json"]
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert run([*words, "--threads", "3"]) == 0
+    threads = json.loads(capsys.readouterr().out)
+    assert run(words) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert (seen["parts"], threads["parts"], one["parts"]) == (2, 3, 1)
+    assert seen["packets_delivered"] > 100
+    for parted in (seen, threads):
+        assert {**parted, "parts": 1, "engine": "general"} == {**one, "engine": "general"}
+
+
 def test_ranks_take_up_what_was_saved(tmp_path):
     path = tmp_path / "saved.flit"
     traffic = fl.Load("rand", rate=0.2, length=8, cycles=300)

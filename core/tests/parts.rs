@@ -12,8 +12,9 @@ use flitloom_core::{
     },
     fabric::{Direction, Fabric, NodeId, Shape, Sign},
     probe::{Histogram, LinkOccupation, Window, Windows},
-    router::{Arbitration, FlowControl, MAX_CHANNELS, RouterConfig},
-    routing::RoutingFunction,
+    router::{Arbitration, FlowControl, MAX_CHANNELS, RouterConfig, Variant},
+    routing::{Datelines, RoutingFunction},
+    throttle::{PathTurn, Spth},
     traffic::{
         MessageGraph, OpenLoad, Operation, OperationKind, Pattern, Purpose, RouteBook, Workload, draw_below,
     },
@@ -139,7 +140,7 @@ fn check(
                 return Ok(());
             }
         };
-        prop_assert_eq!(held.parts(), if rules.throttle.divides() { parts.min(rows) } else { 1 });
+        prop_assert_eq!(held.parts(), parts.min(rows));
         let mut ends = Vec::new();
         for stop in stops.map(Some).into_iter().chain([None]) {
             let options = Options { stop_at: stop, ..*rules };
@@ -149,7 +150,7 @@ fn check(
             if failed {
                 break;
             }
-            if ends.len() == 1 {
+            if ends.len() == 1 && turn > 0 {
                 // Another number of parts takes it up; so does a copy.
                 let other = saved.replace(held.save());
                 let state = other.unwrap_or_else(|| held.save());
@@ -158,6 +159,11 @@ fn check(
                 let seen = End::of(&mut restored, Ok(()));
                 prop_assert_eq!(&seen, &ends[0], "restored in {} parts", parts);
                 held = restored.clone();
+            } else if ends.len() == 1 {
+                // The first one goes on.
+                saved = Some(held.save());
+            }
+            if ends.len() == 1 {
                 // Some of what comes is measured.
                 let now = held.now();
                 if let Some(windows) = held.windows() {
@@ -229,6 +235,63 @@ proptest! {
     }
 
     #[test]
+    fn registers_are_sent_in_parts_as_in_one(
+        case in prop_oneof![long().packet_lists(), long().loads()],
+        stops in (0_u64..40, 0_u64..60),
+        seed in 0..2_u64,
+    ) {
+        let channels = RouterConfig::channels_needed(&case.shape).max(case.router.channels);
+        let router = RouterConfig {
+            variant: Variant::Registers,
+            datelines: Datelines::WRAP_UNLESS_INJECTED,
+            channels,
+            buffer: case.router.buffer.max(2),
+            latency: 1,
+            flow_control: FlowControl::Wormhole,
+            grant_needs_room: false,
+            arbitration: Arbitration::uniform(case.router.scheme),
+            ..case.config()
+        };
+        let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
+        let stops = [stops.0, stops.0 + stops.1];
+        check(&network, &case.workload(), &Options { seed, ..case.options() }, stops)?;
+    }
+
+    #[test]
+    fn closed_sources_hear_of_other_parts(
+        case in long().loads(),
+        outstanding in 1_u32..5,
+        stops in (0_u64..40, 0_u64..60),
+        seed in 0..2_u64,
+    ) {
+        let Workload::Load(load) = case.workload() else { return Ok(()) };
+        let workload = Workload::Load(load.closed(outstanding).unwrap());
+        let stops = [stops.0, stops.0 + stops.1];
+        check(&case.network(), &workload, &Options { seed, ..case.options() }, stops)?;
+    }
+
+    #[test]
+    fn registers_of_busy_buffers_share_links_in_parts_as_in_one(
+        case in long().loads(),
+        throttle in prop_oneof![
+            (0..4_u16, 1..5_u16, any::<bool>()).prop_map(|(margin, length, own)| {
+                Spth { margin, length: Some(length), own, shared: true }.into()
+            }),
+            (1..60_u64, 0..4_u16).prop_map(|(release, margin)| {
+                PathTurn { release: Some(release), margin: Some(margin), shared: true }.into()
+            }),
+        ],
+        stops in (0_u64..40, 0_u64..60),
+        seed in 0..2_u64,
+    ) {
+        let router = RouterConfig { buffer: case.router.buffer.max(4), ..case.config() };
+        let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
+        let stops = [stops.0, stops.0 + stops.1];
+        let rules: Options = Options { seed, throttle, ..case.options() };
+        check(&network, &case.workload(), &rules, stops)?;
+    }
+
+    #[test]
     fn parts_wait_for_each_others_messages(
         sizes in proptest::collection::vec(3_u32..8, 1..=2),
         wraps in any::<bool>(),
@@ -277,6 +340,26 @@ fn routes_that_are_looked_up_go_on_in_other_parts() {
     let load = OpenLoad::new(random, 0.3, 6, 200, 3).unwrap();
     let workload = Workload::Load(load.with_book(Arc::new(Around(shape))));
     check(&network, &workload, &Options::default(), [70, 150]).unwrap();
+}
+
+/// Where most buffers are full, registers of them decide which way headers go: what they show is saved and
+/// told across borders.
+#[test]
+fn full_buffers_ahead_are_known_in_other_parts() {
+    let shape = Shape::torus(&[6, 14]).unwrap();
+    let random = Pattern::Random.destinations(&shape, 3).unwrap();
+    let workload = Workload::Load(OpenLoad::new(random, 0.9, 4, 260, 3).unwrap());
+    for &function in RoutingFunction::ALL {
+        let router = RouterConfig::for_routing(&shape, function);
+        let watches = function.claims(router.place(&shape), false).watches;
+        if watches.is_none() {
+            continue;
+        }
+        let network = Network::new(Fabric::new(shape.clone()), RouterConfig { buffer: 5, ..router }).unwrap();
+        for stop in [37, 90, 151] {
+            check(&network, &workload, &Options::default(), [stop, stop + 60]).unwrap();
+        }
+    }
 }
 
 #[test]
@@ -339,23 +422,4 @@ fn the_planes_in_parts_do_what_one_does() {
             assert_eq!(&End::of(&mut restored, Ok(())), same);
         }
     }
-}
-
-/// What knows nothing of borders between parts runs in one, with what it does unchanged.
-#[test]
-fn registers_that_share_a_link_run_in_one_part() {
-    let shape = Shape::torus(&[4, 8]).unwrap();
-    let random = Pattern::Random.destinations(&shape, 1).unwrap();
-    let workload = Workload::Load(OpenLoad::new(random, 0.6, 8, 300, 1).unwrap());
-    let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
-    let rules = Options { throttle: "spth:margin=1,link=shared".parse().unwrap(), ..Options::default() };
-    let ends: Vec<_> = [1, 4]
-        .map(|parts| {
-            let mut held = begin(&network, &workload, &rules, parts, InstructionSet::Word).unwrap();
-            assert_eq!(held.parts(), 1);
-            let result = held.run(&rules);
-            End::of(&mut held, result)
-        })
-        .into();
-    assert_eq!(ends[0], ends[1]);
 }

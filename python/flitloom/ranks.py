@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Where launchers of MPI say how many processes they started.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+#: Most hops that a register of buffers ahead shows if a throttle says how many (``length=``).
+LONGEST = 1024
 #: Seconds in which the first rank says what is wrong before another one ends them all.
 PATIENCE = 1.0
 
@@ -63,10 +65,12 @@ class Ranks:
             other % self.size if topology.wraps[-1] or 0 <= other < self.size else None for other in others
         ]
         # A row's flits and places per channel, what its registers of buffers ahead show (as many bits as half
-        # the largest size, and numbers of at most 11 bits per channel), and eight words of a header per node.
+        # the largest size or as are asked for, also node by node, and numbers of at most 11 bits per channel),
+        # and eight words of a header per node.
         row = network.nodes // rows
-        planes = network.channels * (17 + 11) + max(topology.sizes) // 2
-        words = 2 + -(-row // 64) * planes + 8 * row
+        bits = max(*topology.sizes, 2 * LONGEST) // 2
+        planes = network.channels * (17 + 11) + bits
+        words = 2 + -(-row // 64) * planes + (8 + -(-bits // 64) * network.channels) * row
         self._buffers = [bytearray(8 * words) for _ in others]
 
     def exchange(self, before: bytes, behind: bytes) -> list[bytes]:

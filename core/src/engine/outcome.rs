@@ -213,8 +213,6 @@ pub enum SimulationError {
         /// Where they do.
         cycle: u64,
     },
-    /// A run that several processes cannot share.
-    Undivided,
     /// Another process of the same run has failed.
     Lost,
     /// The workload is not valid.
@@ -301,10 +299,6 @@ impl SimulationError {
                     "the engines disagree at cycle {cycle}: one finds nothing that can move, the other does"
                 ),
                 "please report this case",
-            ),
-            Self::Undivided => Fault::somewhere(
-                "ranks: output registers, closed sources and throttles over shared links run in one process",
-                "start one; threads do not divide them either",
             ),
             Self::Lost => Fault::somewhere("another rank has failed", ""),
             Self::Workload(error) => error.fault(),

@@ -77,7 +77,7 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
     fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
         Ok(told)
     }
-    /// Routers of all networks side by side that one thread has.
+    /// Routers of the general engine that take as long as a thread's part of all networks side by side.
     fn routers(&self) -> usize;
     /// Parts the network is divided into.
     fn parts(&self) -> usize {

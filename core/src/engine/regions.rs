@@ -58,11 +58,11 @@ pub trait Transport: Send {
     /// # Errors
     /// A part will give none.
     fn sum(&mut self, values: [u64; 3]) -> Result<[u64; 3], Lost>;
-    /// The states of all parts in their order, in bytes, for every part.
+    /// What all parts give in their order, in bytes, for every part.
     ///
     /// # Errors
     /// A part will give none.
-    fn collect(&mut self, state: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost>;
+    fn collect(&mut self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost>;
 }
 
 /// One of several processes that run a network together, each a part of it.
@@ -79,6 +79,14 @@ pub struct Rank {
 pub(crate) trait Region: Send {
     /// Decides what happens in a cycle, and flits leave; false if nothing can happen in this part.
     fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool;
+    /// Whether flits leave only when it is known what room neighbours have made in the same cycle: mails go twice.
+    fn leaves_late(&self) -> bool {
+        false
+    }
+    /// Where they do, flits leave; false if nothing does.
+    fn leave_late(&mut self, _cycle: u64, _mails: &mut Mails) -> bool {
+        false
+    }
     /// Flits arrive, and the cycle is accounted for.
     fn arrive(&mut self, cycle: u64, mails: &mut Mails);
     /// When the first waiting node has its next packet.
@@ -95,6 +103,12 @@ pub(crate) trait Region: Send {
     }
     /// Takes those sums.
     fn take_sums(&mut self, _sums: [u64; 3]) {}
+    /// What all other parts must know of a cycle before the next one, if they must in every cycle.
+    fn news(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+    /// Takes the news of all parts.
+    fn hear(&mut self, _cycle: u64, _news: Vec<Vec<u8>>) {}
 }
 
 /// Runs a part from `cycle` to `until`, as [`advance`](super::protocol::advance) does a whole: all
@@ -117,11 +131,19 @@ pub(crate) fn advance<A: Region>(
             if let Some(own) = part.sums(cycle) {
                 part.take_sums(transport.sum(own)?);
             }
-            if part.leave(cycle, mails) {
+            let mut changes = part.leave(cycle, mails);
+            if part.leaves_late() {
+                transport.exchange(mails)?;
+                changes |= part.leave_late(cycle, mails);
+            }
+            if changes {
                 quiet = cycle + 1;
             }
             transport.exchange(mails)?;
             part.arrive(cycle, mails);
+            if let Some(news) = part.news() {
+                part.hear(cycle, transport.collect(news)?);
+            }
         }
         *cycle = next;
         let wake = part.next_wake(next).unwrap_or(u64::MAX);
@@ -209,6 +231,9 @@ struct Hub {
     /// What is agreed upon in this agreement, the next and the last.
     agreed: [Mutex<[u64; 4]>; 3],
     given: Bell,
+    /// Per part: what it gives to all in this collection and the next.
+    boards: Vec<[Mutex<Vec<u8>>; 2]>,
+    put_up: Bell,
     failed: AtomicBool,
 }
 
@@ -221,6 +246,7 @@ pub(crate) struct Thread {
     neighbours: [Option<usize>; 2],
     exchanges: u64,
     agreements: u64,
+    collections: u64,
 }
 
 impl Thread {
@@ -230,6 +256,8 @@ impl Thread {
             boxes: (0..parts).map(|_| <[Letterbox; 2]>::default()).collect(),
             agreed: Default::default(),
             given: Bell::default(),
+            boards: (0..parts).map(|_| Default::default()).collect(),
+            put_up: Bell::default(),
             failed: AtomicBool::new(false),
         });
         let of_part = |part| Self {
@@ -241,13 +269,14 @@ impl Thread {
             ],
             exchanges: 0,
             agreements: 0,
+            collections: 0,
         };
         (0..parts).map(of_part).collect()
     }
 
     /// What becomes of the values of all threads, added one after the other to what is agreed upon.
     fn agree(&mut self, add: impl FnOnce(&mut [u64; 4])) -> Result<[u64; 4], Lost> {
-        let Hub { agreed, given, failed, boxes } = &*self.hub;
+        let Hub { agreed, given, failed, boxes, .. } = &*self.hub;
         let own = &agreed[(self.agreements % 3) as usize];
         add(&mut held(own));
         self.agreements += 1;
@@ -306,9 +335,15 @@ impl Transport for Thread {
         Ok([a, b, c])
     }
 
-    fn collect(&mut self, _state: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
-        // Whoever holds the threads sees all of their states.
-        Err(Lost)
+    fn collect(&mut self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
+        let Hub { boards, put_up, failed, .. } = &*self.hub;
+        let slot = (self.collections % 2) as usize;
+        *held(&boards[self.part][slot]) = own;
+        self.collections += 1;
+        put_up.ring();
+        put_up.wait(self.collections * boards.len() as u64, failed)?;
+        // Nobody writes here again before all have begun the next collection.
+        Ok(boards.iter().map(|board| held(&board[slot]).clone()).collect())
     }
 }
 

@@ -201,15 +201,16 @@ impl Windows {
             self.delivered_of_stretch += 1;
             self.ages.add(age);
         }
-        if self.outstanding.is_some() {
+        let nodes = self.first..self.first + self.generated.len() as NodeId;
+        if self.outstanding.is_some() && nodes.contains(&source) {
             self.make_room(source, cycle);
         }
     }
 
-    /// A closed source may generate its next packet.
+    /// A closed source may generate its next packet, for a delivery in the present window.
     #[inline(never)]
-    fn make_room(&mut self, source: NodeId, cycle: u64) {
-        let node = source as usize;
+    pub(crate) fn make_room(&mut self, source: NodeId, cycle: u64) {
+        let node = (source - self.first) as usize;
         // Only the last deliveries are remembered: what they made room for is generated before.
         self.present.generated_flits += self.generate_at(node, cycle + 1);
         if let Some(outstanding) = &mut self.outstanding {
@@ -324,6 +325,9 @@ impl Windows {
             self.present.merge(&part.present);
             self.before.merge(part.before);
             let nodes = part.first as usize..part.first as usize + part.generated.len();
+            if let (Some(own), Some(part)) = (&mut self.outstanding, &part.outstanding) {
+                own.take_over(nodes.start, part);
+            }
             self.generated[nodes.clone()].copy_from_slice(&part.generated);
             self.next_start[nodes].copy_from_slice(&part.next_start);
             self.generated_in_stretch += part.generated_in_stretch;
@@ -340,9 +344,10 @@ impl Windows {
     pub(crate) fn part(&self, nodes: Range<usize>, before: Counted) -> Self {
         let first = nodes.start as NodeId;
         let (generated, next_start) =
-            (self.generated[nodes.clone()].to_vec(), self.next_start[nodes].to_vec());
+            (self.generated[nodes.clone()].to_vec(), self.next_start[nodes.clone()].to_vec());
+        let outstanding = self.outstanding.as_ref().map(|outstanding| outstanding.part(nodes));
         if first == 0 {
-            return Self { first, generated, next_start, before, ..self.clone() };
+            return Self { first, generated, next_start, outstanding, before, ..self.clone() };
         }
         let Self { from, to, end, cycles, .. } = *self;
         Self {
@@ -354,8 +359,7 @@ impl Windows {
             present: Window::default(),
             before,
             first,
-            // Closed sources do not divide.
-            outstanding: None,
+            outstanding,
             generated,
             next_start,
             from,

@@ -2,7 +2,7 @@
 
 use super::{Ask, AtWork, Claims, Parameter, Rule, Seen, Sums, Surroundings};
 use crate::{
-    fabric::NodeId,
+    fabric::{Direction, NodeId},
     fault::Fault,
     names::UnknownName,
     save::{Archive, SaveError},
@@ -128,14 +128,6 @@ macro_rules! throttles {
                 }
             }
 
-            /// Whether a network may be divided into parts under it.
-            pub fn divides(self) -> bool {
-                match self {
-                    Self::None => true,
-                    $($(#[cfg($condition)])? Self::$name(rule) => rule.divides(),)+
-                }
-            }
-
             fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
                 match self {
                     Self::None => None,
@@ -237,6 +229,22 @@ macro_rules! throttles {
                 match self {
                     Self::None => Self::None,
                     $($(#[cfg($condition)])? Self::$name(state) => Self::$name(state.part(nodes)),)+
+                }
+            }
+
+            /// What a row of nodes tells that of another part, a hop against a direction.
+            pub(crate) fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+                match self {
+                    Self::None => {}
+                    $($(#[cfg($condition)])? Self::$name(state) => state.tell(direction, first, row, words),)+
+                }
+            }
+
+            /// Takes what the row before (0) or behind (1) told.
+            pub(crate) fn listen(&mut self, side: usize, words: &[u64]) {
+                match self {
+                    Self::None => {}
+                    $($(#[cfg($condition)])? Self::$name(state) => state.listen(side, words),)+
                 }
             }
 

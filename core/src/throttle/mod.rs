@@ -62,7 +62,7 @@ impl Surroundings<'_> {
 
     /// Hops half around the largest ring, at least 1.
     fn half(&self) -> u16 {
-        (self.largest() / 2).max(1) as u16
+        (self.largest() / 2).clamp(1, u16::MAX.into()) as u16
     }
 }
 

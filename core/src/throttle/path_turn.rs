@@ -6,6 +6,7 @@ use crate::{
     fabric::{Direction, NodeId, Shape},
     save::{Archive, SaveError},
 };
+use std::ops::Range;
 
 /// Path and turn: a header waits while a buffer on its own way to its turn is known to be busy, or one
 /// of the first two behind the turn; never longer than the release.
@@ -77,11 +78,6 @@ impl Rule for PathTurn {
     fn margin(self) -> Option<u16> {
         self.margin
     }
-
-    // As for `spth`.
-    fn divides(self) -> bool {
-        !self.shared
-    }
 }
 
 /// [`PathTurn`] in a network.
@@ -92,6 +88,8 @@ pub struct PathTurnState {
     /// Buffers behind a turn that are looked at.
     behind: u32,
     shape: Shape,
+    /// The nodes that it knows of, numbered from 0.
+    nodes: Range<usize>,
     length: usize,
     /// Words of one turn register.
     words: usize,
@@ -112,6 +110,7 @@ impl PathTurnState {
             release,
             behind,
             shape: around.shape.clone(),
+            nodes: 0..around.shape.nodes(),
             length: settings.length.into(),
             words,
             next: turns.clone(),
@@ -140,6 +139,11 @@ impl PathTurnState {
         [Direction::from_index(plus), Direction::from_index(plus + 1)]
     }
 
+    /// Words of the turn registers of a node.
+    fn turns_of_node(&self) -> usize {
+        self.shape.directions() * 2 * self.words
+    }
+
     fn place(&self, node: NodeId, direction: Direction, turn: usize) -> usize {
         ((node as usize * self.shape.directions() + direction.index()) * 2 + turn) * self.words
     }
@@ -163,9 +167,11 @@ impl AtWork for PathTurnState {
 
     fn observe(&mut self, _cycle: u64, _sums: Sums, seen: &impl Seen) {
         let (dimensions, channels) = (self.shape.dimensions(), self.registers.channels());
-        for node in 0..self.shape.nodes() as NodeId {
+        let first = self.nodes.start as NodeId;
+        for node in 0..self.nodes.len() as NodeId {
             for direction in (0..2 * (dimensions - 1)).map(Direction::from_index) {
-                let Some(other) = self.shape.neighbour(node, direction) else { continue };
+                let Some(other) = self.shape.neighbour(first + node, direction) else { continue };
+                let other = other - first;
                 for (sign, turn) in Self::turned(direction).into_iter().enumerate() {
                     let busy = |channel| self.registers.busy_ahead(other, turn, channel, self.behind) > 0;
                     let mut carry = u64::from((0..channels).any(busy));
@@ -195,8 +201,36 @@ impl AtWork for PathTurnState {
         self.registers.is_clear() && self.turns.iter().all(|&word| word == 0)
     }
 
+    // Turn registers lie along all dimensions but the last, within a row.
+    fn part(&self, nodes: Range<usize>) -> Self {
+        let turns = self.turns[nodes.start * self.turns_of_node()..nodes.end * self.turns_of_node()].to_vec();
+        Self {
+            registers: self.registers.part(nodes.clone()),
+            shape: self.shape.clone(),
+            nodes,
+            next: turns.clone(),
+            turns,
+            ..*self
+        }
+    }
+
+    fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+        self.registers.tell(direction, first, row, words);
+    }
+
+    fn listen(&mut self, side: usize, words: &[u64]) {
+        self.registers.listen(side, words);
+    }
+
+    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        let own = self.turns_of_node();
+        self.registers.copy_nodes(to, &other.registers, from, nodes);
+        self.turns[to * own..(to + nodes) * own].copy_from_slice(&other.turns[from * own..(from + nodes) * own]);
+    }
+
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { registers, release: _, behind: _, shape: _, length: _, words: _, turns, next: _ } = self;
+        let Self { registers, release: _, behind: _, shape: _, nodes: _, length: _, words: _, turns, next: _ } =
+            self;
         registers.fields(archive)?;
         archive.slice("turn registers", turns)
     }

@@ -2,6 +2,7 @@ use super::{Seen, Surroundings};
 use crate::fabric::{Direction, NodeId};
 use crate::routing::{Came, ChannelRule};
 use crate::save::{Archive, SaveError};
+use std::ops::Range;
 
 /// Which channel a register shows behind a dateline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +41,10 @@ pub struct Registers {
     bits: Vec<u64>,
     /// Scratch for the next cycle.
     next: Vec<u64>,
+    /// Nodes that have registers here, and nodes of a row: in a part the registers of the row before it and of
+    /// the row behind it follow, as they were told.
+    nodes: usize,
+    row: usize,
     /// Per output: the output whose register is taken over, [`NONE`] without a link.
     source: Vec<u32>,
     /// Per link, when it is shared: the channel that is looked at first.
@@ -74,6 +79,8 @@ impl Registers {
             directions,
             channels: channels.into(),
             words,
+            nodes: shape.nodes(),
+            row: shape.nodes() / shape.sizes().last().map_or(1, |&size| size as usize),
             bits: vec![0; outputs * words],
             next: vec![0; outputs * words],
             source,
@@ -105,6 +112,72 @@ impl Registers {
         std::mem::swap(&mut self.bits, &mut self.next);
     }
 
+    /// Words of the registers of a node.
+    fn of_node(&self) -> usize {
+        self.directions * self.channels * self.words
+    }
+
+    /// Those of some of the nodes, whole rows, of a network.
+    pub(crate) fn part(&self, nodes: Range<usize>) -> Self {
+        let outputs = self.directions * self.channels;
+        let all = self.nodes;
+        // A neighbour that is not among them is in the row before or behind.
+        let here = |(output, &source): (usize, &u32)| {
+            let (node, rest) = (source as usize / outputs, source as usize % outputs);
+            let node = match node {
+                _ if source == NONE => return NONE,
+                node if nodes.contains(&node) => node - nodes.start,
+                node if output / self.channels % self.directions % 2 == 0 => {
+                    nodes.len() + self.row + (node + all - nodes.end % all) % all
+                }
+                node => nodes.len() + (node + self.row + all - nodes.start) % all,
+            };
+            (node * outputs + rest) as u32
+        };
+        let range = nodes.start * outputs..nodes.end * outputs;
+        let mut bits = self.bits[range.start * self.words..range.end * self.words].to_vec();
+        bits.resize((nodes.len() + 2 * self.row) * self.of_node(), 0);
+        let links = if self.settings.shared { nodes.start * self.directions..nodes.end * self.directions } else { 0..0 };
+        Self {
+            nodes: nodes.len(),
+            next: bits.clone(),
+            bits,
+            source: (0..).zip(&self.source[range]).map(here).collect(),
+            pointers: self.pointers[links].to_vec(),
+            ..*self
+        }
+    }
+
+    /// What the registers of a row of a direction show, from its first node on.
+    pub(crate) fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+        for node in first..first + row {
+            let output = self.output(node as NodeId, direction, 0);
+            words.extend_from_slice(&self.bits[output * self.words..][..self.channels * self.words]);
+        }
+    }
+
+    /// Takes what the row before or behind told of the direction that leads on there.
+    pub(crate) fn listen(&mut self, side: usize, words: &[u64]) {
+        // Plus is before minus.
+        let direction = Direction::from_index(self.directions - 1 - side);
+        let told = self.channels * self.words;
+        for (node, words) in (self.nodes + side * self.row..).zip(words.chunks_exact(told)) {
+            let output = self.output(node as NodeId, direction, 0);
+            self.bits[output * self.words..][..told].copy_from_slice(words);
+        }
+    }
+
+    /// Copies what is known of so many nodes.
+    pub(crate) fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        let own = self.of_node();
+        self.bits[to * own..(to + nodes) * own].copy_from_slice(&other.bits[from * own..(from + nodes) * own]);
+        if self.settings.shared {
+            let links = self.directions;
+            self.pointers[to * links..(to + nodes) * links]
+                .copy_from_slice(&other.pointers[from * links..(from + nodes) * links]);
+        }
+    }
+
     /// How they are told.
     pub fn settings(&self) -> RegisterSettings {
         self.settings
@@ -112,8 +185,18 @@ impl Registers {
 
     /// The registers as fields.
     pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { settings: _, directions: _, channels, words: _, bits, next: _, source: _, pointers } =
-            self;
+        let Self {
+            settings: _,
+            directions: _,
+            channels,
+            words: _,
+            nodes: _,
+            row: _,
+            bits,
+            next: _,
+            source: _,
+            pointers,
+        } = self;
         archive.slice("registers", bits)?;
         archive.slice("channels to be told next", pointers)?;
         match pointers.iter().find(|&&pointer| usize::from(pointer) >= *channels) {

@@ -1,6 +1,6 @@
 use super::{Ask, Claims, Seen, Sums, Surroundings};
 use crate::{
-    fabric::NodeId,
+    fabric::{Direction, NodeId},
     save::{Archive, SaveError},
 };
 use std::ops::Range;
@@ -31,11 +31,6 @@ pub trait Rule: Copy + Default {
     /// Free places up to which a queue is busy, in flits, if it goes by them; buffers must be deeper.
     fn margin(self) -> Option<u16> {
         None
-    }
-
-    /// Whether a network may be divided into parts under it.
-    fn divides(self) -> bool {
-        true
     }
 }
 
@@ -90,10 +85,16 @@ pub trait AtWork: Clone {
         true
     }
 
-    /// What it knows of some of the nodes, which are numbered from 0; registers are of whole networks.
+    /// What it knows of some of the nodes, whole rows, which are numbered from 0.
     fn part(&self, _nodes: Range<usize>) -> Self {
         self.clone()
     }
+
+    /// What a row of nodes, from `first` on, tells the row of another part that is a hop against a direction.
+    fn tell(&self, _direction: Direction, _first: usize, _row: usize, _words: &mut Vec<u64>) {}
+
+    /// Takes what the row before (0) or behind (1) told, which is in another part.
+    fn listen(&mut self, _side: usize, _words: &[u64]) {}
 
     /// Copies what is known of so many nodes between a whole network and a part of it.
     fn copy_nodes(&mut self, _to: usize, _other: &Self, _from: usize, _nodes: usize) {}

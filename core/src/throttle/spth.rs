@@ -2,7 +2,11 @@ use super::{
     Ask, Claims, Following, Parameter, RegisterSettings, Registers, Seen, Sums, Surroundings,
     rule::{AtWork, Rule, either, number},
 };
-use crate::save::{Archive, SaveError};
+use crate::{
+    fabric::Direction,
+    save::{Archive, SaveError},
+};
+use std::ops::Range;
 
 /// State-propagation throttling (state-propagation-throttling-2015, Section 4): no header leaves while a
 /// buffer on the line ahead is busy.
@@ -62,11 +66,6 @@ impl Rule for Spth {
     fn margin(self) -> Option<u16> {
         Some(self.margin)
     }
-
-    // Registers that share a link are kept for whole networks only.
-    fn divides(self) -> bool {
-        !self.shared
-    }
 }
 
 /// [`Spth`] in a network.
@@ -102,6 +101,22 @@ impl AtWork for SpthState {
     /// Whether no register shows anything.
     fn at_rest(&self) -> bool {
         self.registers.is_clear()
+    }
+
+    fn part(&self, nodes: Range<usize>) -> Self {
+        Self { registers: self.registers.part(nodes), own: self.own }
+    }
+
+    fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+        self.registers.tell(direction, first, row, words);
+    }
+
+    fn listen(&mut self, side: usize, words: &[u64]) {
+        self.registers.listen(side, words);
+    }
+
+    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        self.registers.copy_nodes(to, &other.registers, from, nodes);
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {

@@ -3,6 +3,7 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
 };
+use std::ops::Range;
 
 /// Nodes that generate no packet while so many of their packets are outstanding (generated, and the tail
 /// not ejected): when each may generate its next one.
@@ -48,6 +49,26 @@ impl Outstanding {
             Some(_) => return u64::MAX,
         };
         workload.start_with_room(named, number, self.from[node], least).unwrap_or(u64::MAX)
+    }
+
+    /// What is known of some of the nodes.
+    pub fn part(&self, nodes: Range<usize>) -> Self {
+        let Self { limit, delivered, ends, from } = self;
+        Self {
+            limit: *limit,
+            delivered: delivered[nodes.clone()].to_vec(),
+            ends: ends[nodes.start * limit..nodes.end * limit].to_vec(),
+            from: from[nodes].to_vec(),
+        }
+    }
+
+    /// Takes over what is known of so many nodes, from `first` on.
+    pub fn take_over(&mut self, first: usize, part: &Self) {
+        let Self { limit, delivered, ends, from } = part;
+        let nodes = first..first + delivered.len();
+        self.ends[nodes.start * limit..nodes.end * limit].copy_from_slice(ends);
+        self.delivered[nodes.clone()].copy_from_slice(delivered);
+        self.from[nodes].copy_from_slice(from);
     }
 
     /// Everything it knows.

@@ -58,9 +58,9 @@ impl Sources {
             first: part.start as NodeId,
             nodes: self.nodes,
             taken: self.taken[part.clone()].to_vec(),
-            next_start: self.next_start[part].to_vec(),
+            next_start: self.next_start[part.clone()].to_vec(),
             graph: self.graph.clone(),
-            closed: self.closed.clone(),
+            closed: self.closed.as_ref().map(|closed| closed.part(part)),
             looked_up: HashMap::new(),
         }
     }
@@ -72,6 +72,9 @@ impl Sources {
         self.next_start[nodes.clone()].copy_from_slice(&part.next_start);
         if let (Some(graph), Some(part)) = (&mut self.graph, &part.graph) {
             graph.take_over(part, nodes);
+        }
+        if let (Some(closed), Some(other)) = (&mut self.closed, &part.closed) {
+            closed.take_over(part.first as usize, other);
         }
     }
 
@@ -191,15 +194,26 @@ impl Sources {
         self.graph.is_some() || self.closed.is_some()
     }
 
-    /// The tail of a packet was ejected: of message graphs its slice counts, of closed sources its source
-    /// and number. Calls `wake` with every node that may have something new to send, and when.
+    /// Whether others, in another part, must be told that a packet of a node was delivered.
+    pub(crate) fn are_elsewhere(&self, node: NodeId) -> bool {
+        self.closed.is_some() && !(self.first..self.first + self.taken.len() as NodeId).contains(&node)
+    }
+
+    /// Whether deliveries concern their sources.
+    pub(crate) fn are_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// The tail of a packet was ejected: of message graphs its slice counts, of closed sources its source,
+    /// if it is here, and number. Calls `wake` with every node that may have something new to send, and when.
     pub fn delivered(
         &mut self,
         (source, number, slice): (NodeId, u64, u32),
         cycle: u64,
         mut wake: impl FnMut(NodeId, u64),
     ) {
-        if let Some(closed) = &mut self.closed {
+        let elsewhere = self.are_elsewhere(source);
+        if let Some(closed) = self.closed.as_mut().filter(|_| !elsewhere) {
             let node = source - self.first;
             closed.delivered(node as usize, number, cycle);
             if self.next_start[node as usize] == u64::MAX {
@@ -265,6 +279,16 @@ impl Closed {
         let outstanding = Outstanding::new(workload, nodes)?;
         let limit = workload.outstanding()? as usize;
         Some(Self { outstanding, limit, packets: vec![Self::NONE; nodes * limit] })
+    }
+
+    fn part(&self, nodes: Range<usize>) -> Self {
+        let packets = self.packets[nodes.start * self.limit..nodes.end * self.limit].to_vec();
+        Self { outstanding: self.outstanding.part(nodes), limit: self.limit, packets }
+    }
+
+    fn take_over(&mut self, first: usize, part: &Self) {
+        self.outstanding.take_over(first, &part.outstanding);
+        self.packets[first * self.limit..][..part.packets.len()].copy_from_slice(&part.packets);
     }
 
     fn place(&mut self, node: usize, number: u64) -> Option<&mut (u64, u64)> {

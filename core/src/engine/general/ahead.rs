@@ -87,18 +87,11 @@ impl Ahead {
 
     /// The registers as a field.
     pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        let mut all = Vec::with_capacity(self.clear_from.len() * self.length * words);
-        for plane in 0..self.clear_from.len() * self.length {
-            all.extend_from_slice(&self.bits.plane(plane)[..words]);
-        }
-        archive.slice("full buffers ahead", &mut all)?;
+        self.bits.archive("full buffers ahead", 0..self.clear_from.len() * self.length, words, archive)?;
         if archive.is_reading() {
-            self.clear_from.fill(0);
-            for (plane, saved) in all.chunks(words).enumerate() {
-                self.bits.plane_mut(plane)[..words].copy_from_slice(saved);
-                if saved.iter().any(|&word| word != 0) {
-                    self.clear_from[plane / self.length] = plane % self.length + 1;
-                }
+            for (direction, clear_from) in self.clear_from.iter_mut().enumerate() {
+                let last = (0..self.length).rev().find(|bit| self.bits.any(direction * self.length + bit));
+                *clear_from = last.map_or(0, |bit| bit + 1);
             }
         }
         Ok(())

@@ -76,7 +76,13 @@ impl<V: Vector, R: Record> State<V, R> {
             self.withdraw(layout);
         }
         self.list_packets_that_leave(layout);
-        self.depart_all(layout, cycle);
+        match self.registers.take() {
+            Some(registers) => {
+                self.depart_from_registers(layout, &registers);
+                self.registers = Some(registers);
+            }
+            None => self.depart_all(layout, cycle),
+        }
         for border in layout.borders() {
             let mail = &mut mails.out[border.side];
             self.write_words(layout, border, mail);
@@ -97,8 +103,39 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         self.arrive_all(layout, cycle);
         for border in layout.borders() {
-            self.read_places(layout, border, &mails.come[border.side]);
+            let mail = &mails.come[border.side];
+            self.read_places(layout, border, &mail[layout.channels * border.row.div_ceil(64)..], true);
+            // Links of others are not counted here.
+            for output in border.back * layout.channels..(border.back + 1) * layout.channels {
+                for (first, count) in pieces(border.row) {
+                    self.sent.set_bits(output, border.others + first as isize, count, 0);
+                }
+            }
         }
+    }
+
+    /// Tells neighbours what room flits made that entered registers.
+    pub fn tell_room(&mut self, layout: &Layout, mails: &mut Mails) {
+        for border in layout.borders() {
+            let mail = &mut mails.out[border.side];
+            mail.clear();
+            self.write_places(layout, border, mail);
+        }
+    }
+
+    /// Registers are sent, by what room there is behind the borders; true if any is.
+    #[inline(always)]
+    pub fn send_from_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) -> bool {
+        for border in layout.borders() {
+            self.read_places(layout, border, &mails.come[border.side], false);
+        }
+        let Some(mut registers) = self.registers.take() else { return false };
+        let sends = self.send_all(layout, &mut registers);
+        self.registers = Some(registers);
+        if sends {
+            self.close_windows(cycle);
+        }
+        sends
     }
 
     /// Slots of packets whose tails cross a border in this cycle.
@@ -117,8 +154,14 @@ impl<V: Vector, R: Record> State<V, R> {
                         let node = first + tails.trailing_zeros() as usize;
                         tails &= tails - 1;
                         if any(node) {
-                            let queue = self.output(layout, Place::new(node, output)).owner() as usize - 1;
-                            self.leaving.push(self.fifo(layout, Place::new(node, queue)).front);
+                            let place = Place::new(node, output);
+                            let in_queue = || {
+                                let queue = self.output(layout, place).owner() as usize - 1;
+                                self.fifo(layout, Place::new(node, queue)).front
+                            };
+                            let registers = self.registers.as_ref();
+                            let slot = registers.map_or_else(in_queue, |all| all.slot(layout, place));
+                            self.leaving.push(slot);
                         }
                     }
                 }
@@ -127,14 +170,20 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Flits that cross a border, and flits left in the queues that are fed across it.
-    fn write_words(&mut self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
-        let Border { row, out, back, own, .. } = border;
+    fn write_words(&self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, out, own, .. } = border;
         mail.clear();
         for output in out * layout.channels..(out + 1) * layout.channels {
             mail.extend(
                 pieces(row).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
             );
         }
+        self.write_places(layout, border, mail);
+    }
+
+    /// Flits left in the queues that are fed across a border.
+    fn write_places(&self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, back, own, .. } = border;
         let held = if layout.latency > 1 { &self.held } else { &self.counts };
         for output in back * layout.channels..(back + 1) * layout.channels {
             let queue = usize::from(layout.queue_behind[output]);
@@ -170,8 +219,8 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         mail[place] = (mail.len() - place - 2) as u64;
         let begin = mail.len();
-        if let Some(signals) = self.throttling.as_ref().and_then(|throttling| throttling.signals()) {
-            signals.tell(back, own, row, mail);
+        if let Some(throttling) = &self.throttling {
+            throttling.tell(back, own, row, mail);
         }
         mail[place + 1] = (mail.len() - begin) as u64;
     }
@@ -184,10 +233,39 @@ impl<V: Vector, R: Record> State<V, R> {
         if let Some(ahead) = &mut self.ahead {
             ahead.listen(side, full);
         }
-        if let Some(signals) = self.throttling.as_mut().and_then(|throttling| throttling.signals_mut()) {
-            signals.listen(side, busy);
+        if let Some(throttling) = &mut self.throttling {
+            throttling.listen(side, busy);
         }
         mail
+    }
+
+    /// What closed sources in other parts must know of this cycle.
+    pub fn news(&mut self) -> Option<Vec<u8>> {
+        let bytes = |(source, number): (u32, u64)| {
+            source.to_le_bytes().into_iter().chain(number.to_le_bytes())
+        };
+        self.sources.are_closed().then(|| self.news.drain(..).flat_map(bytes).collect())
+    }
+
+    /// Takes the news of all parts.
+    pub fn hear(&mut self, cycle: u64, news: &[Vec<u8>]) {
+        for item in news.iter().flat_map(|news| news.chunks_exact(12)) {
+            let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            let (source, number) = (number(&item[..4]) as u32, number(&item[4..]));
+            if self.sources.are_elsewhere(source) {
+                continue;
+            }
+            let counted = self.counted();
+            if let Some(windows) = &mut self.windows {
+                // Nothing has happened here since they ended.
+                windows.close(cycle, counted);
+                windows.make_room(source, cycle);
+            }
+            let feeds = &mut self.feeds;
+            self.sources.delivered((source, number, 0), cycle, |node, start| {
+                feeds.wake(node, start.max(cycle + 1));
+            });
+        }
     }
 
     /// Headers that cross a border.
@@ -253,16 +331,18 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Which queues across a border are full now, those flits included that were sent there.
-    fn read_places(&mut self, layout: &Layout, border: Border, mail: &[u64]) {
-        let Border { row, out, back, own, others, .. } = border;
-        let words = row.div_ceil(64);
-        let mut counts = mail[layout.channels * words..].iter().copied();
+    /// Which queues across a border are full now, with those flits, if they are to be counted, that were sent there.
+    fn read_places(&mut self, layout: &Layout, border: Border, places: &[u64], with_sent: bool) {
+        let Border { row, out, own, others, .. } = border;
+        let mut counts = places.iter().copied();
         for output in out * layout.channels..(out + 1) * layout.channels {
             let queue = usize::from(layout.queue_behind[output]);
             let mut any = 0;
             for (first, count) in pieces(row) {
-                let mut carry = self.sent.bits(output, own + first as isize, count);
+                let mut carry = 0;
+                if with_sent {
+                    carry = self.sent.bits(output, own + first as isize, count);
+                }
                 let mut full = 0;
                 for (bit, left) in (0..self.count_bits).zip(&mut counts) {
                     let level = left ^ carry;
@@ -275,12 +355,6 @@ impl<V: Vector, R: Record> State<V, R> {
                 any |= full;
             }
             self.full_any |= R::Set::of(queue, any != 0);
-        }
-        // Links of others are not counted here.
-        for output in back * layout.channels..(back + 1) * layout.channels {
-            for (first, count) in pieces(row) {
-                self.sent.set_bits(output, others + first as isize, count, 0);
-            }
         }
     }
 }

@@ -177,6 +177,9 @@ impl<V: Vector, R: Record> State<V, R> {
             let node = node as usize;
             let feeds = &mut self.feeds;
             let &Packet { source, number, slice, .. } = self.packets.packet(slot);
+            if self.sources.are_elsewhere(source) {
+                self.news.push((source, number));
+            }
             self.sources.delivered((source, number, slice), cycle, |node, start| {
                 feeds.wake(node, start.max(cycle + 1))
             });

@@ -47,7 +47,7 @@ fn copy_bits(to: &mut [u64], at: usize, from: &[u64], first: usize, count: usize
     }
 }
 
-/// A queue or the place behind a link a packet is in, and its slot there.
+/// A queue, a register or the place behind a link a packet is in, and its slot there.
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     place: Place,
@@ -110,6 +110,12 @@ impl<V: Vector, R: Record> State<V, R> {
                 own.push(slot_of[slot as usize], &mut self.packets);
             }
         }
+        if let (Some(own), Some(registers)) = (&mut self.registers, &state.registers) {
+            for (node, output) in (0..nodes).flat_map(|node| (0..layout.outputs).map(move |output| (node, output))) {
+                let slot = registers.slot(part, Place::new(node, output));
+                own.set_slot(layout, Place::new(first + node, output), slot_of[slot as usize]);
+            }
+        }
         // What is on links.
         self.on_links += state.on_links;
         for (own, due) in self.wheel.iter_mut().zip(&state.wheel) {
@@ -159,19 +165,32 @@ impl<V: Vector, R: Record> State<V, R> {
             .flat_map(|(turn, due)| due.crossings.iter().map(move |&crossing| (turn, crossing)))
             .collect();
         stays.extend(on_links.iter().map(|(_, crossing)| Stay { place: crossing.to, slot: crossing.slot }));
+        let behind_links = in_queues..stays.len();
+        let in_registers = self.packets_in_registers(layout);
+        let register_at: HashMap<Place, usize> =
+            in_registers.iter().map(|stay| stay.place).zip(stays.len()..).collect();
+        stays.extend(&in_registers);
         let place_and_slot = |stay: usize| (stays[stay].place, stays[stay].slot);
         let crossing_to: HashMap<(Place, u32), usize> =
-            (in_queues..stays.len()).map(|stay| (place_and_slot(stay), stay)).collect();
+            behind_links.map(|stay| (place_and_slot(stay), stay)).collect();
         // Where each of them goes on: a header that was sent is behind the link of its output channel.
         let mut next = vec![None; stays.len()];
         let mut goes_on = vec![false; stays.len()];
         for node in 0..layout.nodes {
-            for output in 0..layout.link_outputs {
-                let owner = self.output(layout, Place::new(node, output)).owner() as usize;
-                if owner == 0 || self.fresh.bit(output, node) {
-                    continue;
+            for output in 0..layout.outputs {
+                let place = Place::new(node, output);
+                let owner = self.output(layout, place).owner() as usize;
+                let left = owner > 0 && !self.fresh.bit(output, node);
+                let mut sent = left.then(|| first_stay[node * layout.queues + owner - 1]);
+                if let Some((&register, registers)) = register_at.get(&place).zip(self.registers.as_ref()) {
+                    if let Some(stay) = sent {
+                        next[stay] = Some(register);
+                        goes_on[register] = true;
+                    }
+                    let (_, head) = registers.holds(place);
+                    sent = (!head).then_some(register);
                 }
-                let stay = first_stay[node * layout.queues + owner - 1];
+                let Some(stay) = sent.filter(|_| output < layout.link_outputs) else { continue };
                 let behind = layout.links[layout.port_of_output(output)].neighbour(node);
                 let to = Place::new(behind, usize::from(layout.queue_behind[output]));
                 let queued = || first_stay[to.node() * layout.queues + to.index() + 1].checked_sub(1);
@@ -201,6 +220,13 @@ impl<V: Vector, R: Record> State<V, R> {
             let queue = node * layout.queues + stay.place.index();
             state.fifos[queue].push(slot, &mut state.packets);
         }
+        for (stay, &slot) in in_registers.iter().zip(&slot_of[in_queues + on_links.len()..]) {
+            let part = part_of(stay.place.node());
+            let place = Place::new(stay.place.node() - parts[part].first, stay.place.index());
+            if let Some(registers) = &mut states[part].registers {
+                registers.set_slot(parts[part], place, slot);
+            }
+        }
         for (&(turn, crossing), &slot) in on_links.iter().zip(&slot_of[in_queues..]) {
             let part = part_of(crossing.to.node());
             let to = Place::new(crossing.to.node() - parts[part].first, crossing.to.index());
@@ -215,6 +241,18 @@ impl<V: Vector, R: Record> State<V, R> {
             state.outcome = self.outcome.clone();
         }
         states
+    }
+
+    /// Packets whose flits pass registers, each with the place of its register.
+    fn packets_in_registers(&self, layout: &Layout) -> Vec<Stay> {
+        let Some(registers) = &self.registers else { return Vec::new() };
+        let places =
+            (0..layout.nodes).flat_map(|node| (0..layout.outputs).map(move |output| Place::new(node, output)));
+        let passes = |&place: &Place| {
+            let underway = self.output(layout, place).owner() > 0 && !self.fresh.bit(place.index(), place.node());
+            underway || registers.holds(place).0
+        };
+        places.filter(passes).map(|place| Stay { place, slot: registers.slot(layout, place) }).collect()
     }
 
     /// The state of a part but for its packets.
@@ -273,6 +311,9 @@ impl<V: Vector, R: Record> State<V, R> {
         if let (Some(own), Some(ahead)) = (&mut self.ahead, &other.ahead) {
             own.copy_nodes(to, ahead, from, nodes);
         }
+        if let (Some(own), Some(registers)) = (&mut self.registers, &other.registers) {
+            own.copy_nodes(to, registers, from, nodes);
+        }
         let outputs = layout.outputs;
         self.outputs[to * outputs..(to + nodes) * outputs]
             .copy_from_slice(&other.outputs[from * outputs..(from + nodes) * outputs]);
@@ -316,11 +357,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 ahead.listen(side, &words);
                 words.clear();
             }
-            let signals = state.throttling.as_mut().and_then(|throttling| throttling.signals_mut());
-            let whole = self.throttling.as_ref().and_then(|throttling| throttling.signals());
-            if let (Some(signals), Some(whole)) = (signals, whole) {
+            if let (Some(throttling), Some(whole)) = (&mut state.throttling, &self.throttling) {
                 whole.tell(direction, from, row, &mut words);
-                signals.listen(side, &words);
+                throttling.listen(side, &words);
             }
             for (first, count) in pieces(row) {
                 let first = first as isize;

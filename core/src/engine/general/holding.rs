@@ -58,24 +58,6 @@ impl<V: Vector> Rule<V> {
         }
     }
 
-    /// The registers it goes by.
-    pub fn signals(&self) -> Option<&Signals> {
-        match self {
-            Self::Lines(lines) => Some(&lines.signals),
-            Self::Paths(paths) => Some(&paths.signals),
-            Self::State(_) | Self::Pauses(_) | Self::Useful(_) => None,
-        }
-    }
-
-    /// The same, to be told.
-    pub fn signals_mut(&mut self) -> Option<&mut Signals> {
-        match self {
-            Self::Lines(lines) => Some(&mut lines.signals),
-            Self::Paths(paths) => Some(&mut paths.signals),
-            Self::State(_) | Self::Pauses(_) | Self::Useful(_) => None,
-        }
-    }
-
     /// Copies what is known of so many nodes between a whole network and a part of it.
     pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
         match (self, other) {

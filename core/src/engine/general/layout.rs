@@ -375,11 +375,10 @@ impl Layout {
     pub fn way(&self, source: usize, destination: usize) -> Way {
         let (from, to) = (self.coordinates[source], self.coordinates[destination]);
         let mut signs = 0;
-        for (dimension, &field) in self.fields.iter().enumerate() {
-            let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
-            let coordinate = |packed: u32| packed >> field & ((1 << (end - field)) - 1);
+        for dimension in 0..self.fields.len() {
+            let [from, to] = [from, to].map(|packed| self.unpacked(packed, dimension));
             let (size, wraps) = (self.shape.size(dimension), self.shape.wraps(dimension));
-            let sign = dimension_order::sign(size, wraps, coordinate(from), coordinate(to));
+            let sign = dimension_order::sign(size, wraps, from, to);
             signs |= u32::from(sign == Some(Sign::Minus)) << dimension;
         }
         to | signs << SIGNS
@@ -387,11 +386,8 @@ impl Layout {
 
     /// The destination of a way.
     pub fn destination(&self, way: Way) -> usize {
-        let coordinate = |(dimension, &field): (usize, &u32)| {
-            let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
-            way >> field & ((1 << (end - field)) - 1)
-        };
-        let coordinates: Vec<u32> = self.fields.iter().enumerate().map(coordinate).collect();
+        let coordinates: Vec<u32> =
+            (0..self.fields.len()).map(|dimension| self.unpacked(way, dimension)).collect();
         self.shape.node(&coordinates) as usize
     }
 
@@ -432,6 +428,8 @@ impl Layout {
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
+    /// A coordinate of a packed node or way.
+    #[inline(always)]
     fn unpacked(&self, packed: u32, dimension: usize) -> u32 {
         let end = self.fields.get(dimension + 1).copied().unwrap_or(SIGNS);
         packed >> self.fields[dimension] & ((1 << (end - self.fields[dimension])) - 1)

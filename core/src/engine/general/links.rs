@@ -3,6 +3,7 @@
 use crate::{
     engine::planes::vector::Vector,
     fabric::{Direction, NodeId, Shape, Sign},
+    save::{Archive, SaveError},
 };
 use std::ops::Range;
 
@@ -78,6 +79,28 @@ impl Planes {
             let value = other.bits(plane, (from + first) as isize, count);
             self.set_bits(plane, (to + first) as isize, count, value);
         }
+    }
+
+    /// So many words of some planes as a field.
+    pub fn archive(
+        &mut self,
+        field: &'static str,
+        planes: Range<usize>,
+        words: usize,
+        archive: &mut Archive,
+    ) -> Result<(), SaveError> {
+        let mut all: Vec<u64> =
+            planes.clone().flat_map(|plane| &self.plane(plane)[..words]).copied().collect();
+        archive.slice(field, &mut all)?;
+        for (plane, saved) in planes.zip(all.chunks(words)) {
+            self.plane_mut(plane)[..words].copy_from_slice(saved);
+        }
+        Ok(())
+    }
+
+    /// Whether any bit of a plane is set.
+    pub fn any(&self, plane: usize) -> bool {
+        self.plane(plane).iter().any(|&word| word != 0)
     }
 
     /// Sets so many bits from a node on, at most 64.

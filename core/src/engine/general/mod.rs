@@ -73,7 +73,7 @@ use crate::{
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
-    throttle::{Interlock, Throttle},
+    throttle::Interlock,
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
@@ -251,20 +251,8 @@ impl General {
         let common =
             Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, throttle };
         let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
-        let closed = common.workload.outstanding().is_some();
-        let divides = !watched && !closed && self.divides(throttle);
-        let division = match division {
-            _ if divides => division,
-            Division::Threads(_) => Division::Threads(1),
-            Division::Rank(_) => return Err(SimulationError::Undivided),
-        };
+        let division = if watched { Division::Threads(1) } else { division };
         Ok(self.begin_parts(common, division))
-    }
-
-    /// Whether all a run does knows of borders between parts. Output registers do not: what one sends depends on
-    /// what left the queue behind its link in the same cycle.
-    fn divides(&self, throttle: Throttle) -> bool {
-        !self.layout.registers && throttle.divides()
     }
 
     /// The parts of an empty network, in the narrowest records that hold its requests.

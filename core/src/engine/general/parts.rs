@@ -77,6 +77,21 @@ impl<V: Vector, R: Record> Task for Leave<'_, V, R> {
     }
 }
 
+/// What leaves a part once its neighbours have told what room they made.
+struct LeaveLate<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Mails);
+
+impl<V: Vector, R: Record> Task for LeaveLate<'_, V, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self(Part { layout, state }, cycle, mails) = self;
+        let sends = state.send_from_part(layout, cycle, mails);
+        state.leave_part(layout, cycle, mails);
+        sends
+    }
+}
+
 impl<V: Vector, R: Record> Task for Enter<'_, V, R> {
     type Output = ();
 
@@ -90,8 +105,20 @@ impl<V: Vector, R: Record> Task for Enter<'_, V, R> {
 impl<V: Vector, R: Record> Region for Part<V, R> {
     fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool {
         let changes = self.state.decide(&self.layout, cycle);
-        V::enter(self.state.proof, Leave(self, cycle, mails));
+        if self.leaves_late() {
+            self.state.tell_room(&self.layout, mails);
+        } else {
+            V::enter(self.state.proof, Leave(self, cycle, mails));
+        }
         changes
+    }
+
+    fn leaves_late(&self) -> bool {
+        self.state.registers.is_some()
+    }
+
+    fn leave_late(&mut self, cycle: u64, mails: &mut Mails) -> bool {
+        V::enter(self.state.proof, LeaveLate(self, cycle, mails))
     }
 
     fn arrive(&mut self, cycle: u64, mails: &mut Mails) {
@@ -117,6 +144,14 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
 
     fn take_sums(&mut self, sums: [u64; 3]) {
         self.state.take_sums(sums);
+    }
+
+    fn news(&mut self) -> Option<Vec<u8>> {
+        self.state.news()
+    }
+
+    fn hear(&mut self, cycle: u64, news: Vec<Vec<u8>>) {
+        self.state.hear(cycle, &news);
     }
 }
 

@@ -54,16 +54,38 @@ impl<V: Vector> Registers<V> {
         self.full.bit(output, node) && self.tail.bit(output, node)
     }
 
+    /// The packet whose flits pass a register.
+    pub fn slot(&self, layout: &Layout, place: Place) -> u32 {
+        self.slots[place.node() * layout.outputs + place.index()]
+    }
+
+    /// Sets it.
+    pub fn set_slot(&mut self, layout: &Layout, place: Place, slot: u32) {
+        self.slots[place.node() * layout.outputs + place.index()] = slot;
+    }
+
+    /// Whether there is a flit in a register, and whether that is a header.
+    pub fn holds(&self, place: Place) -> (bool, bool) {
+        let full = self.full.bit(place.index(), place.node());
+        (full, full && self.head.bit(place.index(), place.node()))
+    }
+
+    /// Copies the flits of so many nodes, but not whose they are.
+    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
+        self.full.copy_nodes(to, &other.full, from, nodes);
+        self.head.copy_nodes(to, &other.head, from, nodes);
+        self.tail.copy_nodes(to, &other.tail, from, nodes);
+    }
+
     /// The packet whose flit is in a register, and whether that is the header or the tail.
     pub fn flit(&self, layout: &Layout, place: Place) -> (u32, bool, bool) {
         let (output, node) = (place.index(), place.node());
-        let slot = self.slots[node * layout.outputs + output];
-        (slot, self.head.bit(output, node), self.tail.bit(output, node))
+        (self.slot(layout, place), self.head.bit(output, node), self.tail.bit(output, node))
     }
 }
 
 impl<V: Vector, R: Record> State<V, R> {
-    /// The crossbars, and the choice of what is sent over the links; true if any flit moves.
+    /// The crossbars; true if any flit moves.
     #[inline(always)]
     pub fn cross_all(&mut self, layout: &Layout, registers: &mut Registers<V>, cycle: u64) -> bool {
         let mut moves = false;
@@ -85,12 +107,18 @@ impl<V: Vector, R: Record> State<V, R> {
             self.count_block(layout, block);
             self.any[block].leaves = R::Set::default();
         }
+        moves
+    }
+
+    /// The choice of what is sent over the links, by what room there is; true if anything is.
+    #[inline(always)]
+    pub fn send_all(&mut self, layout: &Layout, registers: &mut Registers<V>) -> bool {
         let mut ejected = 0;
         for block in 0..self.blocks {
             ejected += self.send_block(layout, registers, block);
         }
         self.outcome.flits_delivered += ejected;
-        moves || !self.sent_any.is_empty()
+        !self.sent_any.is_empty()
     }
 
     #[inline(always)]

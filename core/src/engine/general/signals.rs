@@ -173,17 +173,12 @@ impl Signals {
 
     /// The numbers as a field.
     pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        for register in 0..self.any.len() {
-            let mut all = Vec::with_capacity(self.bits * words);
-            (0..self.bits).for_each(|bit| all.extend_from_slice(&self.plane(register, bit)[..words]));
-            archive.slice("busy buffers ahead", &mut all)?;
-            if archive.is_reading() {
-                self.any[register] = all.iter().any(|&word| word != 0);
-                self.before[register] = true;
-                for (bit, saved) in all.chunks(words).enumerate() {
-                    self.numbers.plane_mut(register * self.bits + bit)[..words].copy_from_slice(saved);
-                }
+        self.numbers.archive("busy buffers ahead", 0..self.any.len() * self.bits, words, archive)?;
+        if archive.is_reading() {
+            for (register, any) in self.any.iter_mut().enumerate() {
+                *any = (register * self.bits..(register + 1) * self.bits).any(|plane| self.numbers.any(plane));
             }
+            self.before.fill(true);
         }
         Ok(())
     }

@@ -356,6 +356,11 @@ pub(super) struct State<V: Vector, R: Record> {
     pub links: Option<LinkCounts<V>>,
     /// What happened in windows, if that is kept.
     pub windows: Option<Box<Windows>>,
+    /// Totals at the beginning of a cycle before which a window ends, until it is known that anything happens
+    /// in it.
+    pub before: Option<Counted>,
+    /// Of closed sources: packets of other parts that were delivered in this one in this cycle.
+    pub news: Vec<(u32, u64)>,
     /// Registers behind output channels, if there are any.
     pub registers: Option<Box<Registers<V>>>,
     /// What routers know of full buffers ahead, if they are told.
@@ -441,6 +446,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 Box::new(Windows::of_part(sources.workload(), layout.shape.nodes(), part, cycles))
             }),
             sources,
+            before: None,
+            news: Vec::new(),
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
             registers: layout.registers.then(|| Box::new(Registers::new(layout, blocks))),
             ahead: demands.watches.map(|channel| Ahead::new(layout, channel)),
@@ -458,6 +465,14 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         state
+    }
+
+    /// Something happens in a cycle: windows that ended before it are closed.
+    pub fn close_windows(&mut self, cycle: u64) {
+        // How long nothing happens is known later.
+        if let (Some(before), Some(windows)) = (self.before.take(), &mut self.windows) {
+            windows.close(cycle, before);
+        }
     }
 
     /// The totals that windows are made of.

@@ -73,8 +73,8 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
     #[inline(always)]
     fn run(self) -> bool {
         let Self(state, layout, cycle) = self;
-        let before = state.windows.as_ref().is_some_and(|windows| windows.end() <= cycle);
-        let before = before.then(|| state.counted());
+        let ends = state.windows.as_ref().is_some_and(|windows| windows.end() <= cycle);
+        state.before = ends.then(|| state.counted());
         let mut changes = state.top_up_all(layout, cycle);
         state.look_ahead(layout);
         let throttled = state.throttling.is_some();
@@ -88,6 +88,8 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
         changes |= state.grant_all(layout);
         if let Some(mut registers) = state.registers.take() {
             changes |= state.cross_all(layout, &mut registers, cycle);
+            // A part has to hear of its neighbours first.
+            changes |= layout.row.is_none() && state.send_all(layout, &mut registers);
             state.registers = Some(registers);
         } else {
             changes |= state.decide_all(layout);
@@ -96,9 +98,8 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
         if !changes && state.demands.reconsiders {
             state.withdraw(layout);
         }
-        if let (true, Some(before), Some(windows)) = (changes, before, &mut state.windows) {
-            // Only where something happens: how long nothing does is known later.
-            windows.close(cycle, before);
+        if changes {
+            state.close_windows(cycle);
         }
         changes
     }

@@ -8,7 +8,6 @@ use super::{
     holding::Rule,
     layout::{Layout, NONE, Place},
     record::Record,
-    signals::Signals,
     state::{Blocks, State},
 };
 use crate::{
@@ -73,14 +72,22 @@ impl<V: Vector> Throttling<V> {
         }
     }
 
-    /// The registers of busy buffers it goes by.
-    pub fn signals(&self) -> Option<&Signals> {
-        self.rule.signals()
+    /// What the registers of a row show a hop against a direction, from its first node on.
+    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        match &self.rule {
+            Rule::State(state) => state.tell(Direction::from_index(direction), first as usize, row, words),
+            Rule::Lines(lines) => lines.signals.tell(direction, first, row, words),
+            Rule::Paths(paths) => paths.signals.tell(direction, first, row, words),
+        }
     }
 
-    /// The same, to be told.
-    pub fn signals_mut(&mut self) -> Option<&mut Signals> {
-        self.rule.signals_mut()
+    /// Takes what a row of another part told.
+    pub fn listen(&mut self, side: usize, words: &[u64]) {
+        match &mut self.rule {
+            Rule::State(state) => state.listen(side, words),
+            Rule::Lines(lines) => lines.signals.listen(side, words),
+            Rule::Paths(paths) => paths.signals.listen(side, words),
+        }
     }
 
     /// Copies what is known of so many nodes between a whole network and a part of it.

@@ -62,9 +62,12 @@ impl Tiling {
         };
         let (mut x, mut y) = (axis(0), axis(1));
         let bits = bits as u32;
+        // Where rows of blocks are swept, shorter ones stay longer in a cache.
+        let swept = shape.nodes() >= super::machine::SWEPT;
         while x.lanes * y.lanes > bits {
             // Square tiles have the fewest edges.
-            let longer = if x.lanes == 1 || (y.lanes > 1 && y.tile() < x.tile()) { &mut y } else { &mut x };
+            let of_x = y.tile() < x.tile() || swept && y.tile() == x.tile();
+            let longer = if x.lanes == 1 || (y.lanes > 1 && of_x) { &mut y } else { &mut x };
             longer.lanes /= 2;
         }
         // Networks side by side have whole words of their own.

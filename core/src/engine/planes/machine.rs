@@ -31,7 +31,13 @@ use std::sync::Arc;
 /// Pieces of a phase per thread, so that threads that come late leave some to others.
 const PIECES: usize = 3;
 /// Routers from which on a thread alone sends and receives row by row, since all of them are in no cache.
-const SWEPT: usize = 1 << 19;
+pub(super) const SWEPT: usize = 1 << 19;
+/// Cycles of a sweep through all rows.
+const CYCLES: usize = 2;
+/// Rows by which a cycle of a sweep is behind the one before it.
+const LAG: usize = 4;
+/// Routers of the general engine that take as long as one takes here.
+const FASTER: usize = 8;
 
 /// Packets under way are older than the tags.
 #[derive(Clone, Copy, Debug)]
@@ -359,34 +365,55 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     }
 
     /// Every row sends and receives while it is at hand: it receives when its neighbours have sent, and no
-    /// row that has yet to send looks at it.
-    fn sweep(&mut self, cycle: u64) {
+    /// row that has yet to send looks at it. The next cycle follows some rows behind, where its neighbours
+    /// have received, and begins two rows further, so that it is behind all the way round.
+    fn sweep(&mut self, cycle: u64, cycles: usize) {
         let (_, _, high) = self.constants::<false>();
         if let Some(occupation) = &mut self.occupation {
-            occupation.reserve(cycle);
+            occupation.reserve(cycle + cycles as u64 - 1);
         }
         let (loaded, _) = self.feed.packets();
         let mut moved = V::zero();
-        self.ejected = V::zero();
-        let start = cycle + 1 < self.until;
-        for row in 0..high {
-            let (rows, others) = sending!(self, fixed!(self, false, cycle));
-            let of_row = rows.row(row, &others.fixed).send_in_parts(&others, 1);
-            moved = moved | of_row.0;
-            self.ejected = self.ejected | of_row.1;
-            if row >= 2 {
-                self.receive_row(row - 1, cycle, start);
+        let mut ejected = [V::zero(); CYCLES];
+        for turn in 0..=high + LAG * (cycles - 1) {
+            for ahead in 0..cycles {
+                let Some(step) = turn.checked_sub(LAG * ahead).filter(|&step| step <= high) else { continue };
+                let now = cycle + ahead as u64;
+                let row = |step: usize| (2 * ahead + step) % high;
+                if step == high {
+                    self.receive_row(row(high - 1), now);
+                    self.receive_row(row(0), now);
+                    continue;
+                }
+                let (rows, others) = sending!(self, fixed!(self, false, now));
+                let of_row = rows.row(row(step), &others.fixed).send_in_parts(&others, 1);
+                moved = moved | of_row.0;
+                ejected[ahead] = ejected[ahead] | of_row.1;
+                if step >= 2 {
+                    self.receive_row(row(step - 1), now);
+                }
             }
         }
-        self.receive_row(high - 1, cycle, start);
-        self.receive_row(0, cycle, start);
-        self.note_ejected(cycle);
+        for (now, ejected) in (cycle..).zip(&ejected[..cycles]) {
+            self.ejected = *ejected;
+            self.note_ejected(now);
+        }
         self.moves = moved.any() || !self.feed.is_exhausted() || self.feed.packets().0 > loaded;
     }
 
-    fn receive_row(&mut self, row: usize, cycle: u64, start: bool) {
+    fn receive_row(&mut self, row: usize, cycle: u64) {
+        let start = cycle + 1 < self.until;
         let (rows, sent) = receiving!(self, fixed!(self, false, cycle), start);
         rows.row(row, &sent.fixed).receive_in_parts(&sent, 1);
+    }
+
+    /// Whether one sweep may do the cycles from one on: packets are to come, so that all of them count, and
+    /// tags stay as they are.
+    fn sweeps_on(&self, cycle: u64) -> bool {
+        let (end, Tags { from, check }) = (cycle + CYCLES as u64, self.tags);
+        let changes = |at: u64| cycle < at && at < end;
+        let same = !changes(from) && !check.is_some_and(changes);
+        self.is_swept() && same && end <= self.until && !self.feed.is_exhausted()
     }
 
     /// Notes who ejected a flit; whether the packets of the next cycle start.
@@ -529,7 +556,16 @@ impl<V: Vector, const K: usize> Task for Span<'_, V, K> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        advance(self.machine, self.cycle, self.until, &mut NoProbe)
+        let Self { machine, cycle, until } = self;
+        while machine.sweeps_on(*cycle) {
+            if !machine.decide(*cycle, &mut NoProbe) {
+                return Some(Motion::<NoProbe>::rest(machine, *cycle));
+            }
+            machine.sweep(*cycle, CYCLES);
+            machine.account(*cycle, &mut NoProbe);
+            *cycle += CYCLES as u64;
+        }
+        advance(machine, cycle, until, &mut NoProbe)
     }
 }
 
@@ -622,7 +658,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     #[inline(always)]
     fn arrive(&mut self, cycle: u64, _probe: &mut NoProbe) {
         if self.is_swept() {
-            self.sweep(cycle);
+            self.sweep(cycle, 1);
         } else if self.is_usual() {
             V::enter(self.proof, ReceiveAll::<V, K, true> { machine: self, cycle });
         } else {
@@ -663,7 +699,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     }
 
     fn routers(&self) -> usize {
-        self.feed.places.len() / self.parts()
+        self.feed.places.len() / FASTER / self.parts()
     }
 
     fn parts(&self) -> usize {

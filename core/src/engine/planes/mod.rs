@@ -511,7 +511,7 @@ mod tests {
     /// Rows that send and receive in one sweep do what rows do that all send first.
     #[test]
     fn sweeps_do_what_phases_do() {
-        for (sizes, wraps) in [([24, 24], true), ([24, 40], false), ([16, 56], true)] {
+        for (sizes, wraps) in [([24, 24], true), ([24, 40], false), ([16, 56], true), ([8, 136], true)] {
             let shape = Shape::new(&sizes, &[wraps; 2]).unwrap();
             let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
             for (rate, length) in [(0.05, 8), (0.6, 3), (0.9, 1)] {
