@@ -1,5 +1,6 @@
 """What a run will take is said before, and what the machine does not have is refused."""
 
+import re
 import subprocess
 import sys
 
@@ -9,8 +10,15 @@ from typer.testing import CliRunner
 import flitloom as fl
 from flitloom import outlook, settings
 from flitloom.commands import assembly
+from flitloom.messages import MessageGraph
 
 LOAD = ["simulate", "--torus", "16x16", "--pattern", "rand", "--rate", "0.2"]
+
+
+def memory_of(text):
+    """Kilobytes that a command says its simulations take."""
+    count, unit = re.search(r"memory: about ([0-9.]+) (.)B", text).groups()
+    return float(count) * {"k": 1, "M": 1000}[unit]
 
 
 def run(*words):
@@ -41,7 +49,7 @@ def test_time_is_told_from_a_threshold_on(monkeypatch, engine):
     assert "time" not in run(*LOAD, "--cycles", "400000", *engine).stderr
 
 
-def test_every_long_command_foretells_its_time_and_sweeps_their_memory(monkeypatch, tmp_path):
+def test_every_long_command_foretells_its_time_and_simulations_their_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
     monkeypatch.setenv("FLITLOOM_MEMORY_FROM", "1000")
@@ -51,11 +59,24 @@ def test_every_long_command_foretells_its_time_and_sweeps_their_memory(monkeypat
     told = run("sweep", str(spec), *grid, "-o", str(tmp_path / "rows.csv"), "--threads", "1")
     assert told.exit_code == 0, told.stderr
     assert "of 6 simulations" in told.stderr
-    assert "for the largest simulation, one per worker" in told.stderr
+    one = memory_of(told.stderr)
     sides = ["--torus", "8x8", "--pattern", "rand", "--rate", "0.1,0.2,0.3", "--cycles", "200"]
-    told = run("load", "step", *sides)
+    told = run("load", "step", *sides, "--threads", "2")
     assert told.exit_code == 0, told.stderr
     assert "time: about " in told.stderr
+    assert re.search(r"memory: about [0-9.]+ .B for 2 simulations side by side", told.stderr)
+    told = run("load", "burst", "--torus", "8x8", "--pattern", "trns,torn", "--packets", "2")
+    assert "memory: about " in told.stderr
+    told = run("stack", "--torus", "8x8", "--pattern", "shfl", "--threads", "1")
+    assert "memory: about " in told.stderr
+    graph = tmp_path / "graph.goal"
+    graph.write_text(MessageGraph.exchange(64, [(0, 9, 100)]).text)
+    told = run("simulate", str(graph), "--torus", "8x8")
+    assert "memory: about " in told.stderr
+    # Sixteen by sixteen, side by side with others, takes more than one of them.
+    told = run("sweep", str(spec), *grid, "-o", str(tmp_path / "more.csv"), "--threads", "3")
+    assert "for 3 simulations side by side" in told.stderr
+    assert memory_of(told.stderr) == pytest.approx(3 * one, rel=0.05)
     told = run("papers", "run", "cup-stacking-2022/figure-2", "--out", str(tmp_path))
     assert told.exit_code == 0, told.stderr
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "3600")

@@ -88,7 +88,7 @@ SETTINGS = {
         10.0, _seconds, "seconds from which on a simulation says beforehand how long it will take"
     ),
     "memory_from": Setting(
-        1e9, _bytes, "bytes from which on a simulation or a sweep says beforehand how much memory it takes"
+        1e9, _bytes, "bytes from which on a command says beforehand how much memory its simulations take"
     ),
 }
 

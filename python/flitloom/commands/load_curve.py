@@ -107,10 +107,13 @@ def _run(
     cases: list[Case], loads: list[float], measured: shared.Measured, what: str
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """All cases at all loads, and whether Ctrl-C ended it before."""
+    from flitloom._core import LIMITS
     from flitloom.load import run_curve
 
     workers, threads = shared.shared_out(measured.threads, len(cases) * len(loads))
     settings = {**vars(measured), "workers": workers, "threads": threads}
+    steady = {"kind": "load", "cycles": LIMITS["start"]}
+    shared.foretell_memory(((case, {**steady, "rate": load}) for case in cases for load in loads), workers)
     with screen.progress(what) as show:
         return run_curve(cases, loads, **settings, progress=show)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -187,6 +187,21 @@ def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
         raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
     workers = max(1, min(threads, simulations))
     return workers, threads // workers
+
+
+def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: int | None) -> None:
+    """Say how much memory simulations of cases need, each with these fields of its traffic."""
+    from flitloom.simulation import experiment_memory
+
+    def needs() -> Iterator[int]:
+        known: dict[int, int] = {}
+        for case, traffic in tasks:
+            # How much is sent changes little: what moves is bounded by the buffers.
+            if id(case) not in known:
+                known[id(case)] = experiment_memory(case.experiment(**traffic), links=False)
+            yield known[id(case)]
+
+    screen.foretell_memory(needs(), workers)
 
 
 def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:

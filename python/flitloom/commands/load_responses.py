@@ -169,6 +169,8 @@ def burst(
     cases = shared.cases(compared, spread, router)
     out, _ = shared.check_outputs(out, None, (".csv",))
     workers, each = shared.shared_out(threads, len(cases))
+    sent = {"kind": "collective", "packets": packets, "payload": length - 1}
+    shared.foretell_memory(((case, sent) for case in cases), workers)
     with screen.progress("bursts") as show:
         rows, interrupted = run_bursts(
             cases, packets, length=length, workers=workers, threads=each, progress=show
@@ -206,6 +208,7 @@ def _run(
     if outputs.checkpoint is not None and len(tasks) > 1:
         raise SpecError.at("--checkpoint", "of one run at a time", f"there are {len(tasks)}")
     settings = {**settings, "checkpoint": outputs.checkpoint, "threads": threads}
+    shared.foretell_memory(((case, {"kind": "load", **traffic}) for case, traffic in tasks), workers)
     with screen.progress(f"{kind}s") as show:
         made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
     if out is not None and made:

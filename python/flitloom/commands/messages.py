@@ -17,10 +17,12 @@ def simulate_goal(
     threads: int = 1,
 ) -> None:
     """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits."""
+    from flitloom._core import LIMITS
     from flitloom.commands import options, screen
     from flitloom.errors import SpecError
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
+    from flitloom.outlook import memory_needed
     from flitloom.ranks import started
     from flitloom.routing import read_tables
     from flitloom.spec import Router, Topology
@@ -30,6 +32,9 @@ def simulate_goal(
     graph = MessageGraph.read(file)
     network = Network(options.part(Topology, fields), options.part(Router, fields))
     routes = None if tables is None else read_tables(tables, network.topology)
+    # No more packets than buffers hold are under way.
+    packets = LIMITS["packets"]
+    screen.foretell_memory([memory_needed(network, packets=packets, listed=False, longest=17, links=False)])
     result = simulate_messages(
         network,
         graph,

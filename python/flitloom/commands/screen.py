@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,24 @@ def _tell(message: str) -> None:
 def complain(message: str) -> None:
     """Tell the user what is wrong."""
     _tell(f"error: {message}")
+
+
+def foretell_memory(needs: Iterable[int], side_by_side: int | None = 1) -> None:
+    """Say how many bytes simulations need of which so many run at once, if that is much.
+
+    Parameters
+    ----------
+    needs : iterable of int
+        Bytes that each needs.
+    side_by_side : int, optional
+        How many run at once; without it as many as there are cores.
+    """
+    from flitloom.outlook import memory_line
+    from flitloom.workers import usable_cores
+
+    largest = sorted(needs, reverse=True)[: side_by_side or usable_cores()]
+    if line := memory_line(sum(largest), settings.get("memory_from")):
+        say(line if len(largest) == 1 else f"{line} for {len(largest)} simulations side by side")
 
 
 @contextmanager

@@ -166,12 +166,10 @@ def command(
       flitloom simulate --graph cluster.topo --tables out/
     """
     from flitloom import ranks
-    from flitloom import settings as chosen
     from flitloom.collectives.formats import format_of
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.extras import check_picture
-    from flitloom.outlook import memory_line
     from flitloom.outputs import check_output
     from flitloom.routing import read_tables
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
@@ -306,8 +304,7 @@ def command(
         )
     else:
         experiment = build_experiment(fields, folder)
-        if line := memory_line(experiment_memory(experiment), chosen.get("memory_from")):
-            screen.say(line)
+        screen.foretell_memory([experiment_memory(experiment)])
         simulation = begin_experiment(
             experiment,
             # Ranks keep no records of single packets.

@@ -69,9 +69,11 @@ def command(
     from flitloom.extras import check_picture
     from flitloom.network import Network
     from flitloom.outputs import check_output
+    from flitloom.simulation import experiment_memory
     from flitloom.spec import PERMUTATIONS, SCHEMES, Collective
     from flitloom.spec.experiment import build_experiment
     from flitloom.stacking import stack
+    from flitloom.workers import usable_cores
 
     if out is not None:
         check_output(out, (".csv", ".nc"), "--out")
@@ -107,6 +109,9 @@ def command(
                 )
                 fields = {"topology": topology, "router": router, "traffic": traffic}
                 jobs.append(build_experiment({**fields, **options.given(seed=seed)}))
+    largest = max(experiment_memory(job, links=False) for job in jobs)
+    cores = threads or usable_cores()
+    screen.foretell_memory([largest] * cores, cores)
     done: list[Stacking] = []
     try:
         with interrupts.keeping(), screen.progress("sweeps (%)") as show:

@@ -43,12 +43,10 @@ def command(
       flitloom sweep examples/load.toml --grid router.buffer=4,8 --grid traffic.rate=0.02:0.2:0.02 -o out.csv
       flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
     """
-    from flitloom import settings as chosen
     from flitloom.campaign import Store
     from flitloom.commands import screen
     from flitloom.errors import SpecError
     from flitloom.extras import need
-    from flitloom.outlook import memory_line
     from flitloom.outputs import check_output, write_csv
     from flitloom.simulation import experiment_memory
     from flitloom.spec.experiment import change, read_fields
@@ -68,9 +66,9 @@ def command(
         values[name.strip()] = read_values(text)
     points = Sweep(fields, values, seeds, spec.parent).points()
     by_topology = {str(point.spec["experiment"]["topology"]): point for point in points}
-    largest = max((point.experiment for point in by_topology.values()), key=lambda one: one.topology.nodes)
-    if line := memory_line(experiment_memory(largest), chosen.get("memory_from")):
-        screen.say(f"{line} for the largest simulation, one per worker")
+    needs = {name: experiment_memory(point.experiment) for name, point in by_topology.items()}
+    sizes = (needs[str(point.spec["experiment"]["topology"])] for point in points)
+    screen.foretell_memory(sizes, workers)
     results = Store(check_output(store or out.with_suffix(".sqlite"), place="--store").absolute())
     executor = None
     if mpi:

@@ -33,7 +33,7 @@ const PIECES: usize = 3;
 /// Routers from which on a thread alone sends and receives row by row, since all of them are in no cache.
 pub(super) const SWEPT: usize = 1 << 19;
 /// Cycles of a sweep through all rows.
-const CYCLES: usize = 2;
+const CYCLES: usize = 4;
 /// Rows by which a cycle of a sweep is behind the one before it.
 const LAG: usize = 4;
 /// Routers of the general engine that take as long as one takes here.
@@ -407,13 +407,14 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         rows.row(row, &sent.fixed).receive_in_parts(&sent, 1);
     }
 
-    /// Whether one sweep may do the cycles from one on: packets are to come, so that all of them count, and
-    /// tags stay as they are.
+    /// Whether one sweep may do the cycles from one on: packets are to come, the last of which is not delivered
+    /// before the last of these cycles, and tags stay as they are.
     fn sweeps_on(&self, cycle: u64) -> bool {
         let (end, Tags { from, check }) = (cycle + CYCLES as u64, self.tags);
         let changes = |at: u64| cycle < at && at < end;
         let same = !changes(from) && !check.is_some_and(changes);
-        self.is_swept() && same && end <= self.until && !self.feed.is_exhausted()
+        let counts = CYCLES <= self.length as usize + 1 && !self.feed.is_exhausted();
+        self.is_swept() && same && end <= self.until && counts
     }
 
     /// Notes who ejected a flit; whether the packets of the next cycle start.
