@@ -65,8 +65,8 @@ class Ranks:
             other % self.size if topology.wraps[-1] or 0 <= other < self.size else None for other in others
         ]
         # A row's flits and places per channel, what its registers of buffers ahead show (as many bits as half
-        # the largest size or as are asked for, also node by node, and numbers of 11 bits per channel), and eight
-        # words of a header per node.
+        # the largest size or as are asked for, also node by node, and numbers of 11 bits per channel), and
+        # eight words of a header per node.
         row = network.nodes // rows
         bits = max(*topology.sizes, 2 * LONGEST) // 2
         planes = network.channels * (17 + 11) + bits

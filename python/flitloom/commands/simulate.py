@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +13,53 @@ from flitloom.commands import options
 from flitloom.errors import SpecError, show
 
 if TYPE_CHECKING:
+    from flitloom.result import Result
     from flitloom.simulation import Simulation
     from flitloom.spec import Experiment
 
 #: How files of message graphs end.
 GRAPHS = (".goal", ".bin", ".et")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to be written."""
+
+    out: Path | None
+    chart: Path | None
+    space_time: Path | None
+    space_time_cycles: str | None
+    checkpoint: Path | None
+    html: Path | None
+
+    def check(self) -> None:
+        """Refuse what cannot be written before anything is done."""
+        from flitloom.extras import check_picture
+        from flitloom.outputs import check_output
+
+        if self.out is not None:
+            check_output(self.out, (".nc",), "--out")
+        if self.chart is not None:
+            check_picture(self.chart, "--picture")
+        if self.space_time is not None:
+            read_span(self.space_time_cycles)
+            check_picture(self.space_time, "--space-time")
+        elif self.space_time_cycles is not None:
+            raise SpecError.at("--space-time-cycles", "says what --space-time FILE draws", "give that, too")
+        if self.checkpoint is not None:
+            check_output(self.checkpoint, place="--checkpoint")
+        if self.html is not None:
+            check_output(self.html, (".html",), "--html")
+
+    @property
+    def span(self) -> tuple[int, int | None]:
+        """First cycle of the space-time chart and the one behind its last."""
+        return read_span(self.space_time_cycles)
+
+    @property
+    def records(self) -> bool:
+        """Whether anything is to be written of what happened."""
+        return any(file is not None for file in (self.out, self.chart, self.space_time, self.html))
 
 
 def command(
@@ -169,8 +212,6 @@ def command(
     from flitloom.collectives.formats import format_of
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
-    from flitloom.extras import check_picture
-    from flitloom.outputs import check_output
     from flitloom.routing import read_tables
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
@@ -186,28 +227,9 @@ def command(
             graph, torus, twist, fail or [], matrix, length, buffer, latency, cycle_limit, tables, json
         )
         return
-    if out is not None:
-        check_output(out, (".nc",), "--out")
-    if chart is not None:
-        check_picture(chart, "--picture")
-    span = read_span(space_time_cycles) if space_time is not None else None
-    if space_time is not None:
-        check_picture(space_time, "--space-time")
-    elif space_time_cycles is not None:
-        raise SpecError.at("--space-time-cycles", "says what --space-time FILE draws", "give that, too")
-    if checkpoint is not None:
-        check_output(checkpoint, place="--checkpoint")
-    if html is not None:
-        check_output(html, (".html",), "--html")
+    outputs = Outputs(out, chart, space_time, space_time_cycles, checkpoint, html)
+    outputs.check()
     on_ranks = ranks.started() > 1
-    if on_ranks:
-        wanted = {"--picture": chart, "--plan": plan}
-        for name in (name for name, value in wanted.items() if value is not None):
-            raise SpecError(f"{name}: is not for several ranks (mpiexec); start one, with --threads")
-        if threads != 1:
-            raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
-    if space_time is not None and plan is not None:
-        raise SpecError.at("--space-time", "is drawn of simulations, not of plans", "leave --plan out")
     goal = spec if spec is not None and spec.suffix in GRAPHS else None
     chunks = spec if spec is not None and format_of(spec) == "plan" else None
     fields = read_fields(spec) if spec is not None and goal is None and chunks is None else {}
@@ -247,27 +269,16 @@ def command(
     for setting in settings or []:
         change(fields, setting)
     folder = spec.parent if spec is not None else Path()
+    files = {"a message graph": goal, "a plan of a collective operation": chunks, "a plan": plan}
+    what = next((name for name, file in files.items() if file is not None), None)
     beside = {"--checkpoint": checkpoint, "--resume": resume, "--plan": plan, "--jitter": jitter}
-    if goal is not None or chunks is not None:
-        what = "a message graph" if goal is not None else "a plan of a collective operation"
-        for name in (name for name, value in beside.items() if value is not None):
-            raise SpecError(f"{name}: does not go with {what}; leave it out")
-        known = {"topology", "router"} | ({"cycle_limit"} if goal is not None else set())
-        for name in (name for name in fields if name not in known):
-            raise SpecError(
-                f"{name!r:.60}: {what} brings its own traffic; give the network and its routers only"
-            )
-    if (chunks is not None or plan is not None) and threads != 1:
-        raise SpecError.at("--threads", "belongs to simulations of one network in parts, not to plans")
-    if plan is not None and (checkpoint is not None or resume is not None):
-        raise SpecError("--checkpoint, --resume: belong to simulations, not to plans; leave them out")
-    if on_ranks and chunks is not None:
-        raise SpecError("a plan of a collective operation is not for several ranks (mpiexec); start one")
+    refuse_together(
+        what, fields, outputs, [name for name, value in beside.items() if value is not None], threads
+    )
     if goal is not None:
         from flitloom.commands.messages import simulate_goal
 
-        records = (out, chart, html, space_time)
-        if traffic or any(record is not None for record in records):
+        if traffic or outputs.records:
             raise SpecError(
                 "a message graph brings its own traffic and has no records; give the network only"
             )
@@ -279,8 +290,7 @@ def command(
     if chunks is not None:
         from flitloom.commands.messages import simulate_collective_file
 
-        others = (out, chart, html, space_time, tables)
-        if traffic or any(record is not None for record in others):
+        if traffic or outputs.records or tables is not None:
             raise SpecError("a plan of a collective operation brings its own traffic; give the router only")
         simulate_collective_file(chunks, fields, chunk_flits, ports, json)
         return
@@ -314,23 +324,69 @@ def command(
             threads=threads,
             on_ranks=on_ranks,
         )
-    if html is not None and ranks.speaks():
+    _run(simulation, outputs, read_time(every, "--every"), json)
+
+
+def refuse_together(
+    what: str | None, fields: dict[str, Any], outputs: Outputs, beside: list[str], threads: int
+) -> None:
+    """Refuse what does not go together with a kind of file, if one is given, or with several ranks."""
+    from flitloom import ranks
+
+    on_ranks = ranks.started() > 1
+    if on_ranks:
+        alone = {"--picture": outputs.chart is not None, "--plan": what == "a plan"}
+        for name in (name for name, given in alone.items() if given):
+            raise SpecError(f"{name}: is not for several ranks (mpiexec); start one, with --threads")
+        if threads != 1:
+            raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
+    if what is None:
+        return
+    if what == "a plan":
+        if outputs.space_time is not None:
+            raise SpecError.at("--space-time", "is drawn of simulations, not of plans", "leave --plan out")
+        if {"--checkpoint", "--resume"} & set(beside):
+            raise SpecError("--checkpoint, --resume: belong to simulations, not to plans; leave them out")
+    else:
+        for name in beside:
+            raise SpecError(f"{name}: does not go with {what}; leave it out")
+        known = {"topology", "router"} | ({"cycle_limit"} if what == "a message graph" else set())
+        for name in (name for name in fields if name not in known):
+            raise SpecError(
+                f"{name!r:.60}: {what} brings its own traffic; give the network and its routers only"
+            )
+    if what != "a message graph":
+        if threads != 1:
+            raise SpecError.at("--threads", "belongs to simulations of one network in parts, not to plans")
+        if on_ranks:
+            raise SpecError("a plan of a collective operation is not for several ranks (mpiexec); start one")
+
+
+def _run(simulation: Simulation, outputs: Outputs, every: float, json: bool) -> None:
+    """Run a simulation to its end, write what is asked for and print what came of it."""
+    from flitloom import ranks
+    from flitloom.commands import screen
+
+    if outputs.html is not None and ranks.speaks():
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
-        write_html(simulation.spec, html)
-    with screen.progress("simulating", simulation.unit(simulation.spec.stop_at)) as show:
-        if space_time is not None and span is not None:
-            draw_space_time(simulation, space_time, span, show)
-        simulation.run(
-            simulation.spec.stop_at,
-            checkpoint=checkpoint,
-            every=read_time(every, "--every"),
-            progress=show,
-        )
+        write_html(simulation.spec, outputs.html)
+    stop_at = simulation.spec.stop_at
+    with screen.progress("simulating", simulation.unit(stop_at)) as show:
+        if outputs.space_time is not None:
+            draw_space_time(simulation, outputs.space_time, outputs.span, show)
+        simulation.run(stop_at, checkpoint=outputs.checkpoint, every=every, progress=show)
     result = simulation.result()
-    if chart is not None:
-        result.plot_link_time(chart)
-    if out is not None and ranks.speaks():
-        result.to_netcdf(out)
+    if outputs.chart is not None:
+        result.plot_link_time(outputs.chart)
+    if outputs.out is not None and ranks.speaks():
+        result.to_netcdf(outputs.out)
+    _print(result, json)
+
+
+def _print(result: Result, json: bool) -> None:
+    """Print what came of a simulation."""
+    from flitloom.commands import screen
+
     if json:
         screen.print_json({**result.to_dict(), "links": result.link_rows()})
         return
