@@ -225,7 +225,8 @@ impl AtWork for PathTurnState {
     fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
         let own = self.turns_of_node();
         self.registers.copy_nodes(to, &other.registers, from, nodes);
-        self.turns[to * own..(to + nodes) * own].copy_from_slice(&other.turns[from * own..(from + nodes) * own]);
+        self.turns[to * own..(to + nodes) * own]
+            .copy_from_slice(&other.turns[from * own..(from + nodes) * own]);
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {

@@ -137,7 +137,11 @@ impl Registers {
         let range = nodes.start * outputs..nodes.end * outputs;
         let mut bits = self.bits[range.start * self.words..range.end * self.words].to_vec();
         bits.resize((nodes.len() + 2 * self.row) * self.of_node(), 0);
-        let links = if self.settings.shared { nodes.start * self.directions..nodes.end * self.directions } else { 0..0 };
+        let links = if self.settings.shared {
+            nodes.start * self.directions..nodes.end * self.directions
+        } else {
+            0..0
+        };
         Self {
             nodes: nodes.len(),
             next: bits.clone(),
@@ -170,7 +174,8 @@ impl Registers {
     /// Copies what is known of so many nodes.
     pub(crate) fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
         let own = self.of_node();
-        self.bits[to * own..(to + nodes) * own].copy_from_slice(&other.bits[from * own..(from + nodes) * own]);
+        self.bits[to * own..(to + nodes) * own]
+            .copy_from_slice(&other.bits[from * own..(from + nodes) * own]);
         if self.settings.shared {
             let links = self.directions;
             self.pointers[to * links..(to + nodes) * links]

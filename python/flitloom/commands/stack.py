@@ -110,7 +110,7 @@ def command(
                 fields = {"topology": topology, "router": router, "traffic": traffic}
                 jobs.append(build_experiment({**fields, **options.given(seed=seed)}))
     largest = max(experiment_memory(job, links=False) for job in jobs)
-    cores = threads or usable_cores()
+    cores = min(threads or usable_cores(), usable_cores())
     screen.foretell_memory([largest] * cores, cores)
     done: list[Stacking] = []
     try:

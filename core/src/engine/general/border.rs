@@ -241,16 +241,16 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// What closed sources in other parts must know of this cycle.
     pub fn news(&mut self) -> Option<Vec<u8>> {
-        let bytes = |(source, number): (u32, u64)| {
-            source.to_le_bytes().into_iter().chain(number.to_le_bytes())
-        };
+        let bytes =
+            |(source, number): (u32, u64)| source.to_le_bytes().into_iter().chain(number.to_le_bytes());
         self.sources.are_closed().then(|| self.news.drain(..).flat_map(bytes).collect())
     }
 
     /// Takes the news of all parts.
     pub fn hear(&mut self, cycle: u64, news: &[Vec<u8>]) {
         for item in news.iter().flat_map(|news| news.chunks_exact(12)) {
-            let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            let number =
+                |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
             let (source, number) = (number(&item[..4]) as u32, number(&item[4..]));
             if self.sources.are_elsewhere(source) {
                 continue;

@@ -111,7 +111,9 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         if let (Some(own), Some(registers)) = (&mut self.registers, &state.registers) {
-            for (node, output) in (0..nodes).flat_map(|node| (0..layout.outputs).map(move |output| (node, output))) {
+            for (node, output) in
+                (0..nodes).flat_map(|node| (0..layout.outputs).map(move |output| (node, output)))
+            {
                 let slot = registers.slot(part, Place::new(node, output));
                 own.set_slot(layout, Place::new(first + node, output), slot_of[slot as usize]);
             }
@@ -246,10 +248,11 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Packets whose flits pass registers, each with the place of its register.
     fn packets_in_registers(&self, layout: &Layout) -> Vec<Stay> {
         let Some(registers) = &self.registers else { return Vec::new() };
-        let places =
-            (0..layout.nodes).flat_map(|node| (0..layout.outputs).map(move |output| Place::new(node, output)));
+        let places = (0..layout.nodes)
+            .flat_map(|node| (0..layout.outputs).map(move |output| Place::new(node, output)));
         let passes = |&place: &Place| {
-            let underway = self.output(layout, place).owner() > 0 && !self.fresh.bit(place.index(), place.node());
+            let underway =
+                self.output(layout, place).owner() > 0 && !self.fresh.bit(place.index(), place.node());
             underway || registers.holds(place).0
         };
         places.filter(passes).map(|place| Stay { place, slot: registers.slot(layout, place) }).collect()

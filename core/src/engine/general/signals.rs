@@ -176,7 +176,8 @@ impl Signals {
         self.numbers.archive("busy buffers ahead", 0..self.any.len() * self.bits, words, archive)?;
         if archive.is_reading() {
             for (register, any) in self.any.iter_mut().enumerate() {
-                *any = (register * self.bits..(register + 1) * self.bits).any(|plane| self.numbers.any(plane));
+                *any =
+                    (register * self.bits..(register + 1) * self.bits).any(|plane| self.numbers.any(plane));
             }
             self.before.fill(true);
         }

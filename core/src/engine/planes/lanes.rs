@@ -66,11 +66,8 @@ impl Tiling {
         let swept = shape.nodes() >= super::machine::SWEPT;
         while x.lanes * y.lanes > bits {
             // Square tiles have the fewest edges.
-            let longer = if x.lanes == 1 || (y.lanes > 1 && (swept || y.tile() < x.tile())) {
-                &mut y
-            } else {
-                &mut x
-            };
+            let longer =
+                if x.lanes == 1 || (y.lanes > 1 && (swept || y.tile() < x.tile())) { &mut y } else { &mut x };
             longer.lanes /= 2;
         }
         // Networks side by side have whole words of their own.
