@@ -295,8 +295,9 @@ proptest! {
             (0..4_u16, 1..5_u16, any::<bool>()).prop_map(|(margin, length, own)| {
                 Spth { margin, length: Some(length), own, shared: true }.into()
             }),
-            (1..60_u64, 0..4_u16).prop_map(|(release, margin)| {
-                PathTurn { release: Some(release), margin: Some(margin), shared: true }.into()
+            (1..60_u64, 0..4_u16, 1..4_u16).prop_map(|(release, margin, behind)| {
+                let (release, margin, behind) = (Some(release), Some(margin), Some(behind));
+                PathTurn { release, margin, behind, shared: true }.into()
             }),
         ],
         stops in (0_u64..40, 0_u64..60),

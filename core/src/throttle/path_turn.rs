@@ -230,8 +230,17 @@ impl AtWork for PathTurnState {
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { registers, release: _, behind: _, shape: _, nodes: _, length: _, words: _, turns, next: _ } =
-            self;
+        let Self {
+            registers,
+            release: _,
+            behind: _,
+            shape: _,
+            nodes: _,
+            length: _,
+            words: _,
+            turns,
+            next: _,
+        } = self;
         registers.fields(archive)?;
         archive.slice("turn registers", turns)
     }

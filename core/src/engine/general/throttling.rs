@@ -78,6 +78,7 @@ impl<V: Vector> Throttling<V> {
             Rule::State(state) => state.tell(Direction::from_index(direction), first as usize, row, words),
             Rule::Lines(lines) => lines.signals.tell(direction, first, row, words),
             Rule::Paths(paths) => paths.signals.tell(direction, first, row, words),
+            Rule::Pauses(_) | Rule::Useful(_) => {}
         }
     }
 
@@ -87,6 +88,7 @@ impl<V: Vector> Throttling<V> {
             Rule::State(state) => state.listen(side, words),
             Rule::Lines(lines) => lines.signals.listen(side, words),
             Rule::Paths(paths) => paths.signals.listen(side, words),
+            Rule::Pauses(_) | Rule::Useful(_) => {}
         }
     }
 
