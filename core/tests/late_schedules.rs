@@ -93,7 +93,7 @@ fn separation_counts_the_datelines_of_a_way() {
         let found = separate(&fabric, packets).unwrap();
         (found.channels, found.first)
     };
-    assert_eq!(found(&[along.clone()]), (3, vec![0]));
+    assert_eq!(found(std::slice::from_ref(&along)), (3, vec![0]));
     assert_eq!(found(&[inside]), (4, vec![3]));
     assert_eq!(found(&[across.clone(), along.clone()]), (6, vec![3, 0]));
     // Who begins above the highest channel begins in the highest.
