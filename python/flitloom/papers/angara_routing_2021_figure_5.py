@@ -31,9 +31,9 @@ MOST_NODES = {"3D": 447, "4D": 432}
 GENETIC_NODES = 64
 
 POPULATION_REMARK = (
-    "Populations: all 49 ordered pairs of sizes 2 to 8; the 339 ordered triples with at most 447 nodes; of "
-    "the ordered quadruples with at most 432 nodes a sample drawn with the seed. The paper does not say how "
-    "it chose its 339 and 1173 systems."
+    "Populations: all 49 ordered pairs of sizes 2 to 8; the 339 ordered triples with at most 447 nodes; {} "
+    "ordered quadruples with at most 432 nodes{}. The paper does not say how it chose its 339 and "
+    "1173 systems."
 )
 GENETIC_REMARK = (
     f"The genetic method runs on systems of at most {GENETIC_NODES} nodes; "
@@ -62,13 +62,18 @@ def reproduce(context: Context) -> Report:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     cells = []
+    quadruples = sum(kind == "4D" for kind, _ in wanted)
+    everything = quadruples == len(population(4, MOST_NODES["4D"]))
+    share = ("all", "") if everything else (quadruples, ", drawn with the seed")
     for name in ("2D", "3D", "4D"):
         chosen = [rows[sizes] for kind, sizes in wanted if kind == name]
         cells += _cells(name, chosen)
     files = [] if rows_file is None else [rows_file]
     if context.folder is not None:
         files.append(_picture(context, [rows[sizes] for _, sizes in wanted]))
-    return Report(IDENTIFIER, TITLE, cells, [POPULATION_REMARK, GENETIC_REMARK, TIE_REMARK], files)
+    return Report(
+        IDENTIFIER, TITLE, cells, [POPULATION_REMARK.format(*share), GENETIC_REMARK, TIE_REMARK], files
+    )
 
 
 def population(dimensions: int, most_nodes: int) -> list[tuple[int, ...]]:
