@@ -52,6 +52,10 @@ def test_every_operation_passes_the_check_and_its_file(
         (fl.Mesh(6, 6), "all-gather", {}, 18),
         (fl.Mesh(8, 8), "all-to-all", {}, 128),
         (fl.Torus(8, 8, failed_links=["0-1"]), "all-gather", {}, 21),
+        # Chunks of a node that find better ways only together.
+        (fl.Torus(8, 8, failed_links=["5-61", "16-17", "16-24", "32-33", "37-38"]), "all-to-all", {}, 74),
+        # A node with one link left, which must never idle.
+        (fl.Torus(8, 8, failed_links=["1-2", "2-3", "2-58", "51-52"]), "all-to-all", {}, 69),
     ],
 )
 def test_known_optima(topology: fl.Topology, operation: str, options: dict[str, Any], steps: int) -> None:
