@@ -352,17 +352,19 @@ fn routes_that_are_looked_up_go_on_in_other_parts() {
 /// told across borders.
 #[test]
 fn full_buffers_ahead_are_known_in_other_parts() {
-    let shape = Shape::torus(&[6, 14]).unwrap();
-    let random = Pattern::Random.destinations(&shape, 3).unwrap();
-    let workload = Workload::Load(OpenLoad::new(random, 0.9, 4, 260, 3).unwrap());
+    let shape = Shape::torus(&[14, 14]).unwrap();
+    let to = Pattern::Transpose.destinations(&shape, 3).unwrap();
+    let workload = Workload::Load(OpenLoad::new(to, 0.5, 4, 160, 3).unwrap());
     for &function in RoutingFunction::ALL {
         let router = RouterConfig::for_routing(&shape, function);
         let watches = function.claims(router.place(&shape), false).watches;
         if watches.is_none() {
             continue;
         }
-        let network = Network::new(Fabric::new(shape.clone()), RouterConfig { buffer: 5, ..router }).unwrap();
-        check(&network, &workload, &Options::default(), [90, 150]).unwrap();
+        let network = Network::new(Fabric::new(shape.clone()), RouterConfig { buffer: 4, ..router }).unwrap();
+        for stop in [60, 100, 140] {
+            check(&network, &workload, &Options::default(), [stop, stop + 10]).unwrap();
+        }
     }
 }
 
