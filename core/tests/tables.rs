@@ -361,3 +361,26 @@ fn tables_cover_working_pairs_and_nothing_else() {
         }
     }
 }
+
+#[test]
+fn progress_rises_from_nothing_to_the_whole() {
+    for (_, method) in Method::NAMES {
+        // Routes in order, or by destination alone, cannot go around every failure.
+        let healthy = matches!(method, Method::DimensionOrder | Method::Coherent);
+        let failed: &[_] = if healthy { &[] } else { &[(true, 40)] };
+        let fabric = damaged(&[5, 3, 2], failed);
+        let system = System::new(fabric, Rules::angara(3), TurnPolicy::ClosedForm).unwrap();
+        let mut told = vec![0.0];
+        let answer = route(system, &Request::new(method), &mut |done| {
+            told.push(done);
+            true
+        });
+        assert!(answer.is_ok(), "{method:?}");
+        assert!(told.len() > 1, "{method:?}");
+        assert!(told.iter().all(|done| (0.0..=1.0).contains(done)), "{method:?}: {told:?}");
+        // Searches end early, or begin anew with what they found; the proof of the bound comes after all.
+        let searches = matches!(method, Method::Balanced | Method::Genetic | Method::Sssp);
+        let rising = told.windows(2).take_while(|pair| pair[0] <= pair[1]).map(|pair| pair[1]).last();
+        assert!(searches || rising > Some(0.9), "{method:?}: {told:?}");
+    }
+}

@@ -354,7 +354,7 @@ impl<'a> Search<'a> {
         let mut best = (self.max_load(), self.fourth_moment(), self.chosen());
         self.limit = self.work + POLISH_WORK * self.effort;
         while self.work < self.limit {
-            if !keep_going(1.0) {
+            if !keep_going(self.done().min(1.0)) {
                 return Err(TableError::Interrupted);
             }
             self.charge(Cost::moment(best.0, mean));
