@@ -82,7 +82,7 @@ class Lab:
             "OSM_CACHE_DIR": str(folder),
         }
         return subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=1800, check=False
         )
 
     def opensm(self, name, *arguments):

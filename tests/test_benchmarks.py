@@ -5,7 +5,7 @@ import json
 import pytest
 
 from flitloom import _core
-from flitloom.benchmarks import BENCHMARKS, network, scale, throttles
+from flitloom.benchmarks import BENCHMARKS, failures, network, scale, throttles, verdict
 from flitloom.commands import run
 from flitloom.network import Network
 from flitloom.simulation import simulate
@@ -85,3 +85,23 @@ def test_scale_reaches_the_bound_on_16x16(monkeypatch, capsys):
     durations = {row["pattern"]: row["duration"] for row in rows}
     assert durations["bcmp"] >= 4 * 8 + 2
     assert all(durations[name] >= 8 * 8 + 2 for name in ("brev", "torn", "trns"))
+
+
+def test_failures_of_tori_are_counted(monkeypatch, capsys):
+    monkeypatch.setattr(failures, "SINGLE", ((4, 4),))
+    monkeypatch.setattr(failures, "RANDOM", ((5, 4),))
+    assert run(["bench", "failures", "--all", "--json"]) == 0
+    single, drawn = json.loads(capsys.readouterr().out)
+    # 16 switches and 32 cables, one by one.
+    assert (single["cases"], single["served"]) == (48, 48)
+    assert drawn["cases"] == drawn["served"] == failures.DRAWN
+    assert all(row["lanes"] <= 8 and row["largest gap"] >= 0 for row in (single, drawn))
+
+
+def test_the_check_is_timed_in_memory_and_as_a_command(monkeypatch, capsys):
+    monkeypatch.setattr(verdict, "CASES", (((4, 4), 60, 60), ((5, 5), 60, None)))
+    assert run(["bench", "verdict", "--all", "--seconds", "0.001", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["check"] for row in rows] == ["in memory", "flitloom check", "in memory"]
+    assert rows[1]["seconds"] > 0
+    assert all(row["seconds"] < row["goal"] and row["verdict"] == "reached" for row in rows)

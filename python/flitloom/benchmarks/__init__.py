@@ -23,6 +23,7 @@ BENCHMARKS = (
     "start",
     "fabric",
     "failures",
+    "verdict",
     "twist",
     "parallel",
     "throttles",
