@@ -127,7 +127,7 @@ impl Registers {
             let node = match node {
                 _ if source == NONE => return NONE,
                 node if nodes.contains(&node) => node - nodes.start,
-                node if output / self.channels % self.directions % 2 == 0 => {
+                node if (output / self.channels % self.directions).is_multiple_of(2) => {
                     nodes.len() + self.row + (node + all - nodes.end % all) % all
                 }
                 node => nodes.len() + (node + self.row + all - nodes.start) % all,

@@ -376,7 +376,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let mut moved = V::zero();
         let mut ejected = [V::zero(); CYCLES];
         for turn in 0..=high + LAG * (cycles - 1) {
-            for ahead in 0..cycles {
+            for (ahead, ejected) in ejected[..cycles].iter_mut().enumerate() {
                 let Some(step) = turn.checked_sub(LAG * ahead).filter(|&step| step <= high) else { continue };
                 let now = cycle + ahead as u64;
                 let row = |step: usize| (2 * ahead + step) % high;
@@ -388,7 +388,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 let (rows, others) = sending!(self, fixed!(self, false, now));
                 let of_row = rows.row(row(step), &others.fixed).send_in_parts(&others, 1);
                 moved = moved | of_row.0;
-                ejected[ahead] = ejected[ahead] | of_row.1;
+                *ejected = *ejected | of_row.1;
                 if step >= 2 {
                     self.receive_row(row(step - 1), now);
                 }
