@@ -1,8 +1,13 @@
 """What all tests share: every picture that one of them draws is looked at."""
 
+import signal
 import sys
 
 import pytest
+
+# Who runs the tests in the background of a shell passes on that Ctrl-C is ignored; tests of it need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Read by type checkers only, never run.
 collect_ignore = ["typed_user.py"]
