@@ -258,7 +258,9 @@ def degraded(
     seed: options.Seed = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="SQLite file of finished plans; the same command goes on with it after a stop."),
+        typer.Option(
+            help="SQLite file of finished plans, as study.sqlite; the same command goes on with it."
+        ),
     ] = None,
     workers: options.Workers = None,
     json: options.Json = False,
