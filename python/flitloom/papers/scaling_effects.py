@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -214,6 +215,19 @@ def draw_steps(
             axes.set_ylim(bottom=0)
             axes.legend(frameon=False)
     return [picture]
+
+
+def over_sizes(axes: Any, sizes: Sequence[int], label: str) -> None:
+    """Logarithmic axes over the sizes of tori, with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set(xlabel="N", ylabel=label, xticks=sizes, xticklabels=sizes)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 #: Patterns of impulses (4.5).

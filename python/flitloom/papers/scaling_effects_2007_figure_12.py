@@ -13,6 +13,7 @@ from flitloom.papers.scaling_effects import (
     apart,
     critical_loads,
     exponent,
+    over_sizes,
     recover,
 )
 
@@ -120,9 +121,7 @@ def reproduce(context: Context) -> Report:
                             lw=0.8,
                             label=label,
                         )
-            axes.set_xscale("log", base=2)
-            axes.set_yscale("log")
-            axes.set(xlabel="N", ylabel="duration (cycles)", xticks=sizes, xticklabels=sizes)
+            over_sizes(axes, sizes, "duration (cycles)")
             axes.set_title("at 0.8 of the critical load")
             axes.legend(frameon=False, fontsize="small")
         report.files.append(picture)

@@ -11,6 +11,7 @@ from flitloom.papers.scaling_effects import (
     critical_curves,
     estimate,
     exponent,
+    over_sizes,
 )
 
 IDENTIFIER = "scaling-effects-2007/figure-5"
@@ -82,9 +83,7 @@ def reproduce(context: Context) -> Report:
                         *zip(*shown, strict=True), marker=marker, ms=4, lw=0.8, color=COLOURS[routing],
                         ls="-" if traffic == "rn" else "--", label=f"{routing} {traffic}",
                     )  # fmt: skip
-            axes.set_xscale("log", base=2)
-            axes.set_yscale("log")
-            axes.set(xlabel="N", ylabel="critical load (flits/node/cycle)", xticks=sizes, xticklabels=sizes)
+            over_sizes(axes, sizes, "critical load (flits/node/cycle)")
             axes.set_title("NxN torus, random (rn) and hotspot (hs) traffic")
             axes.legend(frameon=False, fontsize="small")
         report.files.append(picture)

@@ -78,10 +78,11 @@ def reproduce(context: Context) -> Report:
             for axes, margin in zip(drawing.subplots(1, 2), MARGINS, strict=True):
                 for number, pattern in enumerate(PATTERNS):
                     values = [mean[margin, pattern, length] for length in LENGTHS]
-                    colour = COLOURS[number % len(COLOURS)]
+                    again, place = divmod(number, len(COLOURS))
                     axes.plot(
-                        LENGTHS, values, marker=MARKERS[number], markersize=4, color=colour, label=pattern
-                    )
+                        LENGTHS, values, "--" if again else "-", marker=MARKERS[number], markersize=4,
+                        color=COLOURS[place], label=pattern,
+                    )  # fmt: skip
                 axes.set(title=f"th({margin})", xlabel="length (bits; 0: no throttling)")
                 axes.set_ylim(bottom=0)
                 axes.grid(alpha=0.3)

@@ -74,12 +74,13 @@ def reproduce(context: Context) -> Report:
                         )
                         axes.plot(loads, ours_values / base_values, style, color=COLOURS[name], lw=1)
                 axes.axhline(1, color="0.7", lw=0.7, zorder=0)
-                axes.set(title=pattern, xlabel="load (flits/node/cycle)", ylabel="with / without")
+                axes.set(title=pattern, ylabel="with / without")
             for axes in panels[len(patterns) :]:
                 axes.set_axis_off()
             for axes in panels[len(patterns) - 3 : len(patterns)]:
                 # The lowest of their columns.
                 axes.tick_params(labelbottom=True)
+                axes.set_xlabel("load (flits/node/cycle)")
             for name in METHODS:
                 panels[-1].plot([], [], color=COLOURS[name], label=f"{name}: throughput")
                 panels[-1].plot([], [], "--", color=COLOURS[name], label=f"{name}: network age")

@@ -184,14 +184,16 @@ pub(super) struct Paths<V> {
     turns: Blocks<V>,
     /// Per processor queue: its header has waited long enough.
     released: Blocks<V>,
+    /// Where it does, queue by queue.
     turn: Vec<Turn>,
     /// When headers have waited long enough, with their processor queues.
     due: VecDeque<(u64, u32)>,
-    /// By cycle modulo the length and direction of the second dimension on: routers with busy buffers
-    /// just ahead in that direction; whether there are any in a cycle.
+    /// By cycle modulo the number of slots, a power of two and no less than the length, and direction of the
+    /// second dimension on: routers with busy buffers just ahead in that direction; whether there are any in
+    /// a cycle.
     rings: Vec<u64>,
     turned: Vec<bool>,
-    /// This cycle modulo the length.
+    /// This cycle modulo the number of slots.
     slot: usize,
     /// Directions of the second dimension on.
     into: usize,
@@ -203,6 +205,7 @@ impl<V: Vector> Paths<V> {
         let queues = layout.processor_queues;
         let planes = |count| Blocks::new(blocks, count, V::zero());
         let into = layout.directions - 2;
+        let slots = (shown.length as usize).next_power_of_two();
         Self {
             release: path_turn.release(),
             behind: path_turn.behind(),
@@ -210,10 +213,10 @@ impl<V: Vector> Paths<V> {
             beyond: planes(queues * signals.bits),
             turns: planes(queues),
             released: planes(queues),
-            turn: vec![Turn::default(); layout.nodes * queues],
+            turn: vec![Turn::default(); queues * layout.nodes],
             due: VecDeque::new(),
-            rings: vec![0; shown.length as usize * into * layout.words],
-            turned: vec![false; shown.length as usize],
+            rings: vec![0; slots * into * layout.words],
+            turned: vec![false; slots],
             slot: 0,
             into,
             signals,
@@ -231,14 +234,14 @@ impl<V: Vector> Paths<V> {
         let turn = Turn::of(layout, ask, length);
         self.turns.set(queue, node, turn.is_some());
         self.released.set(queue, node, false);
-        self.turn[line] = turn.unwrap_or_default();
+        self.turn[queue * layout.nodes + node] = turn.unwrap_or_default();
         self.due.push_back((ask.since + self.release, line as u32));
     }
 
     /// What is told of turns in a cycle, from the registers of the last one.
     #[inline(always)]
     pub fn tell_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
-        let slot = (cycle % u64::from(self.signals.length())) as usize;
+        let slot = cycle as usize & (self.turned.len() - 1);
         self.slot = slot;
         let limit = self.signals.length().saturating_sub(self.behind);
         let (into, mut told) = (layout.directions - 2, false);
@@ -325,9 +328,8 @@ impl<V: Vector> Paths<V> {
     /// Whether a busy buffer behind a turn is known.
     #[inline(always)]
     fn is_told(&self, layout: &Layout, turn: Turn) -> bool {
-        // Nothing was told before the first cycle; divisions take long.
-        let back = usize::from(turn.hops) - 1;
-        let slot = if back <= self.slot { self.slot - back } else { self.slot + self.turned.len() - back };
+        // Nothing was told before the first cycle.
+        let slot = (self.slot + 1).wrapping_sub(turn.hops.into()) & (self.turned.len() - 1);
         let first = slot * self.into * layout.words;
         self.rings[first + turn.place as usize / 64] >> (turn.place % 64) & 1 == 1
     }
@@ -357,6 +359,7 @@ impl<V: Vector> Paths<V> {
     #[inline(always)]
     fn behind_turns(&self, layout: &Layout, asked: V, word: usize, queue: usize) -> V {
         let mut held = V::zero();
+        let turns = &self.turn[queue * layout.nodes..(queue + 1) * layout.nodes];
         let asked = words(std::slice::from_ref(&asked));
         for ((word, &bits), held) in
             (word..).zip(asked).zip(crate::engine::planes::vector::words_mut(std::slice::from_mut(&mut held)))
@@ -365,8 +368,7 @@ impl<V: Vector> Paths<V> {
             while bits != 0 {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
-                let line = (word * 64 + bit as usize) * layout.processor_queues + queue;
-                *held |= u64::from(self.is_told(layout, self.turn[line])) << bit;
+                *held |= u64::from(self.is_told(layout, turns[word * 64 + bit as usize])) << bit;
             }
         }
         held

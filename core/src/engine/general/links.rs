@@ -59,6 +59,30 @@ impl Planes {
         &mut self.words[plane * stride + margin..][..stride - 2 * margin]
     }
 
+    /// So many planes from one on, each with its margins.
+    #[inline(always)]
+    pub fn several(&self, first: usize, count: usize) -> &[u64] {
+        &self.words[first * self.stride..][..count * self.stride]
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub fn several_mut(&mut self, first: usize, count: usize) -> &mut [u64] {
+        &mut self.words[first * self.stride..][..count * self.stride]
+    }
+
+    /// Words of a plane with its margins.
+    #[inline(always)]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Words before those of a plane.
+    #[inline(always)]
+    pub fn margin(&self) -> usize {
+        self.margin
+    }
+
     /// The bit of a node, or of a node of another part before or behind.
     #[inline(always)]
     pub fn bit(&self, plane: usize, node: isize) -> bool {

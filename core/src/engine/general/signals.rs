@@ -10,15 +10,18 @@
 use super::{
     border::Border,
     layout::Layout,
-    links::{Planes, bits, pieces},
+    links::{Planes, pieces},
     state::Blocks,
 };
 use crate::{
-    engine::planes::vector::Vector,
+    engine::planes::vector::{Vector, Words},
     fabric::Direction,
     routing::Came,
     save::{Archive, SaveError},
 };
+
+/// Bits of the length of a register, at most.
+const MOST_BITS: usize = 16;
 
 /// What the registers show.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +48,13 @@ pub(super) struct Signals {
     busy: Planes,
     numbers: Planes,
     next: Planes,
-    /// Scratch: the planes of a register that are moved.
-    moved: Planes,
     /// Registers in which any number is above 0, and those in which any was a cycle ago.
     any: Vec<bool>,
     before: Vec<bool>,
     /// Per direction, where registers follow packets: nodes at which those that go straight on go one
-    /// channel up.
-    rises: Vec<Vec<u64>>,
+    /// channel up, and nodes of this part whose neighbour ahead is one of these.
+    rises: Planes,
+    ahead_rises: Planes,
     /// What the row before and the one behind told, in other parts: register by register, bit by bit.
     told: [Vec<u64>; 2],
 }
@@ -62,15 +64,19 @@ impl Signals {
         let registers = if shown.apart { layout.channels } else { 1 };
         let bits = (32 - shown.length.leading_zeros()) as usize;
         let (directions, words, extent) = (layout.directions, layout.words, layout.extent);
-        let rises = (0..if shown.following { directions } else { 0 }).map(|direction| {
-            let mut plane = vec![0; words];
+        let mut rises = Planes::new(directions, extent);
+        let mut ahead_rises = rises.clone();
+        for direction in 0..if shown.following { directions } else { 0 } {
             for node in 0..layout.nodes {
                 let global = (layout.first + node) as u32;
-                let rises = layout.rule.rises(&layout.shape, global, Direction::from_index(direction));
-                plane[node / 64] |= u64::from(rises.on(Came::Underway)) << (node % 64);
+                let at = layout.rule.rises(&layout.shape, global, Direction::from_index(direction));
+                rises.set_bits(direction, node as isize, 1, at.on(Came::Underway).into());
             }
-            plane
-        });
+            for word in 0..words {
+                let ahead: Words<1> = layout.links[direction].seen(rises.with_margins(direction), word);
+                ahead.store(&mut ahead_rises.plane_mut(direction)[word..]);
+            }
+        }
         Self {
             shown,
             registers,
@@ -78,10 +84,10 @@ impl Signals {
             busy: Planes::new(directions * registers, extent),
             numbers: Planes::new(directions * registers * bits, extent),
             next: Planes::new(directions * registers * bits, extent),
-            moved: Planes::new(bits, extent),
             any: vec![false; directions * registers],
             before: vec![false; directions * registers],
-            rises: rises.collect(),
+            rises,
+            ahead_rises,
             told: [Vec::new(), Vec::new()],
         }
     }
@@ -147,7 +153,7 @@ impl Signals {
                         return own;
                     }
                     let up = self.numbers.bits((register + 1) * self.bits + bit, node, count);
-                    let rises = bits(&self.rises[direction], node as usize, count);
+                    let rises = self.rises.bits(direction, node, count);
                     own & !rises | up & rises
                 }));
             }
@@ -301,15 +307,13 @@ impl Signals {
     }
 
     /// Puts what the row behind a border told of a register where its planes are read.
-    fn hear(&mut self, border: Border, register: usize, moved: bool) {
+    fn hear(&mut self, border: Border, register: usize) {
         let (told, width) = (&self.told[border.side], border.row.div_ceil(64));
         let first = (border.out * self.registers + register) * self.bits;
         for bit in 0..self.bits {
             for (piece, (begin, count)) in pieces(border.row).enumerate() {
                 let shown = told.get((register * self.bits + bit) * width + piece).copied().unwrap_or(0);
-                let (planes, plane) =
-                    if moved { (&mut self.moved, bit) } else { (&mut self.numbers, first + bit) };
-                planes.set_bits(plane, border.others + begin as isize, count, shown);
+                self.numbers.set_bits(first + bit, border.others + begin as isize, count, shown);
             }
         }
     }
@@ -337,47 +341,68 @@ impl Signals {
             self.any[this] = false;
             return;
         }
-        if higher {
-            let rises = &self.rises[direction];
-            for bit in 0..bits {
-                let (own, up) =
-                    (self.numbers.plane(this * bits + bit), self.numbers.plane((this + 1) * bits + bit));
-                let moved = self.moved.plane_mut(bit);
-                for word in (0..blocks).map(|block| block * V::WORDS) {
-                    let rises = V::load(&rises[word..]);
-                    rises.select(V::load(&up[word..]), V::load(&own[word..])).store(&mut moved[word..]);
-                }
-            }
-        }
         if let Some(border) = border {
-            self.hear(border, register, higher);
+            self.hear(border, register);
         }
-        let (from, first) = if higher { (&self.moved, 0) } else { (&self.numbers, this * bits) };
+        // Loops of a known length are unrolled.
+        self.any[this] = match bits {
+            5 => self.move_on::<V, 5>(layout, blocks, direction, this, higher),
+            6 => self.move_on::<V, 6>(layout, blocks, direction, this, higher),
+            7 => self.move_on::<V, 7>(layout, blocks, direction, this, higher),
+            _ => self.move_on::<V, 0>(layout, blocks, direction, this, higher),
+        };
+    }
+
+    /// The same of a register that shows something; whether it does so behind it. `BITS` of a number, or 0 if
+    /// they are not known.
+    #[inline(always)]
+    fn move_on<V: Vector, const BITS: usize>(
+        &mut self,
+        layout: &Layout,
+        blocks: usize,
+        direction: usize,
+        this: usize,
+        higher: bool,
+    ) -> bool {
+        let bits = if BITS > 0 { BITS } else { self.bits.min(MOST_BITS) };
         let links = &layout.links[direction];
+        let numbers = self.numbers.several(this * bits, bits);
+        let above = self.numbers.several(if higher { (this + 1) * bits } else { 0 }, bits);
+        let rises = self.ahead_rises.plane(direction);
+        let busy = self.busy.with_margins(this);
+        let (length, stride, margin) = (self.shown.length, self.next.stride(), self.next.margin());
+        let next = self.next.several_mut(this * bits, bits);
         let mut any = V::zero();
         for word in (0..blocks).map(|block| block * V::WORDS) {
             let links = links.glance::<V>(word);
-            let busy = links.read(self.busy.with_margins(this));
+            let busy = links.read(busy);
+            let mut number = [V::zero(); MOST_BITS];
             let mut some = V::zero();
-            for bit in 0..bits {
-                let number = links.read(from.with_margins(first + bit));
-                number.store(&mut self.next.plane_mut(this * bits + bit)[word..]);
-                some = some | number;
+            for (bit, number) in number[..bits].iter_mut().enumerate() {
+                *number = links.read(&numbers[bit * stride..][..stride]);
+                some = some | *number;
+            }
+            // What goes one channel up ahead is seen there; in other parts, those told what they see.
+            let rises = if higher { V::load(&rises[word..]) } else { V::zero() };
+            if rises.any() {
+                some = V::zero();
+                for (bit, number) in number[..bits].iter_mut().enumerate() {
+                    *number = rises.select(links.read(&above[bit * stride..][..stride]), *number);
+                    some = some | *number;
+                }
             }
             // One less, if it is not 0; the whole length where the own handshake shows a busy buffer.
             let mut borrow = some;
             any = any | busy;
-            for bit in 0..bits {
-                let place = &mut self.next.plane_mut(this * bits + bit)[word..];
-                let number = V::load(place);
+            for (bit, &number) in number[..bits].iter().enumerate() {
                 let less = number ^ borrow;
                 borrow = borrow & !number;
-                let new = if self.shown.length >> bit & 1 == 1 { less | busy } else { less & !busy };
-                new.store(place);
+                let new = if length >> bit & 1 == 1 { less | busy } else { less & !busy };
+                new.store(&mut next[bit * stride + margin + word..]);
                 any = any | new;
             }
         }
-        self.any[this] = any.any();
+        any.any()
     }
 }
 
