@@ -149,6 +149,12 @@ fn proof<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Facts<'py>> {
             facts.set_item("distance", distance)?;
             "farthest"
         }
+        Proof::Crossing { nodes, from, to } => {
+            facts.set_item("nodes", nodes)?;
+            facts.set_item("from", from)?;
+            facts.set_item("to", to)?;
+            "crossing"
+        }
         Proof::Transfers => "transfers",
     };
     facts.set_item("kind", name)?;

@@ -40,6 +40,16 @@ pub enum Proof {
         /// The distance, in hops.
         distance: u32,
     },
+    /// Something of every sum leaves these nodes on its way from the one node to the other, over links that it
+    /// reaches only after some hops, and from which it has some left.
+    Crossing {
+        /// The nodes.
+        nodes: Vec<NodeId>,
+        /// Where it starts, inside.
+        from: NodeId,
+        /// Where it ends, outside.
+        to: NodeId,
+    },
     /// Every part needs a transfer per other node before anybody knows its sum, and as many after.
     Transfers,
 }
@@ -150,14 +160,64 @@ pub fn reduce_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32
     let links = graph.links().len().max(1) as u64;
     let mut bound = distance_bound(graph, members, latency);
     bound = bound.or(transfers.div_ceil(links) + u64::from(latency).min(transfers), || Proof::Transfers);
-    for inside in cuts(graph) {
-        let (members_inside, leaving) = measure(graph, &inside, &flags(graph.nodes(), members));
-        if leaving > 0 && members_inside > 0 && members_inside < count {
-            let steps = (chunks * count).div_ceil(leaving) + u64::from(latency);
-            bound = bound.or(steps, || Proof::Cut { nodes: inside });
+    let is_member = flags(graph.nodes(), members);
+    let distances: Vec<Vec<u32>> = (0..graph.nodes() as NodeId).map(|node| graph.distances(node)).collect();
+    let farthest = members.iter().flat_map(|&node| members.iter().map(move |&to| (node, to)));
+    let farthest = farthest.map(|(node, to)| distances[node as usize][to as usize]).max().unwrap_or(0);
+    let longest = (2 * u64::from(farthest) + 1) * u64::from(1 + latency);
+    for nodes in cuts(graph) {
+        let (members_inside, leaving) = measure(graph, &nodes, &is_member);
+        let sums = chunks * count;
+        let some = leaving > 0 && members_inside > 0 && members_inside < count;
+        // Cuts with many links say little, and have many pairs of nodes.
+        if some && sums.div_ceil(leaving) + longest > bound.steps {
+            let (steps, from, to) = crossing(graph, &distances, &nodes, &is_member, sums, latency);
+            bound = bound.or(steps, || Proof::Crossing { nodes, from, to });
         }
     }
     bound
+}
+
+/// Most steps that any member inside a set and one outside it need for something of each of so many sums, and
+/// these two.
+fn crossing(
+    graph: &Graph,
+    distances: &[Vec<u32>],
+    inside: &[NodeId],
+    is_member: &[bool],
+    sums: u64,
+    latency: u32,
+) -> (u64, NodeId, NodeId) {
+    let contains = flags(graph.nodes(), inside);
+    let leaves = |&&(from, to): &&(NodeId, NodeId)| contains[from as usize] && !contains[to as usize];
+    let links: Vec<(NodeId, NodeId)> = graph.links().iter().filter(leaves).copied().collect();
+    let outside = (0..graph.nodes() as NodeId).filter(|&to| is_member[to as usize] && !contains[to as usize]);
+    let outside: Vec<NodeId> = outside.collect();
+    let mut most = (0, 0, 0);
+    for &from in inside.iter().filter(|&&from| is_member[from as usize]) {
+        for &to in &outside {
+            let hops = |&(tail, head): &(NodeId, NodeId)| {
+                u64::from(distances[from as usize][tail as usize])
+                    + u64::from(distances[head as usize][to as usize])
+                    + 1
+            };
+            let ways = links.iter().map(|link| hops(link) * u64::from(1 + latency)).collect();
+            most = most.max((shared_steps(ways, sums), from, to));
+        }
+    }
+    most
+}
+
+/// Steps in which so many things cross links, where a link carries one per step, but what crosses it is under way
+/// for so many steps in all.
+fn shared_steps(mut ways: Vec<u64>, things: u64) -> u64 {
+    ways.sort_unstable();
+    let mut sum = things;
+    let with = |(count, way): (u64, u64)| {
+        sum += way;
+        sum.div_ceil(count) - 1
+    };
+    (1..).zip(ways).map(with).min().unwrap_or(0)
 }
 
 /// The bound of chunks that each go from one node to another: distances, sums of hops, cuts.

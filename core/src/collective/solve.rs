@@ -1,10 +1,11 @@
 use super::{
     Bound, CollectiveError, CollectiveKind, Demand, Graph, Move, Orbit, Proof, Torus,
-    bounds::{broadcast_bound, cut_steps, exchange_bound, flags, gather_bound, reduce_bound, scatter_bound},
+    bounds::{broadcast_bound, cut_steps, exchange_bound, flags, gather_bound, scatter_bound},
     cut::hardest_cut,
     exchange, gather,
     moves::{reversed, steps_of},
     routed::{paths_on_whole_torus, routed},
+    reduce::reduced,
     spread::{Spreading, spread},
 };
 use crate::fabric::NodeId;
@@ -16,8 +17,6 @@ pub const MAX_MOVES: u64 = 1 << 25;
 const FIRST_ATTEMPTS: u64 = 4;
 /// Growths tried in all.
 const ATTEMPTS: u64 = 60;
-/// Growths of the halves of an all-reduce, for the same roots and steps.
-const ROOTED_ATTEMPTS: u64 = 6;
 
 /// What is to be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -282,7 +281,7 @@ fn check_members(graph: &Graph, members: &[NodeId], request: &Request) -> Result
 }
 
 /// An all-gather, or backwards in time a reduce-scatter, by growth.
-fn gathered(graph: &Graph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
+pub(super) fn gathered(graph: &Graph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
     let bound = gather_bound(graph, members, request.chunks, request.latency);
     let origins: Vec<NodeId> =
         members.iter().flat_map(|&node| (0..request.chunks).map(move |_| node)).collect();
@@ -294,87 +293,6 @@ fn gathered(graph: &Graph, members: &[NodeId], request: &Request, adds: bool) ->
     let steps = cut_steps(graph, members, &inside, request.chunks, request.latency);
     let bound = plan.bound.or(steps, || Proof::Cut { nodes: inside });
     Plan { bound, ..plan }
-}
-
-/// An all-reduce: sums grow together at one node each, backwards in time, and spread from there.
-///
-/// A node with few links is the root of many sums, which it then need not receive; where that does not
-/// help, every node is the root of its own.
-fn reduced(graph: &Graph, backwards: &Graph, members: &[NodeId], request: &Request) -> Plan {
-    let Request { chunks, latency, seed, .. } = *request;
-    let bound = reduce_bound(graph, members, chunks, latency);
-    let join = |sums: Plan, copies: Plan, bound: Bound| {
-        let mut moves = moves_of(sums.schedule);
-        let after = moves_of(copies.schedule).into_iter();
-        moves.extend(after.map(|moved| Move { step: moved.step + sums.steps, ..moved }));
-        Plan { steps: sums.steps + copies.steps, bound, schedule: Schedule::Moves(moves) }
-    };
-    let plain = join(
-        gathered(backwards, members, request, true),
-        gathered(graph, members, request, false),
-        bound.clone(),
-    );
-    // Each half takes half of the steps, at least.
-    let least = (bound.steps.div_ceil(2) as u32).max(1 + latency);
-    for half in least..plain.steps.div_ceil(2) {
-        for attempt in 0..ROOTED_ATTEMPTS {
-            // Nodes with few links need some steps to spare: at first nobody has much to send.
-            let sure = half.saturating_sub(latency + attempt as u32 % 3);
-            let Some(origins) = roots(graph, members, chunks, sure) else { continue };
-            let grow = |graph: &Graph, adds: bool| {
-                let problem = Spreading { graph, members, origins: &origins, latency };
-                let moves = spread(&problem, half, seed.wrapping_add(attempt))?;
-                let steps = steps_of(&moves, latency);
-                let moves = if adds { reversed(&moves, latency, true) } else { moves };
-                Some(Plan { steps, bound: Bound::nothing(), schedule: Schedule::Moves(moves) })
-            };
-            if let Some(sums) = grow(backwards, true)
-                && let Some(copies) = grow(graph, false)
-            {
-                return join(sums, copies, bound);
-            }
-        }
-    }
-    plain
-}
-
-/// Per chunk of every member the node at which its sum is to come together, such that all nodes can send what
-/// they lack, and receive it, in so many steps; `None` if there are too few nodes with links to spare.
-fn roots(graph: &Graph, members: &[NodeId], chunks: u32, steps: u32) -> Option<Vec<NodeId>> {
-    let all = members.len() as u64 * u64::from(chunks);
-    let needed = |&node: &NodeId| {
-        let links = graph.into(node).len().min(graph.out(node).len()) as u64;
-        all.saturating_sub(links * u64::from(steps))
-    };
-    let needed: Vec<u64> = members.iter().map(needed).collect();
-    if needed.iter().sum::<u64>() > all {
-        return None;
-    }
-    let mut origins: Vec<NodeId> = members.iter().flat_map(|&node| (0..chunks).map(move |_| node)).collect();
-    let mut spare: Vec<u64> = needed.iter().map(|&needed| u64::from(chunks).saturating_sub(needed)).collect();
-    for (place, &node) in members.iter().enumerate() {
-        let missing = needed[place].saturating_sub(chunks.into());
-        // Far nodes give first: near ones are needed to send something from the beginning.
-        let distances = graph.distances(node);
-        let mut givers: Vec<usize> = (0..members.len()).collect();
-        givers.sort_by_key(|&giver| std::cmp::Reverse(distances[members[giver] as usize]));
-        let mut taken = 0;
-        for giver in givers {
-            let gives = spare[giver].min(missing - taken);
-            let first = giver * chunks as usize + (chunks as u64 - spare[giver]) as usize;
-            origins[first..first + gives as usize].fill(node);
-            spare[giver] -= gives;
-            taken += gives;
-        }
-    }
-    Some(origins)
-}
-
-fn moves_of(schedule: Schedule) -> Vec<Move> {
-    match schedule {
-        Schedule::Moves(moves) => moves,
-        Schedule::Orbits(_) => Vec::new(),
-    }
 }
 
 /// The best of several growths.

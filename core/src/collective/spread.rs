@@ -24,30 +24,15 @@ pub struct Spreading<'a> {
 /// Gives up, with `None`, once it is clear that more than `limit` steps are needed.
 pub fn spread(problem: &Spreading<'_>, limit: u32, seed: u64) -> Option<Vec<Move>> {
     let graph = problem.graph;
-    let items = problem.origins.len();
-    let empty = FixedBitSet::with_capacity(items);
-    let mut state = State {
-        here: vec![empty.clone(); graph.nodes()],
-        coming: vec![empty; graph.nodes()],
-        missing: vec![0; graph.nodes()],
-        copies: vec![1; items],
-        noise: vec![0; items],
-    };
-    for &node in problem.members {
-        state.missing[node as usize] = items as u32;
-    }
+    let mut state = State::new(problem);
     for (item, &origin) in problem.origins.iter().enumerate() {
         state.here[origin as usize].insert(item);
-        state.coming[origin as usize].insert(item);
-        state.missing[origin as usize] -= 1;
     }
     let links_of = |node: NodeId| graph.into(node).len().max(1) as u32;
     let mut left: u64 = problem.members.iter().map(|&node| u64::from(state.missing[node as usize])).sum();
     let mut moves: Vec<Move> = Vec::with_capacity(left as usize);
     let mut order = problem.members.to_vec();
     let mut landed = 0;
-    // How much chance there is beside rarity differs from seed to seed.
-    let spice = [1, 4, 12, 2, 30][(seed % 5) as usize];
     for step in 0.. {
         if left == 0 {
             break;
@@ -57,12 +42,8 @@ pub fn spread(problem: &Spreading<'_>, limit: u32, seed: u64) -> Option<Vec<Move
             state.here[graph.links()[moved.link as usize].1 as usize].insert(moved.item as usize);
             landed += 1;
         }
-        let random = |what: u64, index: u64| {
-            draw(seed, what as NodeId, Purpose::Search, u64::from(step) << 32 | index)
-        };
-        for (item, noise) in state.noise.iter_mut().enumerate() {
-            *noise = (random(0, item as u64) >> 32) as u32 % (4 * spice);
-        }
+        state.shake(seed, step);
+        let random = |node: NodeId| draw(seed, 1, Purpose::Search, u64::from(step) << 32 | u64::from(node));
         let need = |node: NodeId| state.missing[node as usize].div_ceil(links_of(node));
         let hardest = order.iter().map(|&node| need(node)).max().unwrap_or(0);
         if step + hardest + problem.latency > limit {
@@ -73,12 +54,12 @@ pub fn spread(problem: &Spreading<'_>, limit: u32, seed: u64) -> Option<Vec<Move
             .collect();
         order.sort_by_cached_key(|&node| {
             let share = u64::from(state.missing[node as usize]) * 1024 / u64::from(links_of(node));
-            (std::cmp::Reverse(share), random(1, node.into()))
+            (std::cmp::Reverse(share), random(node))
         });
         let before = moves.len();
         for &node in &order {
             if state.missing[node as usize] > 0 {
-                for (link, item) in state.choose(graph, node, &poor) {
+                for (link, item) in state.choose(graph, node, graph.into(node), &poor) {
                     moves.push(Move { step, link, item, adds: false });
                 }
             }
@@ -91,13 +72,14 @@ pub fn spread(problem: &Spreading<'_>, limit: u32, seed: u64) -> Option<Vec<Move
     Some(moves)
 }
 
-struct State {
+/// Who has what, and what is on its way.
+pub(super) struct State {
     /// Per node the chunks it can send.
-    here: Vec<FixedBitSet>,
+    pub here: Vec<FixedBitSet>,
     /// Per node the chunks it has or will have.
     coming: Vec<FixedBitSet>,
     /// Per node how many are still to come.
-    missing: Vec<u32>,
+    pub missing: Vec<u32>,
     /// Per chunk the nodes that have it or will have it.
     copies: Vec<u32>,
     /// Per chunk a little chance.
@@ -105,9 +87,44 @@ struct State {
 }
 
 impl State {
-    /// A different chunk for as many incoming links as possible, cheap ones first; marked as coming.
-    fn choose(&mut self, graph: &Graph, node: NodeId, poor: &[bool]) -> Vec<(u32, u32)> {
-        let links = graph.into(node);
+    /// Nothing can be sent yet; every chunk will be at its origin.
+    pub fn new(problem: &Spreading<'_>) -> Self {
+        let (nodes, items) = (problem.graph.nodes(), problem.origins.len());
+        let empty = FixedBitSet::with_capacity(items);
+        let mut state = Self {
+            here: vec![empty.clone(); nodes],
+            coming: vec![empty; nodes],
+            missing: vec![0; nodes],
+            copies: vec![1; items],
+            noise: vec![0; items],
+        };
+        for &node in problem.members {
+            state.missing[node as usize] = items as u32;
+        }
+        for (item, &origin) in problem.origins.iter().enumerate() {
+            state.coming[origin as usize].insert(item);
+            state.missing[origin as usize] -= 1;
+        }
+        state
+    }
+
+    /// Other little chances, for a step. How much there is beside rarity differs from seed to seed.
+    pub fn shake(&mut self, seed: u64, step: u32) {
+        let spice = [1, 4, 12, 2, 30][(seed % 5) as usize];
+        for (item, noise) in (0..).zip(&mut self.noise) {
+            let random = draw(seed, 0, Purpose::Search, u64::from(step) << 32 | item);
+            *noise = (random >> 32) as u32 % (4 * spice);
+        }
+    }
+
+    /// A different chunk for as many of the incoming `links` as possible, cheap ones first; marked as coming.
+    pub fn choose(
+        &mut self,
+        graph: &Graph,
+        node: NodeId,
+        links: &[u32],
+        poor: &[bool],
+    ) -> Vec<(u32, u32)> {
         let count = links.len().min(self.missing[node as usize] as usize);
         let followers: Vec<usize> = graph
             .out(node)

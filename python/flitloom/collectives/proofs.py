@@ -129,6 +129,8 @@ def _set(nodes: Iterable[int], view: _View) -> str:
     rest = sorted(set(view.ground.working) - set(ordered))
     if len(rest) < len(ordered) and len(rest) <= 8:
         return f"all nodes but {', '.join(map(str, rest))}"
+    if len(ordered) == 1:
+        return f"node {ordered[0]}"
     names = ", ".join(map(str, ordered[:8])) + (", ..." if len(ordered) > 8 else "")
     return f"the {len(ordered)} nodes {names}"
 
@@ -278,6 +280,31 @@ def _transfers(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
     return steps, f"{transfers} transfers over {links} links: at least {steps} steps"
 
 
+def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    inside = _nodes(view, proof)
+    start, end = int(proof["from"]), int(proof["to"])
+    members = set(view.members)
+    if view.operation != "all-reduce" or start not in members & inside or end not in members - inside:
+        raise KeyError(view.operation)
+    before, behind = view.distances(start), view.ground.distances(end, backwards=True)
+    ways = sorted(
+        (before[tail] + 1 + behind[head]) * (1 + view.latency)
+        for (tail, head), count in view.ground.links.items()
+        if tail in inside and head not in inside and tail in before and head in behind
+        for _ in range(count)
+    )
+    sums = view.chunks * len(members)
+    steps = next(steps for steps in range(sums + max(ways)) if _crossed(ways, steps) >= sums)
+    return steps, (
+        f"something of each of {sums} sums goes from node {start} to node {end} and leaves {_set(inside, view)} "
+        f"by one of {len(ways)} links: at least {steps} steps"
+    )
+
+
+def _crossed(ways: Iterable[int], steps: int) -> int:
+    return sum(max(0, steps + 1 - way) for way in ways)
+
+
 RULES: dict[str, Callable[[_View, dict[str, Any]], tuple[int, str]]] = {
     "cut": _cut,
     "distance": _distance,
@@ -286,5 +313,6 @@ RULES: dict[str, Callable[[_View, dict[str, Any]], tuple[int, str]]] = {
     "root": _root,
     "arrival": _arrival,
     "farthest": _farthest,
+    "crossing": _crossing,
     "transfers": _transfers,
 }

@@ -189,7 +189,7 @@ def _demands(matrix: ArrayLike, nodes: int) -> list[tuple[int, int, int]]:
 
 def _proof(raw: dict[str, Any], topology: Topology) -> dict[str, Any]:
     proof: dict[str, Any] = dict(raw["proof"])
-    if proof["kind"] == "cut":
+    if proof["kind"] in ("cut", "crossing"):
         rest = set(range(topology.nodes)) - set(topology.failed_nodes) - set(proof["nodes"])
         if len(rest) < len(proof["nodes"]):
             del proof["nodes"]
