@@ -99,7 +99,8 @@ impl<'a> Growth<'a> {
     fn run(mut self, manner: Manner) -> Option<Vec<Move>> {
         let Overlap { ref spreading, opposite, departures, released, .. } = *self.overlap;
         let Spreading { graph, members, origins, latency } = *spreading;
-        let average = members.iter().map(|&node| self.spare[node as usize]).sum::<i64>() / members.len() as i64;
+        let average =
+            members.iter().map(|&node| self.spare[node as usize]).sum::<i64>() / members.len() as i64;
         let (reserve, most) = (average * manner.reserve / 8, average + manner.ahead);
         let mut left: u64 = members.iter().map(|&node| u64::from(self.state.missing[node as usize])).sum();
         let mut moves: Vec<Move> = Vec::with_capacity(2 * left as usize);

@@ -41,7 +41,13 @@ fn moves_of(schedule: Schedule) -> Vec<Move> {
 }
 
 /// Both halves at once in fewer than `most` steps, as few as are found, at best `least`.
-fn overlapped(graph: &Graph, members: &[NodeId], request: &Request, least: u32, most: u32) -> Option<Vec<Move>> {
+fn overlapped(
+    graph: &Graph,
+    members: &[NodeId],
+    request: &Request,
+    least: u32,
+    most: u32,
+) -> Option<Vec<Move>> {
     let Request { chunks, latency, seed, .. } = *request;
     let opposite = opposites(graph)?;
     let stretch = 1 + latency;

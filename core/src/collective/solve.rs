@@ -4,8 +4,8 @@ use super::{
     cut::hardest_cut,
     exchange, gather,
     moves::{reversed, steps_of},
-    routed::{paths_on_whole_torus, routed},
     reduce::reduced,
+    routed::{paths_on_whole_torus, routed},
     spread::{Spreading, spread},
 };
 use crate::fabric::NodeId;

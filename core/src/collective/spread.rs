@@ -118,13 +118,7 @@ impl State {
     }
 
     /// A different chunk for as many of the incoming `links` as possible, cheap ones first; marked as coming.
-    pub fn choose(
-        &mut self,
-        graph: &Graph,
-        node: NodeId,
-        links: &[u32],
-        poor: &[bool],
-    ) -> Vec<(u32, u32)> {
+    pub fn choose(&mut self, graph: &Graph, node: NodeId, links: &[u32], poor: &[bool]) -> Vec<(u32, u32)> {
         let count = links.len().min(self.missing[node as usize] as usize);
         let followers: Vec<usize> = graph
             .out(node)
