@@ -296,8 +296,8 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     sums = view.chunks * len(members)
     steps = next(steps for steps in range(sums + max(ways)) if _crossed(ways, steps) >= sums)
     return steps, (
-        f"something of each of {sums} sums goes from node {start} to node {end} and leaves {_set(inside, view)} "
-        f"by one of {len(ways)} links: at least {steps} steps"
+        f"something of each of {sums} sums goes from node {start} to node {end} and leaves "
+        f"{_set(inside, view)} by one of {len(ways)} links: at least {steps} steps"
     )
 
 
