@@ -67,6 +67,14 @@ class Network:
             len(wrap) == len(sizes) and all(type(one) is bool for one in wrap), "topology.wrap: one per size"
         )
         self.wraps = [one and size > 2 for one, size in zip(wrap, self.sizes, strict=True)]
+        # In a twisted torus a step over the edge of a short dimension also moves half of every long one.
+        twist = topology.get("twist", False)
+        need(type(twist) is bool, "topology.twist: must be true or false")
+        self.short = min(self.sizes) if twist else 0
+        if twist:
+            fits = all(size == self.short or size % self.short == size % 2 == 0 for size in self.sizes)
+            need(all(wrap) and fits and max(self.sizes) > self.short, "topology.twist: these sizes have none")
+            self.wraps = [True] * len(sizes)
         self.count = 1
         for size in self.sizes:
             self.count *= size
@@ -91,16 +99,21 @@ class Network:
 
     def step(self, node, dimension, sign):
         """The node one hop further, or None beyond the rim."""
-        place = self.coordinates(node)[dimension]
-        there = place + sign
-        if self.wraps[dimension]:
-            there %= self.sizes[dimension]
-        elif not 0 <= there < self.sizes[dimension]:
-            return None
-        stride = 1
-        for size in self.sizes[:dimension]:
-            stride *= size
-        return node + (there - place) * stride
+        place = self.coordinates(node)
+        size = self.sizes[dimension]
+        place[dimension] += sign
+        if not 0 <= place[dimension] < size:
+            if not self.wraps[dimension]:
+                return None
+            place[dimension] %= size
+            if size == self.short:
+                for other, long in enumerate(self.sizes):
+                    if long != size:
+                        place[other] = (place[other] + long // 2) % long
+        there = 0
+        for at, extent in zip(reversed(place), reversed(self.sizes), strict=True):
+            there = there * extent + at
+        return there
 
     def direction(self, a, b):
         """The direction in which b is the neighbour of a over a working link, or None."""

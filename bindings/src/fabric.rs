@@ -2,7 +2,7 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
-    fabric::{self, Graph, Grid},
+    fabric::{self, Graph, Grid, Lattice},
     forwarding::{
         self, Before, DimensionOrder, Forwarding, ForwardingRequest, HostPacket, LaneRule, Links, MAX_LANES,
         Mode, MotionEnd, SERVICE_LEVELS,
@@ -36,6 +36,9 @@ pub fn recognise<'py>(
         (0..grid.dimensions()).map(|dimension| grid.wraps(dimension)).collect::<Vec<_>>(),
     )?;
     facts.set_item("twisted", !grid.lattice().is_plain())?;
+    let closed: Vec<Vec<i32>> =
+        (0..grid.dimensions()).filter_map(|dimension| grid.lattice().row(dimension)).map(<[i32]>::to_vec).collect();
+    facts.set_item("closed", closed)?;
     let coordinates: Vec<Vec<u32>> =
         found.positions.iter().map(|&position| grid.coordinates(position)).collect();
     facts.set_item("coordinates", coordinates)?;
@@ -52,13 +55,21 @@ fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) ->
     Graph::new(hosts, &ends(cables)).map_err(|error| spec_error(py, "fabric", error))
 }
 
-/// Sizes, wraps and the coordinates of every switch.
-type Coordinates = (Vec<u32>, Vec<bool>, Vec<Vec<i32>>);
+/// Sizes, closed ways and the coordinates of every switch.
+type Coordinates = (Vec<u32>, Vec<Vec<i32>>, Vec<Vec<i32>>);
 
-fn dimension_order(graph: &Graph, (sizes, wraps, coordinates): &Coordinates) -> Option<DimensionOrder> {
-    let grid = Grid::plain(sizes, wraps);
+fn dimension_order(graph: &Graph, coordinates: Option<Coordinates>) -> Option<DimensionOrder> {
+    let (sizes, closed, coordinates) = coordinates?;
+    let mut lattice = Lattice::new(sizes.len());
+    closed.iter().for_each(|way| lattice.add(way));
+    let grid = Grid::new(lattice, sizes);
     let positions: Option<Vec<u32>> = coordinates.iter().map(|place| grid.position(place)).collect();
     Some(DimensionOrder::new(graph, grid, &positions?))
+}
+
+/// The entries of an array, row by row.
+fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec<T> {
+    array.as_array().iter().copied().collect()
 }
 
 /// The lower bound on the largest load, and the pairs of hosts that no way joins.
@@ -71,7 +82,7 @@ pub fn fabric_bound(
 ) -> PyResult<(u64, u64)> {
     let graph = graph(py, hosts, &cables)?;
     Ok(py.detach(|| {
-        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        let order = dimension_order(&graph, grid);
         (forwarding::bound(&graph, order.as_ref()).value, graph.pairs_apart())
     }))
 }
@@ -101,9 +112,9 @@ pub fn forward<'py>(
             return Err(spec_error(py, "mode", format!("{other:?} is unknown; write portable or sl2vl")));
         }
     };
-    let old: Option<Vec<u32>> = old.map(|old| old.as_array().iter().copied().collect());
+    let old: Option<Vec<u32>> = old.map(|old| entries(&old));
     let made = py.detach(|| {
-        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        let order = dimension_order(&graph, grid);
         forwarding::forward(
             &graph,
             order.as_ref(),
@@ -151,12 +162,12 @@ pub fn repair_forwarding<'py>(
     slack: f64,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let graph = graph(py, hosts, &cables)?;
-    let next: Vec<u32> = old.0.as_array().iter().copied().collect();
-    let levels: Vec<u8> = old.1.as_array().iter().copied().collect();
-    let lost_next: Vec<u32> = lost.0.as_array().iter().copied().collect();
-    let lost_levels: Vec<u8> = lost.1.as_array().iter().copied().collect();
+    let next: Vec<u32> = entries(&old.0);
+    let levels: Vec<u8> = entries(&old.1);
+    let lost_next: Vec<u32> = entries(&lost.0);
+    let lost_levels: Vec<u8> = entries(&lost.1);
     let (made, bound) = py.detach(|| {
-        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        let order = dimension_order(&graph, grid);
         let before =
             Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
         let made = forwarding::repair(&graph, order.as_ref(), roots, before, lanes, tries, slack);
@@ -201,12 +212,12 @@ pub fn check_forwarding<'py>(
     lanes: u8,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
-    let levels: Option<Vec<u8>> = levels.map(|levels| levels.as_array().iter().copied().collect());
+    let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
     let rule = lane_rule(tables, lanes);
-    let next: Vec<u32> = following.as_array().iter().copied().collect();
+    let next: Vec<u32> = entries(&following);
     let (verdict, bound, shortest) = py.detach(|| {
         let table = Forwarding::new(graph.switches(), roots, next);
-        let order = grid.and_then(|grid| dimension_order(&graph, &grid));
+        let order = dimension_order(&graph, grid);
         let verdict = forwarding::check(&graph, &table, levels.as_deref(), &rule);
         (verdict, forwarding::bound(&graph, order.as_ref()), table.is_shortest(&graph))
     });
@@ -259,9 +270,9 @@ pub fn send_packets<'py>(
     limit: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
-    let levels: Option<Vec<u8>> = levels.map(|levels| levels.as_array().iter().copied().collect());
+    let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
     let rule = lane_rule(tables, lanes);
-    let next: Vec<u32> = following.as_array().iter().copied().collect();
+    let next: Vec<u32> = entries(&following);
     let packets: Vec<HostPacket> = packets
         .as_array()
         .rows()

@@ -18,6 +18,7 @@ pub struct Network {
 struct Topology {
     sizes: Vec<u32>,
     wraps: Vec<bool>,
+    twist: bool,
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
 }
@@ -48,7 +49,8 @@ enum Schemes {
 impl Topology {
     fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
         let topology = |error| spec_error(py, "topology", error);
-        let mut fabric = Fabric::new(Shape::new(&self.sizes, &self.wraps).map_err(topology)?);
+        let shape = if self.twist { Shape::twisted(&self.sizes) } else { Shape::new(&self.sizes, &self.wraps) };
+        let mut fabric = Fabric::new(shape.map_err(topology)?);
         for node in self.failed_nodes {
             fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
         }

@@ -53,6 +53,7 @@ class Ranks:
         self._world: Any = MPI.COMM_WORLD
         self.rank, self.size = int(self._world.rank), int(self._world.size)
         topology = network.topology
+        topology.require_plain("runs on several ranks", "run it without mpiexec")
         rows = topology.sizes[-1]
         if self.size > rows:
             raise SpecError.at(

@@ -66,12 +66,6 @@ pub enum CollectiveError {
     /// A width out of range.
     #[error("width: {0} parallel links; 1 to 64 are possible")]
     Width(u32),
-    /// These sizes have no twist.
-    #[error(
-        "twist: {0:?} has none; a twisted torus has short dimensions of size K and long ones of an even size nK, \
-         as 4x4x8 or 4x8x8"
-    )]
-    Twist(Vec<u32>),
     /// A twisted mesh.
     #[error("twist: a twisted torus wraps around in every dimension")]
     TwistedMesh,

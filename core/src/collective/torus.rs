@@ -1,5 +1,5 @@
 use super::CollectiveError;
-use crate::fabric::{NodeId, Sign};
+use crate::fabric::{FabricError, NodeId, Sign, short_size};
 
 /// Largest number of nodes of a torus whose plans are kept as orbits.
 pub const MAX_ORBIT_NODES: u64 = 1 << 16;
@@ -57,7 +57,7 @@ impl Torus {
         if let Some(&width) = widths.iter().find(|&&width| !(1..=64).contains(&width)) {
             return Err(CollectiveError::Width(width));
         }
-        let short = if twisted { Some(short_size(sizes)?) } else { None };
+        let short = twisted.then(|| short_size(sizes).ok_or_else(|| FabricError::Twist(sizes.to_vec()))).transpose()?;
         let mut torus = Self { sizes: sizes.to_vec(), short, nodes: nodes as u32, generators: Vec::new() };
         for dimension in 0..sizes.len() {
             let mut unit = vec![0; sizes.len()];
@@ -178,18 +178,6 @@ impl Torus {
     fn node(&self, coordinates: &[u32]) -> NodeId {
         coordinates.iter().zip(&self.sizes).rev().fold(0, |node, (coordinate, size)| node * size + coordinate)
     }
-}
-
-/// The short size of a shape that can be twisted.
-fn short_size(sizes: &[u32]) -> Result<u32, CollectiveError> {
-    let refused = || CollectiveError::Twist(sizes.to_vec());
-    let (short, long) = (sizes.iter().min().copied(), sizes.iter().max().copied());
-    let (Some(short), Some(long)) = (short, long) else { return Err(refused()) };
-    let two_sizes = sizes.iter().all(|&size| size == short || size == long);
-    if !two_sizes || long <= short || long % short != 0 || long % 2 != 0 {
-        return Err(refused());
-    }
-    Ok(short)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::{
     router::{FlowControl, RouterError},
     routing::RoutingFunction,
     save::{Archive, SaveError},
+    throttle::Throttle,
     traffic::WorkloadError,
 };
 
@@ -173,6 +174,10 @@ pub enum SimulationError {
         /// Buffer depth.
         buffer: u16,
     },
+    /// A throttle that goes by lines of routers, on a twisted torus.
+    TwistedLines(Throttle),
+    /// Several processes for a twisted torus.
+    TwistedRanks,
     /// A message graph with several queues of the processor.
     GraphQueues,
     /// A given route does not lead to its destination.
@@ -251,6 +256,16 @@ impl SimulationError {
                     "it must be below the depth of the queues ({buffer}), or every queue is busy and nobody ever \
                      begins"
                 ),
+            ),
+            Self::TwistedLines(throttle) => Fault::of(
+                "throttle",
+                format!("is {throttle}, which goes by what the routers of a line tell"),
+                "in a twisted torus lines do not end at the edge; take a throttle without signals (none, alo)",
+            ),
+            Self::TwistedRanks => Fault::of(
+                "topology.twist",
+                "is set",
+                "a twisted torus is not divided among several processes: run it without MPI",
             ),
             Self::GraphQueues => Fault::of(
                 "router.processor_queues",

@@ -9,6 +9,7 @@ mod recognise;
 mod shape;
 mod shifts;
 mod symmetry;
+mod twist;
 
 pub use direction::{Direction, Sign};
 pub use failures::Fabric;
@@ -20,6 +21,8 @@ pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
 pub(crate) use shape::{common_divisor, divide, reciprocal};
 pub use shifts::Shifts;
 pub use symmetry::Symmetry;
+pub use twist::Displacement;
+pub(crate) use twist::short_size;
 
 use thiserror::Error;
 
@@ -49,6 +52,12 @@ pub enum FabricError {
     /// The product of the sizes is too large.
     #[error("{0} routers; at most {MAX_NODES} (2^20) are supported")]
     Nodes(u64),
+    /// These sizes have no twist.
+    #[error(
+        "twist: {} has none; a twisted torus has short dimensions of size K and long ones of an even size nK, as \
+         4x4x8 or 4x8x8", named(.0)
+    )]
+    Twist(Vec<u32>),
     /// A node index beyond the shape.
     #[error("node {node} does not exist; nodes are 0 to {last}")]
     Node {
@@ -60,4 +69,9 @@ pub enum FabricError {
     /// A link between two nodes that are not neighbours.
     #[error("nodes {0} and {1} are not neighbours; a link joins two neighbouring nodes")]
     NotNeighbours(NodeId, NodeId),
+}
+
+/// Sizes as people write them.
+fn named(sizes: &[u32]) -> String {
+    sizes.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
 }

@@ -5,7 +5,7 @@ pub const MAX_DIMENSIONS: usize = 6;
 /// Largest number of routers.
 pub const MAX_NODES: u64 = 1 << 20;
 
-/// Sizes of a torus or mesh and whether each dimension wraps around.
+/// Sizes of a torus or mesh and whether each dimension wraps around; a torus may be [twisted](Shape::twisted).
 ///
 /// A dimension of size 2 is one pair of links: it never wraps, since the wrap-around link would
 /// double the direct one (`wraps` is false for it whatever was asked).
@@ -21,7 +21,9 @@ pub const MAX_NODES: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     sizes: Vec<u32>,
-    wraps: Vec<bool>,
+    pub(super) wraps: Vec<bool>,
+    /// Of a twisted torus: the size of its short dimensions.
+    pub(super) short: Option<u32>,
     strides: Vec<u32>,
     /// Per dimension: the reciprocals of stride and size, for [`divide`].
     reciprocals: Vec<[u64; 2]>,
@@ -72,7 +74,7 @@ impl Shape {
         let wraps = sizes.iter().zip(wraps).map(|(&size, &wrap)| wrap && size > 2).collect();
         let pairs = strides.iter().zip(sizes);
         let reciprocals = pairs.map(|(&stride, &size)| [reciprocal(stride), reciprocal(size)]).collect();
-        Ok(Self { sizes: sizes.to_vec(), wraps, strides, reciprocals, nodes: nodes as u32 })
+        Ok(Self { sizes: sizes.to_vec(), wraps, short: None, strides, reciprocals, nodes: nodes as u32 })
     }
 
     /// A torus: every dimension wraps.
@@ -170,15 +172,18 @@ impl Shape {
         let coordinate = self.coordinate(node, dimension);
         match direction.sign() {
             Sign::Plus if coordinate + 1 < size => Some(node + stride),
-            Sign::Plus if self.wraps[dimension] => Some(node - (size - 1) * stride),
+            Sign::Plus if self.wraps[dimension] => Some(self.turned(node - (size - 1) * stride, dimension)),
             Sign::Minus if coordinate > 0 => Some(node - stride),
-            Sign::Minus if self.wraps[dimension] => Some(node + (size - 1) * stride),
+            Sign::Minus if self.wraps[dimension] => Some(self.turned(node + (size - 1) * stride, dimension)),
             _ => None,
         }
     }
 
     /// Links on a minimal way between two nodes.
     pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
+        if self.is_twisted() {
+            return self.ways(from, to)[0].iter().map(|hops| hops.unsigned_abs()).sum();
+        }
         (0..self.dimensions())
             .map(|dimension| {
                 let (a, b) = (self.coordinate(from, dimension), self.coordinate(to, dimension));

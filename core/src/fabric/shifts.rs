@@ -22,6 +22,11 @@ impl Shifts {
     /// greatest common divisor.
     pub fn new(shape: &Shape, period: u32) -> Self {
         let rings = (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension));
+        // Where steps over an edge turn, what they add must be multiples of all periods.
+        let turns = (0..shape.dimensions()).filter(|&ring| shape.is_twisted() && !shape.turns(ring));
+        let halves = turns.map(|ring| shape.size(ring) / 2);
+        let short = (0..shape.dimensions()).find(|&ring| shape.turns(ring)).map(|ring| shape.size(ring));
+        let period = halves.chain(short).fold(period, |period, turn| common_divisor(turn, period));
         let periods: Vec<(usize, u32)> =
             rings.map(|ring| (ring, common_divisor(shape.size(ring), period))).collect();
         let corner = |node: NodeId| {
@@ -71,7 +76,8 @@ mod tests {
     #[test]
     fn orbits_are_those_of_the_symmetries() {
         let shapes =
-            [Shape::torus(&[6, 4]), Shape::mesh(&[3, 3]), Shape::new(&[3, 4, 6], &[true, false, true])];
+            [Shape::torus(&[6, 4]), Shape::mesh(&[3, 3]), Shape::new(&[3, 4, 6], &[true, false, true]),
+             Shape::twisted(&[4, 8]), Shape::twisted(&[2, 4, 2])];
         for shape in shapes.map(Result::unwrap) {
             for period in 1..=4 {
                 let shifts = Shifts::new(&shape, period);
@@ -81,11 +87,9 @@ mod tests {
                     let by = |dimension| shape.coordinate(to, dimension);
                     shifts.corner(to) == 0
                         && (0..shape.nodes() as NodeId).all(|node| {
-                            let image = symmetry.node(&shape, node);
-                            (0..shape.dimensions()).all(|dimension| {
-                                let sum = shape.coordinate(node, dimension) + by(dimension);
-                                shape.coordinate(image, dimension) == sum % shape.size(dimension)
-                            })
+                            let sums = (0..shape.dimensions())
+                                .map(|dimension| i64::from(shape.coordinate(node, dimension) + by(dimension)));
+                            symmetry.node(&shape, node) == shape.node_beyond(&sums.collect::<Vec<_>>())
                         })
                 };
                 let group: Vec<Symmetry> = Symmetry::candidates(&shape).into_iter().filter(moved).collect();

@@ -50,8 +50,16 @@ impl Symmetry {
 
     /// Where it takes a node.
     pub fn node(&self, shape: &Shape, node: NodeId) -> NodeId {
-        let parts = self.parts.iter().zip(&self.order).enumerate();
+        let parts = self.parts.iter().zip(&self.order);
+        if shape.is_twisted() {
+            let new = parts.map(|(&(shift, reflect), &from)| {
+                let old = i64::from(shape.coordinate(node, from));
+                i64::from(shift) + if reflect { -old } else { old }
+            });
+            return shape.node_beyond(&new.collect::<Vec<_>>());
+        }
         parts
+            .enumerate()
             .map(|(dimension, (&(shift, reflect), &from))| {
                 let (size, old) = (shape.size(dimension), shape.coordinate(node, from));
                 let new = if reflect { shift + size - old } else { shift + old };
@@ -73,13 +81,15 @@ impl Symmetry {
     /// First `self`, then `other`.
     #[must_use]
     pub fn then(&self, other: &Self, shape: &Shape) -> Self {
-        let composed = other.parts.iter().zip(&other.order).enumerate().map(|(dimension, (&b, &from))| {
-            let (size, a) = (shape.size(dimension), self.parts[from]);
-            let shift = if b.1 { b.0 + size - a.0 } else { b.0 + a.0 };
-            ((shift % size, a.1 != b.1), self.order[from])
+        let composed = other.parts.iter().zip(&other.order).map(|(&b, &from)| {
+            let a = self.parts[from];
+            let shift = i64::from(b.0) + if b.1 { -i64::from(a.0) } else { a.0.into() };
+            (shift, (a.1 != b.1, self.order[from]))
         });
-        let (parts, order) = composed.unzip();
-        Self { parts, order }
+        let (shifts, rest): (Vec<i64>, Vec<(bool, usize)>) = composed.unzip();
+        let shifts = shape.coordinates(shape.node_beyond(&shifts));
+        let (reflections, order): (Vec<bool>, Vec<usize>) = rest.into_iter().unzip();
+        Self { parts: shifts.into_iter().zip(reflections).collect(), order }
     }
 
     /// The shifts and reflections of a shape: all of them, or only those in one dimension and the complement when
@@ -193,7 +203,8 @@ mod tests {
     #[test]
     fn links_go_where_their_ends_go() {
         let shapes =
-            [Shape::torus(&[4, 4]), Shape::mesh(&[3, 3, 2]), Shape::new(&[3, 4, 3], &[true, false, true])];
+            [Shape::torus(&[4, 4]), Shape::mesh(&[3, 3, 2]), Shape::new(&[3, 4, 3], &[true, false, true]),
+             Shape::twisted(&[2, 4, 2]), Shape::twisted(&[3, 6])];
         for shape in shapes.map(Result::unwrap) {
             let fabric = Fabric::new(shape.clone());
             for symmetry in some(&shape) {

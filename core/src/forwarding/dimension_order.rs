@@ -3,17 +3,31 @@
 use super::{Forwarding, NO_CHANNEL};
 use crate::fabric::{Direction, Graph, Grid, Sign, UNREACHABLE};
 
-/// A graph whose switches stand on the positions of a grid without a twist.
+/// A graph whose switches stand on the positions of a grid.
 #[derive(Clone, Debug)]
 pub struct DimensionOrder {
     grid: Grid,
     places: Vec<Vec<u32>>,
+    /// Per dimension and position: its place in the ring through it, and how many that has.
+    rings: Vec<Vec<(u32, u32)>>,
+    twist: Option<Twist>,
     /// Direction of every channel, `None` for cables that join no neighbours.
     along: Vec<Option<Direction>>,
     /// Place of every dimension in the order.
     turn: Vec<usize>,
     /// Bit of every dimension whose rings need a dateline.
     bits: Vec<Option<u8>>,
+}
+
+/// What a twist adds: dimensions cannot be looked at one by one.
+#[derive(Clone, Debug)]
+struct Twist {
+    /// All shortest displacements, by where they lead from the first position.
+    ways: Vec<Vec<Vec<i32>>>,
+    /// The same by dimension, as sets: whether one of them has hops there and none in earlier dimensions.
+    ordered: Vec<u8>,
+    /// By switch and root: where a displacement between them leads from the first position.
+    apart: Vec<u32>,
 }
 
 impl DimensionOrder {
@@ -28,21 +42,24 @@ impl DimensionOrder {
             })
             .collect();
         let mut order: Vec<usize> = (0..grid.dimensions()).collect();
+        let rings: Vec<Vec<(u32, u32)>> =
+            (0..grid.dimensions()).map(|dimension| rings(&grid, dimension)).collect();
+        let around = |dimension: usize| if grid.wraps(dimension) { rings[dimension][0].1 } else { 0 };
         order.sort_by_key(|&dimension| grid.wraps(dimension) && grid.sizes()[dimension].is_multiple_of(4));
         let mut turn = vec![0; grid.dimensions()];
         order.iter().enumerate().for_each(|(place, &dimension)| turn[dimension] = place);
         let mut next_bit = 0;
         let bits = (0..grid.dimensions())
             .map(|dimension| {
-                let needed = grid.wraps(dimension) && grid.sizes()[dimension] >= 5;
-                needed.then(|| {
+                (around(dimension) >= 5).then(|| {
                     next_bit += 1;
                     next_bit - 1
                 })
             })
             .collect();
-        let places = positions.iter().map(|&position| grid.coordinates(position)).collect();
-        Self { grid, places, along, turn, bits }
+        let places: Vec<Vec<u32>> = positions.iter().map(|&position| grid.coordinates(position)).collect();
+        let twist = (!grid.lattice().is_plain()).then(|| Twist::new(&grid, &places, &turn));
+        Self { grid, places, rings, twist, along, turn, bits }
     }
 
     /// Service levels that tell on which rings a path crosses the dateline.
@@ -63,14 +80,17 @@ impl DimensionOrder {
     /// Whether a channel crosses the dateline of its ring, between the last coordinate and the first.
     fn crosses(&self, graph: &Graph, channel: u32) -> bool {
         let Some(direction) = self.along[channel as usize] else { return false };
-        let here = self.places[graph.ends(channel).0 as usize][direction.dimension()];
-        let last = self.grid.sizes()[direction.dimension()] - 1;
-        here == if direction.sign() == Sign::Plus { last } else { 0 }
+        let place = &self.places[graph.ends(channel).0 as usize];
+        let (here, length) = self.rings[direction.dimension()][position(&self.grid, place)];
+        length > 0 && here == if direction.sign() == Sign::Plus { length - 1 } else { 0 }
     }
 
     /// Whether a hop towards a root is one of dimension order: all earlier dimensions are done.
     pub fn is_ordered(&self, channel: u32, switch: u32, root: u32) -> bool {
         let Some(dimension) = self.dimension(channel) else { return false };
+        if let Some(twist) = &self.twist {
+            return twist.ordered[twist.between(self.places.len(), switch, root)] >> dimension & 1 == 1;
+        }
         let (here, there) = (&self.places[switch as usize], &self.places[root as usize]);
         (0..here.len()).all(|other| self.turn[other] >= self.turn[dimension] || here[other] == there[other])
             && here[dimension] != there[dimension]
@@ -144,6 +164,9 @@ impl DimensionOrder {
 
     /// Where the rule for healthy tori goes.
     fn direction(&self, switch: u32, root: u32) -> Option<Direction> {
+        if let Some(twist) = &self.twist {
+            return self.balanced(&twist.ways[twist.between(self.places.len(), switch, root)], switch, root);
+        }
         let (here, there) = (&self.places[switch as usize], &self.places[root as usize]);
         let dimension = (0..here.len())
             .filter(|&other| here[other] != there[other])
@@ -171,6 +194,26 @@ impl DimensionOrder {
         Some(Direction::new(dimension, if plus { Sign::Plus } else { Sign::Minus }))
     }
 
+    /// The first direction of one of several displacements: where they part, half of the pairs take each.
+    fn balanced(&self, ways: &[Vec<i32>], switch: u32, root: u32) -> Option<Direction> {
+        let mut left: Vec<&Vec<i32>> = ways.iter().collect();
+        let here = &self.places[switch as usize];
+        let parity: u32 = self.places[root as usize].iter().sum();
+        let mut order: Vec<usize> = (0..here.len()).collect();
+        order.sort_by_key(|&dimension| self.turn[dimension]);
+        for &dimension in &order {
+            let upper = (here[dimension] + parity).is_multiple_of(2);
+            let hops = left.iter().map(|way| way[dimension]);
+            let chosen = if upper { hops.max() } else { hops.min() }?;
+            left.retain(|way| way[dimension] == chosen);
+            if chosen != 0 {
+                let sign = if chosen > 0 { Sign::Plus } else { Sign::Minus };
+                return Some(Direction::new(dimension, sign));
+            }
+        }
+        None
+    }
+
     /// The grid.
     pub fn grid(&self) -> &Grid {
         &self.grid
@@ -180,4 +223,82 @@ impl DimensionOrder {
     pub fn place(&self, switch: u32) -> &[u32] {
         &self.places[switch as usize]
     }
+}
+
+/// The index of coordinates inside a grid.
+fn position(grid: &Grid, place: &[u32]) -> usize {
+    place.iter().zip(grid.sizes()).rev().fold(0, |index, (&at, &size)| index * size as usize + at as usize)
+}
+
+/// By position: its place in the ring of a dimension, counted from the first position in it, and the length of
+/// that ring; zeros where the dimension does not wrap around.
+fn rings(grid: &Grid, dimension: usize) -> Vec<(u32, u32)> {
+    let mut known = vec![(0, 0); grid.positions()];
+    if !grid.wraps(dimension) {
+        return known;
+    }
+    let plus = Direction::new(dimension, Sign::Plus);
+    for first in 0..grid.positions() as u32 {
+        if known[first as usize].1 > 0 {
+            continue;
+        }
+        let next = |&here: &u32| grid.neighbour(here, plus).filter(|&next| next != first);
+        let ring: Vec<u32> = std::iter::successors(Some(first), next).collect();
+        for (place, &position) in ring.iter().enumerate() {
+            known[position as usize] = (place as u32, ring.len() as u32);
+        }
+    }
+    known
+}
+
+impl Twist {
+    fn new(grid: &Grid, places: &[Vec<u32>], turn: &[usize]) -> Self {
+        let ways = shortest_displacements(grid);
+        let ordered = |ways: &Vec<Vec<i32>>| {
+            let first = ways.iter().filter_map(|way| {
+                (0..way.len()).filter(|&dimension| way[dimension] != 0).min_by_key(|&dimension| turn[dimension])
+            });
+            first.fold(0, |set, dimension| set | 1 << dimension)
+        };
+        let apart = places.iter().flat_map(|here| {
+            places.iter().map(move |there| {
+                let apart: Vec<i32> = there.iter().zip(here).map(|(&to, &from)| to as i32 - from as i32).collect();
+                grid.position(&apart).unwrap_or(0)
+            })
+        });
+        Self { ordered: ways.iter().map(ordered).collect(), apart: apart.collect(), ways }
+    }
+
+    fn between(&self, switches: usize, switch: u32, root: u32) -> usize {
+        self.apart[switch as usize * switches + root as usize] as usize
+    }
+}
+
+/// By position: every shortest displacement that leads there from the first one, if all dimensions close.
+fn shortest_displacements(grid: &Grid) -> Vec<Vec<Vec<i32>>> {
+    let mut ways: Vec<Vec<Vec<i32>>> = vec![Vec::new(); grid.positions()];
+    let mut distance = vec![u32::MAX; grid.positions()];
+    (ways[0], distance[0]) = (vec![vec![0; grid.dimensions()]], 0);
+    let mut waiting = std::collections::VecDeque::from([0_u32]);
+    while let Some(here) = waiting.pop_front() {
+        // All that lead here are known: their ends are nearer by one.
+        for direction in (0..2 * grid.dimensions()).map(Direction::from_index) {
+            let Some(next) = grid.neighbour(here, direction) else { continue };
+            let step = distance[here as usize] + 1;
+            if distance[next as usize] == u32::MAX {
+                distance[next as usize] = step;
+                waiting.push_back(next);
+            }
+            if distance[next as usize] == step {
+                let sign = if direction.sign() == Sign::Plus { 1 } else { -1 };
+                for mut way in ways[here as usize].clone() {
+                    way[direction.dimension()] += sign;
+                    if !ways[next as usize].contains(&way) {
+                        ways[next as usize].push(way);
+                    }
+                }
+            }
+        }
+    }
+    ways
 }

@@ -200,6 +200,9 @@ impl RouterConfig {
         if routing == RoutingFunction::DimensionOrder {
             return Ok(());
         }
+        if shape.is_twisted() {
+            return Err(RouterError::Twist(routing));
+        }
         if !routing.is_of_routers() {
             return Err(RouterError::GivenRoutes);
         }
@@ -235,6 +238,8 @@ pub enum RouterError {
         /// Channels of the router.
         given: u8,
     },
+    /// A routing function that takes every dimension by itself, on a twisted torus.
+    Twist(RoutingFunction),
     /// Escape channels with wormhole flow control.
     Wormhole(RoutingFunction),
     /// Rings that nothing opens.
@@ -278,6 +283,12 @@ impl RouterError {
                 let advice = format!("routing {routing} needs {needed} on this shape{more}");
                 Fault::of("router.channels", format!("is {given}"), advice)
             }
+            Self::Twist(routing) => Fault::of(
+                "router.routing",
+                format!("is {routing}, which takes every dimension by itself, but steps over an edge of a twisted torus \
+                     lead along two"),
+                "dimension order (do) is defined there",
+            ),
             Self::Wormhole(routing) => Fault::of(
                 "router.flow_control",
                 "is wormhole",

@@ -1,6 +1,7 @@
 //! Which virtual channel a packet uses after a hop: the one place of the dateline rule.
 //!
-//! Every wrapping dimension of size N has two datelines: the mid line between coordinates `N/2 - 1`
+//! Every wrapping dimension of size N, or ring of N nodes in a twisted torus, has two datelines: the mid line
+//! between coordinates `N/2 - 1`
 //! and `N/2`, and the wrap line between `N - 1` and `0` (cup-stacking-extended-2023, A.1). A packet
 //! that crosses one goes one channel up, on that link and after, to the last channel at most. Papers
 //! differ in which lines count for whom, so that is data: [`Datelines`].
@@ -63,8 +64,7 @@ impl Line {
         if !shape.wraps(dimension) {
             return None;
         }
-        let size = shape.size(dimension);
-        let here = shape.coordinate(node, dimension);
+        let (size, here) = (shape.ring(dimension), shape.along(node, dimension));
         let upper = match direction.sign() {
             Sign::Plus => (here + 1) % size,
             Sign::Minus => here,

@@ -9,7 +9,7 @@ use super::{
     At, Header, Output, Place,
     function::{About, Claims, Freedom, Oblivious},
 };
-use crate::fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign};
+use crate::fabric::{Direction, Displacement, Fabric, LinkId, NodeId, Shape, Sign};
 
 /// `do`.
 pub(super) struct DimensionOrder;
@@ -42,11 +42,42 @@ impl Oblivious for DimensionOrder {
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
 pub fn next(shape: &Shape, here: NodeId, destination: NodeId) -> Option<Direction> {
+    if shape.is_twisted() {
+        return shape.directions_of(&hops(shape, here, destination)).next();
+    }
     (0..shape.dimensions()).find_map(|dimension| {
         let (from, to) = (shape.coordinate(here, dimension), shape.coordinate(destination, dimension));
         sign(shape.size(dimension), shape.wraps(dimension), from, to)
             .map(|sign| Direction::new(dimension, sign))
     })
+}
+
+/// The hops of the whole way, per dimension.
+///
+/// Of several shortest displacements each dimension takes the one that goes plus from the upper half of the
+/// coordinates and minus from the lower one, where the way enters it; so it is on every node of the way.
+///
+/// ```
+/// use flitloom_core::{fabric::Shape, routing::dimension_order};
+/// let twisted = Shape::twisted(&[4, 8])?;
+/// // Half way round the long dimension is once round the short one.
+/// assert_eq!(dimension_order::hops(&twisted, 0, 16)[..2], [-4, 0]);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn hops(shape: &Shape, source: NodeId, destination: NodeId) -> Displacement {
+    let mut ways = shape.ways(source, destination);
+    let mut here = source;
+    for dimension in 0..shape.dimensions() {
+        if ways.len() == 1 {
+            break;
+        }
+        let upper = shape.coordinate(here, dimension) >= shape.size(dimension) / 2;
+        let hops = ways.iter().map(|way| way[dimension]);
+        let chosen = if upper { hops.max() } else { hops.min() }.unwrap_or(0);
+        ways.retain(|way| way[dimension] == chosen);
+        here = shape.moved(here, dimension, chosen);
+    }
+    ways[0]
 }
 
 /// The sign of travel within one dimension, or `None` when the coordinates are equal.
@@ -78,8 +109,12 @@ pub fn sign(size: u32, wraps: bool, from: u32, to: u32) -> Option<Sign> {
 pub fn path(fabric: &Fabric, source: NodeId, destination: NodeId) -> impl Iterator<Item = LinkId> + '_ {
     let shape = fabric.shape();
     let mut here = source;
+    let mut known = shape.is_twisted().then(|| shape.directions_of(&hops(shape, source, destination)));
     std::iter::from_fn(move || {
-        let direction = next(shape, here, destination)?;
+        let direction = match &mut known {
+            Some(known) => known.next()?,
+            None => next(shape, here, destination)?,
+        };
         let link = fabric.link(here, direction);
         // Minimal routing never leaves the shape, so the neighbour exists.
         here = shape.neighbour(here, direction)?;
@@ -93,14 +128,27 @@ mod tests {
 
     #[test]
     fn ways_are_minimal_in_every_shape() {
-        for (sizes, wraps) in
-            [(vec![16], vec![true]), (vec![5, 4], vec![true, false]), (vec![2, 3, 4], vec![true; 3])]
-        {
-            let fabric = Fabric::new(Shape::new(&sizes, &wraps).unwrap());
+        let shapes = [
+            Shape::torus(&[16]),
+            Shape::new(&[5, 4], &[true, false]),
+            Shape::torus(&[2, 3, 4]),
+            Shape::twisted(&[4, 8]),
+            Shape::twisted(&[4, 2, 4]),
+        ];
+        for shape in shapes.map(Result::unwrap) {
+            let fabric = Fabric::new(shape);
             let nodes = fabric.shape().nodes() as NodeId;
             for (source, destination) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
-                let hops = path(&fabric, source, destination).count();
-                assert_eq!(hops as u32, fabric.shape().distance(source, destination));
+                let links: Vec<LinkId> = path(&fabric, source, destination).collect();
+                assert_eq!(links.len() as u32, fabric.shape().distance(source, destination));
+                // Whoever asks at every node goes the same way.
+                let mut here = source;
+                for link in links {
+                    let direction = next(fabric.shape(), here, destination).unwrap();
+                    assert_eq!(fabric.link(here, direction), link);
+                    here = fabric.shape().neighbour(here, direction).unwrap();
+                }
+                assert_eq!(here, destination);
             }
         }
     }

@@ -126,6 +126,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
     if ties not in TIES:
         raise SpecError.at("ties", *unknown_parts(ties, ("wrap", "split")))
     topology = demands.topology
+    topology.require_plain("loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at(
             "topology", "channel loads are those of a healthy network", "take the failed parts out"

@@ -118,6 +118,7 @@ def uniform_rule(topology: Topology) -> Fraction:
     >>> uniform_rule(fl.Torus(32, 32)), uniform_rule(fl.Mesh(8))
     (Fraction(1, 4), Fraction(1, 2))
     """
+    topology.require_plain("rules of thumb")
     return min(
         Fraction(8 if wraps else 4, size) for size, wraps in zip(topology.sizes, topology.wraps, strict=True)
     )

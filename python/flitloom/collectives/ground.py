@@ -12,6 +12,7 @@ from itertools import product
 
 from flitloom.errors import SpecError
 from flitloom.spec import Topology
+from flitloom.spec.topology import has_twist
 
 Vector = tuple[int, ...]
 
@@ -42,12 +43,13 @@ class Ground:
     def __init__(self, topology: Topology, twist: bool = False, width: Sequence[int] = ()) -> None:
         self.topology = topology
         self.sizes = tuple(topology.sizes)
-        self.twist = twist
+        self.twist = twist = twist or topology.twist
         self.width = tuple(width) or (1,) * len(self.sizes)
         if len(self.width) != len(self.sizes):
             raise SpecError.at("width", f"{len(self.width)} numbers for {len(self.sizes)} dimensions")
         self.short = min(self.sizes) if twist else 0
-        if twist and not _has_twist(self.sizes, topology.wraps):
+        wraps = all(wraps or size == 2 for wraps, size in zip(topology.wraps, self.sizes, strict=True))
+        if twist and not (wraps and has_twist(self.sizes)):
             raise SpecError.at(
                 "twist",
                 f"a {topology} has none",
@@ -172,9 +174,3 @@ class Ground:
                         following.append(other)
             border = following
         return found
-
-
-def _has_twist(sizes: Sequence[int], wraps: Sequence[bool]) -> bool:
-    short, long = min(sizes), max(sizes)
-    around = all(round_about or size == 2 for round_about, size in zip(wraps, sizes, strict=True))
-    return around and set(sizes) == {short, long} and short < long and not (long % short or long % 2)

@@ -84,6 +84,7 @@ def collective(
         raise SpecError.at("root", f"{operation} has none", f"{', '.join(ROOTED)} have")
     if (operation == "all-to-all-v") != (matrix is not None):
         raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
+    twist = twist or topology.twist
     members = None if nodes is None else sorted({int(node) for node in nodes})
     if members is not None and matrix is not None:
         raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")

@@ -77,6 +77,7 @@ def command(
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
     from flitloom.outputs import check_output
+    from flitloom.spec.topology import BY_DESTINATION
 
     if fabric is not None:
         from flitloom.commands.subnets import check_fabric, failing
@@ -114,15 +115,17 @@ def command(
     if kind is not None or tables.suffix == ".xml":
         check_foreign_file(tables, topology_fields(torus, mesh, None, fail), twist, as_json)
         return
-    if twist:
-        raise SpecError.at("--twist", "belongs to plans of collective operations in the formats of others")
     if is_plan(tables):
         if rules is not None:
             raise SpecError("--rules belongs to routing tables; a plan brings its virtual channels")
-        check_plan_file(tables, topology_fields(torus, mesh, None, fail), certificate, as_json)
+        check_plan_file(tables, topology_fields(torus, mesh, None, fail, twist), certificate, as_json)
         return
     if fail and torus is None and mesh is None:
         raise SpecError("--fail belongs to a network named with --torus or --mesh")
+    if twist:
+        raise SpecError.at(
+            "--twist", f"{show_file(tables)}: tables of source routes know no twist", f"give --lft: {BY_DESTINATION}"
+        )
     topology = None if torus is None and mesh is None else read_topology(torus, mesh, fail or [], None)
     with progress(f"check of {show_file(tables)}") as step:
         report = check(tables, topology, rules, step)

@@ -13,6 +13,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
+    twist: options.Twist = False,
     fail: options.Fail = None,
     patterns: Annotated[
         str, typer.Option(help="Patterns to take the mean over.", metavar="NAME,...")
@@ -54,7 +55,7 @@ def command(
     from flitloom.scheduling.jitter_table import jitter_table
     from flitloom.spec import Collective, Router, Topology
 
-    fields = options.topology_fields(torus, mesh, wrap, fail)
+    fields = options.topology_fields(torus, mesh, wrap, fail, twist)
     if not fields:
         raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
     router = Router(**options.given(channels=channels, buffer=buffer, arbitration=arbitration))

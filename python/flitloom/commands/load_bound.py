@@ -13,6 +13,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
+    twist: options.Twist = False,
     pattern: options.Pattern = None,
     destinations: options.Destinations = None,
     hotspot_fraction: options.HotspotFraction = None,
@@ -51,7 +52,7 @@ def command(
         hotspot_target=hotspot_target,
     )
     fields = {
-        "topology": options.topology_fields(torus, mesh, wrap, None),
+        "topology": options.topology_fields(torus, mesh, wrap, None, twist),
         "traffic": {"kind": "collective", **traffic},
         **options.given(seed=seed),
     }

@@ -95,6 +95,7 @@ class Compared:
     spec: Spec = None
     torus: Torus = None
     mesh: Mesh = None
+    twist: options.Twist = False
     pattern: Pattern = None
 
 
@@ -224,6 +225,8 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
     of_router = _some(given, "preset", "channels", "buffer", "flow_control")
     options.merge(fields, {"router": of_router} if of_router else {})
     options.merge(fields, _some(given, "seed"))
+    if compared.twist:
+        options.merge(fields, {"topology": {"twist": True}})
     for setting in router.settings or []:
         change(fields, setting)
     if compared.torus is not None and compared.mesh is not None:

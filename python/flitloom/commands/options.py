@@ -46,6 +46,9 @@ Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.", metav
 Wrap = Annotated[
     str | None, typer.Option(help="Per dimension, whether it wraps, as yes,no.", metavar="YES,NO,...")
 ]
+Twist = Annotated[
+    bool, typer.Option("--twist", help="With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8.")
+]
 Fail = Annotated[
     list[str] | None,
     typer.Option(help="A failed part: node:3 or link:0-1. May be repeated.", metavar="PART"),
@@ -154,7 +157,7 @@ def refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
 
 
 def topology_fields(
-    torus: str | None, mesh: str | None, wrap: str | None, fail: Sequence[str] | None
+    torus: str | None, mesh: str | None, wrap: str | None, fail: Sequence[str] | None, twist: bool = False
 ) -> dict[str, Any]:
     """The fields of a topology that options give."""
     if torus is not None and mesh is not None:
@@ -169,6 +172,8 @@ def topology_fields(
                 "topology.wrap", f"{wrap!r} is not understood", "write yes,no,... per dimension"
             )
         fields["wrap"] = [answers[word] for word in wrap.split(",")]
+    if twist:
+        fields["twist"] = True
     for part in fail or []:
         kind, _, name = part.partition(":")
         if kind == "node" and name.isascii() and name.isdigit() and len(name) <= DIGITS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.options import CommonThreads, one_of, refuse
+from flitloom.commands.options import CommonThreads, Twist, one_of, refuse
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.limits import LISTED_NODES
@@ -34,10 +34,7 @@ def command(
     ] = None,
     torus: Annotated[str | None, typer.Option(help="Sizes of a torus, as 4x2x2x2.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
-    twist: Annotated[
-        bool,
-        typer.Option("--twist", help="With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8."),
-    ] = False,
+    twist: Twist = False,
     fabric: Annotated[
         Path | None,
         typer.Option(

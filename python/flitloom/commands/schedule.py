@@ -23,6 +23,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
+    twist: options.Twist = False,
     fail: options.Fail = None,
     pattern: options.Pattern = None,
     destinations: options.Destinations = None,
@@ -140,7 +141,7 @@ def command(
         check_picture(chart, "--picture")
     if html is not None:
         check_output(html, (".html",), "--html")
-    topology = options.topology_fields(torus, mesh, wrap, fail)
+    topology = options.topology_fields(torus, mesh, wrap, fail, twist)
     if not topology:
         raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
     if operation is None and (nodes is not None or root is not None or as_one):

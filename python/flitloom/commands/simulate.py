@@ -74,9 +74,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
-    twist: Annotated[
-        bool, typer.Option("--twist", help="With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8.")
-    ] = False,
+    twist: options.Twist = False,
     graph: Annotated[
         Path | None,
         typer.Option(
@@ -205,7 +203,7 @@ def command(
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
       flitloom simulate --torus 256x256 --pattern rand --rate 0.3 --cycles 2000 --threads 4
-      flitloom simulate --torus 4x4x8 --twist --length 8
+      flitloom simulate --torus 4x4x8 --twist --pattern bcmp
       flitloom simulate --graph cluster.topo --tables out/
     """
     from flitloom import ranks
@@ -216,13 +214,14 @@ def command(
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
-    if graph is not None or twist:
+    by_destination = twist and tables is not None and (tables.is_dir() or tables.suffix == ".dump")
+    if graph is not None or by_destination:
         from flitloom.commands.subnets import simulate_graph
 
         places = {"graph", "torus", "twist", "fail", "matrix", "length", "buffer", "latency"}
         places |= {"cycle_limit", "tables", "json"}
         ignored = [name for name in options.typed(context) if name not in places]
-        options.refuse(context, ignored, "does not go with --graph or --twist")
+        options.refuse(context, ignored, "does not go with --graph or with tables by destination")
         simulate_graph(
             graph, torus, twist, fail or [], matrix, length, buffer, latency, cycle_limit, tables, json
         )
@@ -261,7 +260,7 @@ def command(
         arbitration=arbitration,
         routing=routing,
     )
-    topology = options.topology_fields(torus, mesh, wrap, fail)
+    topology = options.topology_fields(torus, mesh, wrap, fail, twist)
     changes = {"topology": topology, "router": router, "traffic": traffic}
     options.merge(fields, {name: part for name, part in changes.items() if part})
     limits = options.given(seed=seed, stop_at=stop_at, cycle_limit=cycle_limit, throttle=throttle)

@@ -18,6 +18,7 @@ def command(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
+    twist: options.Twist = False,
     fail: options.Fail = None,
     pattern: Annotated[
         list[str] | None,
@@ -79,7 +80,7 @@ def command(
         check_output(out, (".csv", ".nc"), "--out")
     if chart is not None:
         check_picture(chart, "--picture")
-    topology = options.topology_fields(torus, mesh, wrap, fail)
+    topology = options.topology_fields(torus, mesh, wrap, fail, twist)
     if not topology:
         raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
     patterns: list[str | None] = [None] if destinations else list(pattern or ["all"])

@@ -42,16 +42,9 @@ def twisted(sizes: str, parts: list[str]) -> Subnet:
     """A twisted torus with a host per switch, without the parts of ``--fail``."""
     from flitloom.fabric.examples import twisted_torus
     from flitloom.fabric.failures import fail_parts
-    from flitloom.spec.topology import parse_sizes
+    from flitloom.spec import Topology
 
-    lengths = parse_sizes(sizes)
-    short = min(lengths)
-    if len(lengths) < 2 or short < 2 or lengths.count(short) == len(lengths):
-        raise SpecError.at("--twist", f"{sizes} has no long dimension", "write sizes like 4x4x8 or 4x8x8")
-    if any(length % short or length % 2 for length in lengths):
-        raise SpecError.at(
-            "--twist", f"{sizes}: long dimensions are even multiples of the short ones, as in 4x8x8"
-        )
+    lengths = Topology(sizes=sizes, twist=True).sizes
     subnet = twisted_torus(lengths)
     return fail_parts(subnet, parts) if parts else subnet
 

@@ -25,6 +25,9 @@ class Recognition:
         Switches along every dimension; empty for a graph.
     wraps : tuple of bool
         Whether each dimension closes to rings.
+    closed : tuple of tuple of int
+        Displacements that lead back to where they begin, and generate all that do: of a torus its sizes,
+        dimension by dimension.
     coordinates : tuple of tuple of int
         Of every switch; empty for a graph.
     missing_switches : tuple
@@ -46,12 +49,13 @@ class Recognition:
     missing_cables: tuple[tuple[int, int], ...] = ()
     misfits: tuple[int, ...] = ()
     swaps: tuple[tuple[int, int], ...] = ()
+    closed: tuple[tuple[int, ...], ...] = ()
 
-    def grid(self) -> tuple[list[int], list[bool], list[list[int]]] | None:
-        """Sizes, wraps and coordinates for dimension order; none for graphs and twisted tori."""
-        if self.kind not in ("torus", "mesh"):
+    def grid(self) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
+        """Sizes, closed ways and coordinates for dimension order; none for graphs."""
+        if self.kind == "graph":
             return None
-        return list(self.sizes), list(self.wraps), [list(place) for place in self.coordinates]
+        return list(self.sizes), [list(way) for way in self.closed], [list(place) for place in self.coordinates]
 
     def place(self, switch: int) -> str:
         """A switch as its name and coordinates."""
@@ -138,4 +142,5 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
         tuple(found["missing_cables"]),
         tuple(index for pair in found["misfits"] for index in by_ends[pair]),
         tuple((by_ends[swap[0]][0], by_ends[swap[1]][0]) for swap in found["swaps"]),
+        tuple(map(tuple, found["closed"])),
     )

@@ -31,6 +31,7 @@ from flitloom.routing.lft import read_lft
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import ASSUMED, GIVEN, IN_FILE, Source, Tables
 from flitloom.spec import Topology
+from flitloom.spec.topology import BY_DESTINATION
 
 Part = TypeVar("Part", Topology, RouterRules)
 
@@ -324,7 +325,7 @@ def _topology(file: str, data: dict[str, Any], given: Topology | None) -> Topolo
     own = _part(file, data, "topology", Topology)
     if given is None:
         return own
-    if (own.sizes, own.wraps) != (given.sizes, given.wraps):
+    if (own.sizes, own.wraps, own.twist) != (given.sizes, given.wraps, given.twist):
         raise SpecError(f"{file}: topology: the tables are for the {own}, not for the {given}")
     return given
 
@@ -364,6 +365,7 @@ def _named(rules: str | RouterRules, topology: Topology) -> RouterRules:
 
 
 def _system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
+    topology.require_plain("source routes", BY_DESTINATION)
     return _core.RoutingSystem(
         topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), "none"
     )

@@ -17,6 +17,7 @@ from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
 from flitloom.spec.base import require_whole
+from flitloom.spec.topology import BY_DESTINATION
 
 #: How a table can be made.
 METHODS = _core.LISTS["table_methods"]
@@ -145,6 +146,7 @@ def routing_system(
     topology: Topology, rules: RouterRules, turns: str, progress: Callable[[float], None] | None = None
 ) -> _core.RoutingSystem:
     """The topology with the rules and the turns of a policy, in the core."""
+    topology.require_plain("source routes", BY_DESTINATION)
     return _core.RoutingSystem(
         topology.sizes,
         topology.wraps,

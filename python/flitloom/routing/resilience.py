@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from flitloom import _core
 from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
+from flitloom.spec.topology import BY_DESTINATION
 
 #: The regimes, in the order of the columns.
 REGIMES = ("no first/last steps", "direction sets", "closed form", "exact", "on demand")
@@ -59,6 +60,7 @@ def survive(
     >>> survive(fl.Torus(4, 2, 2, 2), 1, 0).fractions[-1]
     1.0
     """
+    topology.require_plain("source routes", BY_DESTINATION)
     if isinstance(rules, str):
         rules = RouterRules.named(rules, len(topology.sizes))
     system = _core.RoutingSystem(topology.sizes, topology.wraps, (), (), rules.core(), "none")

@@ -22,6 +22,7 @@ from flitloom.reading import Progress
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
+from flitloom.spec.topology import BY_DESTINATION
 
 if TYPE_CHECKING:
     import networkx
@@ -520,6 +521,7 @@ def _thousandths(progress: Progress | None) -> Callable[[float], None] | None:
 
 def _plain_system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
     """The topology with the rules, and no turns beside theirs."""
+    topology.require_plain("source routes", BY_DESTINATION)
     return _core.RoutingSystem(
         topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), "none"
     )

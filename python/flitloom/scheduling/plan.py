@@ -329,7 +329,7 @@ class Plan(Closed):
     def require(self, network: Network) -> None:
         """Refuse a network of another shape."""
         mine, other = self.network().topology, network.topology
-        if (mine.sizes, mine.wraps) != (other.sizes, other.wraps):
+        if (mine.sizes, mine.wraps, mine.twist) != (other.sizes, other.wraps, other.twist):
             raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {other}")
 
     def require_traffic(

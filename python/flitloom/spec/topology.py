@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, model_validator
 
 from flitloom._core import LIMITS
+from flitloom.errors import SpecError
 from flitloom.spec.base import (
     Checked,
     SpecModel,
@@ -71,8 +72,21 @@ CABLE = {
 }
 _MOST_CABLES = LIMITS["dimensions"] * LIMITS["nodes"]
 
+#: What routes on twisted tori, where routes that packets carry do not.
+BY_DESTINATION = "tables by destination are: flitloom route --torus 4x4x8 --twist, flitloom.fabric.route_subnet"
 _ends = each(node_number, 2)
 _each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimensions"], 1)
+
+
+def has_twist(sizes: Sequence[int]) -> bool:
+    """Whether a torus of these sizes can be twisted: multiples of the least one, some of them larger and even.
+
+    >>> has_twist((4, 8, 8)), has_twist((4, 4)), has_twist((4, 6))
+    (True, False, False)
+    """
+    short = min(sizes)
+    longer = [size for size in sizes if size > short]
+    return bool(longer) and all(size % short == 0 and size % 2 == 0 for size in longer)
 
 
 _PLACE = r"\(([0-9]{1,9}(?:,[0-9]{1,9})*)\)"
@@ -104,7 +118,12 @@ def _beside(digits: str, sign: str, name: str, info: ValidationInfo) -> tuple[in
     if dimension >= len(sizes):
         raise problem(f"({digits}){sign}{name}: the network has no dimension {name}")
     place = [int(part) for part in digits.split(",")]
-    place[dimension] = (place[dimension] + (1 if sign == "+" else -1)) % sizes[dimension]
+    place[dimension] += 1 if sign == "+" else -1
+    over = not 0 <= place[dimension] < sizes[dimension]
+    place[dimension] %= sizes[dimension]
+    if over and info.data.get("twist") and sizes[dimension] == min(sizes):
+        place = [at if size == min(sizes) else (at + size // 2) % size
+                 for at, size in zip(place, sizes, strict=True)]
     return here, _node_at(",".join(map(str, place)), info)
 
 
@@ -140,6 +159,9 @@ class Topology(SpecModel):
         which never wraps), up to 2^20 routers in all.
     wrap : sequence of bool, optional
         Per dimension, whether it wraps around.
+    twist : bool
+        Twisted torus: a step over the edge of a short dimension (the least size, K) also moves half of every
+        long one (an even multiple of K, or an even number and a multiple of K), as in 4x4x8 or 4x8x8.
     failed_nodes : sequence of int
         Nodes that do not work, nor any of their links. Node ``y*Nx + x`` has the coordinates (x, y) and may
         be written ``"(x,y)"``.
@@ -161,6 +183,7 @@ class Topology(SpecModel):
         ]
         | None
     ) = None
+    twist: Annotated[bool, Checked(boolean, {"type": "boolean"})] = False
     failed_nodes: Annotated[tuple[int, ...], Checked(each(_node), listed(NODE_OR_PLACE))] = ()
     failed_links: Annotated[
         tuple[tuple[int, int], ...], Checked(each(_cable, _MOST_CABLES), listed(CABLE, _MOST_CABLES))
@@ -174,6 +197,7 @@ class Topology(SpecModel):
             kind: Literal["torus", "mesh"] | str = "torus",
             sizes: Sequence[int] | str,
             wrap: Sequence[bool] | None = None,
+            twist: bool = False,
             failed_nodes: Iterable[int | str] = (),
             failed_links: Iterable[Sequence[int] | str] = (),
         ) -> None: ...
@@ -186,9 +210,22 @@ class Topology(SpecModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _can_be_twisted(self) -> Topology:
+        plain = self.kind == "torus" and (self.wrap is None or all(self.wrap))
+        if self.twist and not (plain and has_twist(self.sizes)):
+            raise problem(
+                f"twist: a {'x'.join(map(str, self.sizes))} {self.kind} has none",
+                "a twisted torus wraps around in every dimension and has short dimensions of size K and long "
+                "ones of an even size nK, as 4x4x8 or 4x8x8",
+            )
+        return self
+
     @property
     def wraps(self) -> tuple[bool, ...]:
-        """Whether each dimension wraps around (never for size 2)."""
+        """Whether each dimension wraps around (never for size 2, but in a twisted torus)."""
+        if self.twist:
+            return (True,) * len(self.sizes)
         wrap = self.wrap if self.wrap is not None else (self.kind == "torus",) * len(self.sizes)
         return tuple(wraps and size > 2 for wraps, size in zip(wrap, self.sizes, strict=True))
 
@@ -211,13 +248,24 @@ class Topology(SpecModel):
         """
         return self._parts() == other._parts()
 
+    def require_plain(self, what: str, advice: str = "") -> None:
+        """Refuse a twisted torus where only plain ones are known.
+
+        Raises
+        ------
+        SpecError
+            The torus is twisted.
+        """
+        if self.twist:
+            raise SpecError.at("topology.twist", f"{what} of twisted tori are not known", advice)
+
     def _parts(self) -> tuple[object, ...]:
         failed = frozenset(self.failed_nodes)
         cables = frozenset(frozenset(ends) for ends in self.failed_links if not failed.intersection(ends))
-        return self.sizes, self.wraps, failed, cables
+        return self.sizes, self.wraps, self.twist, failed, cables
 
     def __str__(self) -> str:
-        text = f"{'x'.join(map(str, self.sizes))} {self.kind}"
+        text = f"{'x'.join(map(str, self.sizes))} {'twisted ' if self.twist else ''}{self.kind}"
         failed = len(self.failed_nodes) + len(self.failed_links)
         return text + (f" with {failed} failed parts" if failed else "")
 
@@ -238,7 +286,7 @@ class Torus(_BySizes):
     ----------
     *sizes : int or str
         Routers along each dimension, x first, or one text like ``"16x16"``.
-    wrap, failed_nodes, failed_links
+    wrap, twist, failed_nodes, failed_links
         As in `Topology`.
 
     Examples
@@ -249,22 +297,25 @@ class Torus(_BySizes):
     256
     >>> print(torus)
     16x16 torus with 1 failed parts
+    >>> print(fl.Torus(4, 4, 8, twist=True))
+    4x4x8 twisted torus
     """
 
     def __init__(
         self,
         *sizes: int | str,
         wrap: Sequence[bool] | None = None,
+        twist: bool = False,
         failed_nodes: Iterable[int | str] = (),
         failed_links: Iterable[Sequence[int] | str] = (),
     ) -> None:
-        _init(self, "torus", sizes, wrap, failed_nodes, failed_links)
+        _init(self, "torus", sizes, wrap, failed_nodes, failed_links, twist)
 
 
 class Mesh(_BySizes):
     """A mesh: no dimension wraps around, unless `wrap` says otherwise.
 
-    Parameters are those of `Torus`.
+    Parameters are those of `Torus`, but for `twist`.
 
     Examples
     --------
@@ -290,6 +341,7 @@ def _init(
     wrap: Sequence[bool] | None,
     failed_nodes: Iterable[int | str],
     failed_links: Iterable[Sequence[int] | str],
+    twist: bool = False,
 ) -> None:
     """Let pydantic check the fields of a topology given by position."""
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], str) else sizes
@@ -297,6 +349,7 @@ def _init(
         "kind": kind,
         "sizes": given,
         "wrap": wrap,
+        "twist": twist,
         "failed_nodes": tuple(failed_nodes),
         "failed_links": tuple(failed_links),
     }

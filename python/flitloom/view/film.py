@@ -243,6 +243,7 @@ def fabric_head(network: Network) -> dict[str, Any]:
     """What exists, for the page."""
     working = np.array(network._core.working_links())
     topology = network.topology
+    topology.require_plain("pages that move")
     return {
         "sizes": topology.sizes,
         "wraps": topology.wraps,

@@ -58,16 +58,14 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             let (links, behind) =
                 (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
-            let distances = links.distances();
             for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                let (mut bits, wrapping) = (bits, links.wrapping(word));
+                let mut bits = bits;
                 self.crossings.reserve(bits.count_ones() as usize);
                 while bits != 0 {
                     let bit = bits.trailing_zeros();
                     bits &= bits - 1;
                     let node = word * 64 + bit as usize;
-                    let distance = distances[(wrapping >> bit & 1) as usize];
-                    let to = Place::new(node.wrapping_add_signed(distance as isize), behind);
+                    let to = Place::new(links.neighbour(node), behind);
                     self.crossings.put(Crossing { to, slot: Place::new(node, output).pack() });
                 }
             }

@@ -164,11 +164,13 @@ pub(super) fn pieces(count: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The links of one direction: a node's neighbour is a fixed number of nodes ahead, or, across the
-/// wrap-around link, another fixed number.
+/// wrap-around link, another fixed number; in a twisted torus one of several.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
     direct: Part,
     wrap: Part,
+    /// Wrap-around links that lead by other numbers than those of `wrap`.
+    more: Vec<Part>,
     /// Words before a plane, if all neighbours are in the words of their nodes.
     within: Option<usize>,
 }
@@ -225,15 +227,17 @@ impl<V: Vector> Side<V> {
 
 /// The links of a vector of nodes, through which several planes are looked at.
 #[derive(Clone, Copy)]
-pub(super) enum Glance<V> {
+pub(super) enum Glance<'a, V> {
     /// All neighbours are in the words of their nodes: the place of those, and how far they move to nodes
     /// whose neighbours are ahead, and to others.
     Within { place: usize, right: V, ahead: V, left: V, behind: V },
     /// They are in other words, too.
     Across(Side<V>, Side<V>),
+    /// They are by more than two numbers away, from the vector at a word.
+    Scattered(&'a Links, usize),
 }
 
-impl<V: Vector> Glance<V> {
+impl<V: Vector> Glance<'_, V> {
     /// At every node, the bit of its neighbour in a plane with its margins.
     #[inline(always)]
     pub fn read(&self, plane: &[u64]) -> V {
@@ -243,6 +247,10 @@ impl<V: Vector> Glance<V> {
                 words.shift_right(*right) & *ahead | words.shift_left(*left) & *behind
             }
             Self::Across(direct, wrap) => direct.read(plane) | wrap.read(plane),
+            Self::Scattered(links, word) => {
+                let all = [&links.direct, &links.wrap].into_iter().chain(&links.more);
+                all.fold(V::zero(), |seen, part| seen | part.side::<V>(*word).read(plane))
+            }
         }
     }
 }
@@ -253,7 +261,7 @@ impl Links {
     pub fn new(shape: &Shape, direction: Direction, part: Range<usize>, extent: Extent) -> Self {
         let Extent { words, margin } = extent;
         let none = || Part { distance: 0, ahead: margin as isize, nodes: vec![0; words] };
-        let mut links = Self { direct: none(), wrap: none(), within: Some(margin) };
+        let mut links = Self { direct: none(), wrap: none(), more: Vec::new(), within: Some(margin) };
         let stride = shape.stride(direction.dimension()) as i32;
         let between_parts = part.len() < shape.nodes() && direction.dimension() + 1 == shape.dimensions();
         for (own, node) in part.enumerate() {
@@ -263,7 +271,7 @@ impl Links {
                 // Rows of other parts follow on, whichever they are.
                 distance = if direction.sign() == Sign::Plus { stride } else { -stride };
             }
-            let part = if distance.abs() == stride { &mut links.direct } else { &mut links.wrap };
+            let part = links.part_for(distance, stride, none);
             part.distance = distance;
             part.ahead = margin as isize + (distance >> 6) as isize;
             part.nodes[own / 64] |= 1 << (own % 64);
@@ -274,9 +282,29 @@ impl Links {
         links
     }
 
+    /// The links that lead a number of nodes on.
+    fn part_for(&mut self, distance: i32, stride: i32, none: impl Fn() -> Part) -> &mut Part {
+        if distance.abs() == stride {
+            return &mut self.direct;
+        }
+        if self.wrap.distance == 0 || self.wrap.distance == distance {
+            return &mut self.wrap;
+        }
+        self.within = None;
+        let known = self.more.iter().position(|part| part.distance == distance);
+        let place = known.unwrap_or(self.more.len());
+        if known.is_none() {
+            self.more.push(none());
+        }
+        &mut self.more[place]
+    }
+
     /// The links of the nodes of a vector of words.
     #[inline(always)]
-    pub fn glance<V: Vector>(&self, word: usize) -> Glance<V> {
+    pub fn glance<V: Vector>(&self, word: usize) -> Glance<'_, V> {
+        if !self.more.is_empty() {
+            return Glance::Scattered(self, word);
+        }
         let Some(margin) = self.within else {
             return Glance::Across(self.direct.side(word), self.wrap.side(word));
         };
@@ -299,23 +327,17 @@ impl Links {
         self.glance::<V>(word).read(plane)
     }
 
-    /// Of the nodes of a word, those whose link wraps around.
-    #[inline(always)]
-    pub fn wrapping(&self, word: usize) -> u64 {
-        self.wrap.nodes[word]
-    }
-
-    /// From a node to its neighbour, without and with wrapping around.
-    #[inline(always)]
-    pub fn distances(&self) -> [i32; 2] {
-        [self.direct.distance, self.wrap.distance]
-    }
-
     /// The neighbour of a node that has one; wrapped around if it is before a part.
     #[inline(always)]
     pub fn neighbour(&self, node: usize) -> usize {
-        let wraps = self.wrap.nodes[node / 64] >> (node % 64) & 1;
-        node.wrapping_add_signed(self.distances()[wraps as usize] as isize)
+        let leads = |part: &Part| part.nodes[node / 64] >> (node % 64) & 1;
+        let mut distance = [self.direct.distance, self.wrap.distance][leads(&self.wrap) as usize];
+        if !self.more.is_empty()
+            && let Some(part) = self.more.iter().find(|part| leads(part) == 1)
+        {
+            distance = part.distance;
+        }
+        node.wrapping_add_signed(distance as isize)
     }
 }
 
@@ -326,14 +348,17 @@ mod tests {
 
     #[test]
     fn planes_shift_as_the_links_lead() {
-        for (sizes, wraps) in [
-            (vec![5], vec![true]),
-            (vec![16, 16], vec![true, true]),
-            (vec![7, 40], vec![true, false]),
-            (vec![130, 3], vec![true, true]),
-            (vec![2, 3, 4, 5], vec![true; 4]),
-        ] {
-            let shape = Shape::new(&sizes, &wraps).unwrap();
+        let shapes = [
+            Shape::torus(&[5]),
+            Shape::torus(&[16, 16]),
+            Shape::new(&[7, 40], &[true, false]),
+            Shape::torus(&[130, 3]),
+            Shape::torus(&[2, 3, 4, 5]),
+            Shape::twisted(&[4, 8]),
+            Shape::twisted(&[4, 8, 8]),
+            Shape::twisted(&[2, 4, 4, 2]),
+        ];
+        for shape in shapes.map(Result::unwrap) {
             let words = shape.nodes().div_ceil(64).next_multiple_of(8);
             let extent = Extent::new(words, 0);
             let mut planes = Planes::new(3, extent);

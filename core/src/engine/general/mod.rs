@@ -34,6 +34,7 @@ mod decide;
 mod depart;
 mod gather;
 mod grant;
+mod guided;
 mod holding;
 mod inject;
 mod layout;
@@ -219,6 +220,16 @@ impl General {
         division: Division,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
+        let guided = guided::by_dimension_order(&self.network, workload)?;
+        let workload = guided.as_ref().unwrap_or(workload);
+        if self.network.fabric().shape().is_twisted() {
+            if options.throttle.claims().signals {
+                return Err(SimulationError::TwistedLines(options.throttle));
+            }
+            if matches!(&division, Division::Rank(rank) if rank.ranks > 1) {
+                return Err(SimulationError::TwistedRanks);
+            }
+        }
         let buffer = self.network.router().buffer;
         if let Some(margin) = options.throttle.margin().filter(|&margin| margin >= buffer) {
             return Err(SimulationError::Margin { margin, buffer });

@@ -108,6 +108,9 @@ pub enum Unsupported {
     /// More than two dimensions.
     #[error("planes cover one and two dimensions, not {0}")]
     Dimensions(usize),
+    /// A twisted torus.
+    #[error("planes cover no twisted tori")]
+    Twist,
     /// Something has failed.
     #[error("planes cover healthy networks only")]
     Failures,
@@ -183,6 +186,9 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     }
     if shape.dimensions() > 2 {
         return Err(Unsupported::Dimensions(shape.dimensions()));
+    }
+    if shape.is_twisted() {
+        return Err(Unsupported::Twist);
     }
     if !network.fabric().is_healthy() {
         return Err(Unsupported::Failures);

@@ -1,5 +1,5 @@
 use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
+    fabric::{Direction, Displacement, Fabric, LinkId, NodeId, Shape, Sign},
     routing::dimension_order,
 };
 
@@ -46,11 +46,13 @@ impl RouteChoice {
             Self::DimensionOrder => vec![dimension_order::path(fabric, source, destination).collect()],
             Self::BalancedTies => {
                 let order: Vec<usize> = (0..shape.dimensions()).collect();
-                let runs = signed_runs(shape, source, destination)
-                    .into_iter()
-                    .find(|runs| runs.iter().all(|run| run.follows_parity(shape, source, destination)))
-                    .unwrap_or_default();
-                vec![walk(fabric, source, &in_order(&runs, &order))]
+                let ways = signed_runs(shape, source, destination);
+                let follows = |runs: &&Vec<Run>| {
+                    runs.iter().all(|run| run.follows_parity(shape, source, destination))
+                };
+                // On a twisted torus dimensions tie together, and no way may follow the parity in all of them.
+                let runs = ways.iter().find(follows).unwrap_or(&ways[source as usize % ways.len()]);
+                vec![walk(fabric, source, &in_order(runs, &order))]
             }
             Self::AnyOrder | Self::TwoBends => signed_runs(shape, source, destination)
                 .iter()
@@ -107,30 +109,20 @@ impl Run {
     }
 }
 
-/// All ways to choose the signs: one, times two for every tie.
+/// All shortest displacements: one, times two for every tie on a plain torus.
 fn signed_runs(shape: &Shape, source: NodeId, destination: NodeId) -> Vec<Vec<Run>> {
-    let mut all = vec![Vec::new()];
-    for dimension in 0..shape.dimensions() {
-        let (from, to) = (shape.coordinate(source, dimension), shape.coordinate(destination, dimension));
-        let size = shape.size(dimension);
-        let Some(sign) = dimension_order::sign(size, shape.wraps(dimension), from, to) else { continue };
-        let direct = from.abs_diff(to);
-        let hops = if shape.wraps(dimension) { direct.min(size - direct) } else { direct };
-        let tie = shape.wraps(dimension) && 2 * hops == size;
-        let run = |sign| Run { direction: Direction::new(dimension, sign), hops, tie };
-        let signs: &[Sign] = if tie { &[Sign::Plus, Sign::Minus] } else { &[sign] };
-        all = all
-            .into_iter()
-            .flat_map(|runs| {
-                signs.iter().map(move |&sign| {
-                    let mut longer: Vec<Run> = runs.clone();
-                    longer.push(run(sign));
-                    longer
-                })
-            })
-            .collect();
-    }
-    all
+    let ways = shape.ways(source, destination);
+    let run = |way: &Displacement, dimension: usize| {
+        let hops = way[dimension];
+        let sign = if hops > 0 { Sign::Plus } else { Sign::Minus };
+        let tie = ways.iter().any(|other| other[dimension] != hops);
+        Run { direction: Direction::new(dimension, sign), hops: hops.unsigned_abs(), tie }
+    };
+    let taken = |way: &Displacement| -> Vec<Run> {
+        let dimensions = (0..shape.dimensions()).filter(|&dimension| way[dimension] != 0);
+        dimensions.map(|dimension| run(way, dimension)).collect()
+    };
+    ways.iter().map(taken).collect()
 }
 
 fn in_order(runs: &[Run], order: &[usize]) -> Vec<(Direction, u32)> {

@@ -145,7 +145,7 @@ fn slots(shape: &Shape, problem: &Problem) -> Option<(u32, u32)> {
         .iter()
         .all(|job| job.length == length && job.routes.len() == 1 && job.routes[0].uses.len() > 2);
     let wraps = (0..shape.dimensions()).all(|dimension| shape.wraps(dimension));
-    if !equal || !wraps || problem.jobs().len() != nodes * (nodes - 1) {
+    if !equal || !wraps || shape.is_twisted() || problem.jobs().len() != nodes * (nodes - 1) {
         return None;
     }
     let lines = (0..shape.dimensions()).map(|dimension| shape.size(dimension)).reduce(common_divisor)?;
