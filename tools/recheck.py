@@ -211,6 +211,7 @@ def agree(certificate, tables, network, given):
         "bubble": bubble,
         "virtual_channels": channels,
         "datelines": datelines,
+        **({"twist": True} if network.short else {}),
         **more,
     }
     for name, value in expected.items():
@@ -277,7 +278,9 @@ def main(tables, certificate, given=None):
                 dimension = NAMES.index(way[1])
                 size = network.sizes[dimension]
                 upper = network.coordinates(a)[dimension] + (way[0] == "+")
-                crosses = network.wraps[dimension] and upper % size in (0, size // 2)
+                # A ring of a twisted dimension has two seams, and they are its lines.
+                lines = (0,) if size == network.short else (0, size // 2)
+                crosses = network.wraps[dimension] and upper % size in lines
                 channel = min(channel + crosses, channels - 1)
             after = (a, way, channel)
             if before is not None:

@@ -81,7 +81,9 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     (Fraction(3, 2), 'linear program')
     """
     topology = demands.topology
-    topology.require_plain("bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound")
+    topology.require_plain(
+        "bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound"
+    )
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     volume = RouteBound(_volume(demands), None, "volume")

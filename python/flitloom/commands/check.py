@@ -124,7 +124,9 @@ def command(
         raise SpecError("--fail belongs to a network named with --torus or --mesh")
     if twist:
         raise SpecError.at(
-            "--twist", f"{show_file(tables)}: tables of source routes know no twist", f"give --lft: {BY_DESTINATION}"
+            "--twist",
+            f"{show_file(tables)}: tables of source routes know no twist",
+            f"give --lft: {BY_DESTINATION}",
         )
     topology = None if torus is None and mesh is None else read_topology(torus, mesh, fail or [], None)
     with progress(f"check of {show_file(tables)}") as step:

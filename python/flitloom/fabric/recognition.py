@@ -55,7 +55,11 @@ class Recognition:
         """Sizes, closed ways and coordinates for dimension order; none for graphs."""
         if self.kind == "graph":
             return None
-        return list(self.sizes), [list(way) for way in self.closed], [list(place) for place in self.coordinates]
+        return (
+            list(self.sizes),
+            [list(way) for way in self.closed],
+            [list(place) for place in self.coordinates],
+        )
 
     def place(self, switch: int) -> str:
         """A switch as its name and coordinates."""

@@ -102,6 +102,8 @@ def make_cases(
             if name in ("torus", "mesh"):
                 put(own, "topology.kind", name, f"--{name}")
             put(own, FIELDS[name], value, f"--{name}")
+        if "torus" in labels and own.get("topology", {}).get("twist") is True:
+            labels["torus"] += " twisted"
         if "hots" in values.get("pattern", ()) and labels["pattern"] != "hots":
             # Its fields belong to no other pattern of the list.
             for name in ("hotspot_fraction", "hotspot_target"):

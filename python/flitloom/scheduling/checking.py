@@ -374,6 +374,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
         "version": 2,
         "sizes": list(topology.sizes),
         "wraps": list(topology.wraps),
+        **({"twist": True} if topology.twist else {}),
         "bubble": False,
         "virtual_channels": channels,
         "datelines": True,

@@ -73,7 +73,9 @@ CABLE = {
 _MOST_CABLES = LIMITS["dimensions"] * LIMITS["nodes"]
 
 #: What routes on twisted tori, where routes that packets carry do not.
-BY_DESTINATION = "tables by destination are: flitloom route --torus 4x4x8 --twist, flitloom.fabric.route_subnet"
+BY_DESTINATION = (
+    "tables by destination are: flitloom route --torus 4x4x8 --twist, flitloom.fabric.route_subnet"
+)
 _ends = each(node_number, 2)
 _each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimensions"], 1)
 
@@ -122,8 +124,10 @@ def _beside(digits: str, sign: str, name: str, info: ValidationInfo) -> tuple[in
     over = not 0 <= place[dimension] < sizes[dimension]
     place[dimension] %= sizes[dimension]
     if over and info.data.get("twist") and sizes[dimension] == min(sizes):
-        place = [at if size == min(sizes) else (at + size // 2) % size
-                 for at, size in zip(place, sizes, strict=True)]
+        place = [
+            at if size == min(sizes) else (at + size // 2) % size
+            for at, size in zip(place, sizes, strict=True)
+        ]
     return here, _node_at(",".join(map(str, place)), info)
 
 
@@ -257,7 +261,7 @@ class Topology(SpecModel):
             The torus is twisted.
         """
         if self.twist:
-            raise SpecError.at("topology.twist", f"{what} of twisted tori are not known", advice)
+            raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
 
     def _parts(self) -> tuple[object, ...]:
         failed = frozenset(self.failed_nodes)
