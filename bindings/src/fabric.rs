@@ -36,8 +36,10 @@ pub fn recognise<'py>(
         (0..grid.dimensions()).map(|dimension| grid.wraps(dimension)).collect::<Vec<_>>(),
     )?;
     facts.set_item("twisted", !grid.lattice().is_plain())?;
-    let closed: Vec<Vec<i32>> =
-        (0..grid.dimensions()).filter_map(|dimension| grid.lattice().row(dimension)).map(<[i32]>::to_vec).collect();
+    let closed: Vec<Vec<i32>> = (0..grid.dimensions())
+        .filter_map(|dimension| grid.lattice().row(dimension))
+        .map(<[i32]>::to_vec)
+        .collect();
     facts.set_item("closed", closed)?;
     let coordinates: Vec<Vec<u32>> =
         found.positions.iter().map(|&position| grid.coordinates(position)).collect();

@@ -49,7 +49,8 @@ enum Schemes {
 impl Topology {
     fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
         let topology = |error| spec_error(py, "topology", error);
-        let shape = if self.twist { Shape::twisted(&self.sizes) } else { Shape::new(&self.sizes, &self.wraps) };
+        let shape =
+            if self.twist { Shape::twisted(&self.sizes) } else { Shape::new(&self.sizes, &self.wraps) };
         let mut fabric = Fabric::new(shape.map_err(topology)?);
         for node in self.failed_nodes {
             fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;

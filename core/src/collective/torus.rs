@@ -57,7 +57,9 @@ impl Torus {
         if let Some(&width) = widths.iter().find(|&&width| !(1..=64).contains(&width)) {
             return Err(CollectiveError::Width(width));
         }
-        let short = twisted.then(|| short_size(sizes).ok_or_else(|| FabricError::Twist(sizes.to_vec()))).transpose()?;
+        let short = twisted
+            .then(|| short_size(sizes).ok_or_else(|| FabricError::Twist(sizes.to_vec())))
+            .transpose()?;
         let mut torus = Self { sizes: sizes.to_vec(), short, nodes: nodes as u32, generators: Vec::new() };
         for dimension in 0..sizes.len() {
             let mut unit = vec![0; sizes.len()];

@@ -75,9 +75,13 @@ mod tests {
 
     #[test]
     fn orbits_are_those_of_the_symmetries() {
-        let shapes =
-            [Shape::torus(&[6, 4]), Shape::mesh(&[3, 3]), Shape::new(&[3, 4, 6], &[true, false, true]),
-             Shape::twisted(&[4, 8]), Shape::twisted(&[2, 4, 2])];
+        let shapes = [
+            Shape::torus(&[6, 4]),
+            Shape::mesh(&[3, 3]),
+            Shape::new(&[3, 4, 6], &[true, false, true]),
+            Shape::twisted(&[4, 8]),
+            Shape::twisted(&[2, 4, 2]),
+        ];
         for shape in shapes.map(Result::unwrap) {
             for period in 1..=4 {
                 let shifts = Shifts::new(&shape, period);
@@ -87,8 +91,9 @@ mod tests {
                     let by = |dimension| shape.coordinate(to, dimension);
                     shifts.corner(to) == 0
                         && (0..shape.nodes() as NodeId).all(|node| {
-                            let sums = (0..shape.dimensions())
-                                .map(|dimension| i64::from(shape.coordinate(node, dimension) + by(dimension)));
+                            let sums = (0..shape.dimensions()).map(|dimension| {
+                                i64::from(shape.coordinate(node, dimension) + by(dimension))
+                            });
                             symmetry.node(&shape, node) == shape.node_beyond(&sums.collect::<Vec<_>>())
                         })
                 };

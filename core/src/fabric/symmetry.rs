@@ -202,9 +202,13 @@ mod tests {
 
     #[test]
     fn links_go_where_their_ends_go() {
-        let shapes =
-            [Shape::torus(&[4, 4]), Shape::mesh(&[3, 3, 2]), Shape::new(&[3, 4, 3], &[true, false, true]),
-             Shape::twisted(&[2, 4, 2]), Shape::twisted(&[3, 6])];
+        let shapes = [
+            Shape::torus(&[4, 4]),
+            Shape::mesh(&[3, 3, 2]),
+            Shape::new(&[3, 4, 3], &[true, false, true]),
+            Shape::twisted(&[2, 4, 2]),
+            Shape::twisted(&[3, 6]),
+        ];
         for shape in shapes.map(Result::unwrap) {
             let fabric = Fabric::new(shape.clone());
             for symmetry in some(&shape) {

@@ -120,9 +120,7 @@ impl Shape {
     /// ```
     pub fn ways(&self, from: NodeId, to: NodeId) -> Vec<Displacement> {
         let mut ways = vec![([0; MAX_DIMENSIONS], 0_i32)];
-        let gap = |dimension| {
-            self.coordinate(to, dimension) as i32 - self.coordinate(from, dimension) as i32
-        };
+        let gap = |dimension| self.coordinate(to, dimension) as i32 - self.coordinate(from, dimension) as i32;
         let all = 0..self.dimensions();
         for dimension in all.clone().filter(|&dimension| self.turns(dimension)) {
             let (size, gap) = (self.size(dimension) as i32, gap(dimension));
@@ -233,9 +231,8 @@ mod tests {
                         for (dimension, &hops) in way.iter().enumerate() {
                             let sign = if hops > 0 { Sign::Plus } else { Sign::Minus };
                             for _ in 0..hops.abs() {
-                                here = here.and_then(|node| {
-                                    shape.neighbour(node, Direction::new(dimension, sign))
-                                });
+                                here = here
+                                    .and_then(|node| shape.neighbour(node, Direction::new(dimension, sign)));
                             }
                         }
                         here == Some(to)
@@ -254,11 +251,15 @@ mod tests {
                 let plus = Direction::new(dimension, Sign::Plus);
                 for node in 0..shape.nodes() as NodeId {
                     let next = shape.neighbour(node, plus).unwrap();
-                    assert_eq!(shape.along(next, dimension), (shape.along(node, dimension) + 1) % shape.ring(dimension));
+                    assert_eq!(
+                        shape.along(next, dimension),
+                        (shape.along(node, dimension) + 1) % shape.ring(dimension)
+                    );
                     assert_eq!(shape.neighbour(next, plus.opposite()), Some(node));
                     assert_eq!(shape.moved(node, dimension, 1), next);
                 }
-                let round = (0..shape.ring(dimension)).fold(0, |node, _| shape.neighbour(node, plus).unwrap());
+                let round =
+                    (0..shape.ring(dimension)).fold(0, |node, _| shape.neighbour(node, plus).unwrap());
                 assert_eq!(round, 0);
             }
         }

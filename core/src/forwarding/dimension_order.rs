@@ -256,13 +256,16 @@ impl Twist {
         let ways = shortest_displacements(grid);
         let ordered = |ways: &Vec<Vec<i32>>| {
             let first = ways.iter().filter_map(|way| {
-                (0..way.len()).filter(|&dimension| way[dimension] != 0).min_by_key(|&dimension| turn[dimension])
+                (0..way.len())
+                    .filter(|&dimension| way[dimension] != 0)
+                    .min_by_key(|&dimension| turn[dimension])
             });
             first.fold(0, |set, dimension| set | 1 << dimension)
         };
         let apart = places.iter().flat_map(|here| {
             places.iter().map(move |there| {
-                let apart: Vec<i32> = there.iter().zip(here).map(|(&to, &from)| to as i32 - from as i32).collect();
+                let apart: Vec<i32> =
+                    there.iter().zip(here).map(|(&to, &from)| to as i32 - from as i32).collect();
                 grid.position(&apart).unwrap_or(0)
             })
         });

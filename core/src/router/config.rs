@@ -285,8 +285,10 @@ impl RouterError {
             }
             Self::Twist(routing) => Fault::of(
                 "router.routing",
-                format!("is {routing}, which takes every dimension by itself, but steps over an edge of a twisted torus \
-                     lead along two"),
+                format!(
+                    "is {routing}, which takes every dimension by itself, but steps over an edge of a twisted torus \
+                     lead along two"
+                ),
                 "dimension order (do) is defined there",
             ),
             Self::Wormhole(routing) => Fault::of(

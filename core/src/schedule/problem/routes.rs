@@ -47,9 +47,8 @@ impl RouteChoice {
             Self::BalancedTies => {
                 let order: Vec<usize> = (0..shape.dimensions()).collect();
                 let ways = signed_runs(shape, source, destination);
-                let follows = |runs: &&Vec<Run>| {
-                    runs.iter().all(|run| run.follows_parity(shape, source, destination))
-                };
+                let follows =
+                    |runs: &&Vec<Run>| runs.iter().all(|run| run.follows_parity(shape, source, destination));
                 // On a twisted torus dimensions tie together, and no way may follow the parity in all of them.
                 let runs = ways.iter().find(follows).unwrap_or(&ways[source as usize % ways.len()]);
                 vec![walk(fabric, source, &in_order(runs, &order))]

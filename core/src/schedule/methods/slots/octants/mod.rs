@@ -80,7 +80,10 @@ pub fn octant_pair(
 pub(super) fn exchange(fabric: &Fabric, problem: &Problem, demands: &[Demand]) -> Option<Starts> {
     let shape = fabric.shape();
     let length = problem.jobs().first()?.length;
-    if shape.is_twisted() || shape.dimensions() != 3 || (0..3).any(|dimension| shape.size(dimension) != LINES) || length + 1 < LINES
+    if shape.is_twisted()
+        || shape.dimensions() != 3
+        || (0..3).any(|dimension| shape.size(dimension) != LINES)
+        || length + 1 < LINES
     {
         return None;
     }
