@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import deque
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -170,7 +169,9 @@ def test_what_knows_no_twist_says_so(written, monkeypatch, capsys, command, said
     before = set(written.iterdir())
     assert run(command) == 2
     told = capsys.readouterr().err
-    assert told.startswith("error: ") and told.count("\n") == 1 and said in told, told
+    assert told.startswith("error: ")
+    assert told.count("\n") == 1
+    assert said in told
     assert set(written.iterdir()) == before
 
 
