@@ -325,7 +325,7 @@ def recognise(
 def forward(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],
-    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: NDArray[np.uint32] | None,
     mode: str | None,
@@ -337,7 +337,7 @@ def forward(
 def repair_forwarding(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],
-    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
@@ -361,7 +361,7 @@ def send_packets(
 def check_forwarding(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],
-    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     following: NDArray[np.uint32],
     levels: NDArray[np.uint8] | None,
@@ -375,7 +375,7 @@ def read_path_levels(
 def fabric_bound(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],
-    grid: tuple[list[int], list[bool], list[list[int]]] | None,
+    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
 ) -> tuple[int, int]: ...
 def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> str | None: ...
 def plan_collective(

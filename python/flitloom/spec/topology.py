@@ -81,7 +81,7 @@ _each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimension
 
 
 def has_twist(sizes: Sequence[int]) -> bool:
-    """Whether a torus of these sizes can be twisted: multiples of the least one, some of them larger and even.
+    """Whether a torus of these sizes can be twisted: all multiples of the least one, those larger even.
 
     >>> has_twist((4, 8, 8)), has_twist((4, 4)), has_twist((4, 6))
     (True, False, False)
