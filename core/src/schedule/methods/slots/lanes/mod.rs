@@ -12,11 +12,12 @@ mod quadrants;
 mod search;
 mod state;
 
-use super::{Joined, follow};
-use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign, common_divisor},
-    schedule::{Budget, Demand, Problem},
+use super::{
+    joined::{Joined, Packet},
+    kind::{AllToAll, Starts},
+    travel::Travel,
 };
+use crate::schedule::{Budget, Demand};
 use quadrants::{Division, Exchange, is_minus};
 use search::Search;
 
@@ -28,46 +29,25 @@ const TRIALS: usize = 3;
 /// Most attempts.
 const MOST_ATTEMPTS: u64 = 3000;
 
-/// Start and path of every packet; `None` if the network is of another kind. The packets are one per
-/// ordered pair of nodes, all of the given length.
-pub(super) fn exchange(
-    fabric: &Fabric,
-    problem: &Problem,
-    demands: &[Demand],
-    seed: u64,
-    budget: &mut Budget,
-) -> Option<Vec<(u32, Vec<LinkId>)>> {
-    let shape = fabric.shape();
-    let length = problem.jobs().first()?.length;
-    let lines = lines(shape, length)?;
-    match lines {
-        0..=8 => search::<8>(fabric, problem, demands, lines, seed, budget),
-        _ => search::<16>(fabric, problem, demands, lines, seed, budget),
-    }
-}
-
-/// Diagonals, if every ring holds one slot, or several of the same diagonals.
-fn lines(shape: &Shape, length: u32) -> Option<u32> {
-    if shape.dimensions() != 2 {
-        return None;
-    }
-    let lines = common_divisor(shape.size(0), shape.size(1));
+/// Start and path of every packet; `None` if not every ring holds one slot, or several of the same diagonals.
+pub(super) fn exchange(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Option<Starts> {
+    let AllToAll { length, lines, .. } = *kind;
+    let shape = kind.fabric.shape();
     let one_slot = length <= lines && lines <= length + length / 4 && lines <= MOST_LINES;
     // Sets of packets are words, and so are the cycles ahead in which a port is taken.
-    let few = shape.nodes() <= 3 * 64 && shape.size(0) / 2 + shape.size(1) / 2 + length <= 64;
-    (one_slot && few).then_some(lines)
+    let few = shape.nodes() <= 3 * 64
+        && shape.dimensions() == 2
+        && shape.size(0) / 2 + shape.size(1) / 2 + length <= 64;
+    match lines {
+        _ if !one_slot || !few => None,
+        0..=8 => search::<8>(kind, seed, budget),
+        _ => search::<16>(kind, seed, budget),
+    }
 }
 
-fn search<const LINES: usize>(
-    fabric: &Fabric,
-    problem: &Problem,
-    demands: &[Demand],
-    lines: u32,
-    seed: u64,
-    budget: &mut Budget,
-) -> Option<Vec<(u32, Vec<LinkId>)>> {
-    let shape = fabric.shape();
-    let length = problem.jobs().first()?.length;
+fn search<const LINES: usize>(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Option<Starts> {
+    let AllToAll { fabric, lines, length, .. } = *kind;
+    let (shape, demands) = (fabric.shape(), kind.demands());
     let divisions: Vec<Division> = (0..DIVISIONS)
         .map(|number| Division::new(shape, lines, length, seed.wrapping_add(number << 32)))
         .collect();
@@ -92,18 +72,18 @@ fn search<const LINES: usize>(
     let (_, chosen) = complete.min()?;
     let division = &divisions[chosen];
     let mut searches = found.swap_remove(chosen);
-    let join = |searches: &[Search<LINES>; 2]| -> Option<Schedule> {
-        let mut schedule = Joined::new(fabric, problem);
+    let join = |searches: &[Search<LINES>; 2]| -> Option<Starts> {
+        let mut schedule = Joined::new(kind);
         for (epoch, search) in searches.iter().enumerate() {
             let packets = packets(&division.exchanges[epoch], &search.best);
             // Any even turn of the diagonals keeps the exchange; some begin sooner behind the one before.
-            let own = (0..lines)
-                .filter(|turn| epoch > 0 && turn.is_multiple_of(2) || *turn == 0)
-                .map(|turned| placed(fabric, division, demands, epoch, lines, turned, &packets));
-            let own = own.min_by_key(|own| schedule.shift(own))?;
-            schedule.append(own);
+            let turns = (0..lines).filter(|turn| epoch > 0 && turn.is_multiple_of(2) || *turn == 0);
+            let own: Vec<Vec<Packet>> = turns
+                .map(|turned| placed(kind, &schedule, division, &demands, epoch, turned, &packets))
+                .collect();
+            schedule.append(own.into_iter())?;
         }
-        schedule.starts.into_iter().collect()
+        schedule.starts()
     };
     let mut best = join(&searches)?;
     for _ in 0..MOST_ATTEMPTS {
@@ -120,23 +100,14 @@ fn search<const LINES: usize>(
     Some(best)
 }
 
-/// Start and path of every packet.
-type Schedule = Vec<(u32, Vec<LinkId>)>;
-
 /// When the last packet arrives.
-fn last_arrival(schedule: &Schedule) -> u32 {
+fn last_arrival(schedule: &Starts) -> u32 {
     schedule.iter().map(|(start, path)| start + path.len() as u32).max().unwrap_or(0)
 }
 
-/// The diagonal of a node in an epoch.
-fn diagonal(shape: &Shape, lines: u32, epoch: usize, node: NodeId) -> u32 {
-    let [x, y] = [0, 1].map(|dimension| shape.coordinate(node, dimension) % lines);
-    (x + if is_minus(epoch, 0, 1) { lines - y } else { y }) % lines
-}
-
-/// The direction of the packets of an epoch and side in a dimension.
-fn heading(epoch: usize, side: usize, dimension: usize) -> Direction {
-    Direction::new(dimension, if is_minus(epoch, side, dimension) { Sign::Minus } else { Sign::Plus })
+/// The travel of the packets of an epoch and side.
+fn travel(epoch: usize, side: usize) -> Travel {
+    Travel([0, 1].map(|dimension| is_minus(epoch, side, dimension)).into())
 }
 
 /// Start and dimensions of the hops of a packet, by side, diagonal and number.
@@ -191,27 +162,27 @@ fn packets<const LINES: usize>(exchange: &Exchange, states: &[state::State<LINES
     packets
 }
 
-/// Job, start and path of all packets of an epoch, with diagonals turned.
+/// All packets of an epoch, with diagonals turned.
 fn placed(
-    fabric: &Fabric,
+    kind: &AllToAll,
+    schedule: &Joined,
     division: &Division,
     demands: &[Demand],
     epoch: usize,
-    lines: u32,
     turned: u32,
     packets: &Packets,
-) -> Vec<(usize, u32, Vec<LinkId>)> {
-    let shape = fabric.shape();
+) -> Vec<Packet> {
+    let shape = kind.fabric.shape();
+    let travels = [0, 1].map(|side| travel(epoch, side));
     let mut own = Vec::new();
     for (job, demand) in demands.iter().enumerate() {
         let Some(place) = division.place(shape, demand).filter(|place| place.epoch == epoch) else {
             continue;
         };
-        let line = (diagonal(shape, lines, epoch, demand.source) + turned) % lines;
+        let line = (travels[0].class(shape, kind.lines, demand.source) + turned) % kind.lines;
         let (start, way) = &packets[place.side][line as usize][place.number];
-        let direction = |&dimension: &u8| heading(epoch, place.side, dimension.into()).index() as u32;
-        let way: Vec<u32> = way.iter().map(direction).collect();
-        own.push((job, *start, follow(fabric, demand.source, &way)));
+        let way = travels[place.side].way(way.iter().map(|&dimension| dimension.into()));
+        own.push(schedule.packet(job, *start, demand.source, &way));
     }
     own
 }

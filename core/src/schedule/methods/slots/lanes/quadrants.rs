@@ -1,3 +1,4 @@
+use super::super::travel::class_after;
 use crate::{
     fabric::{NodeId, Shape},
     schedule::Demand,
@@ -27,16 +28,12 @@ pub(super) struct Exchange {
 impl Exchange {
     /// The diagonal at which a packet of a side can begin or end.
     pub fn line(&self, side: usize, time: u32) -> usize {
-        let time = time % self.lines;
-        let line = if side == 0 { time } else { (self.turn + self.lines - time) % self.lines };
-        line as usize
+        class_after(if side == 0 { 0 } else { self.turn }, time, side == 1, self.lines) as usize
     }
 
     /// The diagonal some hops further on a side.
     pub fn after(&self, side: usize, line: usize, hops: u32) -> usize {
-        let hops = (hops % self.lines) as usize;
-        let lines = self.lines as usize;
-        (line + if side == 0 { hops } else { lines - hops }) % lines
+        class_after(line as u32, hops, side == 1, self.lines) as usize
     }
 
     /// What a node of a diagonal sends on a side.

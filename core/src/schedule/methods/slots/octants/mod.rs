@@ -19,10 +19,14 @@ mod pair;
 mod stage;
 mod stored;
 
-use super::{Joined, Starts, follow};
+use super::{
+    joined::{Joined, Packet},
+    kind::{AllToAll, Starts},
+    travel::{Travel, class_after},
+};
 use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Sign},
-    schedule::{Budget, Demand, Problem},
+    fabric::NodeId,
+    schedule::{Budget, Demand},
 };
 use beam::Sent;
 use deal::{Deal, offset_number};
@@ -75,39 +79,28 @@ pub fn octant_pair(
     pair.search(cycles, (beams, width), seed, budget).map(|sent| stored::written(&sent))
 }
 
-/// Start and path of every packet; `None` if the network is of another kind. The packets are one per ordered
-/// pair of nodes, all of the given length.
-pub(super) fn exchange(fabric: &Fabric, problem: &Problem, demands: &[Demand]) -> Option<Starts> {
-    let shape = fabric.shape();
-    let length = problem.jobs().first()?.length;
-    if shape.is_twisted()
-        || shape.dimensions() != 3
-        || (0..3).any(|dimension| shape.size(dimension) != LINES)
-        || length + 1 < LINES
-    {
+/// Start and path of every packet; `None` if the network is of another kind.
+pub(super) fn exchange(kind: &AllToAll, _seed: u64, _budget: &mut Budget) -> Option<Starts> {
+    let shape = kind.fabric.shape();
+    let is_cube = shape.dimensions() == 3 && (0..3).all(|dimension| shape.size(dimension) == LINES);
+    if !is_cube || kind.length + 1 < LINES {
         return None;
     }
-    joined(fabric, problem, demands, &stored::read(MIXED)?, &stored::read(EQUAL)?)
+    joined(kind, &stored::read(MIXED)?, &stored::read(EQUAL)?)
 }
 
 /// All pairs of octants, one after the other.
-fn joined(
-    fabric: &Fabric,
-    problem: &Problem,
-    demands: &[Demand],
-    mixed: &[Vec<Sent>; 2],
-    equal: &[Vec<Sent>; 2],
-) -> Option<Starts> {
-    let deal = Deal::new();
-    let mut schedule = Joined::new(fabric, problem);
+fn joined(kind: &AllToAll, mixed: &[Vec<Sent>; 2], equal: &[Vec<Sent>; 2]) -> Option<Starts> {
+    let (deal, demands) = (Deal::new(), kind.demands());
+    let mut schedule = Joined::new(kind);
     for (pool, turns) in SEQUENCE {
         let sent = by_packet(&deal, pool, if pool == 0 { equal } else { mixed });
         let epoch = Epoch { deal: &deal, pool, turns, sent };
-        let shifts = (0..LINES).map(|shifted| epoch.placed(fabric, demands, shifted));
-        let own = shifts.min_by_key(|own| schedule.shift(own))?;
-        schedule.append(own);
+        let shifts: Vec<Vec<Packet>> =
+            (0..LINES).map(|shifted| epoch.placed(kind, &schedule, &demands, shifted)).collect();
+        schedule.append(shifts.into_iter())?;
     }
-    schedule.starts.into_iter().collect()
+    schedule.starts()
 }
 
 /// Start and dimensions of the hops, by side, class of the side and number in the pool.
@@ -134,9 +127,11 @@ struct Epoch<'d> {
 }
 
 impl Epoch<'_> {
-    /// Job, start and path of all packets, with the classes shifted.
-    fn placed(&self, fabric: &Fabric, demands: &[Demand], shifted: u32) -> Vec<(usize, u32, Vec<LinkId>)> {
-        let shape = fabric.shape();
+    /// All packets, with the classes shifted.
+    fn placed(&self, kind: &AllToAll, schedule: &Joined, demands: &[Demand], shifted: u32) -> Vec<Packet> {
+        let shape = kind.fabric.shape();
+        let octants = [0, 1, 2, 3, 4, 5, 6, 7];
+        let travels = octants.map(|octant: u8| Travel((0..3).map(|bit| octant >> bit & 1 == 1).collect()));
         let coordinates = |node: NodeId| [0, 1, 2].map(|dimension| shape.coordinate(node, dimension));
         let mut own = Vec::new();
         for (job, demand) in demands.iter().enumerate() {
@@ -151,19 +146,12 @@ impl Epoch<'_> {
             if place.turns != self.turns {
                 continue;
             }
-            let minus = |dimension: usize| place.octant >> dimension & 1 == 1;
-            let signed = |(dimension, &c): (usize, &u32)| if minus(dimension) { LINES - c } else { c };
-            let own_class = from.iter().enumerate().map(signed).sum::<u32>();
+            let travel = &travels[usize::from(place.octant)];
             // The sides count in opposite ways.
-            let class = (own_class + if side == 0 { shifted } else { LINES - shifted }) % LINES;
+            let class = class_after(travel.class(shape, LINES, demand.source), shifted, side == 1, LINES);
             let (start, way) = &self.sent[side][class as usize][place.number];
-            let direction = |&along: &u8| {
-                let dimension = (usize::from(along) + self.turns) % 3;
-                Direction::new(dimension, if minus(dimension) { Sign::Minus } else { Sign::Plus }).index()
-                    as u32
-            };
-            let way: Vec<u32> = way.iter().map(direction).collect();
-            own.push((job, *start, follow(fabric, demand.source, &way)));
+            let way = travel.way(way.iter().map(|&along| (usize::from(along) + self.turns) % 3));
+            own.push(schedule.packet(job, *start, demand.source, &way));
         }
         own
     }
@@ -173,7 +161,7 @@ impl Epoch<'_> {
 mod tests {
     use super::*;
     use crate::{
-        fabric::Shape,
+        fabric::{Fabric, LinkId, Shape},
         schedule::{PlannedPacket, Problem, verify},
         traffic::{CollectiveOperation, Group},
     };
@@ -187,7 +175,8 @@ mod tests {
         let mut budget = Budget::of_moves(u64::MAX);
         let text = octant_pair(OctantPair::Equal, 1200, (40, 50), 1, &mut budget).unwrap();
         let found = stored::read(&text).unwrap();
-        let starts = joined(&fabric, &problem, &demands, &stored::read(MIXED).unwrap(), &found).unwrap();
+        let kind = AllToAll::of(&fabric, &problem).unwrap();
+        let starts = joined(&kind, &stored::read(MIXED).unwrap(), &found).unwrap();
         let packet = |(demand, (start, path)): (&Demand, (u32, Vec<LinkId>))| PlannedPacket {
             source: demand.source,
             destination: demand.destination,

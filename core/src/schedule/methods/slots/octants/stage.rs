@@ -1,4 +1,5 @@
 use super::{
+    super::travel::class_after,
     LINES,
     deal::{Group, Hops, Pool},
 };
@@ -59,7 +60,7 @@ impl Stage {
 
     /// The class whose nodes a packet in step passes at a time.
     pub fn class_at(&self, time: u32) -> u32 {
-        (time + LINES - self.phase) % LINES
+        class_after(time, self.phase, true, LINES)
     }
 
     /// The place of a class among those of the stage.

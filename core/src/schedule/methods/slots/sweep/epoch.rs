@@ -1,14 +1,17 @@
+use super::super::{
+    kind::AllToAll,
+    travel::{Travel, class_after},
+};
 use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
+    fabric::{Direction, Fabric, LinkId, Sign},
     schedule::{Job, Problem, Route, Use},
 };
 use std::collections::BTreeMap;
 
 /// The packets of one pair of opposite quadrants, one job for all that differ by a translation.
 ///
-/// The *diagonal* of a node is the sum of its coordinates, each with the sign of the quadrant's
-/// travel, modulo `lines`. Every hop of the forward quadrant leads one diagonal up, every hop of the
-/// backward one leads one down. Translations that keep diagonals move no packet of a quadrant into
+/// The *diagonal* of a node is its class under the travel of the forward quadrant; every hop of the backward one
+/// leads one down. Translations that keep diagonals move no packet of a quadrant into
 /// the way of another at the same time.
 #[derive(Clone, Debug)]
 pub(super) struct Epoch {
@@ -37,37 +40,23 @@ pub(super) struct Orbit {
 impl Orbit {
     /// Diagonal after some hops.
     pub fn after(&self, hops: u32, lines: u32) -> u32 {
-        let hops = hops % lines;
-        (self.diagonal + if self.backward { lines - hops } else { hops }) % lines
+        class_after(self.diagonal, hops, self.backward, lines)
     }
 }
 
-/// The signs of travel per dimension, and whether all were turned round to make the first plus.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Quadrants(Vec<bool>);
-
-impl Quadrants {
-    fn of(dimensions: usize, legs: &[(u32, u32)]) -> Option<(Self, bool)> {
-        let minus = |leg: &(u32, u32)| Direction::from_index(leg.0 as usize).sign() == Sign::Minus;
-        let first = minus(legs.first()?);
-        let hops: u32 = legs.iter().map(|leg| leg.1).sum();
-        // A packet without hops in some dimension may go in several epochs; its parity chooses.
-        let mut signs = vec![first ^ !hops.is_multiple_of(2); dimensions];
-        for leg in legs {
-            signs[Direction::from_index(leg.0 as usize).dimension()] = minus(leg);
-        }
-        let backward = signs[0];
-        signs.iter_mut().for_each(|sign| *sign ^= backward);
-        Some((Self(signs), backward))
+/// The travel of a packet that is the forward one of its pair, and whether it was turned round to be.
+fn travel(dimensions: usize, legs: &[(u32, u32)]) -> Option<(Travel, bool)> {
+    let minus = |leg: &(u32, u32)| Direction::from_index(leg.0 as usize).sign() == Sign::Minus;
+    let first = minus(legs.first()?);
+    let hops: u32 = legs.iter().map(|leg| leg.1).sum();
+    // A packet without hops in some dimension may go in several epochs; its parity chooses.
+    let mut signs = vec![first ^ !hops.is_multiple_of(2); dimensions];
+    for leg in legs {
+        signs[Direction::from_index(leg.0 as usize).dimension()] = minus(leg);
     }
-
-    fn diagonal(&self, shape: &Shape, node: NodeId, lines: u32) -> u32 {
-        let signed = |(dimension, &minus): (usize, &bool)| {
-            let coordinate = shape.coordinate(node, dimension) % lines;
-            if minus { lines - coordinate } else { coordinate }
-        };
-        self.0.iter().enumerate().map(signed).sum::<u32>() % lines
-    }
+    let backward = signs[0];
+    signs.iter_mut().for_each(|sign| *sign ^= backward);
+    Some((Travel(signs), backward))
 }
 
 /// Runs of links in one direction.
@@ -85,22 +74,23 @@ fn legs_of(fabric: &Fabric, path: &[LinkId]) -> Vec<(u32, u32)> {
 
 /// Splits a problem with one route per job into its epochs; `None` if it is not the same from every
 /// node of a diagonal.
-pub(super) fn split(fabric: &Fabric, problem: &Problem, lines: u32) -> Option<Vec<Epoch>> {
+pub(super) fn split(kind: &AllToAll) -> Option<Vec<Epoch>> {
+    let AllToAll { fabric, problem, lines, .. } = *kind;
     let shape = fabric.shape();
     let (nodes, directions) = (shape.nodes() as u32, shape.directions() as u32);
     let links = nodes * directions;
     type Key = (bool, u32, Vec<(u32, u32)>);
-    let mut epochs: BTreeMap<Quadrants, BTreeMap<Key, Vec<u32>>> = BTreeMap::new();
+    let mut epochs: BTreeMap<Travel, BTreeMap<Key, Vec<u32>>> = BTreeMap::new();
     for (job, description) in problem.jobs().iter().enumerate() {
         let route = description.routes.first()?;
         let legs = legs_of(fabric, &route.path);
         let source = route.uses.first()?.resource.checked_sub(links)?;
-        let (quadrants, backward) = Quadrants::of(shape.dimensions(), &legs)?;
-        let key = (backward, quadrants.diagonal(shape, source, lines), legs);
-        epochs.entry(quadrants).or_default().entry(key).or_default().push(job as u32);
+        let (travel, backward) = travel(shape.dimensions(), &legs)?;
+        let key = (backward, travel.class(shape, lines, source), legs);
+        epochs.entry(travel).or_default().entry(key).or_default().push(job as u32);
     }
     let mut result = Vec::new();
-    for (quadrants, members_of) in epochs {
+    for (travel, members_of) in epochs {
         let mut jobs = Vec::with_capacity(members_of.len());
         let mut orbits = Vec::with_capacity(members_of.len());
         for ((backward, diagonal, legs), members) in members_of {
@@ -116,7 +106,7 @@ pub(super) fn split(fabric: &Fabric, problem: &Problem, lines: u32) -> Option<Ve
                         (direction.index() as u32, node)
                     }
                 };
-                kind * lines + quadrants.diagonal(shape, node, lines)
+                kind * lines + travel.class(shape, lines, node)
             };
             let route = &job.routes[0];
             let uses =

@@ -1,13 +1,13 @@
-use super::sweep::{Manner, Sweep};
+use super::pass::{Manner, Pass};
 use crate::{
     fabric::Direction,
     schedule::Use,
     traffic::{Purpose, draw},
 };
 
-/// How badly a job fits into the slots at the present time of a sweep. All weights are in 16ths, and
+/// How badly a job fits into the slots at the present time of a pass. All weights are in 16ths, and
 /// vary with the manner where no value was best everywhere.
-impl Sweep<'_> {
+impl Pass<'_> {
     /// With legs in order: a later leg should begin where another packet has just left its slot (or
     /// the slot has travelled empty), the next packet should be able to enter where a leg ends, and
     /// many waiting jobs should be able to go on in step.

@@ -14,7 +14,7 @@ pub(super) enum Ways {
     Staircase,
 }
 
-/// What the choices of a sweep depend on.
+/// What the choices of a pass depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Manner {
     /// Seed of the random part of every cost.
@@ -30,7 +30,7 @@ pub(super) type Start = (u32, Vec<u32>);
 ///
 /// Whenever a free slot passes a diagonal, the waiting job that fits best takes it (`fit.rs`).
 #[derive(Clone)]
-pub(super) struct Sweep<'e> {
+pub(super) struct Pass<'e> {
     pub(super) epoch: &'e Epoch,
     pub(super) pitch: u32,
     ways: Ways,
@@ -51,7 +51,7 @@ pub(super) struct Sweep<'e> {
     lateness: u64,
 }
 
-impl<'e> Sweep<'e> {
+impl<'e> Pass<'e> {
     /// Before the first cycle.
     pub fn new(epoch: &'e Epoch, pitch: u32, ways: Ways) -> Self {
         let spans = epoch.problem.jobs().iter().map(|job| job.routes[0].span);
