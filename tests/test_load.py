@@ -424,3 +424,25 @@ def test_the_command_prints_a_list_and_writes_files(tmp_path, capsys):
     assert (tmp_path / "curve.csv").read_text().startswith("torus,pattern,rate,generated,accepted,saturated")
     assert run(["load", "curve", "--torus", "4x4", "--pattern", "rand", "--rates", "0.1,7"]) == 2
     assert "--rates: 7 is no load" in capsys.readouterr().err
+
+
+def test_routers_have_the_room_that_what_is_compared_needs(capsys):
+    size = ["--torus", "4x4", "--pattern", "rand"]
+    ask = ["load", "steady", *size, "--rate", "0.1", "--measure", "300", "--json"]
+    compare = ["--routing", "do,sa", "--throttle", "none,spth:margin=8"]
+    assert run([*ask, *compare]) == 0
+    shown = capsys.readouterr()
+    assert "all with --flow-control cut-through --buffer 16" in shown.err
+    assert run([*ask, *compare, "--flow-control", "cut-through", "--buffer", "16"]) == 0
+    said = capsys.readouterr()
+    assert "all with" not in said.err
+    assert json.loads(said.out) == json.loads(shown.out)
+    # Long packets need longer queues, and what is given stays.
+    assert run([*ask, "--routing", "sa", "--length", "20"]) == 0
+    assert "--buffer 40" in capsys.readouterr().err
+    assert run([*ask, "--routing", "sa", "--flow-control", "wormhole"]) == 2
+    assert "router.flow_control is wormhole" in capsys.readouterr().err
+    assert run([*ask, "--throttle", "spth:8", "--buffer", "4"]) == 2
+    assert "below the depth of the queues (4)" in capsys.readouterr().err
+    assert run([*ask, "--throttle", "spth:3"]) == 0
+    assert "all with" not in capsys.readouterr().err

@@ -207,8 +207,9 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
 
 def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
     """What the options compare: all combinations of their lists."""
-    from flitloom.load import make_cases
+    from flitloom.load import make_cases, room_needed
     from flitloom.spec.experiment import change, read_fields
+    from flitloom.spec.traffic import Load
 
     spec = compared.spec
     given = {**vars(compared), **vars(packets), **vars(router)}
@@ -232,6 +233,14 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
     if compared.torus is not None and compared.mesh is not None:
         raise SpecError.at("topology", "give either --torus or --mesh")
     values = {name: _entries(given[name]) for name in LISTS if given[name] is not None}
+    length = traffic.get("length", Load.model_fields["length"].default)
+    known = fields.get("router", {})
+    if isinstance(known, dict) and isinstance(length, int):
+        needed = room_needed(known, values, length)
+        options.merge(fields, {"router": needed} if needed else {})
+        if needed:
+            named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
+            screen.say(f"all with {named}: the default router is too small for some of what is compared")
     return make_cases(fields, values, Path() if spec is None else spec.parent)
 
 

@@ -11,7 +11,7 @@ Examples
 """
 
 from flitloom.load.burst import run_bursts
-from flitloom.load.cases import Case, make_cases
+from flitloom.load.cases import Case, make_cases, room_needed
 from flitloom.load.curve import curve_rows, run_curve, saturation
 from flitloom.load.responses import (
     Response,
@@ -30,6 +30,7 @@ __all__ = [
     "curve_rows",
     "make_cases",
     "ramp_profile",
+    "room_needed",
     "run_bursts",
     "run_curve",
     "run_impulse",

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import PydanticCustomError
+
 from flitloom.errors import SpecError
 from flitloom.spec import OTHER_NAMES
 from flitloom.spec.experiment import Experiment, build_experiment, put
-from flitloom.spec.router import ROUTING_NAMES
+from flitloom.spec.router import ROUTING_NAMES, Router
+from flitloom.spec.throttle import read_throttle
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
 FIELDS = {
@@ -24,6 +27,12 @@ FIELDS = {
 }
 #: Other names of patterns and routing functions, with ours.
 OURS: Mapping[str, Mapping[str, str]] = {"pattern": OTHER_NAMES, "routing": ROUTING_NAMES}
+
+
+#: The depth of the queues in both papers on congestion, in flits.
+ROOMY = 16
+#: Routing functions that need cut-through.
+ADAPTIVE = ("sa", "cl", "ma")
 
 
 @dataclass(frozen=True)
@@ -110,3 +119,51 @@ def make_cases(
                 own["traffic"].pop(name, None)
         cases.append(Case(labels, own, folder))
     return cases
+
+
+def room_needed(
+    router: Mapping[str, Any], values: Mapping[str, Sequence[str]], length: int
+) -> dict[str, Any]:
+    """What routers must be given beyond the default ones so that all values can be compared on the same.
+
+    Adaptive routing needs cut-through, cut-through queues that hold a packet, and SPTh queues deeper than its
+    margin. What is given in the router's fields, or by its preset, stays.
+
+    Parameters
+    ----------
+    router : mapping
+        Fields of the router that are given.
+    values : mapping of str to sequence of str
+        Values by the name of what they are of, as in `make_cases`.
+    length : int
+        Flits per packet.
+
+    Examples
+    --------
+    >>> room_needed({}, {"routing": ["do", "sa"]}, 8)
+    {'flow_control': 'cut-through', 'buffer': 16}
+    >>> room_needed({"buffer": 24}, {"routing": ["do"], "throttle": ["none", "spth:8"]}, 8)
+    {}
+    """
+    if router.get("preset") is not None:
+        return {}
+    needed: dict[str, Any] = {}
+    routings = [*values.get("routing", ()), router.get("routing", "do")]
+    if "flow_control" not in router and any(ROUTING_NAMES.get(name, name) in ADAPTIVE for name in routings):
+        needed["flow_control"] = "cut-through"
+    held = length if "cut-through" in (router.get("flow_control"), needed.get("flow_control")) else 1
+    margin = max(map(_margin, values.get("throttle", ())), default=0)
+    if "buffer" not in router and max(held, margin + 1) > Router().buffer:
+        needed["buffer"] = max(ROOMY, 2 * max(held, margin))
+    return needed
+
+
+def _margin(throttle: str) -> int:
+    """The margin of SPTh in flits, zero of others."""
+    try:
+        name, _, parameters = read_throttle(throttle).partition(":")
+    except PydanticCustomError:
+        # Refused where it is put into its field.
+        return 0
+    given = dict(parameter.split("=", 1) for parameter in parameters.split(",") if parameter)
+    return int(given.get("margin", 0)) if name == "spth" else 0
