@@ -672,3 +672,16 @@ def test_no_text_takes_time_by_its_square(text):
     # Each of these took minutes or hours.
     with contextlib.suppress(SpecError):
         parse_fabric(text)
+
+
+def test_prices_find_the_cut_that_halves_miss(tmp_path):
+    # Behind the last express cables of an 8x8 mesh lie three columns: 24 x 40 pairs cross 8 cables.
+    subnet = examples.express_mesh(8, 4)
+    tables = route_subnet(subnet)
+    assert (tables.bound["value"], tables.report.max_load) == (120, 120)
+    assert (tables.bound["pairs"], tables.bound["channels"]) == (24 * 40, 8)
+    side = {tables.subnet.switches[switch].name for switch in tables.bound["side"]}
+    behind = {f"S{x}-{y}" for x in (5, 6, 7) for y in range(8)}
+    aside = {f"S{x}-{y}" for y in (5, 6, 7) for x in range(8)}
+    assert side in (behind, aside)
+    assert check_subnet(tables.subnet, tables.write(tmp_path / "out") / "opensm-lfts.dump").bound == 120

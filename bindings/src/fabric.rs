@@ -221,7 +221,11 @@ pub fn check_forwarding<'py>(
         let table = Forwarding::new(graph.switches(), roots, next);
         let order = dimension_order(&graph, grid);
         let verdict = forwarding::check(&graph, &table, levels.as_deref(), &rule);
-        (verdict, forwarding::bound(&graph, order.as_ref()), table.is_shortest(&graph))
+        let mut bound = forwarding::bound(&graph, order.as_ref());
+        if order.is_none() {
+            bound = forwarding::tightened(&graph, bound, verdict.max_load());
+        }
+        (verdict, bound, table.is_shortest(&graph))
     });
     let facts = PyDict::new(py);
     facts.set_item("cycle", verdict.cycle.iter().map(|hop| (hop.channel, hop.lane)).collect::<Vec<_>>())?;

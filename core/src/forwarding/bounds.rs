@@ -18,6 +18,13 @@ pub struct CutBound {
     pub proof: String,
 }
 
+impl CutBound {
+    /// What is known of any fabric.
+    pub(super) fn none() -> Self {
+        Self { value: 0, pairs: 0, channels: 1, side: Vec::new(), proof: String::new() }
+    }
+}
+
 /// The best of the cuts along planes of the grid, around single switches and over balanced parts, and of
 /// the sum of all distances over all channels.
 ///
@@ -82,7 +89,7 @@ impl Cut {
     }
 }
 
-fn consider(graph: &Graph, best: &mut CutBound, side: &[bool], name: &str) {
+pub(super) fn consider(graph: &Graph, best: &mut CutBound, side: &[bool], name: &str) {
     let Some(cut) = Cut::of(graph, side) else { return };
     let value = cut.pairs.div_ceil(cut.channels);
     if value > best.value {

@@ -1,6 +1,8 @@
 //! From a fabric to tables that load: start, balance, lanes.
 
-use super::{CutBound, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, bound, lane};
+use super::{
+    CutBound, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, bound, lane, tightened,
+};
 use crate::fabric::Graph;
 
 /// What is asked of tables.
@@ -63,7 +65,6 @@ pub fn forward(
     if let Some(old) = old {
         start.adopt(graph, old);
     }
-    let enough = (bound.value as f64 * (1.0 + request.slack)).floor() as u64;
     let modes = match request.mode {
         Some(mode) => vec![mode],
         None => vec![Mode::Portable, Mode::Tables],
@@ -74,17 +75,24 @@ pub fn forward(
         None => &[(0.0, true), (0.0, false)],
     };
     // Half a per cent above the best balanced tables, the first, is not worth other lanes.
-    let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let mut tables: Vec<(Forwarding, u64)> = Vec::new();
+    let balanced = |start: &Forwarding, bound: &CutBound, (exception, longer): (f64, bool)| {
+        let enough = (bound.value as f64 * (1.0 + request.slack)).floor() as u64;
+        let mut table = start.clone();
+        let effort = Effort { exception, tries: request.tries, enough, longer };
+        balance(graph, &mut table, bound.value, order, effort);
+        let load = table.loads(graph).into_iter().max().unwrap_or(0);
+        (table, load)
+    };
+    tables.push(balanced(&start, &bound, attempts[0]));
+    // Repairs go as far as their slack, and need no better bound.
+    let bound = if old.is_some() { bound } else { tightened(graph, bound, tables[0].1) };
+    let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let mut best: Option<(u64, LanedForwarding)> = None;
     for &mode in &modes {
-        for (attempt, &(exception, longer)) in attempts.iter().enumerate() {
+        for attempt in 0..attempts.len() {
             if attempt == tables.len() {
-                let mut table = start.clone();
-                let effort = Effort { exception, tries: request.tries, enough, longer };
-                balance(graph, &mut table, bound.value, order, effort);
-                let load = table.loads(graph).into_iter().max().unwrap_or(0);
-                tables.push((table, load));
+                tables.push(balanced(&start, &bound, attempts[attempt]));
             }
             let (table, load) = &tables[attempt];
             if attempt > 0 && *table == tables[attempt - 1].0

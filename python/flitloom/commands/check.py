@@ -10,7 +10,6 @@ import typer
 from flitloom.commands import options
 from flitloom.commands.screen import echo, print_json, progress, say
 from flitloom.errors import SpecError, show_file
-from flitloom.routing import check
 
 
 def command(
@@ -71,24 +70,26 @@ def command(
 
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
-    from flitloom.collectives.formats import format_of
-    from flitloom.commands.collective import check_collective_file, check_foreign_file
-    from flitloom.commands.options import refuse, topology_fields
-    from flitloom.commands.plans import check_plan_file, is_plan
-    from flitloom.commands.route import read_topology
-    from flitloom.outputs import check_output
-    from flitloom.spec.topology import BY_DESTINATION
-
     if fabric is not None:
         from flitloom.commands.subnets import check_fabric, failing
 
-        refuse(context, ["torus", "mesh", "rules", "certificate", "twist"], "does not go with --fabric")
+        elsewhere = ["torus", "mesh", "rules", "certificate", "twist"]
+        options.refuse(context, elsewhere, "does not go with --fabric")
         if tables is not None and (lft is not None or fdbs is not None):
             raise SpecError(f"{show_file(tables)} and --lft or --fdbs: name one file of tables")
         if lft is not None and fdbs is not None:
             raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
         check_fabric(failing(fabric, fail or []), lft or fdbs or tables, path_sl, slvl, lanes, as_json)
         return
+    from flitloom.collectives.formats import format_of
+    from flitloom.commands.collective import check_collective_file, check_foreign_file
+    from flitloom.commands.options import refuse, topology_fields
+    from flitloom.commands.plans import check_plan_file, is_plan
+    from flitloom.commands.route import read_topology
+    from flitloom.outputs import check_output
+    from flitloom.routing import check
+    from flitloom.spec.topology import BY_DESTINATION
+
     if twist and (lft is not None or fdbs is not None):
         from flitloom.commands.subnets import check_fabric, twisted
 

@@ -132,4 +132,6 @@ def proof(bound: dict[str, object]) -> str:
     """A bound's proof in one line."""
     if bound["side"]:
         return f"{bound['proof']}: {bound['pairs']} pairs cross {bound['channels']} channels"
+    if "prices" in str(bound["proof"]):
+        return f"{bound['proof']}: {bound['pairs']} / {bound['channels']}"
     return f"{bound['proof']}: {bound['pairs']} hops on {bound['channels']} channels"

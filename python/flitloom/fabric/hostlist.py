@@ -6,7 +6,6 @@ import re
 from itertools import product
 
 from flitloom.errors import SpecError
-from flitloom.routing.nodes import split_list
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
 #: More names than any list has.
@@ -27,6 +26,8 @@ def expand(text: str, place: str = "nodes") -> list[str]:
     >>> expand("n[0-6/3]")
     ['n0', 'n3', 'n6']
     """
+    from flitloom.routing.nodes import split_list
+
     names: list[str] = []
     for item in split_list(text, place):
         parts = re.split(r"\[([^\[\]]*)\]", item)

@@ -22,7 +22,6 @@ from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
 from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
-from flitloom.spec.base import require_whole
 
 #: Entries the search may try at effort 1.
 _TRIES = 12_000_000
@@ -284,6 +283,8 @@ def route_subnet(
     """
     if not 1 <= lanes <= 8:
         raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
+    from flitloom.spec.base import require_whole
+
     require_whole("effort", effort, 1, 1_000_000)
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))

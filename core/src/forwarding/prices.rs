@@ -1,0 +1,257 @@
+//! Prices of channels: what no table can go below, where planes and balanced halves say too little.
+
+use super::bounds::consider;
+use super::{CutBound, NO_CHANNEL};
+use crate::fabric::Graph;
+use rayon::prelude::*;
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// Channels that may be looked at in all; a second or two.
+const WORK: usize = 100_000_000;
+/// Most rounds of prices.
+const ROUNDS: usize = 200;
+/// Rounds without a better bound after which steps become shorter.
+const PATIENCE: usize = 12;
+/// Prices of the proof are whole numbers up to this one.
+const WHOLE: f64 = (1 << 20) as f64;
+/// Rounds between looks for cuts.
+const BETWEEN: usize = 8;
+
+/// The way to a root: a channel per switch, and the switches in the order of their distances, the root first.
+struct Tree {
+    next: Vec<u32>,
+    order: Vec<u32>,
+    /// Sum of the distances of all hosts.
+    sum: f64,
+}
+
+/// A bound on the fullest channel, with prices of channels where one is more than a hundredth below `load`, which is
+/// that of some table.
+///
+/// Whatever way packets go, the loads of channels times their prices are at least the distances at these
+/// prices; so the fullest channel carries at least their sum over that of the prices (the dual of the maximum
+/// concurrent flow; Shahrokhi and Matula 1990). Prices rise where shortest ways crowd, so that a cut shows as
+/// dear channels, and is taken instead where it says as much. Ends when the bound is `load`.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, forwarding::{bound, tightened}};
+/// // Two triangles that share a switch: 2 x 3 pairs go each way between a triangle and the rest.
+/// let graph = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)])?;
+/// assert_eq!(tightened(&graph, bound(&graph, None), 8).value, 3);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn tightened(graph: &Graph, bound: CutBound, load: u64) -> CutBound {
+    if 100 * load.saturating_sub(bound.value) <= bound.value {
+        return bound;
+    }
+    let found = priced(graph, load);
+    if found.value > bound.value { found } else { bound }
+}
+
+fn priced(graph: &Graph, load: u64) -> CutBound {
+    let hosted: Vec<u32> = (0..graph.switches() as u32).filter(|&switch| graph.hosts(switch) > 0).collect();
+    let (channels, per_round) = (graph.channels(), hosted.len() * graph.channels());
+    if channels == 0 || per_round == 0 {
+        return CutBound::none();
+    }
+    let rounds = (WORK / per_round).min(ROUNDS);
+    let mut prices = vec![1.0_f64; channels];
+    let mut best = (0.0, prices.clone());
+    let (mut step, mut stale) = (0.5, 0);
+    let mut cut = CutBound::none();
+    for round in 0..rounds {
+        let trees: Vec<Tree> = hosted.par_iter().map(|&root| tree(graph, root, &prices)).collect();
+        let total: f64 = prices.iter().sum();
+        let value = hosted
+            .iter()
+            .zip(&trees)
+            .map(|(&root, tree)| tree.sum * f64::from(graph.hosts(root)))
+            .sum::<f64>()
+            / total;
+        if value > best.0 * (1.0 + 1e-5) {
+            stale = 0;
+        } else {
+            stale += 1;
+        }
+        if value > best.0 {
+            best = (value, prices.clone());
+        }
+        if round % BETWEEN == BETWEEN - 1 {
+            let found = trees.iter().map(|tree| sweep(graph, &tree.order));
+            let tightest = found.zip(&trees).max_by(|a, b| a.0.0.total_cmp(&b.0.0));
+            if let Some(((_, near), tree)) = tightest {
+                let mut side = vec![false; graph.switches()];
+                tree.order[..near].iter().for_each(|&switch| side[switch as usize] = true);
+                consider(graph, &mut cut, &side, "a part of the fabric");
+            }
+        }
+        if cut.value.max(best.0 as u64) >= load {
+            break;
+        }
+        let loads = loads(graph, &hosted, &trees);
+        if stale >= PATIENCE {
+            (step, stale) = (step * 0.7, 0);
+        }
+        for (price, load) in prices.iter_mut().zip(loads) {
+            *price *= (step * ((load as f64 / value).min(3.0) - 1.0)).exp();
+        }
+        let highest = prices.iter().copied().fold(0.0, f64::max);
+        prices.iter_mut().for_each(|price| *price = (*price / highest).max(1e-9));
+    }
+    let whole: Vec<u64> = best.1.iter().map(|price| (price * WHOLE).round() as u64).collect();
+    let total: u128 = whole.iter().map(|&price| u128::from(price)).sum();
+    let sum: u128 =
+        hosted.par_iter().map(|&root| distances(graph, root, &whole) * u128::from(graph.hosts(root))).sum();
+    let by_prices = CutBound {
+        value: u64::try_from(sum.div_ceil(total.max(1))).unwrap_or(0),
+        pairs: u64::try_from(sum).unwrap_or(u64::MAX),
+        channels: u64::try_from(total).unwrap_or(u64::MAX),
+        side: Vec::new(),
+        proof: "the distances of all pairs at prices of channels over their sum".into(),
+    };
+    if cut.value >= by_prices.value { cut } else { by_prices }
+}
+
+/// The tightest cut between the first of some switches and all others: pairs of hosts per channel, and how many
+/// are first.
+fn sweep(graph: &Graph, order: &[u32]) -> (f64, usize) {
+    let mut inside = vec![false; graph.switches()];
+    let (mut hosts, mut channels, mut best) = (0_u64, 0_i64, (0.0, 0));
+    let all = graph.all_hosts();
+    for (place, &switch) in order.iter().enumerate() {
+        inside[switch as usize] = true;
+        hosts += u64::from(graph.hosts(switch));
+        for &channel in graph.outgoing(switch) {
+            channels += if inside[graph.ends(channel).1 as usize] { -1 } else { 1 };
+        }
+        let ratio = (hosts * (all - hosts)) as f64 / channels as f64;
+        if channels > 0 && ratio > best.0 {
+            best = (ratio, place + 1);
+        }
+    }
+    best
+}
+
+/// A switch to be visited, by its distance.
+#[derive(PartialEq)]
+struct Visit(f64, u32);
+
+impl Eq for Visit {}
+
+impl PartialOrd for Visit {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Visit {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
+    }
+}
+
+/// Shortest ways to a root (Dijkstra 1959).
+fn tree(graph: &Graph, root: u32, prices: &[f64]) -> Tree {
+    let switches = graph.switches();
+    let mut distance = vec![f64::INFINITY; switches];
+    let mut next = vec![NO_CHANNEL; switches];
+    let mut done = vec![false; switches];
+    let (mut order, mut sum) = (Vec::with_capacity(switches), 0.0);
+    let mut waiting = BinaryHeap::from([Visit(0.0, root)]);
+    distance[root as usize] = 0.0;
+    while let Some(Visit(far, here)) = waiting.pop() {
+        if std::mem::replace(&mut done[here as usize], true) {
+            continue;
+        }
+        order.push(here);
+        sum += far * f64::from(graph.hosts(here));
+        for &back in graph.outgoing(here) {
+            let (channel, there) = (back ^ 1, graph.ends(back).1 as usize);
+            let longer = far + prices[channel as usize];
+            if longer < distance[there] {
+                distance[there] = longer;
+                next[there] = channel;
+                waiting.push(Visit(longer, there as u32));
+            }
+        }
+    }
+    Tree { next, order, sum }
+}
+
+/// Pairs of hosts on every channel, if all go by their trees.
+fn loads(graph: &Graph, roots: &[u32], trees: &[Tree]) -> Vec<u64> {
+    let mut loads = vec![0_u64; graph.channels()];
+    let mut below = vec![0_u64; graph.switches()];
+    for (&root, tree) in roots.iter().zip(trees) {
+        let own = u64::from(graph.hosts(root));
+        below.iter_mut().enumerate().for_each(|(switch, below)| *below = graph.hosts(switch as u32).into());
+        for &switch in tree.order.iter().skip(1).rev() {
+            let channel = tree.next[switch as usize];
+            loads[channel as usize] += below[switch as usize] * own;
+            below[graph.ends(channel).1 as usize] += below[switch as usize];
+        }
+    }
+    loads
+}
+
+/// The distances of all hosts to a root at whole prices, added.
+fn distances(graph: &Graph, root: u32, prices: &[u64]) -> u128 {
+    let mut done = vec![false; graph.switches()];
+    let mut waiting = BinaryHeap::from([Reverse((0_u64, root))]);
+    let mut sum = 0_u128;
+    while let Some(Reverse((far, here))) = waiting.pop() {
+        if std::mem::replace(&mut done[here as usize], true) {
+            continue;
+        }
+        sum += u128::from(far) * u128::from(graph.hosts(here));
+        for &back in graph.outgoing(here) {
+            let there = graph.ends(back).1;
+            if !done[there as usize] {
+                waiting.push(Reverse((far + prices[(back ^ 1) as usize], there)));
+            }
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a path cuts are all there is, and prices find the one in the middle.
+    #[test]
+    fn prices_find_the_cut_of_a_path() {
+        let cables: Vec<(u32, u32)> = (0..7).map(|switch| (switch, switch + 1)).collect();
+        let path = Graph::new(vec![1; 8], &cables).unwrap();
+        let found = priced(&path, u64::MAX);
+        assert_eq!((found.value, found.side.len()), (16, 4));
+    }
+
+    /// No cut of a five-ring says more than 6 / 2, and no table does with less than the distances ask for.
+    #[test]
+    fn whole_prices_prove_what_they_say() {
+        let cables: Vec<(u32, u32)> = (0..5).map(|switch| (switch, (switch + 1) % 5)).collect();
+        let ring = Graph::new(vec![3, 1, 2, 1, 1], &cables).unwrap();
+        let found = priced(&ring, u64::MAX);
+        let whole = found.pairs.div_ceil(found.channels);
+        assert_eq!(whole, found.value);
+        // Brute force over both ways of every pair of switches, loads of one sense.
+        let pairs: Vec<(u32, u32)> =
+            (0..5).flat_map(|a| (0..5).map(move |b| (a, b))).filter(|(a, b)| a != b).collect();
+        let least = (0..1_u32 << 20)
+            .map(|senses| {
+                let mut loads = [0_u32; 10];
+                for (index, &(from, to)) in pairs.iter().enumerate() {
+                    let weight = ring.hosts(from) * ring.hosts(to);
+                    let (mut here, step) = (from, if senses >> index & 1 == 1 { 1 } else { 4 });
+                    while here != to {
+                        loads[(here * 2 + u32::from(step == 1)) as usize] += weight;
+                        here = (here + step) % 5;
+                    }
+                }
+                loads.into_iter().max().unwrap()
+            })
+            .min();
+        assert!(u64::from(least.unwrap()) >= found.value, "{least:?} {}", found.value);
+    }
+}
