@@ -235,6 +235,21 @@ proptest! {
     }
 
     #[test]
+    fn headers_that_turn_in_other_parts_are_held_as_in_one(
+        case in long().loads(),
+        function in proptest::sample::select(RoutingFunction::ALL),
+        (release, margin, behind) in (20..60_u64, 0..4_u16, 1..4_u16),
+        stops in (0_u64..40, 0_u64..60),
+        seed in any::<u64>(),
+    ) {
+        let Some(network) = network_with(&case, function) else { return Ok(()) };
+        let (release, margin, behind) = (Some(release), Some(margin), Some(behind));
+        let throttle = PathTurn { release, margin, behind, shared: false }.into();
+        let stops = [stops.0, stops.0 + stops.1];
+        check(&network, &case.workload(), &Options { seed, throttle, ..case.options() }, stops)?;
+    }
+
+    #[test]
     fn parts_wait_for_each_others_messages(
         sizes in proptest::collection::vec(3_u32..8, 1..=2),
         wraps in any::<bool>(),

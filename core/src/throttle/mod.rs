@@ -60,6 +60,20 @@ impl Surroundings<'_> {
         self.shape.sizes().iter().copied().max().unwrap_or(1)
     }
 
+    /// Whether every dimension is a ring.
+    fn is_torus(&self) -> bool {
+        (0..self.shape.dimensions()).all(|dimension| self.shape.wraps(dimension))
+    }
+
+    /// Hops of a packet in one dimension, at most: half around a ring, a line from end to end; at least 1.
+    fn reach(&self) -> u16 {
+        let hops = |(dimension, &size): (usize, &u32)| {
+            if self.shape.wraps(dimension) { size / 2 } else { size - 1 }
+        };
+        let most = self.shape.sizes().iter().enumerate().map(hops).max();
+        most.unwrap_or(1).clamp(1, u16::MAX.into()) as u16
+    }
+
     /// Hops half around the largest ring, at least 1.
     fn half(&self) -> u16 {
         (self.largest() / 2).clamp(1, u16::MAX.into()) as u16

@@ -3,7 +3,7 @@ use super::{
     rule::{AtWork, Rule, either, number},
 };
 use crate::{
-    fabric::{Direction, NodeId, Shape},
+    fabric::{Direction, NodeId, Shape, Sign},
     save::{Archive, SaveError},
 };
 use std::ops::Range;
@@ -12,12 +12,13 @@ use std::ops::Range;
 /// of the first two behind the turn; never longer than the release.
 ///
 /// Next to the registers of every output there are turn registers: for every pair of a direction d and a
-/// direction e of the next dimension, bit k says whether the router k + 1 hops ahead in d saw, when it
+/// direction e of another dimension, bit k says whether the router k + 1 hops ahead in d saw, when it
 /// was told, a busy buffer among the first two in e. (Our own; with more than two dimensions the first
-/// two that a packet uses count, if one follows the other.)
+/// two that a packet uses count.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PathTurn {
-    /// A packet is never held longer, in cycles; packet length times the largest size without a value.
+    /// A packet is never held longer, in cycles; packet length times the largest size without a value, and
+    /// four times that where a dimension is a line.
     pub release: Option<u64>,
     /// A queue with at most so many free places is busy, in flits; without a value the depth of queues less
     /// the packet length, but at least half the depth.
@@ -62,12 +63,13 @@ impl Rule for PathTurn {
     }
 
     fn begin(self, around: Surroundings) -> PathTurnState {
-        let release = u64::from(around.longest) * u64::from(around.largest());
+        let rounds = if around.is_torus() { 1 } else { 4 };
+        let release = rounds * u64::from(around.longest) * u64::from(around.largest());
         let rest = u32::from(around.buffer).saturating_sub(around.longest) as u16;
         let margin = rest.max(around.buffer / 2);
         let settings = RegisterSettings {
             margin: self.margin.unwrap_or(margin),
-            length: around.half(),
+            length: around.reach(),
             shared: self.shared,
             following: Following::Datelines,
         };
@@ -93,10 +95,19 @@ pub struct PathTurnState {
     length: usize,
     /// Words of one turn register.
     words: usize,
-    /// Per node and direction and sign of the next dimension.
+    /// Per node and direction and direction of another dimension.
     turns: Vec<u64>,
     next: Vec<u64>,
+    /// Per node and direction: the node ahead, [`NONE`] without a link; those of the row before and of the
+    /// row behind, which are in other parts, follow on its own.
+    ahead: Vec<u32>,
+    /// What turn registers of these rows are to be one hop further.
+    told: [Vec<u64>; 2],
+    /// Scratch, per node and direction: a buffer is busy among the first.
+    close: Vec<bool>,
 }
+
+const NONE: u32 = u32::MAX;
 
 /// Buffers behind the turn that are looked at, if nobody says how many.
 const BEHIND_TURN: u16 = 2;
@@ -104,7 +115,8 @@ const BEHIND_TURN: u16 = 2;
 impl PathTurnState {
     fn new(around: Surroundings, settings: RegisterSettings, release: u64, behind: u32) -> Self {
         let words = usize::from(settings.length).div_ceil(64);
-        let turns = vec![0; around.shape.nodes() * around.shape.directions() * 2 * words];
+        let directions = around.shape.directions();
+        let turns = vec![0; around.shape.nodes() * directions * (directions - 2) * words];
         Self {
             registers: Registers::new(around, settings),
             release,
@@ -115,6 +127,9 @@ impl PathTurnState {
             words,
             next: turns.clone(),
             turns,
+            ahead: ahead(around.shape, 0..around.shape.nodes()),
+            told: [Vec::new(), Vec::new()],
+            close: Vec::new(),
         }
     }
 
@@ -133,19 +148,54 @@ impl PathTurnState {
         self.behind
     }
 
-    /// The directions of the dimension after that of `direction`.
-    fn turned(direction: Direction) -> [Direction; 2] {
-        let plus = 2 * (direction.dimension() + 1);
-        [Direction::from_index(plus), Direction::from_index(plus + 1)]
+    /// The directions of the other dimensions.
+    fn turned(&self, direction: Direction) -> impl Iterator<Item = Direction> + use<> {
+        let all = (0..self.shape.directions()).map(Direction::from_index);
+        all.filter(move |turn| turn.dimension() != direction.dimension())
     }
 
-    /// Words of the turn registers of a node.
-    fn turns_of_node(&self) -> usize {
-        self.shape.directions() * 2 * self.words
+    /// Words of the turn registers of a direction of a node, of all its directions.
+    fn of_direction(&self) -> usize {
+        (self.shape.directions() - 2) * self.words
     }
 
-    fn place(&self, node: NodeId, direction: Direction, turn: usize) -> usize {
-        ((node as usize * self.shape.directions() + direction.index()) * 2 + turn) * self.words
+    fn of_node(&self) -> usize {
+        self.shape.directions() * self.of_direction()
+    }
+
+    /// Where the turn registers of a direction of a node begin.
+    fn place(&self, node: NodeId, direction: Direction) -> usize {
+        node as usize * self.of_node() + direction.index() * self.of_direction()
+    }
+
+    /// Whether a router sees a busy buffer among the first in a direction.
+    fn is_close(&self, node: NodeId, direction: Direction) -> bool {
+        let busy = |channel| self.registers.busy_ahead(node, direction, channel, self.behind) > 0;
+        (0..self.registers.channels()).any(busy)
+    }
+
+    /// What the turn registers of a direction are to be at the router before a node, one hop further, given
+    /// where that sees busy buffers.
+    fn further(
+        &self,
+        node: NodeId,
+        direction: Direction,
+        close: impl Fn(Direction) -> bool,
+        mut write: impl FnMut(u64),
+    ) {
+        for (turn, first) in self.turned(direction).zip((self.place(node, direction)..).step_by(self.words)) {
+            let mut carry = u64::from(close(turn));
+            for (word, &ahead) in (1..).zip(&self.turns[first..first + self.words]) {
+                let used = if word == self.words { (self.length - 1) % 64 + 1 } else { 64 };
+                write((ahead << 1 | carry) & u64::MAX >> (64 - used));
+                carry = ahead >> 63;
+            }
+        }
+    }
+
+    /// Nodes of a row.
+    fn row(&self) -> usize {
+        self.shape.nodes() / self.shape.size(self.shape.dimensions() - 1) as usize
     }
 
     fn is_busy(&self, ask: &Ask) -> bool {
@@ -154,40 +204,69 @@ impl PathTurnState {
         }
         let Some(turn) = ask.turn else { return false };
         let bit = ask.hops as usize - 1;
-        let sign = Self::turned(ask.direction).iter().position(|&direction| direction == turn);
-        sign.is_some_and(|sign| {
-            let first = self.place(ask.node, ask.direction, sign);
+        self.turned(ask.direction).position(|direction| direction == turn).is_some_and(|other| {
+            let first = self.place(ask.node, ask.direction) + other * self.words;
             bit < self.length && self.turns[first + bit / 64] >> (bit % 64) & 1 == 1
         })
     }
+}
+
+/// The nodes ahead of some whole rows of a network.
+fn ahead(shape: &Shape, nodes: Range<usize>) -> Vec<u32> {
+    let (all, row) = (shape.nodes(), shape.nodes() / shape.size(shape.dimensions() - 1) as usize);
+    let link = |node: usize, direction: Direction| {
+        let other = match shape.neighbour(node as NodeId, direction) {
+            None => return NONE,
+            Some(other) => other as usize,
+        };
+        let other = match direction.sign() {
+            _ if nodes.contains(&other) => other - nodes.start,
+            Sign::Minus => nodes.len() + (other + row + all - nodes.start) % all,
+            Sign::Plus => nodes.len() + row + (other + all - nodes.end % all) % all,
+        };
+        other as u32
+    };
+    let directions = || (0..shape.directions()).map(Direction::from_index);
+    nodes
+        .clone()
+        .flat_map(|node| directions().map(move |direction| (node, direction)))
+        .map(|(node, direction)| link(node, direction))
+        .collect()
 }
 
 impl AtWork for PathTurnState {
     const ASKS_THE_WAY: bool = true;
 
     fn observe(&mut self, _cycle: u64, _sums: Sums, seen: &impl Seen) {
-        let (dimensions, channels) = (self.shape.dimensions(), self.registers.channels());
-        let first = self.nodes.start as NodeId;
-        for node in 0..self.nodes.len() as NodeId {
-            for direction in (0..2 * (dimensions - 1)).map(Direction::from_index) {
-                let Some(other) = self.shape.neighbour(first + node, direction) else { continue };
-                let other = other - first;
-                for (sign, turn) in Self::turned(direction).into_iter().enumerate() {
-                    let busy = |channel| self.registers.busy_ahead(other, turn, channel, self.behind) > 0;
-                    let mut carry = u64::from((0..channels).any(busy));
-                    let (to, from) = (self.place(node, direction, sign), self.place(other, direction, sign));
-                    for word in 0..self.words {
-                        let ahead = self.turns[from + word];
-                        self.next[to + word] = ahead << 1 | carry;
-                        carry = ahead >> 63;
-                    }
-                    if !self.length.is_multiple_of(64) {
-                        self.next[to + self.words - 1] &= (1 << (self.length % 64)) - 1;
-                    }
+        let (mut next, mut close) = (std::mem::take(&mut self.next), std::mem::take(&mut self.close));
+        let (nodes, directions) = (self.nodes.len(), self.shape.directions());
+        let (row, size) = (self.row(), self.of_direction());
+        let all = || (0..directions).map(Direction::from_index);
+        close.clear();
+        for node in 0..nodes as NodeId {
+            close.extend(all().map(|direction| self.is_close(node, direction)));
+        }
+        for (link, &ahead) in self.ahead.iter().enumerate() {
+            let ahead = match ahead {
+                NONE => continue,
+                ahead => ahead as usize,
+            };
+            let mut to = next[link * size..(link + 1) * size].iter_mut();
+            let mut write = |word| {
+                if let Some(to) = to.next() {
+                    *to = word;
                 }
+            };
+            if let Some(other) = ahead.checked_sub(nodes) {
+                let told = self.told[other / row].get(other % row * size..).unwrap_or_default();
+                (0..size).for_each(|word| write(told.get(word).copied().unwrap_or(0)));
+            } else {
+                let direction = Direction::from_index(link % directions);
+                let close = |turn: Direction| close[ahead * directions + turn.index()];
+                self.further(ahead as NodeId, direction, close, write);
             }
         }
-        std::mem::swap(&mut self.turns, &mut self.next);
+        (self.next, self.close) = (std::mem::replace(&mut self.turns, next), close);
         self.registers.observe(seen);
     }
 
@@ -201,29 +280,40 @@ impl AtWork for PathTurnState {
         self.registers.is_clear() && self.turns.iter().all(|&word| word == 0)
     }
 
-    // Turn registers lie along all dimensions but the last, within a row.
     fn part(&self, nodes: Range<usize>) -> Self {
-        let turns = self.turns[nodes.start * self.turns_of_node()..nodes.end * self.turns_of_node()].to_vec();
+        let ahead = ahead(&self.shape, nodes.clone());
+        let turns = self.turns[nodes.start * self.of_node()..nodes.end * self.of_node()].to_vec();
         Self {
             registers: self.registers.part(nodes.clone()),
             shape: self.shape.clone(),
             nodes,
             next: turns.clone(),
             turns,
+            ahead,
+            told: [Vec::new(), Vec::new()],
+            close: Vec::new(),
             ..*self
         }
     }
 
     fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
         self.registers.tell(direction, first, row, words);
+        for node in first..first + row {
+            let node = node as NodeId;
+            self.further(node, direction, |turn| self.is_close(node, turn), |word| words.push(word));
+        }
     }
 
     fn listen(&mut self, side: usize, words: &[u64]) {
-        self.registers.listen(side, words);
+        let turns = words.len().saturating_sub(self.row() * self.of_direction());
+        let (registers, turns) = words.split_at(turns);
+        self.registers.listen(side, registers);
+        self.told[side].clear();
+        self.told[side].extend_from_slice(turns);
     }
 
     fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        let own = self.turns_of_node();
+        let own = self.of_node();
         self.registers.copy_nodes(to, &other.registers, from, nodes);
         self.turns[to * own..(to + nodes) * own]
             .copy_from_slice(&other.turns[from * own..(from + nodes) * own]);
@@ -240,6 +330,9 @@ impl AtWork for PathTurnState {
             words: _,
             turns,
             next: _,
+            ahead: _,
+            told: _,
+            close: _,
         } = self;
         registers.fields(archive)?;
         archive.slice("turn registers", turns)

@@ -28,8 +28,16 @@ pub fn twin(throttle: Throttle, shape: &Shape, buffer: u16, longest: u32) -> ref
             let (depth, longest) = (usize::from(buffer), longest as usize);
             let usual = if 2 * longest > depth { depth / 2 } else { depth - longest };
             let margin = margin.map_or(usual, usize::from);
-            let watch = Watch { margin, length: half, shared, following: true };
-            let release = release.unwrap_or((longest * largest as usize) as u64);
+            // The way in a dimension and the time to wait are longer where there is no way around.
+            let torus = (0..shape.dimensions()).all(|dimension| shape.wraps(dimension));
+            let reach = |dimension| {
+                let size = shape.size(dimension) as usize;
+                if shape.wraps(dimension) { size / 2 } else { size - 1 }
+            };
+            let length = (0..shape.dimensions()).map(reach).max().unwrap().max(1);
+            let watch = Watch { margin, length, shared, following: true };
+            let usual = (longest * largest as usize * if torus { 1 } else { 4 }) as u64;
+            let release = release.unwrap_or(usual);
             reference::Throttle::Pt { watch, release, behind: behind.unwrap_or(2).into() }
         }
     }

@@ -1,9 +1,9 @@
 //! Throttles in words: who of the pending headers may begin, a vector of routers at a time.
 //!
 //! Every throttle works as the state machine that it is ([`throttle::State`]), asked header by header.
-//! The two that go by busy buffers ahead, `spth` and `pt`, have their registers in planes here, which
-//! costs a tenth of that, and, where headers wait by direction and go in dimension order, are asked in words;
-//! so is `alo`, and `pace` everywhere. They decide the same.
+//! The two that go by busy buffers ahead have their registers in planes here, which costs a tenth of that:
+//! `spth`, and `pt` where headers go in dimension order. Where those wait by direction, too, both are asked in
+//! words; so is `alo`, and `pace` everywhere. They decide the same.
 
 use super::{
     layout::{Layout, Place},
@@ -38,15 +38,16 @@ pub(super) enum Rule<V> {
 }
 
 impl<V: Vector> Rule<V> {
-    /// The rule of a throttle.
-    pub fn new(state: throttle::State, layout: &Layout, blocks: usize) -> Self {
+    /// The rule of a throttle, where all headers go in dimension order or not.
+    pub fn new(state: throttle::State, layout: &Layout, blocks: usize, ordered: bool) -> Self {
         match state {
             throttle::State::Spth(spth) if !spth.settings().shared => {
                 let settings = spth.settings();
                 let shown = shown(settings, spth.is_own(), false);
                 Self::Lines(Lines::new(layout, shown))
             }
-            throttle::State::PathTurn(path_turn) if !path_turn.settings().shared => {
+            // Others may turn at routers of other parts, of which words know nothing.
+            throttle::State::PathTurn(path_turn) if ordered && !path_turn.settings().shared => {
                 let shown = shown(path_turn.settings(), true, true);
                 Self::Paths(Box::new(Paths::new(layout, shown, &path_turn, blocks)))
             }
@@ -147,10 +148,10 @@ struct Turn {
 }
 
 impl Turn {
-    /// Where a header turns that waits at a node, if into the next dimension and within the bits of a register.
+    /// Where a header turns that waits at a node, if into a higher dimension and within the bits of a register.
     fn of(layout: &Layout, ask: &Ask, length: u32) -> Option<Self> {
         let (node, dimension) = (ask.node as usize, ask.direction.dimension());
-        let turn = ask.turn.filter(|turn| turn.dimension() == dimension + 1 && ask.hops <= length)?;
+        let turn = ask.turn.filter(|turn| turn.dimension() > dimension && ask.hops <= length)?;
         // The last dimension has none behind it, so the node is in the same part.
         let (size, here) = (layout.shape.size(dimension), layout.coordinate(node, dimension));
         // Routes may go round a ring; divisions take long.

@@ -437,7 +437,7 @@ impl<V: Vector, R: Record> State<V, R> {
             feeds: Feeds::new(layout.nodes, layout.processor_queues, &sources, demands.exact_feed),
             throttling: rule.map(|rule| {
                 let ordered = demands.function == RoutingFunction::DimensionOrder;
-                let rule = Rule::new(rule, layout, blocks);
+                let rule = Rule::new(rule, layout, blocks, ordered);
                 Box::new(Throttling::new(rule, layout, blocks, ordered))
             }),
             routes: sources.routes(),

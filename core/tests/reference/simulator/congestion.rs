@@ -265,8 +265,8 @@ impl Simulator<'_> {
                     return false;
                 }
                 let (hops, turn) = self.straight(node, flit, direction);
-                // There are turn registers for consecutive dimensions.
-                let next = turn.filter(|next| next / 2 == direction / 2 + 1);
+                // There are turn registers for pairs of dimensions.
+                let next = turn.filter(|next| next / 2 != direction / 2);
                 registers[channel].iter().take(hops).any(|&bit| bit)
                     || next.is_some_and(|turn| {
                         self.knowledge.turns[here][direction][turn].get(hops - 1) == Some(&true)
