@@ -110,6 +110,59 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
         assert message in err
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "command", "message"),
+    [
+        ("plan.json", "", ["check"], "plan.json: the file is empty"),
+        ("plan.json", "", ["simulate"], "plan.json: the file is empty"),
+        ("plan.json", "", ["convert", "out.xml"], "plan.json: the file is empty"),
+        (
+            "plan.json",
+            '{"format": "flitloom collective 1", "steps": 3,',
+            ["check"],
+            "plan: plan.json: Invalid JSON: EOF",
+        ),
+        ("ring.xml", ring_allreduce(4), ["simulate"], "ring.xml: is a plan in a format of others; flitloom"),
+        ("ring.xml", "<algo/>", ["check"], "ring.xml: algo: ngpus: is missing"),
+        ("ring.xml", '<algo ngpus="2"/>', ["check"], "ring.xml: algo: coll: is missing; it is allgather"),
+        (
+            "ring.xml",
+            re.sub(' type="r"', "", ring_allreduce(4)),
+            ["check"],
+            "ring.xml: gpu 0, threadblock 0, step 6: type: is missing; it is s, r",
+        ),
+        ("trace.goal", "num_ranks 4\n", ["check"], "trace.goal: a message graph promises nothing to check"),
+        (
+            "trace.goal",
+            "num_ranks 4\nrank 0 {\nl1: sen",
+            ["simulate", "--torus", "2x2"],
+            "trace.goal: messages: line 3: l1: sen",
+        ),
+    ],
+)
+def test_files_that_are_something_else_or_cut_off(
+    name: str, text: str, command: list[str], message: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(text, encoding="utf-8")
+    assert run([command[0], name, *command[1:]]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["minBytes", "maxBytes", "outofplace", "proto", "nchannels", "name", "s_chunks", "chan", "hasdep"],
+)
+def test_attributes_that_others_leave_out(missing: str, tmp_path: Path) -> None:
+    text = re.sub(f' {missing}="[^"]*"', "", ring_allreduce(8))
+    report = checked(text, tmp_path, fl.Torus(8))
+    assert (report["problems"], report["steps"]) == ([], 14)
+
+
 def moves_of(plan: fl.CollectivePlan) -> list[tuple[int, ...]]:
     return [tuple(row) for row in plan.expanded().moves]
 

@@ -245,3 +245,19 @@ def test_exchanges_on_damaged_tori_are_those_of_whole_ones_repaired(
     report = fl.check_collective(plan)
     assert report["problems"] == []
     assert report["bound"] == plan.bound <= plan.steps <= 1.05 * plan.bound
+
+
+def test_sums_that_cross_a_node_with_few_links() -> None:
+    # One node has two links left: something of each of the 64 sums leaves it by one of them, in 32 steps, and
+    # the farthest node is 8 hops away, the last 7 of which come behind the link.
+    network = fl.Torus(8, 8, failed_links=["27-28", "27-35"])
+    plan = fl.collective(network, "all-reduce")
+    assert plan.proof["kind"] == "crossing"
+    assert {plan.proof["from"], *plan.proof.get("nodes", [])} == {27} or plan.proof["all_but"] == [27]
+    assert (plan.bound, fl.check_collective(plan)["bound"]) == (39, 39)
+    assert plan.bound <= plan.steps <= 43
+    for changed in ({"from": plan.proof["to"]}, {"to": plan.proof["from"]}, {"nodes": [], "all_but": []}):
+        wrong = plan.model_copy(update={"proof": plan.proof | changed})
+        assert fl.check_collective(wrong)["problems"]
+    nearer = plan.model_copy(update={"proof": {"kind": "crossing", "nodes": [27], "from": 27, "to": 26}})
+    assert "its proof shows only" in fl.check_collective(nearer)["problems"][0]

@@ -20,6 +20,11 @@ def format_of(file: str | Path) -> str | None:
     """The format of a file: plan, msccl, mscclpp, forestcoll, teccl, chakra; None if it is none of these.
 
     Every XML file counts as one of its two formats, so that what is wrong with it is told by its reader.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, or is an empty one of JSON.
     """
     from flitloom.reading import opened
 
@@ -30,6 +35,8 @@ def format_of(file: str | Path) -> str | None:
         return None
     with opened(file, limits.TABLE_BYTES) as source:
         start = source.start()[:4096]
+    if not start and path.suffix == ".json":
+        raise SpecError(f"{show_file(file)}: the file is empty")
     if path.suffix == ".xml":
         return "forestcoll" if b"<Algo" in start else "msccl"
     if b'"flitloom collective' in start:

@@ -107,6 +107,10 @@ def command(
         )
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
+    if tables.suffix in (".goal", ".bin"):
+        raise SpecError.at(
+            show_file(tables), "a message graph promises nothing to check", "flitloom simulate runs it"
+        )
     kind = format_of(tables)
     if kind is not None or tables.suffix == ".xml":
         refuse(context, ["rules", "certificate"], "belongs to plans of packets and to routing tables")

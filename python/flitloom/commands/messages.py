@@ -19,7 +19,7 @@ def simulate_goal(
     """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits."""
     from flitloom._core import LIMITS
     from flitloom.commands import options, screen
-    from flitloom.errors import SpecError
+    from flitloom.errors import SpecError, show_file
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
     from flitloom.outlook import memory_needed
@@ -35,16 +35,21 @@ def simulate_goal(
     # No more packets than buffers hold are under way.
     packets = LIMITS["packets"]
     screen.foretell_memory([memory_needed(network, packets=packets, listed=False, longest=17, links=False)])
-    result = simulate_messages(
-        network,
-        graph,
-        tables=routes,
-        flit_bytes=flit_bytes,
-        calc_cycles=calc_cycles,
-        cycle_limit=cycle_limit,
-        threads=threads,
-        _on_ranks=started() > 1,
-    )
+    try:
+        result = simulate_messages(
+            network,
+            graph,
+            tables=routes,
+            flit_bytes=flit_bytes,
+            calc_cycles=calc_cycles,
+            cycle_limit=cycle_limit,
+            threads=threads,
+            _on_ranks=started() > 1,
+        )
+    except SpecError as error:
+        if str(error).startswith("messages:"):
+            raise SpecError(f"{show_file(file)}: {error}", error.field, error.problem, error.advice) from None
+        raise
     totals = {name: value for name, value in result.items() if isinstance(value, int | float)}
     facts: dict[str, object] = {"ranks": graph.ranks, **totals}
     if as_json:

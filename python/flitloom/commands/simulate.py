@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flitloom.commands import options
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, show, show_file
 
 if TYPE_CHECKING:
     from flitloom.result import Result
@@ -230,7 +230,14 @@ def command(
     outputs.check()
     on_ranks = ranks.started() > 1
     goal = spec if spec is not None and spec.suffix in GRAPHS else None
-    chunks = spec if spec is not None and format_of(spec) == "plan" else None
+    kind = None if spec is None or goal is not None else format_of(spec)
+    if spec is not None and kind not in (None, "plan"):
+        raise SpecError.at(
+            show_file(spec),
+            "is a plan in a format of others",
+            f"flitloom convert {show_file(spec)} plan.json makes one that can be simulated",
+        )
+    chunks = spec if kind == "plan" else None
     fields = read_fields(spec) if spec is not None and goal is None and chunks is None else {}
     traffic = options.given(
         pattern=pattern,

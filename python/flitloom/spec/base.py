@@ -373,7 +373,8 @@ def explain(error: pydantic.ValidationError, place: str = "") -> str:
     The first `limits.PROBLEMS` are named, the others counted.
     """
     first, more = problems_of(error)
-    lines = [f"{path(place, location)}: {message}" for location, message in first]
+    named = [(path(place, location), message) for location, message in first]
+    lines = [f"{where}: {message}" if where else message for where, message in named]
     return "\n".join([*lines, f"and {more} more problems"] if more else lines)
 
 

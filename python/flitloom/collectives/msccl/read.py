@@ -185,7 +185,8 @@ def _algorithm(root: ElementTree.Element) -> Algorithm:
         raise SpecError.at("algo", f"ngpus: {gpus}", f"at most {MOST_GPUS} are read")
     name = root.get("coll", "")
     if name not in COLLECTIVES:
-        raise SpecError.at("algo", f"coll: {name[:40]!r} is unknown", f"it is {', '.join(COLLECTIVES)}")
+        found = f"{name[:40]!r} is unknown" if name else "is missing"
+        raise SpecError.at("algo", f"coll: {found}", f"it is {', '.join(COLLECTIVES)}")
     chunks: dict[int, dict[str, int]] = {}
     blocks: list[Block] = []
     flaws: list[str] = []
@@ -235,7 +236,8 @@ def _block(part: ElementTree.Element, gpu: int, gpus: int, sizes: dict[str, int]
             raise SpecError(f"{here}: s: steps are numbered in order, from 0")
         kind = element.get("type", "")
         if kind not in TYPES:
-            raise SpecError(f"{here}: type: {kind[:40]!r} is unknown; it is {', '.join(TYPES)}")
+            found = f"{kind[:40]!r} is unknown" if kind else "is missing"
+            raise SpecError(f"{here}: type: {found}; it is {', '.join(TYPES)}")
         receives, sends, reads, writes = TYPES[kind]
         if (receives and block.receive < 0) or (sends and block.send < 0):
             raise SpecError(f"{here}: type: {kind} needs a peer, and the threadblock has none")
