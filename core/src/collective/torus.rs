@@ -1,5 +1,5 @@
 use super::CollectiveError;
-use crate::fabric::{FabricError, NodeId, Sign, short_size};
+use crate::fabric::{NodeId, Shape, Sign};
 
 /// Largest number of nodes of a torus whose plans are kept as orbits.
 pub const MAX_ORBIT_NODES: u64 = 1 << 16;
@@ -34,9 +34,7 @@ pub struct Generator {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Torus {
-    sizes: Vec<u32>,
-    short: Option<u32>,
-    nodes: u32,
+    shape: Shape,
     generators: Vec<Generator>,
 }
 
@@ -57,14 +55,10 @@ impl Torus {
         if let Some(&width) = widths.iter().find(|&&width| !(1..=64).contains(&width)) {
             return Err(CollectiveError::Width(width));
         }
-        let short = twisted
-            .then(|| short_size(sizes).ok_or_else(|| FabricError::Twist(sizes.to_vec())))
-            .transpose()?;
-        let mut torus = Self { sizes: sizes.to_vec(), short, nodes: nodes as u32, generators: Vec::new() };
+        let shape = if twisted { Shape::twisted(sizes) } else { Shape::torus(sizes) }?;
+        let mut torus = Self { shape, generators: Vec::new() };
         for dimension in 0..sizes.len() {
-            let mut unit = vec![0; sizes.len()];
-            unit[dimension] = 1;
-            let plus = torus.node(&unit);
+            let plus = torus.shape.stride(dimension);
             for (sign, element) in [(Sign::Plus, plus), (Sign::Minus, torus.negative(plus))] {
                 if sign == Sign::Minus && element == plus {
                     continue;
@@ -79,17 +73,17 @@ impl Torus {
 
     /// Sizes of all dimensions.
     pub fn sizes(&self) -> &[u32] {
-        &self.sizes
+        self.shape.sizes()
     }
 
     /// Whether it is twisted.
     pub fn is_twisted(&self) -> bool {
-        self.short.is_some()
+        self.shape.is_twisted()
     }
 
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
-        self.nodes as usize
+        self.shape.nodes()
     }
 
     /// The generators: the links that leave every node.
@@ -107,54 +101,30 @@ impl Torus {
         found.unwrap_or(generator)
     }
 
-    /// Coordinates of a node.
-    pub fn coordinates(&self, node: NodeId) -> Vec<u32> {
-        let mut rest = node;
-        let coordinate = |&size: &u32| {
-            let coordinate = rest % size;
-            rest /= size;
-            coordinate
-        };
-        self.sizes.iter().map(coordinate).collect()
-    }
-
     /// The sum of two nodes as elements of the group.
     pub fn add(&self, a: NodeId, b: NodeId) -> NodeId {
-        let (a, b) = (self.coordinates(a), self.coordinates(b));
-        let mut sum: Vec<u32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
-        if let Some(short) = self.short {
-            let mut turns = 0;
-            for (coordinate, &size) in sum.iter_mut().zip(&self.sizes) {
-                if size == short && *coordinate >= size {
-                    *coordinate -= size;
-                    turns += 1;
-                }
-            }
-            for (coordinate, &size) in sum.iter_mut().zip(&self.sizes) {
-                *coordinate += if size == short { 0 } else { turns * (size / 2) };
-            }
-        }
-        sum.iter_mut().zip(&self.sizes).for_each(|(coordinate, &size)| *coordinate %= size);
-        self.node(&sum)
+        self.combined(|dimension| self.coordinate(a, dimension) + self.coordinate(b, dimension))
     }
 
     /// The element that undoes the given one.
     pub fn negative(&self, node: NodeId) -> NodeId {
-        let mut other: Vec<u32> = self.coordinates(node);
-        other
-            .iter_mut()
-            .zip(&self.sizes)
-            .for_each(|(coordinate, &size)| *coordinate = (size - *coordinate) % size);
-        let other = self.node(&other);
-        // Short dimensions that went over their edge moved the long ones: undo that as well.
-        let error = self.add(node, other);
-        if error == 0 { other } else { self.add(other, error) }
+        self.combined(|dimension| -self.coordinate(node, dimension))
+    }
+
+    fn combined(&self, coordinate: impl Fn(usize) -> i64) -> NodeId {
+        let coordinates: Vec<i64> = (0..self.shape.dimensions()).map(coordinate).collect();
+        self.shape.node_beyond(&coordinates)
+    }
+
+    fn coordinate(&self, node: NodeId, dimension: usize) -> i64 {
+        self.shape.coordinate(node, dimension).into()
     }
 
     /// Per generator the node after every node.
     pub fn neighbours(&self) -> Vec<Vec<NodeId>> {
-        let after =
-            |generator: &Generator| (0..self.nodes).map(|node| self.add(node, generator.element)).collect();
+        let after = |generator: &Generator| {
+            (0..self.nodes() as NodeId).map(|node| self.add(node, generator.element)).collect()
+        };
         self.generators.iter().map(after).collect()
     }
 
@@ -175,10 +145,6 @@ impl Torus {
             }
         }
         distance
-    }
-
-    fn node(&self, coordinates: &[u32]) -> NodeId {
-        coordinates.iter().zip(&self.sizes).rev().fold(0, |node, (coordinate, size)| node * size + coordinate)
     }
 }
 

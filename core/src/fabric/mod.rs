@@ -22,7 +22,6 @@ pub(crate) use shape::{common_divisor, divide, reciprocal};
 pub use shifts::Shifts;
 pub use symmetry::Symmetry;
 pub use twist::Displacement;
-pub(crate) use twist::short_size;
 
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 use super::{Direction, FabricError, MAX_DIMENSIONS, NodeId, Shape, Sign};
 
 /// The size of the short dimensions of a torus that can be twisted: all others are multiples of it, and even.
-pub(crate) fn short_size(sizes: &[u32]) -> Option<u32> {
+fn short_size(sizes: &[u32]) -> Option<u32> {
     let short = sizes.iter().min().copied()?;
     let fits = |&size: &u32| size == short || size.is_multiple_of(short) && size.is_multiple_of(2);
     (sizes.iter().all(fits) && sizes.iter().any(|&size| size > short)).then_some(short)

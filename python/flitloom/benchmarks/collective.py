@@ -28,6 +28,8 @@ FAILED = [
     ("16x16", True, "all-gather", 20),
     ("8x8", True, "all-to-all", 50),
     ("4x4x4", True, "all-to-all", 50),
+    ("8x8", True, "all-reduce", 50),
+    ("4x4x4", True, "all-reduce", 50),
 ]
 
 

@@ -36,6 +36,7 @@ def draw_busy(plan: CollectivePlan, path: str | Path | None = None, *, ax: Axes 
         axes.axvline(plan.bound, color=BOUND, linestyle="--", label=f"bound: {plan.bound} steps")
         axes.set_title(f"{plan.operation}, {plan.ground.topology}: {plan.steps} steps")
         axes.set_xlabel("step")
+        axes.locator_params(axis="x", integer=True)
         axes.set_ylabel("busy links (%)")
         axes.set_ylim(0, 105)
         axes.legend(loc="lower left", frameon=True)
