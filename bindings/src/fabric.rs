@@ -225,7 +225,9 @@ pub fn check_forwarding<'py>(
         if order.is_none() {
             bound = forwarding::tightened(&graph, bound, verdict.max_load());
         }
-        (verdict, bound, table.is_shortest(&graph))
+        // Nobody asks where nothing can deadlock.
+        let shortest = !verdict.cycle.is_empty() && table.is_shortest(&graph);
+        (verdict, bound, shortest)
     });
     let facts = PyDict::new(py);
     facts.set_item("cycle", verdict.cycle.iter().map(|hop| (hop.channel, hop.lane)).collect::<Vec<_>>())?;

@@ -40,18 +40,29 @@ pub fn bound(graph: &Graph, order: Option<&DimensionOrder>) -> CutBound {
     if let Some(order) = order {
         starts.extend(planes(graph, order));
     }
-    for switch in 0..graph.switches() as u32 {
+    // Around single switches a cut is its cables; only the best of them need to be looked at.
+    let mut single: Vec<(f64, u32)> = (0..graph.switches() as u32)
+        .filter(|&switch| !graph.outgoing(switch).is_empty())
+        .map(|switch| {
+            let hosts = u64::from(graph.hosts(switch));
+            let cut = Cut {
+                pairs: hosts * (graph.all_hosts() - hosts),
+                channels: graph.outgoing(switch).len() as u64,
+            };
+            (cut.ratio(), switch)
+        })
+        .collect();
+    single.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for &(ratio, switch) in single.iter().take(REFINED) {
         let mut side = vec![false; graph.switches()];
         side[switch as usize] = true;
-        if let Some(cut) = Cut::of(graph, &side) {
-            starts.push((cut.ratio(), side, "the switch".into()));
-        }
+        starts.push((ratio, side, "the switch".into()));
     }
     starts.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (_, side, name) in starts.iter().take(1) {
         consider(graph, &mut best, side, name);
     }
-    let mut refined: Vec<Vec<bool>> = starts.into_iter().take(4).map(|(_, side, _)| side).collect();
+    let mut refined: Vec<Vec<bool>> = starts.into_iter().take(REFINED).map(|(_, side, _)| side).collect();
     if order.is_none() {
         refined.extend(halves(graph));
     }
@@ -61,6 +72,9 @@ pub fn bound(graph: &Graph, order: Option<&DimensionOrder>) -> CutBound {
     }
     best
 }
+
+/// Cuts that are refined.
+const REFINED: usize = 4;
 
 struct Cut {
     pairs: u64,

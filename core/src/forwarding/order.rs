@@ -29,9 +29,14 @@ pub struct Dependencies<'a> {
     /// Dependencies added since the last [`keep`](Self::keep).
     fresh: Vec<(usize, u64)>,
     work: u64,
+    /// What lies before and behind a new dependency, and its ranks; kept so that nothing is allocated.
+    found: (Vec<u32>, Vec<u32>, Vec<u32>),
 }
 
 type Lane = (u32, u8);
+
+/// The lowest bit of every byte.
+const BYTES: u64 = u64::MAX / 255;
 
 impl<'a> Dependencies<'a> {
     /// No dependencies yet.
@@ -50,6 +55,7 @@ impl<'a> Dependencies<'a> {
             round: 0,
             fresh: Vec::new(),
             work: 0,
+            found: (Vec::new(), Vec::new(), Vec::new()),
         }
     }
 
@@ -128,7 +134,8 @@ impl<'a> Dependencies<'a> {
         }
         self.round += 1;
         self.work += 1;
-        let mut forward = vec![to];
+        let (mut forward, mut backward, mut ranks) = std::mem::take(&mut self.found);
+        forward.push(to);
         self.mark[to as usize] = self.round;
         let mut head = 0;
         while let Some(&here) = forward.get(head) {
@@ -141,6 +148,8 @@ impl<'a> Dependencies<'a> {
                     let there = next * MAX_LANES as u32 + lanes.trailing_zeros();
                     lanes &= lanes - 1;
                     if there == from {
+                        forward.clear();
+                        self.found = (forward, backward, ranks);
                         return false;
                     }
                     if self.rank[there as usize] < high && self.mark[there as usize] != self.round {
@@ -151,7 +160,7 @@ impl<'a> Dependencies<'a> {
                 }
             }
         }
-        let mut backward = vec![from];
+        backward.push(from);
         self.mark[from as usize] = self.round;
         head = 0;
         while let Some(&here) = backward.get(head) {
@@ -160,11 +169,11 @@ impl<'a> Dependencies<'a> {
             let place = usize::from(self.places[channel as usize]);
             for &back in self.graph.outgoing(self.graph.ends(channel).0) {
                 let before = back ^ 1;
-                let lanes = self.present[before as usize * self.ports + place];
-                for first in
-                    (0..MAX_LANES as u32).filter(|first| lanes >> (MAX_LANES as u32 * first + lane) & 1 != 0)
-                {
-                    let there = before * MAX_LANES as u32 + first;
+                // A bit per lane before, each in a byte of its own.
+                let mut firsts = self.present[before as usize * self.ports + place] >> lane & BYTES;
+                while firsts != 0 {
+                    let there = before * MAX_LANES as u32 + firsts.trailing_zeros() / MAX_LANES as u32;
+                    firsts &= firsts - 1;
                     if self.rank[there as usize] > low && self.mark[there as usize] != self.round {
                         self.mark[there as usize] = self.round;
                         backward.push(there);
@@ -175,12 +184,13 @@ impl<'a> Dependencies<'a> {
         self.work += backward.len() as u64;
         backward.sort_unstable_by_key(|&vertex| self.rank[vertex as usize]);
         forward.sort_unstable_by_key(|&vertex| self.rank[vertex as usize]);
-        let mut ranks: Vec<u32> =
-            backward.iter().chain(&forward).map(|&vertex| self.rank[vertex as usize]).collect();
+        ranks.extend(backward.iter().chain(&forward).map(|&vertex| self.rank[vertex as usize]));
         ranks.sort_unstable();
-        for (&vertex, rank) in backward.iter().chain(&forward).zip(ranks) {
+        for (&vertex, &rank) in backward.iter().chain(&forward).zip(&ranks) {
             self.rank[vertex as usize] = rank;
         }
+        [&mut forward, &mut backward, &mut ranks].into_iter().for_each(Vec::clear);
+        self.found = (forward, backward, ranks);
         true
     }
 }
