@@ -8,7 +8,7 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     probe::{LinkOccupation, NoProbe},
     router::{Arbitration, ChannelScheme, RouterConfig},
-    traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
+    traffic::{Collective, OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
 };
 use std::io::Write;
 
@@ -241,6 +241,59 @@ fn settings_changed_in_place_equal_settings_built_in() {
             }
             for _ in 0..2 {
                 assert_eq!(planes.run(&Options::default()).unwrap(), expected, "case {seed}, {set:?}");
+            }
+        }
+    }
+}
+
+/// Where all senders send alike and little is counted, packets are fed in another way.
+#[test]
+fn packets_in_volleys_equal_packets_of_single_nodes() {
+    for seed in 4000..4016 {
+        let mut dice = Dice { seed, throws: 0 };
+        let shape = Shape::torus(&dice.one(&[[16, 16], [8, 8], [8, 16], [24, 24]])).unwrap();
+        let patterns = [Pattern::Tornado, Pattern::Random, Pattern::Hotspot { fraction: 0.3, target: 5 }];
+        let destinations = dice.one(&patterns).destinations(&shape, seed).unwrap();
+        let slices = dice.one(&[1, 2, 5]);
+        let collective = Collective { payload: 7 * slices, slices, ..Collective::default() };
+        let list = collective.packet_list(shape.nodes(), &destinations).unwrap();
+        let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+        // Far delays, and packets of a node at the same time, are left to single nodes.
+        let (far, intervals) = (dice.one(&[1, 50, 50, 9000]), [0, 1, 8, 40]);
+        for set in sets() {
+            let settings = Settings {
+                set: Some(set),
+                networks: 8,
+                fingerprints: false,
+                latencies: false,
+                totals: false,
+                ..Settings::default()
+            };
+            let mut planes = Planes::new(&network, &Workload::Packets(list.clone()), settings).unwrap();
+            for round in 0..2 {
+                let mut late = Vec::new();
+                for copy in 0..planes.networks() {
+                    let interval = intervals[dice.below(4 - round) + round];
+                    planes.set_interval(copy, interval);
+                    let delays: Vec<u64> = (0..shape.nodes()).map(|_| dice.below(far) as u64).collect();
+                    let packets = delays.iter().zip(0..).map(|(&delay, node)| {
+                        planes.set_delay(copy, node, delay);
+                        let starts = (0..).map(move |number| delay + number * interval);
+                        list.of(node).iter().zip(starts).map(|(packet, start)| Packet { start, ..*packet })
+                    });
+                    late.push(Workload::Packets(PacketList::from_nodes(packets).unwrap()));
+                }
+                for stop_at in [None, Some(60)] {
+                    let options = Options { stop_at, ..Options::default() };
+                    let found = planes.run(&options).unwrap();
+                    for (found, late) in found.iter().zip(&late) {
+                        let expected = general_outcome(&network, late, &options);
+                        let counted = |outcome: &Outcome| {
+                            (outcome.duration, outcome.packets_delivered, outcome.lateness)
+                        };
+                        assert_eq!(counted(found), counted(&expected), "case {seed}, {set:?}, {stop_at:?}");
+                    }
+                }
             }
         }
     }

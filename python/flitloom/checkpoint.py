@@ -23,7 +23,7 @@ from flitloom.spec.base import explain
 #: How every such file begins.
 MAGIC = b"flitloom simulation\n"
 #: Raised when what is saved, or how, changes.
-FORMAT = 2
+FORMAT = 3
 
 
 class Header(BaseModel):
@@ -31,7 +31,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[2]
+    format: Literal[3]
     #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
     version: str
     cycle: Annotated[int, Field(ge=0)]
@@ -69,7 +69,7 @@ def write(
             "checkpoint", f"{len(state)} bytes of state", f"files of at most {limits.STATE_BYTES} are read"
         )
     about = Header(
-        format=2,
+        format=3,
         version=version(),
         state_bytes=len(state),
         checksum=zlib.crc32(state, zlib.crc32(text)),

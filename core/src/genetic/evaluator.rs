@@ -73,6 +73,7 @@ pub(super) fn evaluator<'a>(
             fingerprints: false,
             occupation: wanted.thickness,
             latencies: false,
+            totals: false,
         };
         if let Ok(planes) = Planes::new(case.network, &case.workload, settings) {
             let lanes = planes.networks();

@@ -6,9 +6,10 @@ use super::{
     case::{Gene, GeneSpace, list_number},
 };
 use crate::{
+    engine::planes::vector::{Vector, VectorWork, with_longest, words},
     fabric::NodeId,
     router::ChannelScheme,
-    traffic::{Purpose, draw, draw_below, draws},
+    traffic::{Purpose, draw, draw_all, draw_below},
 };
 
 /// A new value of a gene.
@@ -187,12 +188,54 @@ pub(super) fn pairs(chromosomes: usize, count: usize) -> impl Iterator<Item = (u
 
 /// Genes of the stronger chromosome that the child of a pair takes over.
 pub(super) fn cross(stronger: &[u32], child: &mut [u32], rate: f64, seed: u64, pair: usize, generation: u32) {
-    let threshold = threshold(rate);
-    let drawn = draws(seed, pair as NodeId, Purpose::Crossover);
-    for (gene, (child, &value)) in child.iter_mut().zip(stronger).enumerate() {
-        // Without a branch: whether genes differ is hard to foresee.
-        let crosses = drawn(stream(generation) + gene as u64) <= threshold;
-        *child = if crosses { value } else { *child };
+    let (threshold, pair, first) = (threshold(rate), pair as u64, stream(generation));
+    with_longest(Cross { stronger, child, threshold, seed, pair, first });
+}
+
+/// A crossover, several genes at a time.
+struct Cross<'a> {
+    stronger: &'a [u32],
+    child: &'a mut [u32],
+    threshold: u64,
+    seed: u64,
+    pair: u64,
+    /// Where the draws begin.
+    first: u64,
+}
+
+impl VectorWork for Cross<'_> {
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let Self { stronger, child, threshold, seed, pair, first } = self;
+        let stronger = &stronger[..child.len()];
+        let (least, one) = (V::splat(threshold), V::splat(1));
+        let mut places = V::load(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        for begin in (0..child.len()).step_by(64 * V::WORDS) {
+            // Gene `begin + turn * WORDS + word` is bit `turn` of a word.
+            let mut crosses = V::zero();
+            for turn in 0..64 {
+                let indices = Vector::plus(places, V::splat(first));
+                let drawn = draw_all(seed, V::splat(pair), Purpose::Crossover, indices);
+                // The borrow of the threshold less the draw: whether that is above it.
+                let less = Vector::plus(Vector::plus(least, !drawn), one);
+                let above = (!least & drawn) | (!(least ^ drawn) & less);
+                crosses = crosses | (!above).shift_right(V::splat(63)).shift_left(V::splat(turn));
+                places = Vector::plus(places, V::splat(V::WORDS as u64));
+                if begin + (turn as usize + 1) * V::WORDS >= child.len() {
+                    break;
+                }
+            }
+            for (word, &bits) in words(&[crosses]).iter().enumerate() {
+                let mut left = bits;
+                while left != 0 {
+                    let gene = begin + left.trailing_zeros() as usize * V::WORDS + word;
+                    if gene < child.len() {
+                        child[gene] = stronger[gene];
+                    }
+                    left &= left - 1;
+                }
+            }
+        }
     }
 }
 
@@ -228,6 +271,18 @@ mod tests {
                 .sum();
             let mean = total as f64 / 20_000.0;
             assert!((mean * rate / (1.0 - rate) - 1.0).abs() < 0.05, "{rate}: {mean}");
+        }
+    }
+
+    #[test]
+    fn a_crossover_takes_every_gene_by_its_draw() {
+        for (genes, rate) in [(0, 0.5), (1, 1.0), (7, 0.9), (600, 0.1), (5000, 0.4), (5000, 0.0)] {
+            let stronger: Vec<u32> = (0..genes).map(|gene| 2 * gene + 1).collect();
+            let mut child: Vec<u32> = (0..genes).map(|gene| 2 * gene).collect();
+            cross(&stronger, &mut child, rate, 5, 3, 9);
+            let drawn = |gene: u32| draw(5, 3, Purpose::Crossover, stream(9) + u64::from(gene));
+            let expected = (0..genes).map(|gene| 2 * gene + u32::from(drawn(gene) <= threshold(rate)));
+            assert_eq!(child, expected.collect::<Vec<_>>(), "{genes} {rate}");
         }
     }
 

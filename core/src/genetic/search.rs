@@ -26,6 +26,8 @@ pub struct Search<'a> {
     population: Population<'a>,
     observer: Observer<'a>,
     records: Records,
+    /// Generation, score and values of the chromosome of the best score, as long as nobody has to know more.
+    unseen: Option<(u32, u64, Vec<u32>)>,
     best: Option<u64>,
     /// Generation of the best score, or of the last new beginning after it.
     watched_from: u32,
@@ -110,7 +112,7 @@ pub fn search(
             break;
         }
     }
-    Ok(search.into_outcome(stopped))
+    search.into_outcome(stopped)
 }
 
 impl<'a> Search<'a> {
@@ -134,6 +136,7 @@ impl<'a> Search<'a> {
             population,
             observer,
             records: Records::default(),
+            unseen: None,
             best: None,
             watched_from: 0,
             history: Vec::new(),
@@ -188,8 +191,14 @@ impl<'a> Search<'a> {
     }
 
     /// Ends the search.
-    pub fn into_outcome(self, stopped: bool) -> SearchOutcome {
-        SearchOutcome {
+    ///
+    /// # Errors
+    /// A simulation fails.
+    pub fn into_outcome(mut self, stopped: bool) -> Result<SearchOutcome, GeneticError> {
+        if let Some((generation, score, values)) = self.unseen.take() {
+            self.observe(generation, score, &values)?;
+        }
+        Ok(SearchOutcome {
             records: self.records.records,
             history: self.history,
             limits: self.limits,
@@ -197,7 +206,7 @@ impl<'a> Search<'a> {
             evaluations: self.evaluations,
             simulations: self.population.simulations,
             stopped,
-        }
+        })
     }
 
     /// Decides what happens to every chromosome.
@@ -287,16 +296,26 @@ impl<'a> Search<'a> {
             self.best = Some(score);
             self.watched_from = generation;
             self.records.clear();
+            self.unseen = None;
         }
         if !self.records.note(signature) {
             return Ok(true);
         }
-        if improved || self.settings.synonyms {
-            let evaluation = self.observer.observe(&self.space, &values)?;
-            let chromosome = self.space.chromosome(&values);
-            self.records.offer(Record { generation, score, evaluation, chromosome });
+        if self.settings.synonyms {
+            self.observe(generation, score, &values)?;
+        } else if improved {
+            // A better one may come.
+            self.unseen = Some((generation, score, values));
         }
         Ok(false)
+    }
+
+    /// Sees everything about a chromosome and offers it to the records.
+    fn observe(&mut self, generation: u32, score: u64, values: &[u32]) -> Result<(), GeneticError> {
+        let evaluation = self.observer.observe(&self.space, values)?;
+        let chromosome = self.space.chromosome(values);
+        self.records.offer(Record { generation, score, evaluation, chromosome });
+        Ok(())
     }
 
     /// Lifetime and watchdog.

@@ -73,7 +73,7 @@ pub struct Scheme<V> {
 /// Planes of fixed number. `K` planes hold the occupancy of a queue.
 #[derive(Clone, Copy)]
 pub struct Block<V, const K: usize> {
-    /// Flits per queue, offset so that the highest plane means "full".
+    /// Flits per queue, offset so that the highest plane in use means "full".
     pub occupancy: [[V; K]; LINK_QUEUES],
     /// Output owned by an X queue: straight on, +y, -y, processor.
     pub owned_x: [[V; 4]; X_QUEUES],
@@ -145,6 +145,8 @@ pub struct Widths {
     pub x: usize,
     /// Bits of a y coordinate.
     pub y: usize,
+    /// Planes in use of a queue's occupancy.
+    pub occupancy: usize,
     /// Bits of the down-counter of a packet's flits.
     pub counter: usize,
     /// Headers a queue can hold.

@@ -26,12 +26,18 @@ pub struct Rules {
     pub offset: usize,
     /// Bits of the down-counter to flip when a header leaves, besides counting down.
     pub skip: usize,
+    /// Flit-hops are counted.
+    pub hops: bool,
 }
 
 impl Rules {
     /// The papers' network: 16 by 16 routers with buffers of four flits, packets of eight.
-    pub const USUAL: Self =
-        Self { widths: Widths { x: 4, y: 4, counter: 3, headers: 1, tag: 0 }, offset: 4, skip: 0 };
+    pub const USUAL: Self = Self {
+        widths: Widths { x: 4, y: 4, occupancy: 3, counter: 3, headers: 1, tag: 0 },
+        offset: 0,
+        skip: 0,
+        hops: true,
+    };
 }
 
 /// The planes of a block that [`send`] changes.
@@ -268,17 +274,17 @@ pub fn send<V: Vector, const K: usize>(
     // What is at the front of each queue.
     let (head, tail) = fronts(counters);
     let mut ready = [V::zero(); QUEUES];
-    // The papers' buffers of four flits: an empty queue shows as 4, a full one as 8.
-    if K == 4 && rules.offset == 4 {
+    // The papers' buffers of four flits.
+    if widths.occupancy == 3 && rules.offset == 0 {
         each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
             let occupancy = &block.occupancy[QUEUE];
-            ready[QUEUE] = occupancy[0] | occupancy[1] | occupancy[3];
+            ready[QUEUE] = occupancy[0] | occupancy[1] | occupancy[2];
         });
     } else {
         for queue in 0..LINK_QUEUES {
             let occupancy = &block.occupancy[queue];
-            ready[queue] = occupancy[K - 1];
-            for bit in 0..K - 1 {
+            ready[queue] = occupancy[widths.occupancy - 1];
+            for bit in 0..widths.occupancy - 1 {
                 let plane = if rules.offset >> bit & 1 == 0 { occupancy[bit] } else { !occupancy[bit] };
                 ready[queue] = ready[queue] | plane;
             }
@@ -459,7 +465,7 @@ pub fn send<V: Vector, const K: usize>(
     // Queues lose their front flits.
     each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
         let mut borrow = leaves[QUEUE];
-        for bit in &mut block.occupancy[QUEUE] {
+        for bit in &mut block.occupancy[QUEUE][..widths.occupancy] {
             let old = *bit;
             *bit = old ^ borrow;
             borrow = borrow & !old;
@@ -475,11 +481,15 @@ pub fn send<V: Vector, const K: usize>(
     }
 
     // Count flit-hops modulo 4 in place; every fourth is an event.
-    let [ones, twos] = block.hops;
-    let (ones, carry0) = add_three(ones, sends[0], sends[1]);
-    let (ones, carry1) = add_three(ones, sends[2], sends[3]);
-    let (twos, four_hops) = add_three(twos, carry0, carry1);
-    block.hops = [ones, twos];
+    let mut four_hops = V::zero();
+    if rules.hops {
+        let [ones, twos] = block.hops;
+        let (ones, carry0) = add_three(ones, sends[0], sends[1]);
+        let (ones, carry1) = add_three(ones, sends[2], sends[3]);
+        let (twos, fours) = add_three(twos, carry0, carry1);
+        block.hops = [ones, twos];
+        four_hops = fours;
+    }
 
     (Events { delivered, sent, four_hops }, sends, or_all(send_p))
 }
@@ -540,7 +550,7 @@ pub struct Receiver<'a, V, const K: usize> {
 }
 
 #[inline(always)]
-fn add<V: Vector, const K: usize>(occupancy: &mut [V; K], comes: V) {
+fn add<V: Vector>(occupancy: &mut [V], comes: V) {
     let mut carry = comes;
     for bit in occupancy {
         let old = *bit;
@@ -612,8 +622,9 @@ pub fn receive_x<V: Vector, const K: usize>(
         each!(C in [0, 1] {
             let queue = 2 * D + C;
             first[queue] = slots_for(comes[C] & is_head, queue, more.used, &mut further[queue]);
-            add(&mut block.occupancy[queue], comes[C]);
-            full.x[D][C] = block.occupancy[queue][K - 1];
+            let occupancy = &mut block.occupancy[queue][..widths.occupancy];
+            add(occupancy, comes[C]);
+            full.x[D][C] = occupancy[widths.occupancy - 1];
         });
     });
     // One pass over the data: keep it, and compare it with the own coordinates.
@@ -672,9 +683,9 @@ pub fn receive_y<V: Vector, const K: usize>(
             let queue = 3 * E + C;
             first[queue] =
                 slots_for(comes[C] & is_head, X_QUEUES + queue, more.used, &mut further[queue]);
-            let occupancy = &mut block.occupancy[X_QUEUES + queue];
+            let occupancy = &mut block.occupancy[X_QUEUES + queue][..widths.occupancy];
             add(occupancy, comes[C]);
-            full.y[E][C] = occupancy[K - 1];
+            full.y[E][C] = occupancy[widths.occupancy - 1];
         });
     });
     let mut arrives = [V::ones(); 2];

@@ -100,7 +100,7 @@ impl<V: Vector> Packets<'_, V> {
 
     /// Writes the packet of one router: from the lowest bit its output and so many rows of data.
     #[inline(always)]
-    fn write(&mut self, bit: usize, mut header: u64, rows: usize) {
+    pub fn write(&mut self, bit: usize, mut header: u64, rows: usize) {
         let (block, lane) = (bit / V::BITS, bit % V::BITS);
         let (word, bit) = (lane / 64, lane % 64);
         let packet = &mut self.packets[block];
@@ -722,7 +722,7 @@ impl Common {
     /// A packet at its source: its output (+x, -x, +y, -y, P), the sign of y, then x and y of the
     /// destination. Free of branches.
     #[inline(always)]
-    fn header(&self, from: Router, destination: NodeId) -> u64 {
+    pub fn header(&self, from: Router, destination: NodeId) -> u64 {
         let Tiling { x, y, .. } = &self.tiling;
         let to_y = divide(destination, self.per_x);
         let to_x = destination - to_y * x.size;

@@ -21,6 +21,8 @@ fn input_port(travel: Option<usize>, shape: &Shape) -> u8 {
 pub struct Genes<V> {
     shape: Shape,
     channels: u8,
+    /// Per node, bits of the directions in which a link crosses a dateline.
+    crossing: Vec<u8>,
     /// Per block.
     pub initial: Vec<Precedence<V>>,
     /// Per block, or one for all.
@@ -57,7 +59,19 @@ impl<V: Vector> Genes<V> {
             p1: [zero; 4],
             schemes: [scheme; 5],
         };
-        Self { shape: shape.clone(), channels, initial: vec![precedence; blocks], settings: vec![settings] }
+        let rule = ChannelRule::new(channels, Datelines::BOTH);
+        let crosses =
+            |node: NodeId, direction: usize| rule.rises(shape, node, Direction::from_index(direction)).ever();
+        let crossing = (0..shape.nodes() as NodeId).map(|node| {
+            (0..shape.directions()).map(|direction| u8::from(crosses(node, direction)) << direction).sum()
+        });
+        Self {
+            shape: shape.clone(),
+            channels,
+            crossing: crossing.collect(),
+            initial: vec![precedence; blocks],
+            settings: vec![settings],
+        }
     }
 
     /// The settings of a block.
@@ -68,7 +82,9 @@ impl<V: Vector> Genes<V> {
 
     /// Bytes of all settings.
     pub fn bytes(&self) -> usize {
-        std::mem::size_of_val(&self.initial[..]) + std::mem::size_of_val(&self.settings[..])
+        std::mem::size_of_val(&self.initial[..])
+            + self.crossing.len()
+            + std::mem::size_of_val(&self.settings[..])
     }
 
     /// Sets everything; `places` gives every router of every copy with its node.
@@ -125,8 +141,8 @@ impl<V: Vector> Genes<V> {
     }
 
     fn crosses(&self, node: NodeId, port: usize) -> bool {
-        let rule = ChannelRule::new(self.channels, Datelines::BOTH);
-        port < self.shape.directions() && rule.rises(&self.shape, node, Direction::from_index(port)).ever()
+        // The processor's port has no bit.
+        self.crossing[node as usize] >> port & 1 == 1
     }
 
     /// Sets the port list of an output channel of one router.
@@ -222,12 +238,14 @@ impl<V: Vector> Genes<V> {
     fn put_scheme(&mut self, node: NodeId, place: u32, port: usize, scheme: ChannelScheme) {
         let (block, lane) = ((place / V::BITS as u32) as usize, place % V::BITS as u32);
         let shift = u8::from(self.crosses(node, port));
-        let order: Vec<u8> = scheme.order(0, false, self.channels).collect();
-        let ranks: [usize; 3] = std::array::from_fn(|label| {
-            let channel = label as u8 + shift;
-            // Labels of channels that do not exist never ask.
-            order.iter().position(|&entry| entry == channel).unwrap_or(order.len() + label)
-        });
+        // Labels of channels that do not exist never ask.
+        let mut ranks: [usize; 3] = std::array::from_fn(|label| usize::from(self.channels) + label);
+        for (rank, channel) in scheme.order(0, false, self.channels).enumerate() {
+            let label = channel.checked_sub(shift);
+            if let Some(rank_of) = label.and_then(|label| ranks.get_mut(usize::from(label))) {
+                *rank_of = rank;
+            }
+        }
         let initial = &mut self.initial[block];
         let port = match self.shape.directions() {
             directions if port == directions => 4,

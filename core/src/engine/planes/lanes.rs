@@ -3,7 +3,7 @@
 //! A block is the same tile position of all lanes. A neighbour is in the next block at the same bit,
 //! or, at a tile's edge, in the first block one lane further: a rotation of the bits.
 
-use super::vector::Vector;
+use super::vector::{Vector, words_mut};
 use crate::{
     fabric::{NodeId, Shape},
     routing::{Datelines, Line},
@@ -146,17 +146,27 @@ impl Tiling {
     }
 }
 
+/// How bits move by one lane along one dimension, cyclically.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Inside words.
+    Inside,
+    /// From word to word as well.
+    Across,
+    /// By whole groups of 16 bits.
+    Groups,
+}
+
 /// Bits moved by one lane along one dimension, cyclically.
 #[derive(Clone, Copy)]
 pub struct Rotation<V: Vector> {
     main: V,
     carry: V,
-    /// Where the main shift's bits are taken; elsewhere the carried ones.
+    /// Where the main shift's bits are taken; elsewhere the carried ones. Of groups, whence they come.
     keep: V,
     order: V::Order,
     down: bool,
-    /// Bits go from word to word.
-    across: bool,
+    way: Way,
 }
 
 impl<V: Vector> Rotation<V> {
@@ -168,41 +178,77 @@ impl<V: Vector> Rotation<V> {
     /// Moves bits to the next lane along y, or to the previous one.
     pub fn along_y(tiling: &Tiling, down: bool) -> Self {
         let (row, group) = (tiling.x.lanes, tiling.x.lanes * tiling.y.lanes);
+        if V::MOVES_GROUPS && row.is_multiple_of(16) {
+            return Self::of_groups((row / 16) as usize, (group / 16) as usize, down);
+        }
         if group <= 64 {
             return Self::inside_words(row, group, down);
         }
-        let words = (group / 64) as usize;
-        let order = V::order(|word| {
-            let (base, word) = (word / words * words, word % words);
-            base + if down { (word + 1) % words } else { (word + words - 1) % words }
-        });
-        Self::by(row, 64 - row, u64::MAX, order, down, true)
+        let order = V::order(|word| turned(word, 1, (group / 64) as usize, down));
+        Self::by(row, 64 - row, V::ones(), order, down, Way::Across)
+    }
+
+    /// Rotates as many groups of 16 bits by `step`.
+    fn of_groups(step: usize, groups: usize, down: bool) -> Self {
+        let mut from = [V::zero()];
+        for number in 0..V::BITS / 16 {
+            let source = turned(number, step, groups, down) as u64;
+            words_mut(&mut from)[number / 4] |= source << (16 * (number % 4));
+        }
+        Self::by(0, 0, from[0], V::order(|word| word), down, Way::Groups)
     }
 
     /// Rotates groups of `group` bits by `step`.
     fn inside_words(step: u32, group: u32, down: bool) -> Self {
         let kept = |bit: u32| if down { bit % group < group - step } else { bit % group >= step };
         let keep = (0..64).filter(|&bit| kept(bit)).fold(0, |mask, bit| mask | 1_u64 << bit);
-        Self::by(step, group - step, keep, V::order(|word| word), down, false)
+        Self::by(step, group - step, V::splat(keep), V::order(|word| word), down, Way::Inside)
     }
 
-    fn by(main: u32, carry: u32, keep: u64, order: V::Order, down: bool, across: bool) -> Self {
+    fn by(main: u32, carry: u32, keep: V, order: V::Order, down: bool, way: Way) -> Self {
         let counts = |count: u32| V::splat(count.into());
-        Self { main: counts(main), carry: counts(carry), keep: V::splat(keep), order, down, across }
+        Self { main: counts(main), carry: counts(carry), keep, order, down, way }
+    }
+
+    /// The rotations of the papers' network, which move 16 lanes in x and as many in y; as they are, but the
+    /// compiler knows in what way.
+    #[inline(always)]
+    pub fn usual(all: &[Self; 4]) -> [Self; 4] {
+        let along_y = if V::MOVES_GROUPS { Way::Groups } else { Way::Across };
+        let [x_up, x_down, y_up, y_down] = *all;
+        [
+            Self { down: false, way: Way::Inside, ..x_up },
+            Self { down: true, way: Way::Inside, ..x_down },
+            Self { down: false, way: along_y, ..y_up },
+            Self { down: true, way: along_y, ..y_down },
+        ]
     }
 
     /// The moved bits.
     #[inline(always)]
     pub fn apply(&self, source: V) -> V {
-        match (self.across, self.down) {
-            (false, false) => self.keep.select(source.shift_left(self.main), source.shift_right(self.carry)),
-            (false, true) => self.keep.select(source.shift_right(self.main), source.shift_left(self.carry)),
-            (true, false) => {
+        match (self.way, self.down) {
+            (Way::Inside, false) => {
+                self.keep.select(source.shift_left(self.main), source.shift_right(self.carry))
+            }
+            (Way::Inside, true) => {
+                self.keep.select(source.shift_right(self.main), source.shift_left(self.carry))
+            }
+            (Way::Across, false) => {
                 source.shift_left(self.main) | source.permute(self.order).shift_right(self.carry)
             }
-            (true, true) => source.shift_right(self.main) | source.permute(self.order).shift_left(self.carry),
+            (Way::Across, true) => {
+                source.shift_right(self.main) | source.permute(self.order).shift_left(self.carry)
+            }
+            (Way::Groups, _) => source.move_groups(self.keep),
         }
     }
+}
+
+/// Whence element `number` comes when every `cycle` of them are turned by `step`.
+fn turned(number: usize, step: usize, cycle: usize, down: bool) -> usize {
+    let (base, number) = (number / cycle * cycle, number % cycle);
+    base + (number + if down { step } else { cycle - step }) % cycle
 }
 
 /// What every router of one tile column (or row) knows of its own place, as planes.
@@ -233,7 +279,7 @@ fn positions<V: Vector>(axis: &Axis, lane_of: impl Fn(u32) -> u32) -> Vec<Positi
                 let mut plane = [V::zero()];
                 for lane in 0..V::BITS as u32 {
                     let bit = u64::from(holds(lane_of(lane) * axis.tile() + offset));
-                    super::vector::words_mut(&mut plane)[lane as usize / 64] |= bit << (lane % 64);
+                    words_mut(&mut plane)[lane as usize / 64] |= bit << (lane % 64);
                 }
                 plane[0]
             };

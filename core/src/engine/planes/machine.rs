@@ -13,6 +13,7 @@ use super::{
     pieces::{Fixed, Receiving, Rows, Sending, Sent, Settled},
     tags::value,
     vector::{Available, Task, Vector, count_ones, words},
+    volleys::Volleys,
 };
 use crate::{
     engine::{
@@ -72,6 +73,9 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) feed: Feed,
     pub(super) occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
+    /// Instead of the feed, where nothing but deliveries is counted and all send alike; whether in this run.
+    volleys: Option<Volleys<V>>,
+    in_volleys: bool,
     fingerprints: bool,
     latencies: bool,
     pub(super) tags: Tags,
@@ -111,6 +115,8 @@ pub struct Plan<'w> {
     pub latencies: bool,
     /// Whether the first and last cycle of every link are kept.
     pub occupation: bool,
+    /// Whether all totals are counted.
+    pub totals: bool,
 }
 
 /// A machine of any vector type.
@@ -159,7 +165,7 @@ macro_rules! fixed {
             cycle: $cycle,
             columns: &$machine.columns,
             rows: &$machine.rows,
-            rotations: &$machine.rotations,
+            rotations: if $usual { Rotation::usual(&$machine.rotations) } else { $machine.rotations },
         }
     }};
 }
@@ -207,7 +213,7 @@ macro_rules! receiving {
         let rows = Receiving {
             of: all_rows!($machine, fixed.high),
             full: &mut $machine.full,
-            feed: &mut $machine.feed.rows,
+            feed: if $machine.in_volleys { &mut [] } else { &mut $machine.feed.rows },
             packets: &mut $machine.packets,
             packet_rows: &mut $machine.packet_rows,
         };
@@ -235,13 +241,20 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let widths = Widths {
             x: tiling.x.bits(),
             y: tiling.y.bits(),
+            // The highest bit is the buffer's size.
+            occupancy: if buffer <= 1 << (K - 2) { K - 1 } else { K },
             counter,
             headers: buffer.div_ceil(length) as usize,
             tag: 0,
         };
         // A header counts as all ones; the flit behind it as `length - 2`.
         let skip = if length < 2 { 0 } else { ((1_usize << counter) - 2) ^ (length as usize - 2) };
-        let rules = Rules { widths, offset: (1 << (K - 1)) - buffer as usize, skip };
+        let rules = Rules {
+            widths,
+            offset: (1 << (widths.occupancy - 1)) - buffer as usize,
+            skip,
+            hops: plan.totals,
+        };
         let blocks = tiling.blocks();
         let feed = Feed::new(plan.workload, &tiling, widths.x_data(), plan.latencies);
         let copies = tiling.copies as usize;
@@ -273,6 +286,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             events: vec![Events { delivered: V::zero(), sent: V::zero(), four_hops: V::zero() }; blocks],
             occupation: plan.occupation.then(|| Occupation::new(blocks)),
             ejected_tags: Vec::new(),
+            volleys: None,
+            in_volleys: false,
             fingerprints: plan.fingerprints,
             latencies: plan.latencies,
             tags: Tags::NEVER,
@@ -293,6 +308,12 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             length,
         };
         machine.load_arbitration(&router.arbitration);
+        let alone = !plan.totals && !plan.fingerprints && !plan.latencies && !machine.sweeps;
+        if alone {
+            let rows = widths.x_data();
+            let mut packets = Packets { packets: &mut machine.packets, data: &mut machine.packet_rows, rows };
+            machine.volleys = Volleys::new(plan.workload, &machine.tiling, &machine.feed, &mut packets);
+        }
         machine
     }
 
@@ -327,13 +348,42 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         if let Some(occupation) = &mut self.occupation {
             occupation.reset();
         }
-        self.feed.reset();
+        self.in_volleys = false;
+        match &mut self.volleys {
+            Some(volleys) if volleys.fit() => {
+                volleys.reset();
+                self.in_volleys = true;
+            }
+            _ => self.feed.reset(),
+        }
+    }
+
+    /// Packets taken and delivered in all copies.
+    #[inline(always)]
+    fn progress(&self) -> (u64, u64) {
+        match &self.volleys {
+            Some(volleys) if self.in_volleys => volleys.packets(),
+            _ => self.feed.packets(),
+        }
+    }
+
+    /// Whether all packets have been taken.
+    #[inline(always)]
+    fn is_exhausted(&self) -> bool {
+        match &self.volleys {
+            Some(volleys) if self.in_volleys => volleys.is_exhausted(),
+            _ => self.feed.is_exhausted(),
+        }
     }
 
     /// The rules, and the numbers of blocks in x and y; known to the compiler in the usual case.
     #[inline(always)]
     fn constants<const USUAL: bool>(&self) -> (Rules, usize, usize) {
-        if USUAL { (Rules::USUAL, 1, 1) } else { (self.rules, self.columns.len(), self.rows.len()) }
+        if USUAL {
+            (Rules { hops: self.rules.hops, ..Rules::USUAL }, 1, 1)
+        } else {
+            (self.rules, self.columns.len(), self.rows.len())
+        }
     }
 
     /// All blocks send, in as many parts.
@@ -361,6 +411,14 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             rows.receive(&sent);
         } else {
             rows.receive_in_parts(&sent, pieces);
+        }
+        if let Some(volleys) = &mut self.volleys
+            && self.in_volleys
+        {
+            volleys.count(&self.events, cycle);
+            if start {
+                volleys.start(cycle + 1, &mut self.packets);
+            }
         }
     }
 
@@ -461,7 +519,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// Whether the compiler knows the numbers of this network; see [`constants`](Self::constants).
     #[inline(always)]
     fn is_usual(&self) -> bool {
-        V::BITS >= 256 && self.constants::<false>() == (Rules::USUAL, 1, 1)
+        V::BITS >= 256 && self.constants::<false>() == self.constants::<true>()
     }
 
     /// The sum of latencies of a run that has stopped with packets under way that are older than the
@@ -478,6 +536,21 @@ impl<V: Vector, const K: usize> Machine<V, K> {
 
     /// Adds up what was counted; whether all sums of latencies that are wanted are known.
     fn sum_up(&mut self, clock: &Clock) -> bool {
+        if let Some(volleys) = &self.volleys
+            && self.in_volleys
+        {
+            let copies = self.durations.iter().zip(&volleys.delivered);
+            for (outcome, (&duration, delivered)) in self.totals.iter_mut().zip(copies) {
+                *outcome = Outcome {
+                    duration,
+                    packets_delivered: delivered.packets,
+                    lateness: delivered.lateness,
+                    cycles: if clock.finished { duration.saturating_sub(1) } else { clock.cycle },
+                    ..Outcome::default()
+                };
+            }
+            return true;
+        }
         let per_copy = self.tiling.words_per_copy();
         let under_way = match self.rules.widths.tag {
             0 => None,
@@ -631,12 +704,18 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
             self.check_tags(cycle);
         }
         if self.started != cycle {
-            let rows = self.rules.widths.x_data();
-            let mut packets = Packets { packets: &mut self.packets, data: &mut self.packet_rows, rows };
-            self.feed.start_due(cycle, &mut packets);
+            match &mut self.volleys {
+                Some(volleys) if self.in_volleys => volleys.start(cycle, &mut self.packets),
+                _ => {
+                    let rows = self.rules.widths.x_data();
+                    let mut packets =
+                        Packets { packets: &mut self.packets, data: &mut self.packet_rows, rows };
+                    self.feed.start_due(cycle, &mut packets);
+                }
+            }
             self.moves = true;
         }
-        let (loaded, delivered) = self.feed.packets();
+        let (loaded, delivered) = self.progress();
         if loaded == delivered {
             return false;
         }
@@ -653,7 +732,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
         self.ejected = ejected;
         // What could be granted was granted in this cycle, and still nothing moved: only a new
         // packet can change anything.
-        moved || !self.feed.is_exhausted()
+        moved || !self.is_exhausted()
     }
 
     #[inline(always)]
@@ -673,11 +752,15 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     }
 
     fn rest(&self, cycle: u64) -> Rest {
-        let (loaded, delivered) = self.feed.packets();
+        let (loaded, delivered) = self.progress();
         if delivered < loaded {
             return Rest::Stuck;
         }
-        self.feed.next_event(cycle).map_or(Rest::Finished, Rest::Until)
+        let next = match &self.volleys {
+            Some(volleys) if self.in_volleys => volleys.next_event(cycle),
+            _ => self.feed.next_event(cycle),
+        };
+        next.map_or(Rest::Finished, Rest::Until)
     }
 }
 
@@ -708,7 +791,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     }
 
     fn delivered(&self) -> u64 {
-        self.feed.packets().1
+        self.progress().1
     }
 
     fn check(&self, _cycle: u64) -> Result<(), SimulationError> {
@@ -813,10 +896,17 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
 
     fn set_delay(&mut self, copy: usize, node: NodeId, delay: u64) {
         self.feed.set_delay(copy * self.tiling.nodes() + node as usize, delay);
+        let place = self.place(copy, node);
+        if let Some(volleys) = &mut self.volleys {
+            volleys.set_delay(place, delay);
+        }
     }
 
     fn set_interval(&mut self, copy: usize, interval: u64) {
         self.feed.set_interval(copy, interval);
+        if let Some(volleys) = &mut self.volleys {
+            volleys.set_interval(copy, interval);
+        }
     }
 
     fn set_scheme(&mut self, copy: usize, node: NodeId, port: usize, scheme: ChannelScheme) {

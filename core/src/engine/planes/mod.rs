@@ -20,7 +20,8 @@ mod pieces;
 mod saving;
 mod tags;
 #[allow(unsafe_code, reason = "vectors of the processor")]
-pub(super) mod vector;
+pub(crate) mod vector;
+mod volleys;
 
 use super::{
     Network, Options, Outcome, SimulationError, general,
@@ -321,11 +322,14 @@ pub struct Settings {
     /// Whether [`Outcome::latency_sum`] is exact also when a run is stopped with packets under way,
     /// for which their headers carry tags; otherwise it is 0 then.
     pub latencies: bool,
+    /// Whether all totals are counted; otherwise [`Outcome::duration`], [`Outcome::cycles`],
+    /// [`Outcome::packets_delivered`] and [`Outcome::lateness`] only, and all others may be 0.
+    pub totals: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { set: None, networks: 1, fingerprints: true, occupation: false, latencies: true }
+        Self { set: None, networks: 1, fingerprints: true, occupation: false, latencies: true, totals: true }
     }
 }
 
@@ -391,6 +395,7 @@ impl Planes {
             fingerprints: settings.fingerprints,
             latencies: settings.latencies,
             occupation: settings.occupation,
+            totals: settings.totals,
         };
         let engine = match set {
             InstructionSet::Word => None,

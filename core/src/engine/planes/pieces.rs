@@ -27,7 +27,7 @@ pub struct Fixed<'a, V: Vector> {
     pub cycle: u64,
     pub columns: &'a [Position<V>],
     pub rows: &'a [Position<V>],
-    pub rotations: &'a [Rotation<V>; 4],
+    pub rotations: [Rotation<V>; 4],
 }
 
 /// What does not change while blocks send.

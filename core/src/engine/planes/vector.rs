@@ -55,6 +55,19 @@ pub unsafe trait Vector:
     fn order(from: impl Fn(usize) -> usize) -> Self::Order;
     /// Reorders the words.
     fn permute(self, order: Self::Order) -> Self;
+    /// Whether [`move_groups`](Self::move_groups) is one instruction.
+    const MOVES_GROUPS: bool = false;
+    /// Reorders groups of 16 bits: each becomes the one whose number it is in `from`.
+    fn move_groups(self, from: Self) -> Self {
+        let (groups, from) = ([self], [from]);
+        let group = |words: &[u64], number: usize| words[number / 4] >> (16 * (number % 4)) & 0xffff;
+        let mut moved = [Self::zero()];
+        for number in 0..4 * Self::WORDS {
+            let moved = &mut words_mut(&mut moved)[number / 4];
+            *moved |= group(words(&groups), group(words(&from), number) as usize) << (16 * (number % 4));
+        }
+        moved[0]
+    }
     /// Adds the words of another vector, modulo 2^64.
     fn plus(self, other: Self) -> Self;
     /// Multiplies by the words of another vector, modulo 2^64.
@@ -268,6 +281,41 @@ unsafe impl<const N: usize> Vector for Words<N> {
     }
 }
 
+/// Work for vectors of any length; implementations are `#[inline(always)]`.
+pub trait VectorWork {
+    /// Does it.
+    fn run<V: Vector>(self);
+}
+
+/// Work with vectors of one kind.
+struct With<V, W>(W, PhantomData<V>);
+
+impl<V: Vector, W: VectorWork> Task for With<V, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.run::<V>();
+    }
+}
+
+/// Does some work with the longest vectors of this processor.
+pub fn with_longest<W: VectorWork>(work: W) {
+    fn with<V: Vector, W: VectorWork>(proof: Available<V>, work: W) {
+        V::enter(proof, With::<V, W>(work, PhantomData));
+    }
+    #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
+    {
+        if let Some(proof) = Avx512::available() {
+            return with(proof, work);
+        }
+        if let Some(proof) = Avx2::available() {
+            return with(proof, work);
+        }
+    }
+    with(Words::<1>::PROOF, work);
+}
+
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 pub use x86::{Avx2, Avx512};
 
@@ -451,6 +499,13 @@ mod x86 {
             Self(unsafe { _mm512_permutexvar_epi64(order.0, self.0) })
         }
 
+        const MOVES_GROUPS: bool = true;
+
+        #[inline(always)]
+        fn move_groups(self, from: Self) -> Self {
+            Self(unsafe { _mm512_permutexvar_epi16(from.0, self.0) })
+        }
+
         #[inline(always)]
         fn plus(self, other: Self) -> Self {
             Self(unsafe { _mm512_add_epi64(self.0, other.0) })
@@ -497,6 +552,11 @@ mod tests {
             vector[0]
         };
         let (a, b, mask, counts) = (vector(a), vector(b), vector(mask), vector(counts));
+        // The groups of a word are those of another one, in reverse order.
+        let reversed = |word: usize| {
+            (0..4).map(|place| (4 * from[word] as u64 + 3 - place) << (16 * place)).sum::<u64>()
+        };
+        let groups = vector(&(0..V::WORDS).map(reversed).collect::<Vec<_>>());
         let all = [
             a & b,
             a | b,
@@ -506,6 +566,7 @@ mod tests {
             a.shift_left(counts),
             a.shift_right(counts),
             a.permute(V::order(|word| from[word])),
+            a.move_groups(groups),
             Vector::plus(a, b),
             Vector::times(a, b),
             a.shifted(27),
@@ -533,6 +594,9 @@ mod tests {
             each(&|word| if counts[word] < 64 { a[word] << counts[word] } else { 0 }),
             each(&|word| if counts[word] < 64 { a[word] >> counts[word] } else { 0 }),
             each(&|word| a[from[word]]),
+            each(&|word| {
+                (0..4).map(|place| (a[from[word]] >> (16 * (3 - place)) & 0xffff) << (16 * place)).sum()
+            }),
             each(&|word| a[word].wrapping_add(b[word])),
             each(&|word| a[word].wrapping_mul(b[word])),
             each(&|word| a[word] >> 27),
