@@ -30,7 +30,7 @@ METHODS = ("exact", *CORE_METHODS, "genetic")
 ROUTES = _core.LISTS["routes"]
 #: The same, for editors to offer.
 MethodName = Literal[
-    "exact", "greedy", "slots", "ejection", "few-bends", "joint", "exchanged", "sweeps", "genetic"
+    "exact", "greedy", "slots", "turns", "ejection", "few-bends", "joint", "exchanged", "sweeps", "genetic"
 ]  # fmt: skip
 RoutesName = Literal["dor", "balanced-ties", "any-order", "minimal", "staircase"]
 #: All minimal routes, with any number of bends, which are not listed one by one.

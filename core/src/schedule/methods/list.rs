@@ -55,6 +55,7 @@ macro_rules! methods {
 methods! {
     greedy::Greedy: "One pass of list scheduling.",
     slots::Slots: "All-to-all in step with rotating slots.",
+    turns::Turns: "All-to-all by one offset after the other.",
     ejection::Ejection: "Starts by ejection within target durations.",
     few_bends::FewBends: "As `Joint`, over the routes that go through every dimension once.",
     joint::Joint: "Routes and starts at once.",

@@ -18,6 +18,7 @@ mod slots;
 mod strategy;
 mod sweeps;
 mod task;
+mod turns;
 
 pub use budget::Budget;
 pub use greedy::greedy;

@@ -39,7 +39,8 @@ impl Solution {
 
 /// The methods that find short schedules of a task, and their shares.
 ///
-/// All-to-all on tori goes with all packets in step with rotating slots; in general, starts are searched by
+/// All-to-all on tori goes with all packets in step with rotating slots, or offset by offset where rings are short; in
+/// general, starts are searched by
 /// ejection. Where routes can be chosen, they are searched together with the starts; where they are many,
 /// those with few bends first, which are soon searched. Jobs in phases are moved by sweeps.
 pub fn exact(task: &Task) -> Vec<Share> {
@@ -47,7 +48,9 @@ pub fn exact(task: &Task) -> Vec<Share> {
     let choice = match () {
         () if problem.is_in_phases() => vec![(MethodName::Sweeps, 1.0)],
         () if problem.has_any_minimal_route() => vec![(MethodName::Slots, 1.0)],
-        () if problem.has_fixed_routes() => vec![(MethodName::Slots, 1.0), (MethodName::Ejection, 1.0)],
+        () if problem.has_fixed_routes() => {
+            vec![(MethodName::Slots, 1.0), (MethodName::Turns, 0.3), (MethodName::Ejection, 1.0)]
+        }
         () if problem.messages() >= MANY => vec![(MethodName::FewBends, 0.3), (MethodName::Joint, 0.7)],
         () => vec![(MethodName::Joint, 1.0)],
     };
