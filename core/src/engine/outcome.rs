@@ -333,3 +333,17 @@ impl From<RouterError> for SimulationError {
         Self::Router(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with integers of any size.
+    #[test]
+    fn fingerprints_are_the_same_everywhere() {
+        assert_eq!(fingerprint(0, 0), 0);
+        assert_eq!(fingerprint(1, 0), 0x17fb_89ee_9dca_b42a);
+        assert_eq!(fingerprint(0, 1), 0x3571_bf6a_698c_351c);
+        assert_eq!(fingerprint(12345, 678), 0xd3ed_3abc_a37d_1cad);
+    }
+}

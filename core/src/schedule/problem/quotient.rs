@@ -249,9 +249,24 @@ mod tests {
     use super::*;
     use crate::{
         fabric::Shape,
-        schedule::{Demand, RouteChoice, Slicing},
+        schedule::{Demand, RouteChoice, Slicing, duration_of, greedy, planned_packets, verify},
         traffic::Pattern,
     };
+
+    /// Packets two hops long never meet those from two or three nodes on, but shifts by three lead to shifts by one.
+    #[test]
+    fn no_two_members_of_an_orbit_meet_even_where_generators_keep_apart() {
+        let fabric = Fabric::new(Shape::torus(&[8]).unwrap());
+        let demand = |source| Demand { source, destination: (source + 2) % 8, length: 2, slices: 1 };
+        let demands: Vec<Demand> = (0..8).map(demand).collect();
+        let problem =
+            Problem::new(&fabric, &demands, Slicing::OneInterval, RouteChoice::DimensionOrder).unwrap();
+        let quotient = Quotient::new(&fabric, &problem, usize::MAX).unwrap();
+        assert_eq!(quotient.problem().jobs().len(), 2);
+        let placements = quotient.expand(&greedy(quotient.problem()));
+        let packets = planned_packets(&demands, Slicing::OneInterval, &problem, &placements);
+        assert_eq!(verify(&fabric, &packets), Ok(duration_of(&problem, &placements).into()));
+    }
 
     #[test]
     fn exchanges_make_nearly_half_of_what_complements_leave() {
