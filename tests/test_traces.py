@@ -437,6 +437,15 @@ def test_plans_become_traces_and_come_back(tmp_path: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert run(["convert", plan, coll, "--as-collective"]) == 0
     assert sum(one.kind == "send" for rank in read_chakra(coll) for one in rank) == 8
+    # What collectives become has tags of its own, from 2^31: they go into GOAL and back.
+    cycles = set()
+    for source, target in ((coll, "coll.goal"), ("coll.goal", "coll.bin"), ("coll.bin", "again.et")):
+        paths = [str(tmp_path / Path(name).name) for name in (source, target)]
+        assert run(["convert", *paths]) == 0
+    for file in (coll, "coll.goal", "coll.bin", "again.0.et"):
+        assert run(["simulate", str(tmp_path / Path(file).name), "--mesh", "3x3", "--json"]) == 0
+        cycles.add(json.loads(capsys.readouterr().out)["cycles"])
+    assert len(cycles) == 1
     for wrong in (
         [plan, goal, "--as-collective"],
         [goal, plan],

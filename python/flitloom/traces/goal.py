@@ -26,7 +26,7 @@ _NODE = struct.Struct("<IbIQIBBIIII")
 _HEAD = struct.Struct("<QIBB")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _MESSAGE = re.compile(
-    r"(send|recv) +(\d{1,18})b +(to|from) +(\d{1,9})((?: +(?:tag|cpu|nic) +\d{1,9})*)", re.ASCII
+    r"(send|recv) +(\d{1,18})b +(to|from) +(\d{1,9})((?: +(?:tag|cpu|nic) +\d{1,10})*)", re.ASCII
 )
 _CALC = re.compile(r"calc +(\d{1,18})((?: +(?:cpu|nic) +\d{1,9})*)", re.ASCII)
 _LABEL = re.compile(r"([A-Za-z0-9_]{1,64}) *: *(.*)", re.ASCII)
