@@ -38,7 +38,7 @@ FABRIC_BYTES = 256 * _MIB
 #: Switches and hosts of a fabric, and its cables.
 FABRIC_PARTS = 1 << 20
 #: Bytes of tables of a fabric: forwarding, service levels or lanes.
-SUBNET_BYTES = 1024 * _MIB
+SUBNET_BYTES = 4096 * _MIB
 #: Elements of a description in XML.
 XML_ELEMENTS = 1 << 22
 #: Bytes of a GOAL text.
