@@ -90,9 +90,9 @@ pub fn forward(
     let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let mut best: Option<(u64, LanedForwarding)> = None;
     for &mode in &modes {
-        for attempt in 0..attempts.len() {
+        for (attempt, &effort) in attempts.iter().enumerate() {
             if attempt == tables.len() {
-                tables.push(balanced(&start, &bound, attempts[attempt]));
+                tables.push(balanced(&start, &bound, effort));
             }
             let (table, load) = &tables[attempt];
             if attempt > 0 && *table == tables[attempt - 1].0
