@@ -16,6 +16,7 @@ from flitloom.load import (
     run_impulse,
     run_ramp,
     run_steady,
+    run_step,
     saturation,
 )
 from flitloom.load.steady import ages as statistics_of
@@ -446,3 +447,10 @@ def test_routers_have_the_room_that_what_is_compared_needs(capsys):
     assert "below the depth of the queues (4)" in capsys.readouterr().err
     assert run([*ask, "--throttle", "spth:3"]) == 0
     assert "all with" not in capsys.readouterr().err
+
+
+def test_a_step_with_too_few_windows_is_refused_before_it_runs() -> None:
+    [case] = make_cases({}, {"torus": ["512x512"], "pattern": ["rand"]})
+    step = case.experiment(kind="load", rate=0.01, cycles=10**6)
+    with pytest.raises(SpecError, match="10000 cycles are too few; 195 are needed"):
+        run_step(step, window=10_000)

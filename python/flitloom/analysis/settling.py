@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flitloom.analysis.averages import moving_average
 from flitloom.analysis.outcomes import Measurement
-from flitloom.analysis.series import per_node_and_cycle, side
+from flitloom.analysis.series import per_node_and_cycle
 from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 #: Largest distance from the final throughput of a network that has settled.
 TOLERANCE = 0.1
+
+
+def windows_needed(nodes: int) -> int:
+    """Windows that a settling time takes, of a network of so many nodes: three averages.
+
+    >>> windows_needed(32 * 32), windows_needed(512 * 512)
+    (15, 195)
+    """
+    return 3 * (2 * (math.isqrt(nodes) // 16) + 1)
 
 
 def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE, start: int = 0) -> Measurement:
@@ -54,10 +64,10 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE, start: int =
     if start:
         series = series.isel(window=slice(-(-start // cycles), None))
     received = per_node_and_cycle(series, "ejected_flits")
-    half = int(side(series)) // 16
-    width = 2 * half + 1
-    if len(received) < 3 * width:
-        raise SpecError.at("series.window", f"{len(received)} windows are too few", f"{3 * width} are needed")
+    needed = windows_needed(int(series.attrs["nodes"]))
+    width, half = needed // 3, needed // 6
+    if len(received) < needed:
+        raise SpecError.at("series.window", f"{len(received)} windows are too few", f"{needed} are needed")
     tail = len(received) - len(received) // 3
     final = float(received[tail:].mean())
     if final <= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from flitloom.analysis import (
     slope_critical_load,
     throughput,
 )
+from flitloom.analysis.settling import windows_needed
 from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError, show_file
 from flitloom.load.bounds import ideal_loads
@@ -182,6 +184,9 @@ def run_step(
             f"cycles {times[0]} to {times[-1]} of {load.cycles}",
             "there must be windows before and behind them",
         )
+    needed = windows_needed(math.prod(experiment.topology.sizes))
+    if (load.cycles - (times[-1] if times else 0)) // window < needed:
+        raise SpecError.at("series.window", f"windows of {window} cycles are too few", f"{needed} are needed")
     series = _observe(experiment, window, progress, checkpoint, threads)
     averaging = 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1
     settled = settling_time(series, start=times[-1] if times else 0)
