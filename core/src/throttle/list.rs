@@ -159,6 +159,7 @@ macro_rules! throttles {
 
         /// A throttle at work: what it knows in this cycle.
         #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "a simulation has one, and looks at it every cycle")]
         pub enum State {
             /// [`Throttle::None`].
             None,
