@@ -127,5 +127,5 @@ def test_what_routers_do_not_have(
     assert (out, err.count("\n")) == ("", 1)
     assert message in err
     assert run(["simulate", "--torus", "4x4", "--pattern", "next", "--ports", "2"]) == 2
-    with pytest.raises(fl.SpecError, match="no routers for twisted"):
+    with pytest.raises(fl.SpecError, match="plan: has a twist or parallel links"):
         simulate_collective(fl.collective(fl.Torus(2, 2, 4), "all-gather", twist=True))

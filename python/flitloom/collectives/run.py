@@ -142,7 +142,9 @@ def simulate_collective(
     ground = plan.ground
     if ground.twist or set(ground.width) != {1}:
         raise SpecError.at(
-            "plan", "there are no routers for twisted tori and parallel links", "its steps stand alone"
+            "plan",
+            "has a twist or parallel links, which routers with several ports do not know",
+            "its steps stand alone",
         )
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
