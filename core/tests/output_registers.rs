@@ -9,12 +9,13 @@ mod reference;
 use common::{CaseSpace, Recorder, cases};
 use flitloom_core::{
     engine::{
-        Network, Options, Setup, Simulation,
+        Network, Options, Setup, Simulation, SimulationError,
         general::{self, General},
         planes::{self, InstructionSet, Unsupported},
         stack,
     },
     fabric::{Fabric, Shape},
+    probe::NoProbe,
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig, RouterError, Variant},
     routing::{Datelines, RoutingFunction},
     traffic::{Collective, Pattern, Workload},
@@ -46,6 +47,26 @@ fn seen(events: impl IntoIterator<Item = Event>, shift: u64) -> Vec<Event> {
     let mut events: Vec<Event> = events.into_iter().filter_map(of).collect();
     events.sort();
     events
+}
+
+/// The output register holds a flit of the buffer, so that an empty queue of a buffer of four has room for three.
+#[test]
+fn a_margin_is_below_the_depth_of_the_queues_without_the_register() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let to = Pattern::from_name("bcmp", &shape).unwrap().destinations(&shape, 0).unwrap();
+    let sent = Workload::Packets(Collective::default().packet_list(64, &to).unwrap());
+    let router = RouterConfig {
+        variant: Variant::Registers,
+        datelines: Datelines::WRAP_UNLESS_INJECTED,
+        ..Default::default()
+    };
+    let network = Network::new(Fabric::new(shape), router).unwrap();
+    let run = |margin: u16| {
+        let throttle = format!("spth:margin={margin}").parse().unwrap();
+        general::simulate(&network, &sent, &Options { throttle, ..Options::default() }, &mut NoProbe)
+    };
+    assert_eq!(run(2).unwrap().packets_delivered, 64);
+    assert!(matches!(run(3), Err(SimulationError::Margin { margin: 3, depth: 3 })));
 }
 
 proptest! {

@@ -171,8 +171,8 @@ pub enum SimulationError {
     Margin {
         /// The margin.
         margin: u16,
-        /// Buffer depth.
-        buffer: u16,
+        /// Depth of the queues, without output registers.
+        depth: u16,
     },
     /// A throttle that goes by lines of routers, on a twisted torus.
     TwistedLines(Throttle),
@@ -249,11 +249,11 @@ impl SimulationError {
                 );
                 Fault::of("router.buffer", format!("is {buffer} flits"), advice)
             }
-            Self::Margin { margin, buffer } => Fault::at(
+            Self::Margin { margin, depth } => Fault::at(
                 "throttle",
                 format!("a margin of {margin} flits"),
                 format!(
-                    "it must be below the depth of the queues ({buffer}), or every queue is busy and nobody ever \
+                    "it must be below the depth of the queues ({depth}), or every queue is busy and nobody ever \
                      begins"
                 ),
             ),

@@ -72,7 +72,7 @@ use super::{
 use crate::{
     fabric::NodeId,
     probe::{OutputChannel, Probe},
-    router::{Arbitration, ChannelScheme, FlowControl, RouterError},
+    router::{Arbitration, ChannelScheme, FlowControl, RouterError, Variant},
     routing::RoutingFunction,
     throttle::Interlock,
     traffic::{PacketSource, Sources, Workload},
@@ -230,9 +230,11 @@ impl General {
                 return Err(SimulationError::TwistedRanks);
             }
         }
-        let buffer = self.network.router().buffer;
-        if let Some(margin) = options.throttle.margin().filter(|&margin| margin >= buffer) {
-            return Err(SimulationError::Margin { margin, buffer });
+        // One flit of a buffer may be the output register.
+        let router = self.network.router();
+        let depth = router.buffer - u16::from(router.variant == Variant::Registers);
+        if let Some(margin) = options.throttle.margin().filter(|&margin| margin >= depth) {
+            return Err(SimulationError::Margin { margin, depth });
         }
         let given = workload.routes().is_some() || workload.book().is_some();
         let function = match (self.network.router().routing, given) {
