@@ -56,6 +56,8 @@ PARSED = {
     "flitloom view --live": "needs make wasm; tests/test_live_page.py runs it",
     "flitloom load curve --preset": "measures for a minute; tests/test_load.py runs smaller ones",
     "flitloom load ramp --preset": "takes half a minute; tests/test_load.py runs a part",
+    "flitloom load step --preset": "takes half an hour; tests/test_load.py runs smaller ones",
+    "flitloom schedule --torus 32x32 --pattern brot --payload 7 --seconds 20": "proves for minutes",
     "flitloom campaign run": "searches for half a minute; tests/test_genetic.py runs a smaller campaign",
 }
 #: Commands whose options are named without the network they need.
