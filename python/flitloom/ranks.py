@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 #: Most hops that a register of buffers ahead shows if a throttle says how many (``length=``).
 LONGEST = 1024
-#: Seconds in which the first rank says what is wrong before another one ends them all.
-PATIENCE = 1.0
+#: Seconds in which all ranks may end alike before the first one, which has said what is wrong, ends them all,
+#: and before another one does: the first one must have had the time to say it.
+PATIENCE, PATIENCE_OF_OTHERS = 1.0, 10.0
 
 
 def started() -> int:
@@ -132,11 +133,13 @@ def speaks() -> bool:
 def together() -> Iterator[None]:
     """Let the first rank speak for all, and end all of them where one fails.
 
-    A rank that is killed ends the others through its launcher.
+    Where all fail, as for bad input, each ends by itself: a launcher that is told to end the others may lose
+    what was said last. A rank that is killed ends the others through its launcher.
     """
     from mpi4py import MPI
 
     rank = MPI.COMM_WORLD.rank
+    failing = MPI.COMM_WORLD.Dup()
     if rank > 0:
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
     code: object = 1
@@ -163,6 +166,11 @@ def together() -> Iterator[None]:
         return
     sys.stdout.flush()
     sys.stderr.flush()
-    if rank > 0:
-        time.sleep(PATIENCE)
-    MPI.COMM_WORLD.Abort(code if isinstance(code, int) else 1)
+    code = code if isinstance(code, int) else 1
+    all_fail = failing.Ibarrier()
+    deadline = time.monotonic() + (PATIENCE_OF_OTHERS if rank > 0 else PATIENCE)
+    while not all_fail.Test():
+        if time.monotonic() > deadline:
+            MPI.COMM_WORLD.Abort(code)
+        time.sleep(0.01)
+    raise SystemExit(code)
