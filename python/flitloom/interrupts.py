@@ -55,7 +55,7 @@ def arm() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    # A signal that the thread took as it starts would not reach the interpreter before it does something else.
+    # A signal that the starting thread took would not reach the interpreter before it does something else.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     _core.watch_interrupts(reader, PATIENCE)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
