@@ -1,11 +1,6 @@
 //! Lower bounds held against what random networks take.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{CaseSpace, cases};
+use crate::common::{CaseSpace, cases};
 use flitloom_core::{
     engine::{Bottleneck, Options, general, lower_bound},
     probe::NoProbe,

@@ -1,12 +1,7 @@
 //! Closed sources, packet by packet: when a node generates follows from when its packets arrive, and
 //! given those starts the network does what the reference model does.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, Recorder, Traffic, cases, compare};
+use crate::common::{self, Case, CaseSpace, Recorder, Traffic, cases, compare};
 use flitloom_core::{
     engine::{general, planes},
     fabric::Shape,

@@ -2,9 +2,7 @@
 //! state-propagation-throttling-2015 with every throttle, and the router with output registers. The
 //! values are those of an independent program.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
+use crate::reference::{self, End, Lines, Rules, Throttle, Watch};
 use flitloom_core::{
     engine::{Network, Options, general},
     fabric::{Fabric, Shape},
@@ -12,7 +10,6 @@ use flitloom_core::{
     router::{Arbitration, ChannelScheme, FlowControl, ProcessorQueues, RouterConfig},
     traffic::{Collective, Packet, Pattern, Workload},
 };
-use reference::{End, Lines, Rules, Throttle, Watch};
 use std::thread;
 
 const LENGTH: usize = 8;

@@ -1,12 +1,8 @@
 //! The general engine held against the reference model on random networks and loads: cycle for
 //! cycle, flit for flit.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
+use crate::common::{self, Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
+use crate::reference::{self, End, PacketRecord, Rules, SliceRules};
 use flitloom_core::{
     engine::{
         EngineKind, Options, Outcome, Setup, Simulation, SimulationError,
@@ -20,7 +16,6 @@ use flitloom_core::{
     traffic::Packet,
 };
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
-use reference::{End, PacketRecord, Rules, SliceRules};
 use std::collections::HashMap;
 
 fn engine(case: &Case) -> (Result<Outcome, SimulationError>, Recorder) {

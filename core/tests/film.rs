@@ -1,18 +1,13 @@
 //! Films show what the reference model does, of packets that arrive and of those stuck in a deadlock.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, cases};
+use crate::common::{self, Case, CaseSpace, cases};
+use crate::reference::What;
 use flitloom_core::{
     engine::general,
     fabric::{LinkId, NodeId},
     probe::Film,
 };
 use proptest::prelude::*;
-use reference::What;
 use std::collections::BTreeMap;
 
 /// Source and number of a packet, link and channel.

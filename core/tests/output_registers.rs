@@ -1,12 +1,8 @@
 //! The router with output registers: the engine held against the reference model, and the whole table of
 //! docs/router.md, whose values are those of an independent program.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{CaseSpace, Recorder, cases};
+use crate::common::{CaseSpace, Recorder, cases};
+use crate::reference::{self, End, Event, Lines, Rules, What};
 use flitloom_core::{
     engine::{
         Network, Options, Setup, Simulation, SimulationError,
@@ -21,7 +17,6 @@ use flitloom_core::{
     traffic::{Collective, Pattern, Workload},
 };
 use proptest::prelude::*;
-use reference::{End, Event, Lines, Rules, What};
 
 fn space() -> CaseSpace {
     CaseSpace {

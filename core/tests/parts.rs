@@ -1,11 +1,6 @@
 //! Runs in several parts: whatever their number, the same bits as in one.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, cases};
+use crate::common::{Case, CaseSpace, cases};
 use flitloom_core::{
     engine::{
         EngineKind, Network, Options, Outcome, Setup, Simulation, SimulationError, planes::InstructionSet,

@@ -1,18 +1,13 @@
 //! The plane engine held against the reference model on small random networks, with every instruction
 //! set of this processor.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, cases, totals};
+use crate::common::{self, Case, CaseSpace, cases, totals};
+use crate::reference::End;
 use flitloom_core::engine::{
     Options,
     planes::{self, InstructionSet},
 };
 use proptest::prelude::*;
-use reference::End;
 
 fn equal(case: &Case, stop: Option<u64>) -> Result<(), TestCaseError> {
     let (network, workload) = (case.network(), case.workload());

@@ -1,16 +1,13 @@
 //! The reference model itself, held against cases worked out by hand and against the durations that
 //! another, independent prototype of the same rules printed.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
+use crate::reference::{self, End, Rules, Run, What, simulate};
 use flitloom_core::{
     engine::Network,
     fabric::{Direction, Fabric, NodeId, Shape},
     router::{Arbitration, ChannelScheme, FlowControl, RouterConfig},
     traffic::{Collective, Packet, Pattern},
 };
-use reference::{End, Rules, Run, What, simulate};
 
 /// Runs packets given as (source, destination, length, start).
 fn run(shape: Shape, config: RouterConfig, packets: &[(NodeId, NodeId, u32, u64)]) -> Run {

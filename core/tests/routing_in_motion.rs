@@ -2,12 +2,8 @@
 //! beside it, held against the reference model: flit for flit and cycle for cycle, delivered, and saved
 //! and taken up again.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, Recorder, cases, compare, twin};
+use crate::common::{Case, CaseSpace, Recorder, cases, compare, twin};
+use crate::reference::{self, Routing, Rules};
 use flitloom_core::{
     engine::{
         EngineKind, Network, Options, Setup, Simulation, SimulationError,
@@ -20,7 +16,6 @@ use flitloom_core::{
     traffic::{Collective, Packet, Pattern, Routes, Workload},
 };
 use proptest::prelude::*;
-use reference::{Routing, Rules};
 
 /// Functions that may be chosen for a router, but the one that all other tests are about.
 fn functions() -> Vec<RoutingFunction> {

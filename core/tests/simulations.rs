@@ -1,11 +1,6 @@
 //! Simulations that are held: run in pieces, copied and looked at, they do what one whole run does.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{Case, CaseSpace, Recorder, cases};
+use crate::common::{Case, CaseSpace, Recorder, cases};
 use flitloom_core::{
     engine::{
         EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general, planes::InstructionSet,

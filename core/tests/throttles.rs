@@ -1,12 +1,8 @@
 //! Every throttle held against what it claims of itself, and inside the reference model against the
 //! reference's own.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::twin;
+use crate::common::twin;
+use crate::reference::{self, Hold, Rules, View, Waiting};
 use flitloom_core::{
     engine::Network,
     fabric::{Direction, Fabric, NodeId, Shape},
@@ -15,7 +11,6 @@ use flitloom_core::{
     throttle::{Ask, Global, Seen, State, Sums, Surroundings, Throttle},
     traffic::{Packet, Purpose, draw, draw_below},
 };
-use reference::{Hold, Rules, View, Waiting};
 
 fn around(shape: &Shape) -> Surroundings<'_> {
     Surroundings { shape, rule: ChannelRule::new(3, Datelines::BOTH), buffer: 16, longest: 8 }

@@ -1,11 +1,6 @@
 //! Windows against the records of single packets and flits, which count the same things another way.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
-use common::{CaseSpace, cases};
+use crate::common::{CaseSpace, cases};
 use flitloom_core::{
     engine::{Options, Setup, Simulation, general},
     fabric::NodeId,

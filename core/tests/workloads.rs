@@ -1,10 +1,7 @@
 //! What workloads accept, and loads over the routes of tables.
 
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod common;
-#[allow(dead_code, unused_imports, reason = "each test binary uses its part of the shared helpers")]
-mod reference;
-
+use crate::common;
+use crate::reference;
 use flitloom_core::{
     engine::{Network, Options, SimulationError, general},
     fabric::{Fabric, NodeId, Shape},

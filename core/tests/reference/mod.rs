@@ -90,11 +90,6 @@ impl Rules {
     pub fn t15(throttle: Throttle) -> Self {
         Self { grant_needs_room: true, p_queue_per_direction: true, throttle, ..Self::default() }
     }
-
-    /// The router of scaling-effects-2007, with a routing function; its scheme is `packet`.
-    pub fn s07(routing: Routing) -> Self {
-        Self { grant_needs_room: true, lines: Lines::WrapOnly, routing, ..Self::default() }
-    }
 }
 
 /// Readings of the dateline rule.

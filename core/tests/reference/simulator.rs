@@ -11,7 +11,7 @@ use super::{
 };
 use flitloom_core::engine::{Network, fingerprint};
 use flitloom_core::fabric::{NodeId, Shape};
-use flitloom_core::router::{FlowControl, RouterConfig};
+use flitloom_core::router::RouterConfig;
 use flitloom_core::traffic::{Packet, Purpose, draw};
 use std::{collections::VecDeque, rc::Rc};
 

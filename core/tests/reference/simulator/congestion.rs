@@ -10,7 +10,7 @@
 
 use super::{
     super::{Lines, Routing, Throttle, View, Waiting, Watch},
-    Flit, Port, Simulator, rules,
+    Flit, Port, Simulator,
 };
 use flitloom_core::fabric::NodeId;
 

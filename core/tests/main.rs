@@ -1,0 +1,34 @@
+//! The tests of the core from outside, as one program: it is built and linked once, and all of them share the cores.
+
+mod arbitration_events;
+mod bounds;
+mod closed_sources;
+mod collectives;
+mod common;
+mod congestion;
+mod engine_choice;
+mod engine_equals_reference;
+mod exactness;
+mod film;
+mod flow_control;
+mod forwarding;
+mod genetic;
+mod late_schedules;
+mod message_graphs;
+mod output_registers;
+mod parts;
+mod planes_equal_general;
+mod planes_equal_reference;
+mod published_durations;
+mod recognise_fabrics;
+mod reference;
+mod reference_by_hand;
+mod rooms;
+mod routing_functions;
+mod routing_in_motion;
+mod schedules;
+mod simulations;
+mod tables;
+mod throttles;
+mod windows;
+mod workloads;
