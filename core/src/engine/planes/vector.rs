@@ -175,111 +175,91 @@ impl<const N: usize> Words<N> {
     pub const PROOF: Available<Self> = Available(PhantomData);
 }
 
-macro_rules! word_operator {
-    ($trait:ident, $method:ident, $operator:tt) => {
-        impl<const N: usize> $trait for Words<N> {
+/// Operations word by word, written out: loops over a few words cost the compiler most of its time.
+macro_rules! plain_words {
+    ($count:literal: $($i:literal)*) => {
+        plain_words!(@operator BitAnd bitand & $count: $($i)*);
+        plain_words!(@operator BitOr bitor | $count: $($i)*);
+        plain_words!(@operator BitXor bitxor ^ $count: $($i)*);
+
+        impl Not for Words<$count> {
+            type Output = Self;
+            #[inline(always)]
+            fn not(self) -> Self {
+                Self([$(!self.0[$i]),*])
+            }
+        }
+
+        // SAFETY: a transparent array of words.
+        unsafe impl Vector for Words<$count> {
+            const WORDS: usize = $count;
+            type Order = [usize; $count];
+
+            #[inline(always)]
+            fn splat(word: u64) -> Self {
+                Self([word; $count])
+            }
+
+            #[inline(always)]
+            fn shift_left(self, counts: Self) -> Self {
+                Self([$(self.0[$i].checked_shl(counts.0[$i] as u32).unwrap_or(0)),*])
+            }
+
+            #[inline(always)]
+            fn shift_right(self, counts: Self) -> Self {
+                Self([$(self.0[$i].checked_shr(counts.0[$i] as u32).unwrap_or(0)),*])
+            }
+
+            #[inline(always)]
+            fn order(from: impl Fn(usize) -> usize) -> Self::Order {
+                [$(from($i)),*]
+            }
+
+            #[inline(always)]
+            fn permute(self, order: Self::Order) -> Self {
+                Self([$(self.0[order[$i]]),*])
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                Self([$(self.0[$i].wrapping_add(other.0[$i])),*])
+            }
+
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                Self([$(self.0[$i].wrapping_mul(other.0[$i])),*])
+            }
+
+            #[inline(always)]
+            fn any(self) -> bool {
+                $(self.0[$i] |)* 0 != 0
+            }
+
+            fn available() -> Option<Available<Self>> {
+                Some(Self::PROOF)
+            }
+
+            #[inline(always)]
+            fn enter<T: Task>(_proof: Available<Self>, task: T) -> T::Output {
+                task.run()
+            }
+        }
+    };
+    (@operator $trait:ident $method:ident $operator:tt $count:literal: $($i:literal)*) => {
+        impl $trait for Words<$count> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                let mut words = self.0;
-                for (word, other) in words.iter_mut().zip(other.0) {
-                    *word $operator other;
-                }
-                Self(words)
+                Self([$(self.0[$i] $operator other.0[$i]),*])
             }
         }
     };
 }
-word_operator!(BitAnd, bitand, &=);
-word_operator!(BitOr, bitor, |=);
-word_operator!(BitXor, bitxor, ^=);
-
-impl<const N: usize> Not for Words<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn not(self) -> Self {
-        let mut words = self.0;
-        for word in &mut words {
-            *word = !*word;
-        }
-        Self(words)
-    }
-}
-
-// SAFETY: a transparent array of words.
-unsafe impl<const N: usize> Vector for Words<N> {
-    const WORDS: usize = N;
-    type Order = [usize; N];
-
-    #[inline(always)]
-    fn splat(word: u64) -> Self {
-        Self([word; N])
-    }
-
-    #[inline(always)]
-    fn shift_left(self, counts: Self) -> Self {
-        let mut words = self.0;
-        for (word, count) in words.iter_mut().zip(counts.0) {
-            *word = word.checked_shl(count as u32).unwrap_or(0);
-        }
-        Self(words)
-    }
-
-    #[inline(always)]
-    fn shift_right(self, counts: Self) -> Self {
-        let mut words = self.0;
-        for (word, count) in words.iter_mut().zip(counts.0) {
-            *word = word.checked_shr(count as u32).unwrap_or(0);
-        }
-        Self(words)
-    }
-
-    #[inline(always)]
-    fn order(from: impl Fn(usize) -> usize) -> Self::Order {
-        std::array::from_fn(from)
-    }
-
-    #[inline(always)]
-    fn permute(self, order: Self::Order) -> Self {
-        let mut words = self.0;
-        for (word, from) in words.iter_mut().zip(order) {
-            *word = self.0[from];
-        }
-        Self(words)
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        let mut words = self.0;
-        for (word, other) in words.iter_mut().zip(other.0) {
-            *word = word.wrapping_add(other);
-        }
-        Self(words)
-    }
-
-    #[inline(always)]
-    fn times(self, other: Self) -> Self {
-        let mut words = self.0;
-        for (word, other) in words.iter_mut().zip(other.0) {
-            *word = word.wrapping_mul(other);
-        }
-        Self(words)
-    }
-
-    #[inline(always)]
-    fn any(self) -> bool {
-        self.0.iter().fold(0, |all, word| all | word) != 0
-    }
-
-    fn available() -> Option<Available<Self>> {
-        Some(Self::PROOF)
-    }
-
-    #[inline(always)]
-    fn enter<T: Task>(_proof: Available<Self>, task: T) -> T::Output {
-        task.run()
-    }
-}
+plain_words!(1: 0);
+plain_words!(4: 0 1 2 3);
+// As long as the longest vectors, to hold them against.
+#[cfg(test)]
+plain_words!(8: 0 1 2 3 4 5 6 7);
 
 /// Work for vectors of any length; implementations are `#[inline(always)]`.
 pub trait VectorWork {
