@@ -4,12 +4,15 @@ use crate::errors::spec_error;
 use flitloom_core::{
     fabric::{self, Graph, Grid, Lattice},
     forwarding::{
-        self, Before, DimensionOrder, Forwarding, ForwardingRequest, HostPacket, LaneRule, Links, MAX_LANES,
-        Mode, MotionEnd, SERVICE_LEVELS,
+        self, Before, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, HostPacket,
+        LaneRule, LevelReader, Links, MAX_LANES, Mode, MotionEnd, SERVICE_LEVELS,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
 use std::collections::HashMap;
 
 fn ends(cables: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
@@ -71,7 +74,10 @@ fn dimension_order(graph: &Graph, coordinates: Option<Coordinates>) -> Option<Di
 
 /// The entries of an array, row by row.
 fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec<T> {
-    array.as_array().iter().copied().collect()
+    match array.as_slice() {
+        Ok(entries) => entries.to_vec(),
+        Err(_) => array.as_array().iter().copied().collect(),
+    }
 }
 
 /// The lower bound on the largest load, and the pairs of hosts that no way joins.
@@ -314,33 +320,53 @@ pub fn send_packets<'py>(
     Ok(facts)
 }
 
-/// Out ports by switch and LID from a dump of OpenSM, and the switches it leaves out.
+/// Hands the pieces of a text on, one after the other.
+fn read_pieces(
+    py: Python<'_>,
+    pieces: &Bound<'_, PyAny>,
+    mut read: impl FnMut(&[u8]) -> Result<(), DumpError> + Send,
+) -> PyResult<()> {
+    for piece in pieces.try_iter()? {
+        let piece = piece?;
+        let piece = piece.cast::<PyBytes>()?.as_bytes();
+        py.detach(|| read(piece)).map_err(damaged)?;
+    }
+    Ok(())
+}
+
+fn damaged(error: DumpError) -> PyErr {
+    pyo3::exceptions::PyValueError::new_err(error.to_string())
+}
+
+/// Out ports by switch and LID from the pieces of a dump of OpenSM, and the switches it leaves out.
 #[pyfunction]
 pub fn read_lfts<'py>(
     py: Python<'py>,
-    text: &[u8],
+    pieces: Bound<'py, PyAny>,
     guids: Vec<u64>,
     strict: bool,
 ) -> PyResult<(Bound<'py, PyArray2<u8>>, Vec<u32>)> {
     let switches: HashMap<u64, u32> =
         guids.iter().enumerate().map(|(switch, &guid)| (guid, switch as u32)).collect();
-    let table = py.detach(|| forwarding::read_dump(text, &switches, guids.len(), strict));
-    let table = table.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
-    let lids = table.lids;
-    Ok((PyArray1::from_vec(py, table.ports).reshape([guids.len(), lids])?, table.absent))
+    let mut reader = DumpReader::new(&switches, guids.len(), strict);
+    read_pieces(py, &pieces, |piece| reader.read(piece))?;
+    let table = reader.finish().map_err(damaged)?;
+    Ok((PyArray1::from_vec(py, table.ports).reshape([guids.len(), table.lids])?, table.absent))
 }
 
-/// Service levels by destination and host from lines of paths, pairs without one, and lines of strangers.
+/// Service levels by destination and host from the pieces of a list of paths, pairs without one, and lines of
+/// strangers.
 #[pyfunction]
 pub fn read_path_levels<'py>(
     py: Python<'py>,
-    text: &[u8],
+    pieces: Bound<'py, PyAny>,
     sources: HashMap<u64, Vec<u32>>,
     lids: Vec<u16>,
     hosts: usize,
 ) -> PyResult<(Bound<'py, PyArray2<u8>>, u64, u64)> {
-    let table = py.detach(|| forwarding::read_levels(text, &sources, &lids, hosts));
-    let table = table.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+    let mut reader = LevelReader::new(&sources, &lids, hosts);
+    read_pieces(py, &pieces, |piece| reader.read(piece))?;
+    let table = reader.finish().map_err(damaged)?;
     let levels = PyArray1::from_vec(py, table.levels).reshape([lids.len(), hosts])?;
     Ok((levels, table.untold, table.strangers))
 }

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -368,9 +368,9 @@ def check_forwarding(
     tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
     lanes: int,
 ) -> dict[str, Any]: ...
-def read_lfts(text: bytes, guids: Sequence[int], strict: bool) -> tuple[NDArray[np.uint8], list[int]]: ...
+def read_lfts(pieces: Iterable[bytes], guids: Sequence[int], strict: bool) -> tuple[NDArray[np.uint8], list[int]]: ...
 def read_path_levels(
-    text: bytes, sources: dict[int, list[int]], lids: Sequence[int], hosts: int
+    pieces: Iterable[bytes], sources: dict[int, list[int]], lids: Sequence[int], hosts: int
 ) -> tuple[NDArray[np.uint8], int, int]: ...
 def fabric_bound(
     hosts: Sequence[int],

@@ -68,6 +68,14 @@ class Source:
         self._check(size)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def pieces(self) -> Iterator[bytes]:
+        """All that is left, piece by piece, so that large files take no memory."""
+        size = 0
+        while piece := self.stream.read(_PIECE):
+            size += len(piece)
+            self._check(size)
+            yield piece
+
     def text(self) -> str:
         """All that is left, as text; a byte order mark is dropped."""
         try:

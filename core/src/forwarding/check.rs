@@ -83,31 +83,11 @@ pub fn check(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &La
         first_host[switch + 1] = first_host[switch] + graph.hosts(switch as u32) as usize;
     }
     let ports = (0..switches as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
-    let places: Vec<usize> = (0..graph.channels() as u32).map(|channel| graph.place(channel)).collect();
+    let places: Vec<u8> = (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect();
     let context = Context { graph, table, levels, rule, first_host, ports, places };
-    let destinations = table.roots.len();
-    let chunk = destinations.div_ceil(4 * rayon::current_num_threads()).max(1);
-    let partial = (0..destinations)
-        .into_par_iter()
-        .with_min_len(chunk)
-        .fold(
-            || Seen::new(&context),
-            |mut seen, destination| {
-                seen.follow(&context, destination);
-                seen
-            },
-        )
-        .reduce(|| Seen::new(&context), Seen::merged);
-    let mut examples = partial.examples;
-    examples.sort_unstable_by_key(|&(source, destination)| (destination, source));
-    examples.truncate(100);
-    Verdict {
-        cycle: context.cycle(&partial.next),
-        unreachable: partial.unreachable,
-        examples,
-        loads: partial.loads,
-        lanes: partial.used.lanes.count_ones(),
-        levels: partial.used.levels.count_ones(),
+    match rule {
+        LaneRule::Identity(_) => context.check::<Levels>(),
+        LaneRule::Tables { .. } => context.check::<LevelsAndLanes>(),
     }
 }
 
@@ -118,132 +98,227 @@ struct Context<'a> {
     rule: &'a LaneRule,
     first_host: Vec<usize>,
     ports: usize,
-    places: Vec<usize>,
+    places: Vec<u8>,
 }
 
-/// A set of (level, lane): one lane set per level.
-type Packets = [u16; SERVICE_LEVELS];
+/// A set of (level, lane) of packets.
+trait Packets: Copy + Default + Send + Sync {
+    fn insert(&mut self, level: u8, lane: impl FnOnce() -> u8);
+    fn join(&mut self, other: Self);
+    /// The same packets on another channel, where a level has its lane.
+    fn onwards(self, lane: impl Fn(usize) -> u8) -> Self;
+    /// Lanes of a level where a level has its lane.
+    fn lanes(self, level: usize, lane: impl FnOnce() -> u8) -> u16;
+}
 
-#[derive(Clone, Copy, Default)]
-struct Used {
-    lanes: u16,
-    levels: u16,
+/// Levels alone: each has the same lane everywhere.
+type Levels = u16;
+
+impl Packets for Levels {
+    fn insert(&mut self, level: u8, _lane: impl FnOnce() -> u8) {
+        *self |= 1 << level;
+    }
+
+    fn join(&mut self, other: Self) {
+        *self |= other;
+    }
+
+    fn onwards(self, _lane: impl Fn(usize) -> u8) -> Self {
+        self
+    }
+
+    fn lanes(self, level: usize, lane: impl FnOnce() -> u8) -> u16 {
+        if self >> level & 1 != 0 { 1 << lane() } else { 0 }
+    }
+}
+
+/// A set of lanes per level.
+type LevelsAndLanes = [u16; SERVICE_LEVELS];
+
+impl Packets for LevelsAndLanes {
+    fn insert(&mut self, level: u8, lane: impl FnOnce() -> u8) {
+        self[usize::from(level)] |= 1 << lane();
+    }
+
+    fn join(&mut self, other: Self) {
+        self.iter_mut().zip(other).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    fn onwards(self, lane: impl Fn(usize) -> u8) -> Self {
+        std::array::from_fn(|level| if self[level] == 0 { 0 } else { 1 << lane(level) })
+    }
+
+    fn lanes(self, level: usize, _lane: impl FnOnce() -> u8) -> u16 {
+        self[level]
+    }
 }
 
 /// What was seen on the trees of some destinations.
-struct Seen {
+struct Seen<P> {
     /// Packets that went from a channel to the `out`-th channel of the next switch.
-    next: Vec<Packets>,
+    next: Vec<P>,
+    /// Packets on every channel.
+    on: Vec<P>,
     loads: Vec<u64>,
     unreachable: u64,
     examples: Vec<(u32, u32)>,
-    used: Used,
-    /// Per channel, packets of the destination at hand.
-    packets: Vec<Packets>,
+    /// Per switch, packets of the destination at hand that have arrived, and from how many hosts.
+    packets: Vec<P>,
     below: Vec<u64>,
-    reached: Vec<bool>,
+    /// Twice the number of the destination from 1 on where it is reached, one more where it is not.
+    mark: Vec<u32>,
+    /// Switches of the destination's tree, each behind the one it forwards to.
+    order: Vec<u32>,
+    way: Vec<u32>,
 }
 
-impl Seen {
+impl<P: Packets> Seen<P> {
     fn new(context: &Context<'_>) -> Self {
         let (channels, switches) = (context.graph.channels(), context.graph.switches());
         Self {
-            next: vec![[0; SERVICE_LEVELS]; channels * context.ports],
+            next: vec![P::default(); channels * context.ports],
+            on: vec![P::default(); channels],
             loads: vec![0; channels],
             unreachable: 0,
             examples: Vec::new(),
-            used: Used::default(),
-            packets: vec![[0; SERVICE_LEVELS]; channels],
+            packets: vec![P::default(); switches],
             below: vec![0; switches],
-            reached: vec![false; switches],
+            mark: vec![0; switches],
+            order: Vec::new(),
+            way: Vec::new(),
         }
     }
 
     fn merged(mut self, other: Self) -> Self {
-        for (mine, theirs) in self.next.iter_mut().zip(&other.next) {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine |= theirs);
-        }
+        self.next.iter_mut().zip(&other.next).for_each(|(mine, theirs)| mine.join(*theirs));
+        self.on.iter_mut().zip(&other.on).for_each(|(mine, theirs)| mine.join(*theirs));
         self.loads.iter_mut().zip(&other.loads).for_each(|(mine, theirs)| *mine += theirs);
         self.unreachable += other.unreachable;
         self.examples.extend(other.examples);
-        self.used.lanes |= other.used.lanes;
-        self.used.levels |= other.used.levels;
         self
     }
 
     fn follow(&mut self, context: &Context<'_>, destination: usize) {
-        let Context { graph, table, .. } = *context;
-        let row = table.row(destination);
-        let root = table.roots[destination];
-        let order = table.towards(graph, destination);
-        self.reached.fill(false);
-        for &switch in &order {
-            self.reached[switch as usize] = true;
-            self.below[switch as usize] = graph.hosts(switch).into();
-        }
-        if order.len() < graph.switches() {
-            for switch in (0..graph.switches() as u32).filter(|&switch| !self.reached[switch as usize]) {
+        let Context { graph, table, rule, .. } = *context;
+        let (row, root) = (table.row(destination), table.roots[destination]);
+        let reached = self.put_in_order(graph, row, root, destination);
+        if self.order.len() + 1 < graph.switches() {
+            for switch in (0..graph.switches() as u32).filter(|&switch| self.mark[switch as usize] != reached)
+            {
                 self.unreachable += u64::from(graph.hosts(switch));
                 if graph.hosts(switch) > 0 && self.examples.len() < 100 {
                     self.examples.push((switch, destination as u32));
                 }
             }
         }
-        for &switch in order.iter().filter(|&&switch| switch != root) {
+        let hosts = context.first_host[graph.switches()];
+        for &switch in self.order.iter().rev() {
             let channel = row[switch as usize];
-            let hosts = self.below[switch as usize];
-            self.loads[channel as usize] += hosts;
-            self.below[graph.ends(channel).1 as usize] += hosts;
-            self.packets[channel as usize] = self.gather(context, destination, switch, row);
+            let mut packets = std::mem::take(&mut self.packets[switch as usize]);
+            let first = context.first_host[switch as usize];
+            for host in first..context.first_host[switch as usize + 1] {
+                let level = context.levels.map_or(0, |levels| levels[destination * hosts + host]);
+                packets.insert(level, || {
+                    let arrived = graph.outgoing(switch).len() + host - first;
+                    rule.lane(graph, switch, arrived, context.place(channel), level.into())
+                });
+            }
+            let count = std::mem::take(&mut self.below[switch as usize]) + u64::from(graph.hosts(switch));
+            self.loads[channel as usize] += count;
+            self.on[channel as usize].join(packets);
+            let there = graph.ends(channel).1;
+            if there != root {
+                let out = context.place(row[there as usize]);
+                self.next[channel as usize * context.ports + out].join(packets);
+                let arrived = context.place(channel ^ 1);
+                let onwards = packets.onwards(|level| rule.lane(graph, there, arrived, out, level));
+                self.packets[there as usize].join(onwards);
+                self.below[there as usize] += count;
+            }
         }
     }
 
-    /// Packets on the channel a switch forwards to, from its hosts and from the channels that arrive.
-    fn gather(&mut self, context: &Context<'_>, destination: usize, switch: u32, row: &[u32]) -> Packets {
-        let Context { graph, rule, .. } = *context;
-        let out = context.places[row[switch as usize] as usize];
-        let degree = graph.outgoing(switch).len();
-        let mut packets: Packets = [0; SERVICE_LEVELS];
-        let first = context.first_host[switch as usize];
-        let hosts = context.first_host[context.graph.switches()];
-        for host in first..context.first_host[switch as usize + 1] {
-            let level = context.levels.map_or(0, |levels| usize::from(levels[destination * hosts + host]));
-            let lane = rule.lane(graph, switch, degree + host - first, out, level);
-            packets[level] |= 1 << lane;
-            self.used.levels |= 1 << level;
-        }
-        for (arrived, &back) in graph.outgoing(switch).iter().enumerate() {
-            let channel = back ^ 1;
-            let source = graph.ends(channel).0 as usize;
-            if row[source] != channel || !self.reached[source] {
-                continue;
-            }
-            let arriving = self.packets[channel as usize];
-            let seen = &mut self.next[channel as usize * context.ports + out];
-            for level in 0..SERVICE_LEVELS {
-                if arriving[level] != 0 {
-                    seen[level] |= arriving[level];
-                    packets[level] |= 1 << rule.lane(graph, switch, arrived, out, level);
+    /// Puts the switches that reach a destination in order; returns their mark.
+    fn put_in_order(&mut self, graph: &Graph, row: &[u32], root: u32, destination: usize) -> u32 {
+        let reached = 2 * (destination as u32 + 1);
+        let lost = reached + 1;
+        self.order.clear();
+        self.mark[root as usize] = reached;
+        for switch in 0..graph.switches() as u32 {
+            let mut at = switch;
+            while self.mark[at as usize] < reached {
+                // Whoever comes here again went round in a circle.
+                self.mark[at as usize] = lost;
+                self.way.push(at);
+                let channel = row[at as usize];
+                if channel as usize >= graph.channels() || graph.ends(channel).0 != at {
+                    break;
                 }
+                at = graph.ends(channel).1;
             }
+            if self.mark[at as usize] == reached {
+                self.way.iter().for_each(|&switch| self.mark[switch as usize] = reached);
+                self.order.extend(self.way.iter().rev());
+            }
+            self.way.clear();
         }
-        self.used.lanes |= packets.iter().fold(0, |all, lanes| all | lanes);
-        packets
+        reached
     }
 }
 
 impl Context<'_> {
+    fn place(&self, channel: u32) -> usize {
+        self.places[channel as usize].into()
+    }
+
+    fn check<P: Packets>(&self) -> Verdict {
+        let destinations = self.table.roots.len();
+        let chunk = destinations.div_ceil(4 * rayon::current_num_threads()).max(1);
+        let seen = (0..destinations)
+            .into_par_iter()
+            .with_min_len(chunk)
+            .fold(
+                || Seen::<P>::new(self),
+                |mut seen, destination| {
+                    seen.follow(self, destination);
+                    seen
+                },
+            )
+            .reduce(|| Seen::new(self), Seen::merged);
+        let mut examples = seen.examples;
+        examples.sort_unstable_by_key(|&(source, destination)| (destination, source));
+        examples.truncate(100);
+        let (mut levels, mut lanes) = (0_u16, 0_u16);
+        for packets in &seen.on {
+            for level in 0..SERVICE_LEVELS {
+                // Without tables a level has one lane, wherever it is asked for.
+                let of_level = packets.lanes(level, || self.rule.lane(self.graph, 0, 0, 0, level));
+                levels |= u16::from(of_level != 0) << level;
+                lanes |= of_level;
+            }
+        }
+        Verdict {
+            cycle: self.cycle(&seen.next),
+            unreachable: seen.unreachable,
+            examples,
+            loads: seen.loads,
+            lanes: lanes.count_ones(),
+            levels: levels.count_ones(),
+        }
+    }
+
     /// A shortest cycle of dependencies.
-    fn cycle(&self, next: &[Packets]) -> Vec<Hop> {
+    fn cycle<P: Packets>(&self, next: &[P]) -> Vec<Hop> {
         let vertices = self.graph.channels() * LANES;
         let mut edges: Vec<(u32, u32)> = Vec::new();
         for channel in 0..self.graph.channels() as u32 {
             let switch = self.graph.ends(channel).1;
-            let arrived = self.places[channel as usize ^ 1];
+            let arrived = self.place(channel ^ 1);
             for (out, &following) in self.graph.outgoing(switch).iter().enumerate() {
-                let packets = &next[channel as usize * self.ports + out];
-                for (level, &lanes) in packets.iter().enumerate().filter(|(_, lanes)| **lanes != 0) {
+                let packets = next[channel as usize * self.ports + out];
+                for level in 0..SERVICE_LEVELS {
                     let to = self.rule.lane(self.graph, switch, arrived, out, level);
+                    let lanes = packets.lanes(level, || to);
                     let from = (0..LANES as u32).filter(|lane| lanes & 1 << lane != 0);
                     edges.extend(from.map(|lane| {
                         (channel * LANES as u32 + lane, following * LANES as u32 + u32::from(to))

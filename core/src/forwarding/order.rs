@@ -16,53 +16,80 @@ use crate::fabric::Graph;
 /// assert!(dependencies.add((4, 0), (0, 1)));
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
-pub struct Dependencies<'a> {
-    graph: &'a Graph,
+pub struct Dependencies {
     ports: usize,
     places: Vec<u8>,
+    /// The channels that may follow one and those that may come before it, by channel and place.
+    following: Vec<u32>,
+    preceding: Vec<u32>,
     /// By channel and place of the next channel: bit `8 * lane + next lane`.
     present: Vec<u64>,
+    /// The same backwards, by channel and place of the one before: bit `8 * lane + lane before`.
+    arriving: Vec<u64>,
     refused: Vec<u64>,
-    rank: Vec<u32>,
-    mark: Vec<u32>,
+    vertices: Vec<Vertex>,
     round: u32,
     /// Dependencies added since the last [`keep`](Self::keep).
-    fresh: Vec<(usize, u64)>,
+    fresh: Vec<(Lane, Lane)>,
     work: u64,
-    /// What lies before and behind a new dependency, and its ranks; kept so that nothing is allocated.
-    found: (Vec<u32>, Vec<u32>, Vec<u32>),
+    forward: Found,
+    backward: Found,
+    ranks: Vec<u32>,
+}
+
+/// Where a channel and lane stands in the order, and when it was last met.
+#[derive(Clone, Copy)]
+struct Vertex {
+    rank: u32,
+    mark: u32,
+}
+
+/// What lies before or behind a new dependency; kept so that nothing is allocated.
+#[derive(Default)]
+struct Found {
+    vertices: Vec<u32>,
+    /// Rank and vertex.
+    sorted: Vec<u64>,
 }
 
 type Lane = (u32, u8);
 
-/// The lowest bit of every byte.
-const BYTES: u64 = u64::MAX / 255;
-
-impl<'a> Dependencies<'a> {
+impl Dependencies {
     /// No dependencies yet.
-    pub fn new(graph: &'a Graph) -> Self {
+    pub fn new(graph: &Graph) -> Self {
         let ports =
             (0..graph.switches() as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
-        let vertices = graph.channels() * MAX_LANES;
+        let slots = graph.channels() * ports;
+        let (mut following, mut preceding) = (vec![u32::MAX; slots], vec![u32::MAX; slots]);
+        for channel in 0..graph.channels() {
+            let (from, to) = graph.ends(channel as u32);
+            let row = channel * ports..(channel + 1) * ports;
+            following[row.clone()].iter_mut().zip(graph.outgoing(to)).for_each(|(slot, &next)| *slot = next);
+            let arrive = graph.outgoing(from).iter().map(|back| back ^ 1);
+            preceding[row].iter_mut().zip(arrive).for_each(|(slot, before)| *slot = before);
+        }
+        let vertices = 0..(graph.channels() * MAX_LANES) as u32;
         Self {
-            graph,
             ports,
             places: (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect(),
-            present: vec![0; graph.channels() * ports],
-            refused: vec![0; graph.channels() * ports],
-            rank: (0..vertices as u32).collect(),
-            mark: vec![0; vertices],
+            following,
+            preceding,
+            present: vec![0; slots],
+            arriving: vec![0; slots],
+            refused: vec![0; slots],
+            vertices: vertices.map(|rank| Vertex { rank, mark: 0 }).collect(),
             round: 0,
             fresh: Vec::new(),
             work: 0,
-            found: (Vec::new(), Vec::new(), Vec::new()),
+            forward: Found::default(),
+            backward: Found::default(),
+            ranks: Vec::new(),
         }
     }
 
     /// Adds a dependency unless it closes a cycle; whether it is there now.
     pub fn add(&mut self, from: Lane, to: Lane) -> bool {
-        let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
-        let bit = 1_u64 << (MAX_LANES as u8 * from.1 + to.1);
+        let (slot, bit) = self.forwards(from, to);
         if self.present[slot] & bit != 0 {
             return true;
         }
@@ -77,7 +104,9 @@ impl<'a> Dependencies<'a> {
             return false;
         }
         self.present[slot] |= bit;
-        self.fresh.push((slot, bit));
+        let (back, bit) = self.backwards(from, to);
+        self.arriving[back] |= bit;
+        self.fresh.push((from, to));
         true
     }
 
@@ -93,8 +122,8 @@ impl<'a> Dependencies<'a> {
 
     /// Whether a dependency is known to close a cycle.
     pub fn refuses(&self, from: Lane, to: Lane) -> bool {
-        let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
-        self.refused[slot] >> (MAX_LANES as u8 * from.1 + to.1) & 1 != 0
+        let (slot, bit) = self.forwards(from, to);
+        self.refused[slot] & bit != 0
     }
 
     /// Channels and lanes that were looked at so far.
@@ -109,8 +138,11 @@ impl<'a> Dependencies<'a> {
 
     /// Takes back what was added since the last [`keep`](Self::keep).
     pub fn take_back(&mut self) {
-        for (slot, bit) in self.fresh.drain(..) {
+        while let Some((from, to)) = self.fresh.pop() {
+            let (slot, bit) = self.forwards(from, to);
             self.present[slot] &= !bit;
+            let (back, bit) = self.backwards(from, to);
+            self.arriving[back] &= !bit;
         }
     }
 
@@ -118,14 +150,26 @@ impl<'a> Dependencies<'a> {
     pub fn take_back_for(&mut self, from: Lane, to: Lane) {
         self.take_back();
         if !self.make_room(vertex(from), vertex(to)) {
-            let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
-            self.refused[slot] |= 1_u64 << (MAX_LANES as u8 * from.1 + to.1);
+            let (slot, bit) = self.forwards(from, to);
+            self.refused[slot] |= bit;
         }
+    }
+
+    /// Where a dependency stands, by its first channel.
+    fn forwards(&self, from: Lane, to: Lane) -> (usize, u64) {
+        let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
+        (slot, 1 << (MAX_LANES as u8 * from.1 + to.1))
+    }
+
+    /// Where a dependency stands, by its second channel.
+    fn backwards(&self, from: Lane, to: Lane) -> (usize, u64) {
+        let slot = to.0 as usize * self.ports + usize::from(self.places[from.0 as usize ^ 1]);
+        (slot, 1 << (MAX_LANES as u8 * to.1 + from.1))
     }
 
     /// Reorders so that `from` stands before `to`; false if `to` leads to `from`.
     fn make_room(&mut self, from: u32, to: u32) -> bool {
-        let (high, low) = (self.rank[from as usize], self.rank[to as usize]);
+        let (high, low) = (self.vertices[from as usize].rank, self.vertices[to as usize].rank);
         if from == to {
             return false;
         }
@@ -134,65 +178,100 @@ impl<'a> Dependencies<'a> {
         }
         self.round += 1;
         self.work += 1;
-        let (mut forward, mut backward, mut ranks) = std::mem::take(&mut self.found);
-        forward.push(to);
-        self.mark[to as usize] = self.round;
+        let mut found = std::mem::take(&mut self.forward);
+        let behind = found.collect(to, self.ports, &self.following, &self.present, |there| {
+            if there == from {
+                return None;
+            }
+            let vertex = &mut self.vertices[there as usize];
+            let new = vertex.rank < high && vertex.mark != self.round;
+            if new {
+                vertex.mark = self.round;
+                self.work += 1;
+            }
+            Some(new)
+        });
+        self.forward = found;
+        if !behind {
+            return false;
+        }
+        let mut found = std::mem::take(&mut self.backward);
+        found.collect(from, self.ports, &self.preceding, &self.arriving, |there| {
+            let vertex = &mut self.vertices[there as usize];
+            let new = vertex.rank > low && vertex.mark != self.round;
+            if new {
+                vertex.mark = self.round;
+            }
+            Some(new)
+        });
+        self.backward = found;
+        self.work += self.backward.vertices.len() as u64;
+        self.backward.sort(&self.vertices);
+        self.forward.sort(&self.vertices);
+        merge(&self.backward.sorted, &self.forward.sorted, &mut self.ranks);
+        let moved = self.backward.sorted.iter().chain(&self.forward.sorted);
+        for (&entry, &rank) in moved.zip(&self.ranks) {
+            self.vertices[entry as u32 as usize].rank = rank;
+        }
+        true
+    }
+}
+
+impl Found {
+    /// Collects what is reached from a vertex over the neighbours of channels, as far as `meet` says that
+    /// something is new; false if `meet` knows enough.
+    fn collect(
+        &mut self,
+        start: u32,
+        ports: usize,
+        neighbours: &[u32],
+        present: &[u64],
+        mut meet: impl FnMut(u32) -> Option<bool>,
+    ) -> bool {
+        self.vertices.clear();
+        self.vertices.push(start);
         let mut head = 0;
-        while let Some(&here) = forward.get(head) {
+        while let Some(&here) = self.vertices.get(head) {
             head += 1;
-            let (channel, lane) = (here / MAX_LANES as u32, here % MAX_LANES as u32);
-            let start = channel as usize * self.ports;
-            for (place, &next) in self.graph.outgoing(self.graph.ends(channel).1).iter().enumerate() {
-                let mut lanes = self.present[start + place] >> (MAX_LANES as u32 * lane) & 0xff;
+            let (channel, lane) = (here as usize / MAX_LANES, here as usize % MAX_LANES);
+            let row = channel * ports..(channel + 1) * ports;
+            for (&next, &lanes) in neighbours[row.clone()].iter().zip(&present[row]) {
+                let mut lanes = lanes >> (MAX_LANES * lane) & 0xff;
                 while lanes != 0 {
                     let there = next * MAX_LANES as u32 + lanes.trailing_zeros();
                     lanes &= lanes - 1;
-                    if there == from {
-                        forward.clear();
-                        self.found = (forward, backward, ranks);
-                        return false;
-                    }
-                    if self.rank[there as usize] < high && self.mark[there as usize] != self.round {
-                        self.mark[there as usize] = self.round;
-                        self.work += 1;
-                        forward.push(there);
+                    match meet(there) {
+                        None => return false,
+                        Some(true) => self.vertices.push(there),
+                        Some(false) => {}
                     }
                 }
             }
         }
-        backward.push(from);
-        self.mark[from as usize] = self.round;
-        head = 0;
-        while let Some(&here) = backward.get(head) {
-            head += 1;
-            let (channel, lane) = (here / MAX_LANES as u32, here % MAX_LANES as u32);
-            let place = usize::from(self.places[channel as usize]);
-            for &back in self.graph.outgoing(self.graph.ends(channel).0) {
-                let before = back ^ 1;
-                // A bit per lane before, each in a byte of its own.
-                let mut firsts = self.present[before as usize * self.ports + place] >> lane & BYTES;
-                while firsts != 0 {
-                    let there = before * MAX_LANES as u32 + firsts.trailing_zeros() / MAX_LANES as u32;
-                    firsts &= firsts - 1;
-                    if self.rank[there as usize] > low && self.mark[there as usize] != self.round {
-                        self.mark[there as usize] = self.round;
-                        backward.push(there);
-                    }
-                }
-            }
-        }
-        self.work += backward.len() as u64;
-        backward.sort_unstable_by_key(|&vertex| self.rank[vertex as usize]);
-        forward.sort_unstable_by_key(|&vertex| self.rank[vertex as usize]);
-        ranks.extend(backward.iter().chain(&forward).map(|&vertex| self.rank[vertex as usize]));
-        ranks.sort_unstable();
-        for (&vertex, &rank) in backward.iter().chain(&forward).zip(&ranks) {
-            self.rank[vertex as usize] = rank;
-        }
-        [&mut forward, &mut backward, &mut ranks].into_iter().for_each(Vec::clear);
-        self.found = (forward, backward, ranks);
         true
     }
+
+    fn sort(&mut self, vertices: &[Vertex]) {
+        self.sorted.clear();
+        let ranked = |&vertex: &u32| u64::from(vertices[vertex as usize].rank) << 32 | u64::from(vertex);
+        self.sorted.extend(self.vertices.iter().map(ranked));
+        self.sorted.sort_unstable();
+    }
+}
+
+/// The ranks of two ascending lists in ascending order.
+fn merge(mut one: &[u64], mut other: &[u64], ranks: &mut Vec<u32>) {
+    ranks.clear();
+    while let ([first, one_rest @ ..], [second, other_rest @ ..]) = (one, other) {
+        if first < second {
+            ranks.push((first >> 32) as u32);
+            one = one_rest;
+        } else {
+            ranks.push((second >> 32) as u32);
+            other = other_rest;
+        }
+    }
+    ranks.extend(one.iter().chain(other).map(|entry| (entry >> 32) as u32));
 }
 
 fn vertex((channel, lane): Lane) -> u32 {

@@ -188,7 +188,7 @@ impl Guard for Keeper<'_, '_> {
 /// What may wait for what while entries are old or new.
 struct Mixture<'a> {
     graph: &'a Graph,
-    dependencies: Dependencies<'a>,
+    dependencies: Dependencies,
     /// Channels and lanes whose ways to the destination at hand are in already.
     seen: Vec<u32>,
     round: u32,

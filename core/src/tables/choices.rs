@@ -209,8 +209,7 @@ impl<'a> Builder<'a> {
             let walk = builder.choices.walks[builder.choices.lists[entry as usize] as usize];
             let hops =
                 &builder.choices.directions[walk.start as usize..walk.start as usize + walk.length as usize];
-            let route = builder.system.layout().unpack(walk.header);
-            builder.system.route_works(source, &route) && builder.system.walk_permitted(source, hops)
+            builder.system.walk_works(source, hops) && builder.system.walk_permitted(source, hops)
         };
         let more = start < end && self.more_routes(source, destination, start);
         if class.is_some() && !more && (self.healthy || (start..end).all(|entry| usable(self, entry))) {

@@ -2,8 +2,8 @@ use super::{Choices, NO_ROUTE, System};
 use crate::fabric::{NodeId, Shifts};
 use std::collections::HashMap;
 
-/// The options of a demand: rows and how often each is crossed.
-type Options = Vec<Vec<(u32, u32)>>;
+/// The rows a route crosses, and how often each.
+type Crossings = Vec<(u32, u32)>;
 
 /// The balancing problem as a linear program: split every demand over its routes so that the largest
 /// load is least.
@@ -51,25 +51,33 @@ impl Program {
                 }
             }
         }
-        let mut merged: HashMap<Options, usize> = HashMap::new();
-        let mut demands: Vec<(Options, u64)> = Vec::new();
+        program.options.push(0);
+        program.entries.push(0);
+        let mut merged: HashMap<Vec<Crossings>, usize> = HashMap::new();
+        let mut options = Vec::new();
         for pair in choices.pairs.iter().filter(|pair| stands(pair.source)) {
             let weight = weight(pair.source, pair.destination as usize);
-            let mut options: Options = (0..pair.count)
-                .map(|choice| {
-                    let links = system.links(pair.source, choices.walk(pair, choice));
-                    count(links.map(|link| row_of[link as usize]).collect())
-                })
-                .collect();
+            options.resize_with(usize::from(pair.count), Vec::new);
+            for (choice, option) in (0..).zip(&mut options) {
+                let links = system.links(pair.source, choices.walk(pair, choice));
+                count(links.map(|link| row_of[link as usize]), option);
+            }
             options.sort_unstable();
             options.dedup();
-            let number = *merged.entry(options).or_insert_with_key(|options| {
-                demands.push((options.clone(), 0));
-                demands.len() - 1
-            });
-            demands[number].1 += weight;
+            if let [only] = options.as_slice() {
+                for &(row, hops) in only {
+                    program.fixed[row as usize] += weight * u64::from(hops);
+                }
+            } else if !symmetric {
+                // The links of a route tell its ends: no two pairs have the same options.
+                program.push(&options, weight);
+            } else if let Some(&number) = merged.get(&options) {
+                program.weights[number] += weight;
+            } else {
+                merged.insert(options.clone(), program.demands());
+                program.push(&options, weight);
+            }
         }
-        program.push(&demands);
         program
     }
 
@@ -78,24 +86,15 @@ impl Program {
         self.weights.len()
     }
 
-    fn push(&mut self, demands: &[(Options, u64)]) {
-        self.options.push(0);
-        self.entries.push(0);
-        for (options, weight) in demands {
-            if let [only] = options.as_slice() {
-                for &(row, hops) in only {
-                    self.fixed[row as usize] += weight * u64::from(hops);
-                }
-                continue;
-            }
-            for option in options {
-                self.rows.extend(option.iter().map(|entry| entry.0));
-                self.hops.extend(option.iter().map(|entry| entry.1));
-                self.entries.push(self.rows.len() as u32);
-            }
-            self.weights.push(*weight);
-            self.options.push(self.entries.len() as u32 - 1);
+    /// Adds a demand with several options.
+    fn push(&mut self, options: &[Crossings], weight: u64) {
+        for option in options {
+            self.rows.extend(option.iter().map(|entry| entry.0));
+            self.hops.extend(option.iter().map(|entry| entry.1));
+            self.entries.push(self.rows.len() as u32);
         }
+        self.weights.push(weight);
+        self.options.push(self.entries.len() as u32 - 1);
     }
 
     /// The cheapest way for every demand at the given prices per row: the total cost, and the loads
@@ -170,7 +169,14 @@ fn rows(system: &System, symmetric: bool) -> (Vec<u32>, Vec<u64>) {
     (row_of, sizes)
 }
 
-fn count(mut rows: Vec<u32>) -> Vec<(u32, u32)> {
-    rows.sort_unstable();
-    rows.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect()
+/// Counts the rows of a route, in ascending order.
+fn count(rows: impl Iterator<Item = u32>, counted: &mut Crossings) {
+    counted.clear();
+    counted.extend(rows.map(|row| (row, 1)));
+    counted.sort_unstable();
+    counted.dedup_by(|next, entry| {
+        let same = next.0 == entry.0;
+        entry.1 += u32::from(same);
+        same
+    });
 }

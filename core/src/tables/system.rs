@@ -9,6 +9,8 @@ pub struct System {
     fabric: Fabric,
     rules: Rules,
     turns: TurnSet,
+    /// Whether turns in the order of directions are withheld.
+    withholds: bool,
     layout: HeaderLayout,
     next: Vec<NodeId>,
     /// How many links in a row work from each link on, in its direction; in a whole ring, its size.
@@ -52,7 +54,8 @@ impl System {
             })
             .collect();
         let reach = reach(&fabric, &next);
-        Ok(Self { fabric, rules, turns, layout, next, reach })
+        let withholds = turns.withheld().next().is_some();
+        Ok(Self { fabric, rules, turns, withholds, layout, next, reach })
     }
 
     /// The fabric.
@@ -137,9 +140,19 @@ impl System {
         })
     }
 
+    /// Whether all links of a walk given by the indices of its directions work.
+    pub(crate) fn walk_works(&self, source: NodeId, walk: &[u8]) -> bool {
+        let directions = self.fabric.shape().directions();
+        let mut here = source;
+        walk.iter().all(|&direction| {
+            here = self.next[here as usize * directions + usize::from(direction)];
+            here != NodeId::MAX
+        })
+    }
+
     /// Whether all turns of a working walk are permitted.
     pub(crate) fn walk_permitted(&self, source: NodeId, walk: &[u8]) -> bool {
-        if self.turns.withheld().next().is_none() {
+        if !self.withholds {
             return true;
         }
         let mut ends = self.links(source, walk).zip(walk).peekable();

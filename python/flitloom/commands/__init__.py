@@ -116,6 +116,8 @@ def _write_nothing_more() -> None:
 
 def main() -> None:
     """Entry point of the console script."""
+    # Nothing here multiplies large matrices, and NumPy's other threads wait for work by turning in circles.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     interrupts.arm()
     code = run(sys.argv[1:])
     _write_nothing_more()

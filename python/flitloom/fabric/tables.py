@@ -139,11 +139,13 @@ def read_forwarding(
                 "fabric", f"switch {switch.name} has no GUID", "tables cannot be told apart without"
             )
         guids.append(switch.guid)
-    content = read_bytes(file)
-    try:
-        ports, absent = _core.read_lfts(content, guids, strict)
-    except ValueError as error:
-        raise SpecError(f"{show_file(file)}, {error}") from None
+    with opened(file, limits.SUBNET_BYTES) as source:
+        try:
+            ports, absent = _core.read_lfts(source.pieces(), guids, strict)
+        except SpecError:
+            raise
+        except ValueError as error:
+            raise SpecError(f"{source.name}, {error}") from None
     remarks: tuple[str, ...] = ()
     if absent:
         first = subnet.switches[absent[0]].name
@@ -182,11 +184,15 @@ def read_path_levels(
     for index, host in enumerate(subnet.hosts):
         for guid in {host.guid, host.port_guid} - {None}:
             sources.setdefault(int(guid), []).append(index)  # type: ignore[arg-type]
-    content = read_bytes(file)
-    try:
-        levels, untold, strangers = _core.read_path_levels(content, sources, lids.tolist(), len(subnet.hosts))
-    except ValueError as error:
-        raise SpecError(f"{show_file(file)}, {error}") from None
+    with opened(file, limits.SUBNET_BYTES) as source:
+        try:
+            levels, untold, strangers = _core.read_path_levels(
+                source.pieces(), sources, lids.tolist(), len(subnet.hosts)
+            )
+        except SpecError:
+            raise
+        except ValueError as error:
+            raise SpecError(f"{source.name}, {error}") from None
     remarks = []
     if strangers:
         remarks.append(f"{file}: {strangers} lines name sources that the fabric does not have")

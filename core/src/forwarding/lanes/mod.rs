@@ -144,7 +144,7 @@ struct Assignment<'a> {
     limit: usize,
     /// Channels and lanes it may look at.
     limit_of_work: u64,
-    dependencies: Dependencies<'a>,
+    dependencies: Dependencies,
     levels: Vec<u8>,
     /// Pairs that have their level.
     settled: Vec<bool>,
