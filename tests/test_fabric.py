@@ -263,6 +263,11 @@ def test_lists_of_links(text):
 def test_host_lists(monkeypatch):
     assert expand("r[0-1]n[09-10],x, y") == ["r0n09", "r0n10", "r1n09", "r1n10", "x", "y"]
     assert expand("n[0-10/5,12]") == expand("n[0-10:5,12]") == ["n0", "n5", "n10", "n12"]
+    listed = "'node 3 HCA-1', n[0-1]\n\"it's a[1]\",\"x,y\" don't"
+    assert expand(listed) == ["node 3 HCA-1", "n0", "n1", "it's a[1]", "x,y", "don't"]
+    for bad in ('"a b', 'n1,"a\nb"', '"a"b c', "'a\""):
+        with pytest.raises(SpecError, match="ends nowhere in its line"):
+            expand(bad)
     for bad in ("n[3-1]", "n[", "n]", "n[a]", "n[0-9999999999]", "n[0-3/0]"):
         with pytest.raises(SpecError):
             expand(bad)
@@ -474,6 +479,40 @@ def test_parts_fail_by_name_port_and_coordinates():
             fail_parts(subnet, [part])
 
 
+def test_links_of_twisted_tori_fail_by_their_directions():
+    subnet = examples.twisted_torus((4, 4, 8))
+    found = recognise(subnet)
+    assert found.kind == "twisted"
+    # Every way of leaving a place fails a cable of its own, the same one from its other end.
+    named = {}
+    for place in found.coordinates:
+        for direction in ("+x", "-x", "+y", "-y", "+z", "-z"):
+            part = f"link:({','.join(map(str, place))}){direction}"
+            left = fail_parts(subnet, [part])
+            (gone,) = set(subnet.cables) - set(left.cables)
+            named.setdefault(gone, []).append(direction)
+    assert len(named) == len(subnet.cables)
+    assert all(
+        {sign + axis for sign in "+-"} == set(names) for names in named.values() for axis in names[0][1]
+    )
+
+
+def test_hosts_of_a_job_have_names_with_blanks(tmp_path, capsys):
+    file, listed = tmp_path / "ring.topo", tmp_path / "hosts.txt"
+    nodes, cables = torus_cables((4,))
+    text = discovered(nodes, cables)
+    for number, name in enumerate(sorted({host.name for host in parse_fabric(text).hosts})):
+        text = text.replace(f'"{name}"', f'"rack 1 node {number}"')
+    file.write_text(text)
+    listed.write_text('"rack 1 node 0", "rack 1 node 2"')
+    code, text, _ = command(capsys, "route", "--fabric", file, "--nodes", listed, "--json")
+    assert (code, json.loads(text)["hosts"]) == (0, 2)
+    listed.write_text("node")
+    code, _, err = command(capsys, "route", "--fabric", file, "--nodes", listed)
+    assert code == 2
+    assert 'stands in quotes: "rack 1 node ' in err
+
+
 def test_tables_for_the_hosts_of_a_job_go_over_all_switches(tmp_path, capsys):
     file, listed = tmp_path / "ring.csv", tmp_path / "hosts.txt"
     file.write_text("".join(f"s{n},s{(n + 1) % 6}\nn{n},s{n}\n" for n in range(6)))
@@ -482,6 +521,18 @@ def test_tables_for_the_hosts_of_a_job_go_over_all_switches(tmp_path, capsys):
     facts = json.loads(text)
     assert (code, facts["hosts"], facts["max_load"], facts["unreachable"]) == (0, 2, 1, 0)
     assert "4 hosts are not in" in err
+    # Told or not, ways go over the switches of others; nobody else's packets are judged.
+    asked = ["route", "--fabric", file, "--nodes", listed]
+    assert command(capsys, *asked, "--through", "-o", tmp_path / "out")[0] == 0
+    made = ["--lft", tmp_path / "out/opensm-lfts.dump", "--path-sl", tmp_path / "out/path-sl.txt", "--json"]
+    code, text, err = command(capsys, "check", "--fabric", file, "--nodes", listed, *made)
+    judged = json.loads(text)
+    assert (code, judged["max_load"], judged["bound"], judged["unreachable"]) == (0, 1, 1, 0)
+    assert "4 hosts are not in" in err
+    code, text, _ = command(capsys, "check", "--fabric", file, *made)
+    assert (code, json.loads(text)["unreachable"]) == (1, 6 * 5 - 2 * 5)
+    assert command(capsys, "route", "--fabric", file, "--through")[0] == 2
+    assert command(capsys, "check", "--torus", "4x4", "--nodes", listed, "--lft", listed)[0] == 2
     listed.write_text("n[0-9]")
     assert command(capsys, "route", "--fabric", file, "--nodes", listed)[0] == 2
     assert command(capsys, "route", "--torus", "4x4x8", "--twist", "--nodes", listed)[0] == 2

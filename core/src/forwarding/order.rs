@@ -22,10 +22,15 @@ pub struct Dependencies {
     /// The channels that may follow one and those that may come before it, by channel and place.
     following: Vec<u32>,
     preceding: Vec<u32>,
-    /// By channel and place of the next channel: bit `8 * lane + next lane`.
+    /// Words of lanes per vertex, a byte per place.
+    words: usize,
+    /// By channel and lane: next lanes at each place.
     present: Vec<u64>,
-    /// The same backwards, by channel and place of the one before: bit `8 * lane + lane before`.
+    /// The same backwards: lanes before at each place.
     arriving: Vec<u64>,
+    /// By channel and place: lanes that are the next one, too.
+    constant: Vec<u8>,
+    /// By channel and place: bit `8 * lane + next lane`.
     refused: Vec<u64>,
     vertices: Vec<Vertex>,
     round: u32,
@@ -54,6 +59,9 @@ struct Found {
 
 type Lane = (u32, u8);
 
+/// Places in a word with a byte for the lanes at each.
+const PLACES: usize = 8;
+
 impl Dependencies {
     /// No dependencies yet.
     pub fn new(graph: &Graph) -> Self {
@@ -69,13 +77,16 @@ impl Dependencies {
             preceding[row].iter_mut().zip(arrive).for_each(|(slot, before)| *slot = before);
         }
         let vertices = 0..(graph.channels() * MAX_LANES) as u32;
+        let words = ports.div_ceil(PLACES);
         Self {
             ports,
             places: (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect(),
             following,
             preceding,
-            present: vec![0; slots],
-            arriving: vec![0; slots],
+            words,
+            present: vec![0; vertices.len() * words],
+            arriving: vec![0; vertices.len() * words],
+            constant: vec![0; slots],
             refused: vec![0; slots],
             vertices: vertices.map(|rank| Vertex { rank, mark: 0 }).collect(),
             round: 0,
@@ -89,23 +100,21 @@ impl Dependencies {
 
     /// Adds a dependency unless it closes a cycle; whether it is there now.
     pub fn add(&mut self, from: Lane, to: Lane) -> bool {
-        let (slot, bit) = self.forwards(from, to);
-        if self.present[slot] & bit != 0 {
+        let (word, bit) = self.onwards(from, to);
+        if self.present[word] & bit != 0 {
             return true;
         }
-        if self.refused[slot] & bit != 0 {
+        if self.refuses(from, to) {
             return false;
         }
         if !self.make_room(vertex(from), vertex(to)) {
             // With nothing fresh to take back, it will close a cycle for ever.
             if self.fresh.is_empty() {
-                self.refused[slot] |= bit;
+                self.refuse(from, to);
             }
             return false;
         }
-        self.present[slot] |= bit;
-        let (back, bit) = self.backwards(from, to);
-        self.arriving[back] |= bit;
+        self.flip(from, to);
         self.fresh.push((from, to));
         true
     }
@@ -113,17 +122,16 @@ impl Dependencies {
     /// Sets of lanes, a bit each, on which one channel is known to follow another, and on which that is known
     /// to close a cycle.
     pub fn constant(&self, from: u32, to: u32) -> (u8, u8) {
-        let slot = from as usize * self.ports + usize::from(self.places[to as usize]);
+        let slot = self.slot(from, to);
         let diagonal = |lanes: u64| {
             (0..MAX_LANES).fold(0, |set, lane| set | ((lanes >> (MAX_LANES * lane + lane) & 1) as u8) << lane)
         };
-        (diagonal(self.present[slot]), diagonal(self.refused[slot]))
+        (self.constant[slot], diagonal(self.refused[slot]))
     }
 
     /// Whether a dependency is known to close a cycle.
     pub fn refuses(&self, from: Lane, to: Lane) -> bool {
-        let (slot, bit) = self.forwards(from, to);
-        self.refused[slot] & bit != 0
+        self.refused[self.slot(from.0, to.0)] >> (MAX_LANES as u8 * from.1 + to.1) & 1 != 0
     }
 
     /// Channels and lanes that were looked at so far.
@@ -139,10 +147,7 @@ impl Dependencies {
     /// Takes back what was added since the last [`keep`](Self::keep).
     pub fn take_back(&mut self) {
         while let Some((from, to)) = self.fresh.pop() {
-            let (slot, bit) = self.forwards(from, to);
-            self.present[slot] &= !bit;
-            let (back, bit) = self.backwards(from, to);
-            self.arriving[back] &= !bit;
+            self.flip(from, to);
         }
     }
 
@@ -150,21 +155,37 @@ impl Dependencies {
     pub fn take_back_for(&mut self, from: Lane, to: Lane) {
         self.take_back();
         if !self.make_room(vertex(from), vertex(to)) {
-            let (slot, bit) = self.forwards(from, to);
-            self.refused[slot] |= bit;
+            self.refuse(from, to);
         }
     }
 
-    /// Where a dependency stands, by its first channel.
-    fn forwards(&self, from: Lane, to: Lane) -> (usize, u64) {
-        let slot = from.0 as usize * self.ports + usize::from(self.places[to.0 as usize]);
-        (slot, 1 << (MAX_LANES as u8 * from.1 + to.1))
+    fn slot(&self, from: u32, to: u32) -> usize {
+        from as usize * self.ports + usize::from(self.places[to as usize])
     }
 
-    /// Where a dependency stands, by its second channel.
-    fn backwards(&self, from: Lane, to: Lane) -> (usize, u64) {
-        let slot = to.0 as usize * self.ports + usize::from(self.places[from.0 as usize ^ 1]);
-        (slot, 1 << (MAX_LANES as u8 * to.1 + from.1))
+    /// Word and bit of a dependency at its first channel.
+    fn onwards(&self, from: Lane, to: Lane) -> (usize, u64) {
+        let place = usize::from(self.places[to.0 as usize]);
+        let word = vertex(from) as usize * self.words + place / PLACES;
+        (word, 1 << (place % PLACES * MAX_LANES + usize::from(to.1)))
+    }
+
+    /// Puts a dependency in, or takes it out.
+    fn flip(&mut self, from: Lane, to: Lane) {
+        let (word, bit) = self.onwards(from, to);
+        self.present[word] ^= bit;
+        let place = usize::from(self.places[from.0 as usize ^ 1]);
+        let word = vertex(to) as usize * self.words + place / PLACES;
+        self.arriving[word] ^= 1 << (place % PLACES * MAX_LANES + usize::from(from.1));
+        if from.1 == to.1 {
+            let slot = self.slot(from.0, to.0);
+            self.constant[slot] ^= 1 << from.1;
+        }
+    }
+
+    fn refuse(&mut self, from: Lane, to: Lane) {
+        let slot = self.slot(from.0, to.0);
+        self.refused[slot] |= 1 << (MAX_LANES as u8 * from.1 + to.1);
     }
 
     /// Reorders so that `from` stands before `to`; false if `to` leads to `from`.
@@ -179,7 +200,7 @@ impl Dependencies {
         self.round += 1;
         self.work += 1;
         let mut found = std::mem::take(&mut self.forward);
-        let behind = found.collect(to, self.ports, &self.following, &self.present, |there| {
+        let behind = found.collect(to, self.ports, &self.following, (&self.present, self.words), |there| {
             if there == from {
                 return None;
             }
@@ -196,7 +217,7 @@ impl Dependencies {
             return false;
         }
         let mut found = std::mem::take(&mut self.backward);
-        found.collect(from, self.ports, &self.preceding, &self.arriving, |there| {
+        found.collect(from, self.ports, &self.preceding, (&self.arriving, self.words), |there| {
             let vertex = &mut self.vertices[there as usize];
             let new = vertex.rank > low && vertex.mark != self.round;
             if new {
@@ -225,7 +246,7 @@ impl Found {
         start: u32,
         ports: usize,
         neighbours: &[u32],
-        present: &[u64],
+        (present, words): (&[u64], usize),
         mut meet: impl FnMut(u32) -> Option<bool>,
     ) -> bool {
         self.vertices.clear();
@@ -233,19 +254,22 @@ impl Found {
         let mut head = 0;
         while let Some(&here) = self.vertices.get(head) {
             head += 1;
-            let (channel, lane) = (here as usize / MAX_LANES, here as usize % MAX_LANES);
-            let row = channel * ports..(channel + 1) * ports;
-            for (&next, &lanes) in neighbours[row.clone()].iter().zip(&present[row]) {
-                let mut lanes = lanes >> (MAX_LANES * lane) & 0xff;
+            let words = here as usize * words..(here as usize + 1) * words;
+            let mut start = here as usize / MAX_LANES * ports;
+            for &lanes in &present[words] {
+                let mut lanes = lanes;
                 while lanes != 0 {
-                    let there = next * MAX_LANES as u32 + lanes.trailing_zeros();
+                    let bit = lanes.trailing_zeros() as usize;
                     lanes &= lanes - 1;
+                    let there =
+                        neighbours[start + bit / MAX_LANES] * MAX_LANES as u32 + (bit % MAX_LANES) as u32;
                     match meet(there) {
                         None => return false,
                         Some(true) => self.vertices.push(there),
                         Some(false) => {}
                     }
                 }
+                start += PLACES;
             }
         }
         true

@@ -38,6 +38,7 @@ class Case:
     min_load: int | None = None
     sigma4: float | None = None
     above_bound: int = 0
+    failed: tuple[int, ...] = ()
 
 
 CASES = (
@@ -47,6 +48,7 @@ CASES = (
     Case("4x4x4", 0.05, 32),
     Case("8x8x8", 0.05, 512),
     Case("8x8x8x2", 0.3, above_bound=2),
+    Case("8x8x8x2", 1.0, failed=(0,)),
     Case("8x8x8x8", 2.0),
     Case("16x16x16", 2.0),
 )
@@ -63,7 +65,7 @@ def run(context: Context) -> list[Row]:
             sum(times) < (context.seconds if len(times) < MEASUREMENTS else 0.02) and len(times) < MOST
         ):
             started = time.process_time()
-            tables = route(Torus(case.sizes), exact_bound=False)
+            tables = route(Torus(case.sizes), failed_nodes=case.failed, exact_bound=False)
             times.append(time.process_time() - started)
         wanted = case.max_load if case.max_load is not None else tables.bound + case.above_bound
         good = tables.max_load <= wanted
@@ -74,7 +76,7 @@ def run(context: Context) -> list[Row]:
         goal += f", sigma4 <= {case.sigma4}" if case.sigma4 is not None else ""
         rows.append(
             _row(
-                f"balanced tables, {case.sizes}",
+                f"balanced tables, {case.sizes}" + (" less a node" if case.failed else ""),
                 f"{tables.min_load} to {tables.max_load}",
                 tables.bound,
                 round(tables.sigma4, 4),

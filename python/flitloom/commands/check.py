@@ -29,6 +29,10 @@ def command(
     slvl: Annotated[
         Path | None, typer.Option("--slvl", "--sl2vl", help="With --fabric: slvl.txt or opensm-sl2vl.dump.")
     ] = None,
+    nodes: Annotated[
+        Path | None,
+        typer.Option(help="With --fabric: file of the hosts that the tables are for, as node[0-7,12]."),
+    ] = None,
     lanes: Annotated[
         int | None, typer.Option(help="With --fabric and without --slvl: lanes, 1 to 8; vl = sl mod lanes.")
     ] = None,
@@ -70,20 +74,26 @@ def command(
 
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
+    from flitloom.commands.options import refuse
+
     if fabric is not None:
-        from flitloom.commands.subnets import check_fabric, failing
+        from flitloom.commands.subnets import allocated, check_fabric, failing
 
         elsewhere = ["torus", "mesh", "rules", "certificate", "twist"]
-        options.refuse(context, elsewhere, "does not go with --fabric")
+        refuse(context, elsewhere, "does not go with --fabric")
         if tables is not None and (lft is not None or fdbs is not None):
             raise SpecError(f"{show_file(tables)} and --lft or --fdbs: name one file of tables")
         if lft is not None and fdbs is not None:
             raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
-        check_fabric(failing(fabric, fail or []), lft or fdbs or tables, path_sl, slvl, lanes, as_json)
+        subnet = failing(fabric, fail or [])
+        if nodes is not None:
+            subnet = allocated(subnet, nodes, "what they send is not judged")
+        check_fabric(subnet, lft or fdbs or tables, path_sl, slvl, lanes, as_json)
         return
+    refuse(context, ["nodes"], "belongs to --fabric")
     from flitloom.collectives.formats import format_of
     from flitloom.commands.collective import check_collective_file, check_foreign_file
-    from flitloom.commands.options import refuse, topology_fields
+    from flitloom.commands.options import topology_fields
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
     from flitloom.outputs import check_output

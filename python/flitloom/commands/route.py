@@ -85,7 +85,8 @@ def command(
         bool,
         typer.Option(
             "--through",
-            help="With --nodes: ways may pass through nodes outside the list; only pairs within it count.",
+            help="With --nodes: ways may pass through nodes outside the list; only pairs within it count."
+            " With --fabric they always may.",
         ),
     ] = False,
     rules: Annotated[
@@ -148,9 +149,11 @@ def command(
             "loads",
             "compare",
         ]
-        others += ["picture", "resilience", "sample", "seed", "html", "through"]
+        others += ["picture", "resilience", "sample", "seed", "html"]
         if words or critical or twist:
-            others.append("nodes")
+            others += ["nodes", "through"]
+        elif through and nodes is None:
+            raise SpecError("--through goes with --nodes")
         if words or critical:
             others += ["out", "mode", "lanes", "sizes", "effort", "old", "reversible"]
         refuse(
@@ -176,7 +179,7 @@ def command(
             show_critical(subnet, as_json)
         else:
             if nodes is not None:
-                subnet = allocated(subnet, nodes)
+                subnet = allocated(subnet, nodes, "the tables have no entries for them")
             route_fabric(subnet, out, mode, lanes, sizes, effort, old, reversible, as_json)
         return
     refuse(context, ["critical", "old", "mode", "lanes", "sizes", "reversible"], "belongs to --fabric")

@@ -23,8 +23,8 @@ def failing(fabric: Path, parts: list[str]) -> Subnet:
     return fail_parts(subnet, parts) if parts else subnet
 
 
-def allocated(subnet: Subnet, nodes: Path) -> Subnet:
-    """The hosts in a file of ``--nodes``, over all switches."""
+def allocated(subnet: Subnet, nodes: Path, others: str) -> Subnet:
+    """The hosts in a file of ``--nodes``, over all switches; says what that means for the `others`."""
     from flitloom.errors import show_file
     from flitloom.fabric.allocation import only_hosts
     from flitloom.fabric.hostlist import expand
@@ -34,7 +34,7 @@ def allocated(subnet: Subnet, nodes: Path) -> Subnet:
     place = show_file(nodes)
     part = only_hosts(subnet, expand(read_text(nodes, NODES_BYTES), place), place)
     if left_out := len(subnet.hosts) - len(part.hosts):
-        say(f"note: {left_out} hosts are not in {place}; the tables have no entries for them")
+        say(f"note: {left_out} hosts are not in {place}; {others}")
     return part
 
 

@@ -43,8 +43,16 @@ def only_hosts(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> Su
     kept: set[int] = set()
     for name in names:
         if name not in known:
-            raise SpecError(f"{place}: no host is called {show(name)}; {show(subnet.hosts[0].name)} is one")
+            raise SpecError(f"{place}: no host is called {show(name)}; {_example(subnet, name)}")
         kept.update(known[name])
     if not kept:
         raise SpecError(f"{place}: no hosts in the list")
     return replace(subnet, hosts=tuple(subnet.hosts[index] for index in sorted(kept)))
+
+
+def _example(subnet: Subnet, name: str) -> str:
+    """A name as a list could have it: one that the unknown one is a word of, or any."""
+    longer = next((host.name for host in subnet.hosts if name in host.name.split()), None)
+    if longer is None or '"' in longer:
+        return f"{show(subnet.hosts[0].name)} is one"
+    return f'a name with blanks stands in quotes: "{show(longer)[1:-1]}"'

@@ -120,12 +120,15 @@ def _cables(subnet: Subnet, recognition: Recognition | None, what: str, part: st
 
 
 def _beside(recognition: Recognition | None, switch: int, dimension: int, step: int) -> int:
-    if recognition is None or dimension >= len(recognition.sizes) or recognition.kind == "twisted":
+    if recognition is None or dimension >= len(recognition.sizes):
         return -1
     place = list(recognition.coordinates[switch])
     place[dimension] += step
-    if recognition.wraps[dimension]:
-        place[dimension] %= recognition.sizes[dimension]
+    # The rows of closed ways form a triangle: each leaves the coordinates before its first entry alone.
+    for way in recognition.closed:
+        first = next(index for index, entry in enumerate(way) if entry)
+        times = place[first] // way[first]
+        place = [coordinate - times * entry for coordinate, entry in zip(place, way, strict=True)]
     wanted = tuple(place)
     return recognition.coordinates.index(wanted) if wanted in recognition.coordinates else -1
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
+#: A name in quotes, between commas and blanks.
+_QUOTED = re.compile(r"(?:^|(?<=[\s,]))([\"'])([^\n]*?)\1(?=[\s,]|$)")
 #: More names than any list has.
 _MOST = 1 << 20
 
@@ -16,7 +18,8 @@ def expand(text: str, place: str = "nodes") -> list[str]:
     """The names of a list such as ``r[0-1]n[01-10/3],login1``.
 
     Items are separated by commas or blanks; an item may have several brackets, ranges may have steps
-    (``/3`` or ``:3``), and leading zeros are kept.
+    (``/3`` or ``:3``), and leading zeros are kept. What stands in quotes, double or single ones, is one name
+    as it is, with its blanks, commas and brackets.
 
     Examples
     --------
@@ -25,11 +28,26 @@ def expand(text: str, place: str = "nodes") -> list[str]:
     ['r0n08', 'r0n09', 'r0n10', 'r1n08', 'r1n09', 'r1n10', 'login']
     >>> expand("n[0-6/3]")
     ['n0', 'n3', 'n6']
+    >>> expand('"node 3 HCA-1", n[0-1]')
+    ['node 3 HCA-1', 'n0', 'n1']
     """
+    names: list[str] = []
+    begin = 0
+    for quoted in _QUOTED.finditer(text):
+        _expand(text[begin : quoted.start()], place, names)
+        names.append(quoted[2])
+        begin = quoted.end()
+    _expand(text[begin:], place, names)
+    return names
+
+
+def _expand(text: str, place: str, names: list[str]) -> None:
+    """Add the names of a list without quotes."""
     from flitloom.routing.nodes import split_list
 
-    names: list[str] = []
     for item in split_list(text, place):
+        if item[0] in "\"'":
+            raise SpecError(f"{place}: the quote before {show(item[1:])} ends nowhere in its line")
         parts = re.split(r"\[([^\[\]]*)\]", item)
         choices = [
             [part] if number % 2 == 0 else _numbers(part, item, place) for number, part in enumerate(parts)
@@ -40,7 +58,6 @@ def expand(text: str, place: str = "nodes") -> list[str]:
         if len(names) + count > _MOST:
             raise SpecError(f"{place}: {item[:60]!r} names more than {_MOST} nodes")
         names.extend("".join(choice) for choice in product(*choices))
-    return names
 
 
 def _numbers(ranges: str, item: str, place: str) -> list[str]:
