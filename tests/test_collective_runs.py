@@ -21,6 +21,10 @@ from flitloom.messages import MessageGraph, simulate_messages
         (fl.Mesh(3, 4), "all-to-all"),
         (fl.Torus(2, 5), "all-reduce"),
         (fl.Torus(5, 5, failed_links=["0-1"], failed_nodes=[12]), "reduce-scatter"),
+        (fl.Torus(2, 2, 4, twist=True), "all-gather"),
+        (fl.Torus(4, 8, twist=True), "all-to-all"),
+        (fl.Torus(4, 4, 8, twist=True), "broadcast"),
+        (fl.Torus(3, 6, twist=True, failed_links=["0-1"], failed_nodes=[12]), "all-reduce"),
     ],
 )
 @pytest.mark.parametrize("ports", [None, 1, 2])
@@ -47,6 +51,7 @@ def test_chunks_leave_when_they_can(
     into = np.bincount([one.end for one in moves], minlength=topology.nodes)
     ways = found.ports
     assert found.cycles >= -(-int(into.max()) // ways) * flits + latency
+    assert found.cycles >= plan.bound * flits + latency
     if ports is None:
         # Chunks meet nowhere, so that every step is over when one chunk and its link are.
         assert found.cycles <= plan.steps * found.step_cycles
@@ -73,6 +78,30 @@ def test_steps_of_hand() -> None:
     assert [(one.start, one.end) for one in transfers(line)] == [(0, 1)] + [(0, 1), (1, 2)] * 3 + [(1, 2)]
     assert [found.transfers[number].end for number in found.chain] == [1, 1, 1, 1, 2]
     assert dict(found.for_chunks) == {(1, 0): 11}
+
+
+@pytest.mark.parametrize("operation", ["all-gather", "all-to-all", "all-reduce"])
+def test_twisted_tori_and_parallel_links(operation: str) -> None:
+    for sizes, options in (((4, 4, 8), {"twist": True}), ((3, 4), {"width": [2, 1]})):
+        plan = fl.collective(fl.Torus(*sizes), operation, **options)
+        found = simulate_collective(plan, flits=5, packet_payload=5)
+        assert found.ports == 6
+        # Every link of the plan's own ground carries its chunks; more than one at a time where it is double.
+        used = {(one.start, one.end) for one in found.transfers}
+        assert used == set(plan.ground.links)
+        assert plan.bound * 6 < found.cycles <= plan.steps * 7
+        if operation == "all-gather":
+            # Every node gets every other node's chunk, once; each had reached the node that forwards it.
+            came = {
+                (one.end, one.block): int(time)
+                for one, time in zip(found.transfers, found.arrived, strict=True)
+            }
+            nodes = range(plan.ground.nodes)
+            assert sorted((node, block[0]) for node, block in came) == [
+                (node, other) for node in nodes for other in nodes if node != other
+            ]
+            for one, entered in zip(found.transfers, found.injected, strict=True):
+                assert one.block[0] == one.start or came[one.start, one.block] < entered
 
 
 def test_steps_with_latency_run_too() -> None:
@@ -127,5 +156,3 @@ def test_what_routers_do_not_have(
     assert (out, err.count("\n")) == ("", 1)
     assert message in err
     assert run(["simulate", "--torus", "4x4", "--pattern", "next", "--ports", "2"]) == 2
-    with pytest.raises(fl.SpecError, match="plan: has a twist or parallel links"):
-        simulate_collective(fl.collective(fl.Torus(2, 2, 4), "all-gather", twist=True))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
+from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
@@ -116,7 +117,7 @@ def simulate_collective(
     Parameters
     ----------
     plan : CollectivePlan
-        A plan for a torus or mesh without twist and parallel links.
+        A plan for a torus, plain or twisted, or a mesh; failed parts and parallel links are as in the plan.
     router : Router, optional
         The router at every node: wormhole or cut-through, buffers, latency.
     flits : int
@@ -129,7 +130,7 @@ def simulate_collective(
     Raises
     ------
     SpecError
-        There is no router for such a network, or a number is out of range.
+        A number is out of range, or nothing so large is simulated.
 
     Examples
     --------
@@ -140,20 +141,12 @@ def simulate_collective(
     (4, 18, 72)
     """
     ground = plan.ground
-    if ground.twist or set(ground.width) != {1}:
-        raise SpecError.at(
-            "plan",
-            "has a twist or parallel links, which routers with several ports do not know",
-            "its steps stand alone",
-        )
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
-    topology = ground.topology
-    ways = 2 * len(ground.sizes)
-    links = len({_way(ground.sizes, a, b) for a, b in ground.links})
-    count = links if ports is None else ports
-    if not 1 <= count <= ways:
-        raise SpecError.at("ports", str(count), f"a node has 1 to {links}, the number of its links")
+    lanes = _lanes(ground)
+    count = len(lanes) if ports is None else ports
+    if not 1 <= count <= max(len(lanes), 1):
+        raise SpecError.at("ports", str(count), f"a node has 1 to {len(lanes)}, the number of its links")
     router = router or Router()
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
@@ -161,45 +154,56 @@ def simulate_collective(
         raise SpecError.at(
             "plan", f"{len(moves) * packets} packets", f"at most {_core.LIMITS['packets']} are simulated"
         )
-    order = sorted({_way(ground.sizes, a, b) for a, b in ground.links})
-    port = {way: place % count for place, way in enumerate(order)}
-    layers = np.array([port[_way(ground.sizes, one.start, one.end)] for one in moves], dtype=np.int64)
-    return _Run(moves, layers, Network(_stacked(topology, count), router), topology.nodes).result(
-        plan, flits, packet_payload, count
+    return _Run(moves, _ports(ground, lanes, moves, count), Network(_network(ground), router), count).result(
+        plan, flits, packet_payload
     )
 
 
-def _way(sizes: tuple[int, ...], start: int, end: int) -> int:
-    """The direction of a link: twice the dimension, and one more if it goes down."""
-    for place, size in enumerate(sizes):
-        a, b = start % size, end % size
-        if a != b:
-            return 2 * place + int((b - a) % size != 1 and size > 2)
-        start, end = start // size, end // size
-    return 0
+def _ways(ground: Ground) -> dict[tuple[int, int], int]:
+    """The direction of every link: twice the dimension, and one more if it goes down."""
+    ways: dict[tuple[int, int], int] = {}
+    for node in ground.working:
+        point = ground.point(node)
+        for place in range(len(point)):
+            for down, sign in enumerate((1, -1)):
+                end = ground.normal([*point[:place], point[place] + sign, *point[place + 1 :]])
+                ends = node, ground.number(end)
+                if ends in ground.links:
+                    ways.setdefault(ends, 2 * place + down)
+    return ways
 
 
-def _stacked(topology: Topology, ports: int) -> Topology:
-    """A network with a router for every port of a node: layers between which nothing moves."""
-    if ports == 1:
-        return topology
-    nodes = topology.nodes
-    return Topology(
-        kind=topology.kind,
-        sizes=(*topology.sizes, ports),
-        wrap=(*topology.wraps, False),
-        failed_nodes=tuple(layer * nodes + node for layer in range(ports) for node in topology.failed_nodes),
-        failed_links=tuple(
-            (layer * nodes + a, layer * nodes + b) for layer in range(ports) for a, b in topology.failed_links
-        ),
-    )
+def _lanes(ground: Ground) -> dict[tuple[int, int], int]:
+    """What links a node has, by direction and number among parallel ones, numbered in this order."""
+    ways = _ways(ground)
+    kinds = {(ways[ends], lane) for ends, width in ground.links.items() for lane in range(width)}
+    return {kind: number for number, kind in enumerate(sorted(kinds))}
+
+
+def _ports(ground: Ground, lanes: dict[tuple[int, int], int], moves: list[Transfer], count: int) -> Times:
+    """The port that every transfer goes through; parallel links carry transfers in turn."""
+    ways, seen = _ways(ground), Counter[tuple[int, int]]()
+    ports = np.zeros(len(moves), dtype=np.int64)
+    for number, one in enumerate(moves):
+        ends = one.start, one.end
+        ports[number] = lanes[ways[ends], seen[ends] % ground.links[ends]] % count
+        seen[ends] += 1
+    return ports
+
+
+def _network(ground: Ground) -> Topology:
+    """The routers of one port of every node."""
+    if not ground.twist:
+        return ground.topology
+    plain = ground.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
+    return Topology.model_validate(plain)
 
 
 class _Run:
     """Starts of all chunks and what they lead to, until both agree."""
 
-    def __init__(self, moves: list[Transfer], layers: Times, network: Network, nodes: int) -> None:
-        self.moves, self.layers, self.network, self.nodes = moves, layers, network, nodes
+    def __init__(self, moves: list[Transfer], layers: Times, network: Network, ports: int) -> None:
+        self.moves, self.layers, self.network, self.ports = moves, layers, network, ports
         self.before = np.array([one.before for one in moves], dtype=np.int64)
         counts = np.array([len(one.needs) for one in moves], dtype=np.int64)
         self.needing = np.repeat(np.arange(len(moves)), counts)
@@ -238,7 +242,7 @@ class _Run:
         from flitloom.collectives.goal import goal_text
 
         size = sum(lengths) - len(lengths)
-        ranks = list(range(self.nodes))
+        ranks = list(range(self.network.topology.nodes))
         workload = _core.goal_workload(goal_text(plan, size), 1, 1, lengths[0] - 1, ranks)
         records = self._records(workload)
         names, first = np.unique(records["slice"], return_index=True)
@@ -261,16 +265,21 @@ class _Run:
         return records
 
     def simulate(self, starts: Times, lengths: list[int]) -> tuple[Times, Times]:
-        """When chunks entered and had arrived."""
-        order = np.argsort(starts, kind="stable")
+        """When chunks entered and had arrived; what goes through different ports never meets."""
         ends = np.array([(one.start, one.end) for one in self.moves], dtype=np.int64)
-        ends += (self.layers * self.nodes)[:, None]
-        columns = np.column_stack([ends, starts, np.arange(len(self.moves))])[order]
-        columns = np.repeat(columns, len(lengths), axis=0)
-        sizes = np.tile(np.array(lengths, dtype=np.int64), len(self.moves))
-        table = np.column_stack([columns[:, :2], sizes, columns[:, 2:]])
-        records = self._records(_core.Workload.packets(self.network._core, np.ascontiguousarray(table)))
-        return _per_chunk(records["slice"], records, len(self.moves))
+        entered, arrived = np.zeros_like(starts), np.zeros_like(starts)
+        for port in range(self.ports):
+            moves = np.flatnonzero(self.layers == port)
+            if not len(moves):
+                continue
+            order = moves[np.argsort(starts[moves], kind="stable")]
+            columns = np.column_stack([ends[order], starts[order], np.arange(len(order))])
+            columns = np.repeat(columns, len(lengths), axis=0)
+            sizes = np.tile(np.array(lengths, dtype=np.int64), len(order))
+            table = np.column_stack([columns[:, :2], sizes, columns[:, 2:]])
+            records = self._records(_core.Workload.packets(self.network._core, np.ascontiguousarray(table)))
+            entered[order], arrived[order] = _per_chunk(records["slice"], records, len(order))
+        return entered, arrived
 
     def settle(self, lengths: list[int]) -> tuple[Times, Times]:
         """Simulate until every chunk starts exactly when it can.
@@ -287,13 +296,13 @@ class _Run:
             starts = again
         raise SpecError.at("plan", f"starts and arrivals do not agree after {MOST_ROUNDS} simulations")
 
-    def result(self, plan: CollectivePlan, flits: int, payload: int, ports: int) -> CollectiveRun:
+    def result(self, plan: CollectivePlan, flits: int, payload: int) -> CollectiveRun:
         lengths = [payload + 1] * (flits // payload) + ([flits % payload + 1] if flits % payload else [])
         total, latency = sum(lengths), self.network.router.latency
         empty = np.zeros(0, dtype=np.int64)
         entered, arrived = empty, empty
         if self.moves:
-            entered, arrived = self.as_graph(lengths, plan) if ports == 1 else self.settle(lengths)
+            entered, arrived = self.as_graph(lengths, plan) if self.ports == 1 else self.settle(lengths)
         ready = self.ready(arrived)
         free = np.where(self.before >= 0, entered[self.before] + total, 0) if self.moves else empty
         for_chunks: Counter[tuple[int, int]] = Counter()
@@ -317,7 +326,7 @@ class _Run:
             cycles=int(arrived.max(initial=-1)) + 1,
             step_cycles=total + latency,
             flits=total,
-            ports=ports,
+            ports=self.ports,
             transfers=self.moves,
             injected=entered,
             arrived=arrived,
