@@ -3,6 +3,7 @@
 use super::{DimensionOrder, Forwarding, NO_CHANNEL};
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::power::power_of;
+use crate::traffic::{Purpose, draw};
 use rayon::prelude::*;
 
 /// How hard to balance.
@@ -54,7 +55,14 @@ pub(super) fn balance_guarded<'a>(
             search.note();
         }
     }
-    search.run(target, effort.enough.max(target));
+    let enough = effort.enough.max(target);
+    search.run(target, enough);
+    if order.is_none() && search.guard.is_none() && search.best_load > enough && table.next.len() <= ANNEALED
+    {
+        let mut warm = Search::new(graph, &search.best, order, effort);
+        warm.anneal(target, enough);
+        search = warm;
+    }
     *table = search.best;
 }
 
@@ -62,6 +70,14 @@ pub(super) fn balance_guarded<'a>(
 const SMOOTHED: u32 = 3;
 /// Tables with more entries are smoothed only where they stay more than two pairs above the bound.
 const LARGE: usize = 1 << 17;
+
+/// Tables with more entries are not annealed.
+const ANNEALED: usize = 1 << 14;
+/// Sweeps of annealing.
+const SWEEPS: u32 = 200;
+/// Cost, in squares of pairs, that is taken half as often as none: at the beginning, and from sweep to sweep.
+const HOT: f64 = 0.75;
+const COOLER: f64 = 0.988;
 
 /// Hosts behind the first entries to be changed where few are to change.
 const FEW: u32 = 32;
@@ -95,6 +111,8 @@ struct Search<'a> {
     guard: Option<&'a mut (dyn Guard + 'a)>,
     /// Whether ways may grow longer.
     longer: bool,
+    /// How often chance decided.
+    tosses: u64,
     /// Entries through which fewer hosts send are left alone.
     least: u32,
     /// Places of switches on the way at hand.
@@ -142,6 +160,7 @@ impl<'a> Search<'a> {
             tries: 0,
             guard: None,
             longer: false,
+            tosses: 0,
             least: 1,
             on_way: vec![(0, 0); switches],
             way: 0,
@@ -236,6 +255,51 @@ impl<'a> Search<'a> {
             }
             self.price(target, power);
             self.sweep(level, enough);
+        }
+    }
+
+    /// Entries are pointed elsewhere at random, ever more seldom where that makes loads less even (simulated
+    /// annealing, Kirkpatrick et al. 1983): where all channels must carry the same, no single change helps.
+    fn anneal(&mut self, target: u64, enough: u64) {
+        let mut heat = HOT / (target as f64 * target as f64);
+        for _ in 0..SWEEPS {
+            if self.note() <= enough || self.tries >= self.effort.tries {
+                return;
+            }
+            self.price(target, 2);
+            self.stir(heat);
+            heat *= COOLER;
+        }
+        self.note();
+    }
+
+    /// A change of every entry, taken with the probability that its cost has at a temperature.
+    fn stir(&mut self, heat: f64) {
+        let graph = self.graph;
+        let switches = graph.switches();
+        for destination in 0..self.table.roots.len() {
+            let row = self.row[destination] as usize * switches;
+            for switch in 0..switches {
+                let place = destination * switches + switch;
+                let (old, here) = (self.table.next[place], self.distances[row + switch]);
+                if old == NO_CHANNEL || self.below[place] == 0 {
+                    continue;
+                }
+                let nearer =
+                    |hop: &u32| *hop != old && self.distances[row + graph.ends(*hop).1 as usize] < here;
+                let count = graph.outgoing(switch as u32).iter().copied().filter(nearer).count();
+                if count == 0 {
+                    continue;
+                }
+                self.tosses += 1;
+                let drawn = draw(self.tosses, 0, Purpose::Table, 0);
+                let chosen = (drawn >> 32) as usize % count;
+                let hop = graph.outgoing(switch as u32).iter().copied().filter(nearer).nth(chosen);
+                let Some(hop) = hop else { continue };
+                if self.change(destination, switch as u32, hop) < heat * halvings(drawn as u32) {
+                    self.redirect(destination, switch as u32, hop, usize::MAX, u64::MAX);
+                }
+            }
         }
     }
 
@@ -386,5 +450,42 @@ impl<'a> Search<'a> {
             self.below[start + at as usize] += hosts;
         }
         full
+    }
+}
+
+/// How often 1 is halved down to a number drawn from 0 to 1, in 2^32nds; between powers of two on a straight line, which
+/// is the same on every machine.
+fn halvings(drawn: u32) -> f64 {
+    let drawn = drawn.max(1);
+    let zeros = drawn.leading_zeros();
+    f64::from(zeros) + 2.0 - f64::from(drawn << zeros) / f64::from(1_u32 << 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forwarding::bound;
+
+    #[test]
+    fn halvings_lie_near_the_logarithm() {
+        for drawn in [1, 2, 3, 5, 1000, 12345, 1 << 30, 3 << 30, u32::MAX] {
+            let exact = 32.0 - f64::from(drawn).log2();
+            assert!((halvings(drawn) - exact).abs() < 0.09, "{drawn}: {} or {exact}", halvings(drawn));
+        }
+    }
+
+    #[test]
+    fn loads_are_even_where_every_switch_is_beside_all_others_of_its_row_and_column() {
+        let cables: Vec<(u32, u32)> = (0..36_u32)
+            .flat_map(|a| (a + 1..36).map(move |b| (a, b)))
+            .filter(|(a, b)| (a / 6 == b / 6) != (a % 6 == b % 6))
+            .collect();
+        let graph = Graph::new(vec![1; 36], &cables).unwrap();
+        let mut table = Forwarding::spread(&graph, (0..36).collect());
+        let effort = Effort { exception: 0.0, tries: 12_000_000, enough: 6, longer: true };
+        balance(&graph, &mut table, bound(&graph, None).value, None, effort);
+        assert!(table.is_shortest(&graph));
+        // A pair of neighbours and five of others, each over two channels: nothing is left to spare.
+        assert_eq!(table.loads(&graph), vec![6; 360]);
     }
 }
