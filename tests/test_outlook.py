@@ -49,6 +49,28 @@ def test_time_is_told_from_a_threshold_on(monkeypatch, engine):
     assert "time" not in run(*LOAD, "--cycles", "400000", *engine).stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [
+        (["ramp", "--cycles", "300000"], "of 300,000 cycles"),
+        (["step", "--rate", "0.1", "--cycles", "300000", "--window", "50"], "of 300,000 cycles"),
+        (["step", "--rate", "0.1,0.2,0.3", "--cycles", "9000", "--window", "50"], "of 3 steps"),
+        (["steady", "--rate", "0.1", "--measure", "300000"], "cycles or more"),
+        (["steady", "--rate", "0.1", "--warm-up", "1000", "--measure", "300000"], "of 301,000 cycles"),
+        (["burst", "--packets", "20000"], "of 1,280,000 packets"),
+    ],
+)
+def test_time_is_told_in_what_is_counted(monkeypatch, words, unit):
+    """Of one run its cycles or packets, of several how many of them."""
+    monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr("flitloom.simulation.LOOK", 0.001)
+    monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
+    told = run("load", *words, "--torus", "8x8", "--pattern", "rand")
+    assert told.exit_code == 0, told.stderr
+    [line] = [line for line in told.stderr.splitlines() if line.startswith("time: about ")]
+    assert line.endswith(unit), line
+
+
 def test_every_long_command_foretells_its_time_and_simulations_their_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")

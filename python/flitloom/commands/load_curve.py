@@ -41,7 +41,7 @@ def curve(
     cases = shared.cases(compared, packets, router)
     out, plot = shared.check_outputs(out, plot)
     loads = shared.read_rates(rates, "--rates")
-    points, interrupted = _run(cases, loads, measured, "points")
+    points, interrupted = _run(cases, loads, measured, "point")
     rows = curve_rows(points)
     if out is not None and rows:
         if out.suffix == ".nc":
@@ -84,7 +84,7 @@ def steady(
     cases = shared.cases(compared, packets, router)
     out, plot = shared.check_outputs(out, plot, (".nc",))
     loads = shared.read_rates(rate, "--rate")
-    points, interrupted = _run(cases, loads, measured, "loads")
+    points, interrupted = _run(cases, loads, measured, "load")
     rows = curve_rows(points)
     if out is not None and rows:
         shared.write_series(out, points)
@@ -114,7 +114,9 @@ def _run(
     settings = {**vars(measured), "workers": workers, "threads": threads}
     steady = {"kind": "load", "cycles": LIMITS["start"]}
     shared.foretell_memory(((case, {**steady, "rate": load}) for case in cases for load in loads), workers)
-    with screen.progress(what) as show:
+    # Nobody knows how often a warm-up will be doubled.
+    unit = "cycles or more" if measured.warm_up is None else "cycles"
+    with shared.progress(what, len(cases) * len(loads), unit) as show:
         return run_curve(cases, loads, **settings, progress=show)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -188,6 +189,23 @@ def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
         raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
     workers = max(1, min(threads, simulations))
     return workers, threads // workers
+
+
+def progress(what: str, runs: int, unit: str = "cycles") -> AbstractContextManager[screen.Progress]:
+    """How many of so many ramps, steps and so on are done; of a single one, how much of it in its unit.
+
+    Ranks do one after the other, and tell of each.
+
+    Examples
+    --------
+    >>> with progress("ramp", 1) as show:
+    ...     show(100, 200)
+    """
+    from flitloom import ranks
+
+    if runs == 1 or ranks.started() > 1:
+        return screen.progress(f"{what} ({unit})", unit)
+    return screen.progress(f"{what}s")
 
 
 def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: int | None) -> None:

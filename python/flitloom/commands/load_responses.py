@@ -171,7 +171,7 @@ def burst(
     workers, each = shared.shared_out(threads, len(cases))
     sent = {"kind": "collective", "packets": packets, "payload": length - 1}
     shared.foretell_memory(((case, sent) for case in cases), workers)
-    with screen.progress("bursts") as show:
+    with shared.progress("burst", len(cases), "packets") as show:
         rows, interrupted = run_bursts(
             cases, packets, length=length, workers=workers, threads=each, progress=show
         )
@@ -209,7 +209,7 @@ def _run(
         raise SpecError.at("--checkpoint", "of one run at a time", f"there are {len(tasks)}")
     settings = {**settings, "checkpoint": outputs.checkpoint, "threads": threads}
     shared.foretell_memory(((case, {"kind": "load", **traffic}) for case, traffic in tasks), workers)
-    with screen.progress(f"{kind}s") as show:
+    with shared.progress(kind, len(tasks)) as show:
         made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
     if out is not None and made:
         shared.write_series(out, made)

@@ -82,7 +82,7 @@ def run(
     if out is not None or whole:
         assert folder is not None
         make_folder(folder)
-    with screen.several_progresses() as progress:
+    with screen.several_progresses({identifier: "tables and figures"}) as progress:
         context = Context(folder, threads, seed, quick, progress, searches, tuple(column or ()))
         reports = []
         for number, one in enumerate(wanted):

@@ -131,7 +131,10 @@ def progress(label: str, unit: str = "") -> Iterator[Progress]:
 
 @contextmanager
 def several_progresses(units: Mapping[str, str] | None = None) -> Iterator[Callable[[str, int, int], None]]:
-    """As `progress`, for several things: the function takes the label of one, done and total."""
+    """As `progress`, for several things: the function takes the label of one, done and total.
+
+    Labels say what is counted, where `units` do not.
+    """
     lines: dict[str, TimeLine] = {}
 
     def foretell(label: str, done: int, total: int) -> None:
@@ -139,7 +142,7 @@ def several_progresses(units: Mapping[str, str] | None = None) -> Iterator[Calla
             from flitloom.outlook import TimeLine
 
             lines[label] = TimeLine(say, settings.get("time_from"))
-        lines[label](done, total, (units or {}).get(label, f"steps of {label}"))
+        lines[label](done, total, (units or {}).get(label, label))
 
     if not shows_progress():
         yield foretell

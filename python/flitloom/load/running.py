@@ -10,6 +10,7 @@ from flitloom import interrupts, ranks
 from flitloom.workers import as_finished, usable_cores
 
 Made = TypeVar("Made")
+Progress = Callable[[int, int], None]
 
 
 def run_all(
@@ -18,7 +19,7 @@ def run_all(
     *,
     workers: int | None = None,
     threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[Made | None], bool]:
     """Call a function of a module with every task; what came of each, and whether it was interrupted.
 
@@ -26,7 +27,8 @@ def run_all(
     ----------
     work : callable
         A function that a worker process can import. A single task runs in this process and is given
-        `progress`, to tell of what it does; on several ranks of MPI all run here, one after the other.
+        `progress`, to tell of what it does; on several ranks of MPI all run here, one after the other, and
+        count as much each.
     tasks : sequence of tuple
         Its arguments, a tuple per call.
     workers : int, optional
@@ -49,7 +51,7 @@ def run_all(
         with nullcontext() if on_ranks else interrupts.keeping():
             try:
                 for place, task in enumerate(tasks):
-                    made[place] = work(*task, progress=progress)
+                    made[place] = work(*task, progress=_part(progress, place, len(tasks)))
             except KeyboardInterrupt:
                 interrupts.kept()
                 return made, True
@@ -64,3 +66,10 @@ def run_all(
             interrupts.kept()
             return made, True
     return made, False
+
+
+def _part(progress: Progress | None, place: int, count: int) -> Progress | None:
+    """What tells of one task among so many."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(place * total + done, count * total)

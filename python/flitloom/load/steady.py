@@ -103,8 +103,9 @@ def run_steady(
     simulation = begin_experiment(
         endless, links=False, windows=window, threads=threads, on_ranks=ranks.started() > 1
     )
-    begin, settled = _warm_up(simulation, window, warm_up, limit, progress)
-    end = begin + -(-measure // window) * window
+    measured_cycles = -(-measure // window) * window
+    begin, settled = _warm_up(simulation, window, warm_up, limit, _before(measured_cycles, progress))
+    end = begin + measured_cycles
     simulation.measure(begin, end)
     simulation.run(until=end, progress=progress)
     series = simulation.windows()
@@ -122,6 +123,11 @@ def run_steady(
         keeps_up = False
     row = _row(series, load, begin, end, not keeps_up)
     return Steady({**row, **ideal_loads(experiment)}, series)
+
+
+def _before(cycles: int, progress: Progress | None) -> Progress | None:
+    """What tells of the cycles before others."""
+    return None if progress is None else lambda done, total: progress(done, total + cycles)
 
 
 def _keeps_up(series: xr.Dataset) -> bool:
