@@ -65,9 +65,17 @@ def test_methods_are_ordered_by_what_they_may_do(capsys):
 
 def test_throttles_are_compared_at_a_load_that_all_of_them_carry(monkeypatch, capsys):
     monkeypatch.setattr(throttles, "LOADS", {"bcmp": 0.05})
-    assert run(["bench", "throttles", "--seconds", "0.002", "--json"]) == 0
-    rows = {row["throttle"]: row for row in json.loads(capsys.readouterr().out)}
-    assert list(rows) == list(throttles.THROTTLES)
+    monkeypatch.setattr(throttles, "OTHERS", {("sa", "rand"): 0.05})
+    assert run(["bench", "throttles", "--all", "--seconds", "0.002", "--json"]) == 0
+    every = json.loads(capsys.readouterr().out)
+    rows, adaptive = (
+        {row["throttle"]: row for row in every if row["routing"] == name} for name in ("do", "sa")
+    )
+    assert list(rows) == list(adaptive) == list(throttles.THROTTLES)
+    assert {row["goal_percent"] for row in adaptive.values()} == {""}
+    for row in adaptive.values():
+        # Half way round a ring of 32 or less: 8 hops on average, and so from y.
+        assert row["hops/cycle"] == pytest.approx(1024 * 0.05 * 16, rel=0.05)
     assert rows["none"]["slower_percent"] == 0
     for row in rows.values():
         # From x to 31 - x it is 8 hops on average, and so from y; 1024 nodes send 0.05 flits each.

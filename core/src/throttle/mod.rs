@@ -14,6 +14,7 @@ mod path_turn;
 mod registers;
 mod rule;
 mod spth;
+mod turns;
 
 pub use alo::Alo;
 pub use global::Global;
@@ -24,6 +25,7 @@ pub use path_turn::PathTurn;
 pub use registers::{Following, RegisterSettings, Registers};
 pub use rule::{AtWork, Parameter, Rule};
 pub use spth::Spth;
+pub use turns::Turns;
 
 use crate::{
     fabric::{Direction, NodeId, Shape},

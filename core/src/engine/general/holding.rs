@@ -2,10 +2,11 @@
 //!
 //! Every throttle works as the state machine that it is ([`throttle::State`]), asked header by header.
 //! The two that go by busy buffers ahead have their registers in planes here, which costs a tenth of that:
-//! `spth`, and `pt` where headers go in dimension order. Where those wait by direction, too, both are asked in
-//! words; so is `alo`, and `pace` everywhere. They decide the same.
+//! `spth` and `pt`. Where headers go in dimension order and wait by direction, both are asked in words; so is
+//! `alo`, and `pace` everywhere. They decide the same.
 
 use super::{
+    bends::Bends,
     layout::{Layout, Place},
     links::{bits, pieces, set_bits},
     masks::{Pauses, Useful},
@@ -31,6 +32,8 @@ pub(super) enum Rule<V> {
     Lines(Lines),
     /// No busy buffer on the packet's own path.
     Paths(Box<Paths<V>>),
+    /// The same, whichever way that goes.
+    Bends(Box<Bends>),
     /// No grant for some time.
     Pauses(Box<Pauses<V>>),
     /// A free channel.
@@ -46,10 +49,14 @@ impl<V: Vector> Rule<V> {
                 let shown = shown(settings, spth.is_own(), false);
                 Self::Lines(Lines::new(layout, shown))
             }
-            // Others may turn at routers of other parts, of which words know nothing.
-            throttle::State::PathTurn(path_turn) if ordered && !path_turn.settings().shared => {
+            throttle::State::PathTurn(path_turn) if !path_turn.settings().shared => {
                 let shown = shown(path_turn.settings(), true, true);
-                Self::Paths(Box::new(Paths::new(layout, shown, &path_turn, blocks)))
+                if ordered {
+                    Self::Paths(Box::new(Paths::new(layout, shown, &path_turn, blocks)))
+                } else {
+                    // They may turn at routers of other parts, of which words know nothing.
+                    Self::Bends(Box::new(Bends::new(layout, shown, &path_turn)))
+                }
             }
             throttle::State::Pace(pace) => Self::Pauses(Box::new(Pauses::new(pace, blocks))),
             throttle::State::Alo(alo) => {
@@ -67,6 +74,7 @@ impl<V: Vector> Rule<V> {
                 lines.signals.copy_nodes(to, &other.signals, from, nodes);
             }
             (Self::Paths(paths), Self::Paths(other)) => paths.copy_nodes(to, other, from, nodes),
+            (Self::Bends(bends), Self::Bends(other)) => bends.copy_nodes(to, other, from, nodes),
             (Self::Pauses(pauses), Self::Pauses(other)) => pauses.copy_nodes(to, other, from, nodes),
             _ => {}
         }
@@ -78,6 +86,7 @@ impl<V: Vector> Rule<V> {
             Self::State(state) => state.at_rest(),
             Self::Lines(lines) => lines.signals.is_clear(),
             Self::Paths(paths) => paths.signals.is_clear() && !paths.turned.contains(&true),
+            Self::Bends(bends) => bends.at_rest(),
             Self::Pauses(_) | Self::Useful(_) => true,
         }
     }

@@ -27,6 +27,7 @@
 mod ahead;
 mod arrive;
 mod before;
+mod bends;
 mod border;
 mod choice;
 mod deadlock;

@@ -30,6 +30,11 @@ impl<V: Vector, R: Record> State<V, R> {
             let asks = throttled && layout.is_processor(queue);
             if asks {
                 self.come_to_front(layout, place);
+                let stays = self.headers[index].destination as usize == layout.first + node;
+                if !stays && self.holds_everything(node) {
+                    self.chosen[index] = NONE;
+                    continue;
+                }
             }
             let free = |&output: &usize| self.output(layout, Place::new(node, output)).owner() == 0;
             let output = self.choice_of(function, layout, place, &self.headers[index]).filter(free);

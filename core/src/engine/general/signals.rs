@@ -19,6 +19,7 @@ use crate::{
     routing::Came,
     save::{Archive, SaveError},
 };
+use std::ops::Range;
 
 /// Bits of the length of a register, at most.
 const MOST_BITS: usize = 16;
@@ -97,6 +98,11 @@ impl Signals {
         if self.shown.apart { direction * self.registers + channel } else { direction }
     }
 
+    /// The registers of a direction.
+    pub fn registers_of(&self, direction: usize) -> Range<usize> {
+        direction * self.registers..(direction + 1) * self.registers
+    }
+
     /// Bits of a register.
     pub fn length(&self) -> u32 {
         self.shown.length
@@ -139,7 +145,7 @@ impl Signals {
     /// What the registers of a row show a hop against a direction, from its first node on; nothing if they
     /// are clear.
     pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
-        let registers = direction * self.registers..(direction + 1) * self.registers;
+        let registers = self.registers_of(direction);
         if !registers.clone().any(|register| self.any[register]) {
             return;
         }

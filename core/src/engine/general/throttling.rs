@@ -43,7 +43,9 @@ impl<V: Vector> Throttling<V> {
         let planes = || Blocks::new(blocks, layout.processor_queues, V::zero());
         let lines = layout.nodes * layout.processor_queues;
         Self {
-            in_words: ordered && layout.processor_queues > 1 && !matches!(rule, Rule::State(_)),
+            in_words: ordered
+                && layout.processor_queues > 1
+                && !matches!(rule, Rule::State(_) | Rule::Bends(_)),
             rule,
             pending: planes(),
             requests: planes(),
@@ -68,7 +70,7 @@ impl<V: Vector> Throttling<V> {
         match &mut self.rule {
             Rule::State(state) => state.granted(self.cycle, place.node() as NodeId),
             Rule::Pauses(pauses) => pauses.granted(self.cycle, place.node() as NodeId),
-            Rule::Lines(_) | Rule::Paths(_) | Rule::Useful(_) => {}
+            Rule::Lines(_) | Rule::Paths(_) | Rule::Bends(_) | Rule::Useful(_) => {}
         }
     }
 
@@ -78,6 +80,7 @@ impl<V: Vector> Throttling<V> {
             Rule::State(state) => state.tell(Direction::from_index(direction), first as usize, row, words),
             Rule::Lines(lines) => lines.signals.tell(direction, first, row, words),
             Rule::Paths(paths) => paths.signals.tell(direction, first, row, words),
+            Rule::Bends(bends) => bends.tell(direction, first, row, words),
             Rule::Pauses(_) | Rule::Useful(_) => {}
         }
     }
@@ -88,6 +91,7 @@ impl<V: Vector> Throttling<V> {
             Rule::State(state) => state.listen(side, words),
             Rule::Lines(lines) => lines.signals.listen(side, words),
             Rule::Paths(paths) => paths.signals.listen(side, words),
+            Rule::Bends(bends) => bends.listen(side, words),
             Rule::Pauses(_) | Rule::Useful(_) => {}
         }
     }
@@ -128,6 +132,7 @@ impl<V: Vector> Throttling<V> {
             Rule::State(state) => state.fields(archive),
             Rule::Lines(lines) => lines.signals.archive(words, archive),
             Rule::Paths(paths) => paths.archive(layout, archive),
+            Rule::Bends(bends) => bends.archive(words, archive),
             Rule::Pauses(pauses) => pauses.archive(archive),
             Rule::Useful(_) => Ok(()),
         }
@@ -189,6 +194,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 paths.signals.step(layout, counts, &self.levels, blocks, self.count_bits);
                 paths.let_go(layout, cycle, since);
             }
+            Rule::Bends(bends) => bends.step(layout, counts, &self.levels, blocks, self.count_bits),
             Rule::Pauses(pauses) => pauses.wake(cycle),
             Rule::Useful(useful) => useful.look(layout, counts, &self.levels, blocks, self.count_bits),
         }
@@ -317,6 +323,10 @@ impl<V: Vector, R: Record> State<V, R> {
                 let ask = self.question(layout, place, output, since);
                 paths.may_begin(layout, throttling.cycle, &ask)
             }
+            Rule::Bends(bends) => {
+                let ask = self.question(layout, place, output, since);
+                bends.may_begin(throttling.cycle, &ask)
+            }
             Rule::Pauses(pauses) => pauses.may_begin(place.node()),
             Rule::Useful(useful) => {
                 let ask = self.first_hop(layout, place, output, since);
@@ -332,6 +342,19 @@ impl<V: Vector, R: Record> State<V, R> {
             throttling.pending.set(place.index() - layout.link_queues, place.node(), true);
             throttling.since[layout.line(place.node(), place.index())] = throttling.cycle;
         }
+    }
+
+    /// Whether no header of a node may leave it, whichever link it chooses, and one was held in this cycle.
+    #[inline(always)]
+    pub fn holds_everything(&self, node: usize) -> bool {
+        self.throttling.as_ref().is_some_and(|throttling| {
+            throttling.held
+                && match &throttling.rule {
+                    Rule::State(state) => state.all_may_begin(throttling.cycle) == Some(false),
+                    Rule::Pauses(pauses) => !pauses.may_begin(node),
+                    _ => false,
+                }
+        })
     }
 
     /// The same one chose an output channel that is a link: whether it may begin.
