@@ -208,6 +208,15 @@ def test_texts_that_are_no_fabric(text):
         parse_fabric(text)
 
 
+def test_a_switch_has_at_most_254_ports():
+    def star(leaves):
+        return parse_fabric("\n".join(f"hub,leaf{n}\nleaf{n},host{n}" for n in range(leaves)))
+
+    assert len(star(254).cables) == 254
+    with pytest.raises(SpecError, match="'hub' has more than 254 ports"):
+        star(255)
+
+
 RING = {("s1", "s2"), ("s2", "s3"), ("s1", "s3")}
 
 

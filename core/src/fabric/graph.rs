@@ -21,6 +21,9 @@ pub struct Graph {
     outgoing: Vec<u32>,
 }
 
+/// Ports of a switch, as InfiniBand numbers them in a byte.
+pub const MAX_PORTS: u64 = 254;
+
 /// No distance: there is no way.
 pub const UNREACHABLE: u16 = u16::MAX;
 
@@ -28,7 +31,8 @@ impl Graph {
     /// A graph from the number of hosts per switch and the cables as pairs of switches.
     ///
     /// # Errors
-    /// A cable names a switch that does not exist, or joins a switch to itself.
+    /// A cable names a switch that does not exist, or joins a switch to itself; a switch has more than
+    /// [`MAX_PORTS`] cables and hosts.
     pub fn new(hosts: Vec<u32>, cables: &[(u32, u32)]) -> Result<Self, FabricError> {
         let switches = hosts.len();
         let mut ends = Vec::with_capacity(2 * cables.len());
@@ -49,6 +53,10 @@ impl Graph {
         let mut first = vec![0_u32; switches + 1];
         ends.iter().for_each(|&(from, _)| first[from as usize + 1] += 1);
         for switch in 0..switches {
+            let ports = u64::from(first[switch + 1]) + u64::from(hosts[switch]);
+            if ports > MAX_PORTS {
+                return Err(FabricError::Ports(switch as u32, ports));
+            }
             first[switch + 1] += first[switch];
         }
         let mut next = first.clone();
@@ -156,5 +164,8 @@ mod tests {
     fn cables_join_two_switches_that_exist() {
         assert!(matches!(Graph::new(vec![1; 2], &[(0, 2)]), Err(FabricError::Node { node: 2, last: 1 })));
         assert!(matches!(Graph::new(vec![1; 2], &[(1, 1)]), Err(FabricError::NotNeighbours(1, 1))));
+        let star: Vec<_> = (1..255).map(|leaf| (0, leaf)).collect();
+        assert!(matches!(Graph::new(vec![1; 255], &star), Err(FabricError::Ports(0, 255))));
+        assert!(Graph::new(vec![0; 255], &star).is_ok());
     }
 }

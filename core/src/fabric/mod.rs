@@ -13,7 +13,7 @@ mod twist;
 
 pub use direction::{Direction, Sign};
 pub use failures::Fabric;
-pub use graph::{Graph, UNREACHABLE};
+pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
 pub use grid::Grid;
 pub use lattice::Lattice;
 pub use recognise::{Recognition, recognise};
@@ -68,6 +68,9 @@ pub enum FabricError {
     /// A link between two nodes that are not neighbours.
     #[error("nodes {0} and {1} are not neighbours; a link joins two neighbouring nodes")]
     NotNeighbours(NodeId, NodeId),
+    /// A switch with more ports than InfiniBand numbers.
+    #[error("switch {0} has {1} ports, hosts included; at most {MAX_PORTS}")]
+    Ports(u32, u64),
 }
 
 /// Sizes as people write them.

@@ -15,6 +15,8 @@ from flitloom.limits import FABRIC_PARTS
 
 #: Characters of a name; InfiniBand's descriptions of nodes have 64.
 NAME = 256
+#: Ports of a switch: what InfiniBand numbers, in one byte.
+PORTS = 254
 #: Largest identifiers of InfiniBand; the last LIDs are those of multicast groups.
 _LARGEST = {"guid": 2**64 - 1, "lid": 0xBFFF, "lmc": 7}
 
@@ -237,6 +239,15 @@ class Assembly:
         )
         self._distinct("GUID", [switch.guid for switch in made])
         self._distinct("LID", [*(switch.lid for switch in made), *(host.lid for host in hosts)])
+        plugged = [(host.switch, host.switch_port) for host in hosts]
+        for cable in cables:
+            plugged += [(cable.a, cable.a_port), (cable.b, cable.b_port)]
+        for switch, port in plugged:
+            if port > PORTS:
+                raise SpecError(
+                    f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
+                    "(hosts included); no switch has so many"
+                )
         return Subnet(made, tuple(hosts), tuple(cables), tuple(self.remarks))
 
     @staticmethod
