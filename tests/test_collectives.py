@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flitloom as fl
@@ -71,6 +72,33 @@ def test_a_linear_program_proves_what_cuts_do_not() -> None:
         assert plan.bound == least <= plan.steps <= 1.02 * least
         assert plan.proof["kind"] == "lengths"
         assert fl.check_collective(plan)["problems"] == []
+
+
+@pytest.mark.parametrize("chunks", range(1, 9))
+def test_chunks_of_one_pair_share_its_ways(chunks: int) -> None:
+    # Over the link of neighbours a chunk arrives in every step; the long way round from the third step on.
+    matrix = np.zeros((4, 4), dtype=int)
+    matrix[3, 2] = chunks
+    plan = fl.collective(fl.Torus(2, 2), "all-to-all-v", matrix=matrix)
+    least = next(steps for steps in range(1, 9) if steps + max(0, steps - 2) >= chunks)
+    assert (plan.steps, plan.bound) == (least, least)
+    assert fl.check_collective(plan)["problems"] == []
+    if chunks > 4:
+        assert plan.proof["kind"] == "crossing"
+        assert f"each of {chunks} chunks goes from node 3 to node 2" in plan.proof_text
+        wrong = plan.model_copy(update={"proof": plan.proof | {"from": 0}})
+        assert any("proof" in problem for problem in fl.check_collective(wrong)["problems"])
+
+
+def test_sparse_exchanges_on_four_nodes_are_nearly_all_optimal() -> None:
+    draw = np.random.default_rng(1)
+    optimal = 0
+    for _ in range(60):
+        matrix = draw.integers(0, 12, (4, 4)) * (draw.random((4, 4)) < 0.25)
+        plan = fl.collective(fl.Torus(2, 2), "all-to-all-v", matrix=matrix)
+        assert fl.check_collective(plan)["problems"] == []
+        optimal += plan.optimal
+    assert optimal >= 50
 
 
 def test_all_to_all_v_takes_its_numbers_from_a_matrix() -> None:

@@ -40,8 +40,8 @@ pub enum Proof {
         /// The distance, in hops.
         distance: u32,
     },
-    /// Something of every sum leaves these nodes on its way from the one node to the other, over links that it
-    /// reaches only after some hops, and from which it has some left.
+    /// Something of every sum, or every chunk from the one node to the other, leaves these nodes on its way, over
+    /// links that it reaches only after some hops, and from which it has some left.
     Crossing {
         /// The nodes.
         nodes: Vec<NodeId>,
@@ -196,16 +196,57 @@ fn crossing(
     let mut most = (0, 0, 0);
     for &from in inside.iter().filter(|&&from| is_member[from as usize]) {
         for &to in &outside {
-            let hops = |&(tail, head): &(NodeId, NodeId)| {
-                u64::from(distances[from as usize][tail as usize])
-                    + u64::from(distances[head as usize][to as usize])
-                    + 1
-            };
-            let ways = links.iter().map(|link| hops(link) * u64::from(1 + latency)).collect();
+            let ways = links.iter().map(|&link| way(distances, from, link, to, latency)).collect();
             most = most.max((shared_steps(ways, sums), from, to));
         }
     }
     most
+}
+
+/// Steps from one node to another over a link.
+fn way(
+    distances: &[Vec<u32>],
+    from: NodeId,
+    (tail, head): (NodeId, NodeId),
+    to: NodeId,
+    latency: u32,
+) -> u64 {
+    let hops = |a: NodeId, b: NodeId| u64::from(distances[a as usize][b as usize]);
+    (hops(from, tail) + 1 + hops(head, to)) * u64::from(1 + latency)
+}
+
+/// The bound, or a better one from the chunks of one pair: its ways leave the source and enter the destination over
+/// few links, and all but the shortest take longer.
+fn or_pairs(mut bound: Bound, graph: &Graph, targets: &[Vec<NodeId>], latency: u32) -> Bound {
+    let mut counts: Vec<(NodeId, NodeId, u64)> = Vec::new();
+    for (from, targets) in (0..).zip(targets) {
+        let mut sorted = targets.clone();
+        sorted.sort_unstable();
+        counts.extend(sorted.chunk_by(|a, b| a == b).map(|same| (from, same[0], same.len() as u64)));
+    }
+    let distances: Vec<Vec<u32>> = if counts.iter().any(|&(_, _, count)| count > 1) {
+        (0..graph.nodes() as NodeId).map(|node| graph.distances(node)).collect()
+    } else {
+        return bound;
+    };
+    for (from, to, count) in counts {
+        // More than over one link alone they do not take.
+        let alone = u64::from(distances[from as usize][to as usize]) * u64::from(1 + latency) + count - 1;
+        if alone <= bound.steps {
+            continue;
+        }
+        for (links, entering) in [(graph.out(from), false), (graph.into(to), true)] {
+            let over =
+                |&link: &u32| way(distances.as_slice(), from, graph.links()[link as usize], to, latency);
+            let steps = shared_steps(links.iter().map(over).collect(), count);
+            let nodes = || match entering {
+                false => vec![from],
+                true => graph.working().into_iter().filter(|&node| node != to).collect(),
+            };
+            bound = bound.or(steps, || Proof::Crossing { nodes: nodes(), from, to });
+        }
+    }
+    bound
 }
 
 /// Steps in which so many things cross links, where a link carries one per step, but what crosses it is under way
@@ -220,7 +261,8 @@ fn shared_steps(mut ways: Vec<u64>, things: u64) -> u64 {
     (1..).zip(ways).map(with).min().unwrap_or(0)
 }
 
-/// The bound of chunks that each go from one node to another: distances, sums of hops, cuts.
+/// The bound of chunks that each go from one node to another: distances, sums of hops, cuts, and the ways of the
+/// chunks of single pairs.
 pub fn exchange_bound(graph: &Graph, demands: &[Demand], latency: u32) -> Bound {
     let mut bound = Bound::nothing();
     let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
@@ -252,7 +294,7 @@ pub fn exchange_bound(graph: &Graph, demands: &[Demand], latency: u32) -> Bound 
             bound = bound.or(steps, || Proof::Cut { nodes: inside });
         }
     }
-    bound
+    or_pairs(bound, graph, &targets, latency)
 }
 
 /// Sets of nodes whose borders are likely to be crowded: single nodes, all but one, arcs of planes.

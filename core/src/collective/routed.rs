@@ -14,6 +14,9 @@ const PROOF_WORK: u64 = 40_000_000;
 /// Shortest ways for paths that are chosen anew together, times links.
 const REROUTING_WORK: u64 = 300_000_000;
 
+/// Loads of the fullest link beyond the least one that are tried.
+const FULLER: usize = 8;
+
 /// Paths, then a list schedule; the bound is proven with lengths of links where the simple one is not met.
 ///
 /// Paths given are kept where nothing speaks against them; with `from_root` the bound stays as it is.
@@ -29,13 +32,26 @@ pub(super) fn routed(
     let effort = 40 * demands.len() as u64 + 2_000;
     let goal = bound.steps.saturating_sub(u64::from(latency));
     let failed = |demand: Demand| CollectiveError::Unreachable(demand.source, demand.destination);
-    let (mut paths, mut load) = balance_paths(graph, demands, known, goal, effort, seed).map_err(failed)?;
+    let (mut paths, mut load) =
+        balance_paths(graph, demands, known.clone(), goal, effort, seed).map_err(failed)?;
     if load > goal {
         let searches = REROUTING_WORK / (graph.links().len() as u64 + 1);
         load = reroute_together(graph, demands, &mut paths, goal, searches, seed);
     }
-    let moves = list_schedule(graph, &paths, latency);
-    let steps = steps_of(&moves, latency);
+    let mut moves = list_schedule(graph, &paths, latency);
+    let mut steps = steps_of(&moves, latency);
+    // Where long ways take the time, fuller links with shorter ways may take less.
+    for fuller in (load + 1..).take(FULLER) {
+        if fuller + u64::from(latency) >= u64::from(steps) || u64::from(steps) <= bound.steps {
+            break;
+        }
+        let (shorter, _) =
+            balance_paths(graph, demands, known.clone(), fuller, effort, seed).map_err(failed)?;
+        let other = list_schedule(graph, &shorter, latency);
+        if steps_of(&other, latency) < steps {
+            (steps, moves) = (steps_of(&other, latency), other);
+        }
+    }
     if u64::from(steps) > bound.steps && !from_root {
         let rounds = (PROOF_WORK / (graph.links().len() as u64 * graph.nodes() as u64 + 1)).clamp(60, 3_000);
         let starts = steep_lengths(graph, &paths);

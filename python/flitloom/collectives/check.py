@@ -341,7 +341,9 @@ def _needs(plan: CollectivePlan, bit: dict[int, int], full: int) -> tuple[Any, A
             else:
                 state[int(root or 0), block] = full
     elif name in ("all-to-all", "all-to-all-v"):
-        demands = plan.demands or [(a, b, plan.chunks) for a in members for b in members if a != b]
+        demands = plan.demands
+        if demands is None:
+            demands = [(a, b, plan.chunks) for a in members for b in members if a != b]
         given: Counter[tuple[int, int]] = Counter()
         for source, target, count in demands:
             for chunk in range(given[source, target], given[source, target] + count):

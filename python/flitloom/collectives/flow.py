@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from flitloom.collectives.ground import Ground
@@ -13,8 +15,12 @@ LARGEST = 1 << 15
 SCALE = 1_000_000
 
 
-def link_lengths(ground: Ground, members: tuple[int, ...]) -> list[list[int]]:
+def link_lengths(
+    ground: Ground, members: tuple[int, ...], demands: Mapping[tuple[int, int], int] | None = None
+) -> list[list[int]]:
     """Lengths of links that prove the largest possible bound for an all-to-all among `members`.
+
+    With `demands` these are the chunks from node to node; all pairs have equally many without.
 
     Least load of the fullest link over all ways of splitting every pair's flow, one commodity per source; the
     dual values of the links are their lengths (Shahrokhi and Matula 1990).
@@ -50,7 +56,10 @@ def link_lengths(ground: Ground, members: tuple[int, ...]) -> list[list[int]]:
             rows.append(row_of[ends[inner, side]])
             columns.append(number * links + column[inner])
             signs.append(np.full(int(inner.sum()), sign))
-        wanted.append(np.isin(others, members).astype(float))
+        if demands is None:
+            wanted.append(np.isin(others, members).astype(float))
+        else:
+            wanted.append(np.array([demands.get((source, node), 0) for node in others], dtype=float))
         first += len(others)
     rows += [first + np.tile(column, count), first + column]
     columns += [np.arange(count * links), np.full(links, count * links)]

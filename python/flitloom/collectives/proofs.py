@@ -284,8 +284,11 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     inside = _nodes(view, proof)
     start, end = int(proof["from"]), int(proof["to"])
     members = set(view.members)
-    if view.operation != "all-reduce" or start not in members & inside or end not in members - inside:
+    exchange = view.operation in ("all-to-all", "all-to-all-v")
+    if not (exchange or view.operation == "all-reduce"):
         raise KeyError(view.operation)
+    if start not in members & inside or end not in members - inside:
+        raise KeyError("members")
     before, behind = view.distances(start), view.ground.distances(end, backwards=True)
     ways = sorted(
         (before[tail] + 1 + behind[head]) * (1 + view.latency)
@@ -293,10 +296,11 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         if tail in inside and head not in inside and tail in before and head in behind
         for _ in range(count)
     )
-    sums = view.chunks * len(members)
-    steps = next(steps for steps in range(sums + max(ways)) if _crossed(ways, steps) >= sums)
+    count = view.demands()[start, end] if exchange else view.chunks * len(members)
+    steps = next(steps for steps in range(count + max(ways)) if _crossed(ways, steps) >= count)
+    what = f"each of {count} chunks" if exchange else f"something of each of {count} sums"
     return steps, (
-        f"something of each of {sums} sums goes from node {start} to node {end} and leaves "
+        f"{what} goes from node {start} to node {end} and leaves "
         f"{_set(inside, view)} by one of {len(ways)} links: at least {steps} steps"
     )
 

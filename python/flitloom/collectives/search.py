@@ -137,7 +137,7 @@ def collective(
     else:
         fields |= _moves(raw, operation, taking, chunks, root or 0, rows)
     plan = CollectivePlan.model_construct(**fields)
-    if operation == "all-to-all" and not plan.optimal and not plan.is_orbit:
+    if operation in ("all-to-all", "all-to-all-v") and not plan.optimal and not plan.is_orbit:
         plan = _proven(plan)
         for other in range(seed + 1, seed + 1 + RETRIES if _is_small(plan) else seed):
             if plan.optimal:
@@ -166,7 +166,8 @@ def _proven(plan: CollectivePlan) -> CollectivePlan:
 
     if not _is_small(plan):
         return plan
-    lengths = link_lengths(plan.ground, plan.members)
+    pairs = None if plan.demands is None else {(a, b): count for a, b, count in plan.demands}
+    lengths = link_lengths(plan.ground, plan.members, pairs)
     if not lengths:
         return plan
     other = plan.model_copy(update={"proof": {"kind": "lengths", "lengths": lengths}})
