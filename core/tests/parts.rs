@@ -7,11 +7,12 @@ use flitloom_core::{
     },
     fabric::{Direction, Fabric, NodeId, Shape, Sign},
     probe::{Histogram, LinkOccupation, Window, Windows},
-    router::{Arbitration, FlowControl, MAX_CHANNELS, RouterConfig, Variant},
+    router::{Arbitration, FlowControl, MAX_CHANNELS, ProcessorQueues, RouterConfig, Variant},
     routing::{Datelines, RoutingFunction},
-    throttle::{PathTurn, Spth},
+    throttle::{Interlock, PathTurn, Spth},
     traffic::{
-        MessageGraph, OpenLoad, Operation, OperationKind, Pattern, Purpose, RouteBook, Workload, draw_below,
+        MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Purpose, RouteBook,
+        Workload, draw_below,
     },
 };
 use proptest::prelude::*;
@@ -173,6 +174,26 @@ fn check(
         }
     }
     Ok(())
+}
+
+/// A packet that starts long after the last flit moved and may not enter ends the run in its own cycle.
+#[test]
+fn a_start_that_must_wait_counts_in_parts_as_in_one() {
+    let shape = Shape::torus(&[3, 4]).unwrap();
+    let packet = |start| Packet { destination: 1, length: 3, start, slice: 0 };
+    let lists = (0..12).map(|node| if node == 0 { vec![packet(0), packet(25)] } else { vec![] });
+    let workload = Workload::Packets(PacketList::from_nodes(lists).unwrap());
+    let options = Options { throttle: Interlock.into(), ..Options::default() };
+    for processor_queues in [ProcessorQueues::One, ProcessorQueues::PerDirection] {
+        let router = RouterConfig { processor_queues, ..RouterConfig::for_shape(&shape) };
+        let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+        for parts in 1..=3 {
+            let set = InstructionSet::Word;
+            let mut held = begin(&network, &workload, &options, parts, set).unwrap();
+            let expected = Err(SimulationError::Interlocked { cycle: 25, node: 0, count: 1 });
+            assert_eq!(held.run(&options), expected, "{parts} parts");
+        }
+    }
 }
 
 /// Ranks that compute, and send to ranks some way ahead, again and again.

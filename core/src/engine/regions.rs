@@ -91,6 +91,11 @@ pub(crate) trait Region: Send {
     fn arrive(&mut self, cycle: u64, mails: &mut Mails);
     /// When the first waiting node has its next packet.
     fn next_wake(&self, cycle: u64) -> Option<u64>;
+    /// The last cycle in which that was so for any node; the network is not quiet before it, even if all that
+    /// start have to wait.
+    fn woken(&self) -> u64 {
+        0
+    }
     /// Whether packets are in this part.
     fn is_busy(&self) -> bool;
     /// Whether cycles in which nothing moves may be left out.
@@ -145,6 +150,7 @@ pub(crate) fn advance<A: Region>(
                 part.hear(cycle, transport.collect(news)?);
             }
         }
+        quiet = quiet.max(part.woken());
         *cycle = next;
         let wake = part.next_wake(next).unwrap_or(u64::MAX);
         let [quiet, wake, busy, restless] =

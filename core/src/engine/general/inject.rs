@@ -43,6 +43,8 @@ pub(super) struct Feeds {
     pub wakes: BinaryHeap<Reverse<(u64, NodeId)>>,
     /// Exact: nodes among them.
     pub waiting: Vec<u64>,
+    /// Exact: the last cycle in which the packet of any of them started.
+    pub woken: u64,
     /// Exact, per processor queue.
     pub backlog: Vec<Backlog>,
     /// Per processor queue, where nodes have several: what waits before it.
@@ -123,6 +125,7 @@ impl Feeds {
             look: vec![0; words],
             wakes: BinaryHeap::new(),
             waiting: vec![u64::MAX; words],
+            woken: 0,
             backlog: vec![Backlog::default(); if exact { nodes * queues } else { 0 }],
             before: vec![Before::default(); if queues > 1 { nodes * queues } else { 0 }],
             interlock: Received::default(),
@@ -244,6 +247,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 break;
             }
             self.feeds.wakes.pop();
+            self.feeds.woken = cycle;
             self.feeds.look_at(node as usize);
         }
         let mut any = false;

@@ -131,6 +131,10 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
         self.state.feeds.next_wake(&self.state.sources, cycle)
     }
 
+    fn woken(&self) -> u64 {
+        self.state.feeds.woken
+    }
+
     fn is_busy(&self) -> bool {
         self.state.packets.inside() > 0
     }
