@@ -156,3 +156,16 @@ def test_what_routers_do_not_have(
     assert (out, err.count("\n")) == ("", 1)
     assert message in err
     assert run(["simulate", "--torus", "4x4", "--pattern", "next", "--ports", "2"]) == 2
+
+
+def test_a_twisted_plan_is_for_the_twisted_torus(tmp_path, capsys):
+    file = tmp_path / "plan.json"
+    fl.collective(fl.Torus(2, 2, 4), "all-gather", twist=True).save(file)
+    named = [str(file), "--torus", "2x2x4"]
+    for command in ("check", "simulate"):
+        assert run([command, *named]) == 2
+        assert "for a 2x2x4 twisted torus, not for a 2x2x4 torus" in capsys.readouterr().err
+        assert run([command, *named, "--twist"]) == 0
+        capsys.readouterr()
+    assert run(["check", str(file), "--twist"]) == 2
+    assert "no torus is named" in capsys.readouterr().err

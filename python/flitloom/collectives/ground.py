@@ -56,6 +56,17 @@ class Ground:
                 "a twisted torus has short dimensions of size K and long ones of an even size nK, as 4x4x8",
             )
 
+    def __str__(self) -> str:
+        return str(self.routers)
+
+    @property
+    def routers(self) -> Topology:
+        """The topology with the twist."""
+        if not self.twist or self.topology.twist:
+            return self.topology
+        twisted = self.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
+        return Topology.model_validate(twisted)
+
     @property
     def whole(self) -> bool:
         """Whether it is a torus without failures: every node sees the same."""

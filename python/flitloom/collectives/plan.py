@@ -121,7 +121,7 @@ class CollectivePlan(BaseModel):
 
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else f"bound {self.bound}"
-        return f"CollectivePlan({self.operation} on {self.ground.topology}: {self.steps} steps, {proof})"
+        return f"CollectivePlan({self.operation} on {self.ground}: {self.steps} steps, {proof})"
 
     __str__ = __repr__
 

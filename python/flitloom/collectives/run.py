@@ -16,7 +16,7 @@ from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.spec import Router, Topology
+from flitloom.spec import Router
 
 #: Simulations until the starts of all chunks agree with their arrivals.
 MOST_ROUNDS = 2000
@@ -154,7 +154,7 @@ def simulate_collective(
         raise SpecError.at(
             "plan", f"{len(moves) * packets} packets", f"at most {_core.LIMITS['packets']} are simulated"
         )
-    return _Run(moves, _ports(ground, lanes, moves, count), Network(_network(ground), router), count).result(
+    return _Run(moves, _ports(ground, lanes, moves, count), Network(ground.routers, router), count).result(
         plan, flits, packet_payload
     )
 
@@ -189,14 +189,6 @@ def _ports(ground: Ground, lanes: dict[tuple[int, int], int], moves: list[Transf
         ports[number] = lanes[ways[ends], seen[ends] % ground.links[ends]] % count
         seen[ends] += 1
     return ports
-
-
-def _network(ground: Ground) -> Topology:
-    """The routers of one port of every node."""
-    if not ground.twist:
-        return ground.topology
-    plain = ground.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
-    return Topology.model_validate(plain)
 
 
 class _Run:

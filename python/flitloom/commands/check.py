@@ -100,12 +100,12 @@ def command(
     from flitloom.routing import check
     from flitloom.spec.topology import BY_DESTINATION
 
-    if twist and (lft is not None or fdbs is not None):
+    if twist and torus is None:
+        raise SpecError.at("--twist", "no torus is named", "write --torus 4x4x8 --twist")
+    if twist and torus is not None and (lft is not None or fdbs is not None):
         from flitloom.commands.subnets import check_fabric, twisted
 
         refuse(context, ["tables", "mesh", "rules", "certificate"], "does not go with --twist and --lft")
-        if torus is None:
-            raise SpecError.at("--twist", "no torus is named", "write --torus 4x4x8 --twist")
         if lft is not None and fdbs is not None:
             raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
         check_fabric(twisted(torus, fail or []), lft or fdbs, path_sl, slvl, lanes, as_json)
@@ -125,7 +125,7 @@ def command(
     if kind is not None or tables.suffix == ".xml":
         refuse(context, ["rules", "certificate"], "belongs to plans of packets and to routing tables")
     if kind == "plan":
-        check_collective_file(tables, topology_fields(torus, mesh, None, fail), as_json)
+        check_collective_file(tables, topology_fields(torus, mesh, None, fail, twist), as_json)
         return
     if kind is not None or tables.suffix == ".xml":
         check_foreign_file(tables, topology_fields(torus, mesh, None, fail), twist, as_json)

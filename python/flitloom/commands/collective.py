@@ -108,7 +108,7 @@ def plan(
     busy = found.busy()
     facts: dict[str, Any] = {
         "operation": found.operation,
-        "network": f"{topology}{', twisted' if twist else ''}",
+        "network": str(found.ground),
         "steps": found.steps,
         "bound": found.bound,
         "optimal": found.optimal,
@@ -361,7 +361,7 @@ def check_network(plan: CollectivePlan, given: Topology) -> None:
     """Refuse a plan for another network than the one that options name."""
     from flitloom.errors import SpecError
 
-    mine = plan.ground.topology
+    mine = plan.ground.routers
     if not mine.is_as(given):
         raise SpecError.at("plan.topology", f"the plan is for a {mine}, not for a {given}")
 

@@ -73,7 +73,7 @@ def simulate_collective_file(
     run = simulate_collective(
         plan, options.part(Router, fields), flits=16 if flits is None else flits, ports=ports
     )
-    facts = {"operation": plan.operation, "network": str(plan.ground.topology), **run.summary()}
+    facts = {"operation": plan.operation, "network": str(plan.ground), **run.summary()}
     if as_json:
         screen.print_json(facts)
         return

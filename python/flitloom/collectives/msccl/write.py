@@ -131,7 +131,7 @@ class _Writer:
         inputs = self.chunks if self.name == "allgather" else count
         outputs = self.chunks if self.name == "reduce_scatter" else count
         lines = [
-            f'<algo name="{plan.operation} {plan.ground.topology}" proto="Simple" nchannels="{channels}" '
+            f'<algo name="{plan.operation} {plan.ground}" proto="Simple" nchannels="{channels}" '
             f'nchunksperloop="{count}" ngpus="{self.nodes}" coll="{self.name}" inplace="0" outofplace="1" '
             'minBytes="0" maxBytes="0">'
         ]

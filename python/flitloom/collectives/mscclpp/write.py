@@ -180,7 +180,7 @@ class _Writer:
                 }
             )
         return {
-            "name": f"{self.plan.operation} {self.plan.ground.topology}",
+            "name": f"{self.plan.operation} {self.plan.ground}",
             "collective": self.name,
             "protocol": "Simple",
             "inplace": False,
