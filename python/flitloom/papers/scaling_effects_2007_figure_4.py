@@ -60,11 +60,11 @@ def reproduce(context: Context) -> Report:
         from flitloom.plots.style import COLOURS
 
         curve = analysis.throughput(counted, WINDOWS)
+        # The load in the middle of an average, where the level rule reads it, too.
+        offered = curve.offered - (WINDOWS - 1) / 2 * 100 / slew
         with figure(picture, 7, 4.5) as drawing:
             axes = drawing.subplots()
-            axes.plot(
-                curve.offered, curve, color=COLOURS[0], lw=1, label=f"received, average of {WINDOWS} windows"
-            )
+            axes.plot(offered, curve, color=COLOURS[0], lw=1, label=f"received, average of {WINDOWS} windows")
             axes.plot([0, top], [0, top], color="0.6", lw=0.8, label="generated")
             axes.plot([0, top], [0, SHARE * top], ":", color="0.6", lw=0.8, label=f"{SHARE:.0%} of it")
             for found, style, label in (
