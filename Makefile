@@ -1,5 +1,6 @@
 # make demo   build everything into .venv and run the main job
-# make test   everything CI runs
+# make test   the quick part of the tests, minutes
+# make test-all  everything CI runs
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
 # make dist   wheel, source archive, and the crates to build it without a network
@@ -24,7 +25,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
+.PHONY: build demo test test-all test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
 
 build: $(VENV)/extension.stamp
 
@@ -54,19 +55,17 @@ demo: build
 lint: build
 	cargo fmt --all --check
 	cargo fmt --manifest-path wasm/Cargo.toml --check
-	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --locked --workspace --all-targets --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy
 
-test-rust:  $(VENV)/requirements.stamp
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
-	cargo test --locked --workspace --quiet
+# Without vectors everything compiles in a third of the time; test-all holds every instruction set of this machine.
+test-rust: $(VENV)/requirements.stamp
+	cargo test --locked --workspace --no-default-features --lib --tests --quiet
 
-# Where Rust lacks the target, the tests of live pages are left out and say so.
 test-python: build
-	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto -m "not long"
 
 docs-commands: build
 	FLITLOOM_DOCS=all $(BIN)/pytest tests/test_docs_commands.py -n auto
@@ -87,6 +86,14 @@ fuzz: build
 	$(BIN)/python tests/fuzz_formats.py --cases 30000 --save
 
 test: lint test-rust test-python
+
+# Where Rust lacks the target, the tests of live pages are left out and say so.
+test-all: lint
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cargo test --locked --workspace --quiet
+	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
+	$(BIN)/pytest -n auto
 
 # Judges from outside: OpenSM on ibsim loads our tables, ibdmchk looks for loops. As root on Debian the packages are
 # installed; elsewhere the tests say what is missing.

@@ -6,8 +6,9 @@ import fuzz
 
 
 @pytest.mark.parametrize("reader", fuzz.READERS)
-def test_cases_of_a_reader(reader):
-    assert fuzz.fuzz(reader, 0, 1000) == {}
+@pytest.mark.parametrize(("first", "last"), [(0, 50), pytest.param(50, 1000, marks=pytest.mark.long)])
+def test_cases_of_a_reader(reader, first, last):
+    assert fuzz.fuzz(reader, first, last) == {}
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ def test_cp_sat_works_beside_an_import_of_ortools(order):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_every_module_can_be_the_first_one():
     modules = [
         module.name

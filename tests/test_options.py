@@ -1,5 +1,6 @@
 """Whatever an option is given, a command ends well or with one short message and exit code 2."""
 
+import pytest
 from typer.main import get_command
 
 from flitloom.commands import VERBS
@@ -71,6 +72,7 @@ def runs():
     yield from TOGETHER
 
 
+@pytest.mark.long
 def test_every_option_with_strange_values(tmp_path):
     lines = list(runs())
     assert len(lines) > 300

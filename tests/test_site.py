@@ -14,6 +14,8 @@ import flitloom
 from flitloom.commands import VERBS
 from flitloom.commands.assembly import build
 
+pytestmark = pytest.mark.long
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
