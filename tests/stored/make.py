@@ -1,0 +1,86 @@
+"""Write the stored cases anew: ``python tests/stored/make.py``.
+
+Without arguments it runs the cases there are and writes ``results.toml``; names of cases limit it to those.
+``--cases`` writes the files of the cases first, as ``catalogue.py`` describes them. What ``git diff`` then
+shows has changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import flitloom as fl
+from flitloom.routing.files import write_json
+from flitloom.spec.experiment import build_experiment
+from stored import catalogue, running
+from stored.toml_text import dump
+
+#: Mixtures that are written.
+MIXTURES = 20
+
+
+def write_cases() -> None:
+    """Write the files of all cases."""
+    for file in running.CASES.iterdir():
+        file.unlink()
+    plain = [case for group in catalogue.PLAIN for case in group()]
+    for name, fields in plain:
+        write(name, fields)
+    for name, fields, made in catalogue.tables():
+        write(name, fields)
+        topology = build_experiment(fields).topology
+        write_json(fl.route(topology, **made), running.CASES / f"{name}.tables.json")
+    for name, fields, goal in catalogue.graphs():
+        write(name, fields)
+        (running.CASES / f"{name}.goal").write_text(goal)
+    written = 0
+    for name, fields in catalogue.mixtures(10 * MIXTURES):
+        if written < MIXTURES and accepted(fields):
+            write(name, fields)
+            written += 1
+
+
+def accepted(fields: dict[str, Any]) -> bool:
+    """Whether a mixture is one that routers have."""
+    try:
+        experiment = build_experiment(fields)
+        fl.Simulation(
+            fl.Network(experiment.topology, experiment.router),
+            experiment.traffic,
+            throttle=experiment.throttle,
+        )
+    except fl.SpecError:
+        return False
+    return True
+
+
+def write(name: str, fields: dict[str, Any]) -> None:
+    """Write one spec."""
+    (running.CASES / f"{name}.toml").write_text(dump(fields))
+
+
+def keeps_windows(name: str, fields: dict[str, Any]) -> bool:
+    """Whether what happens in windows is written down of a case."""
+    return fields.get("traffic", {}).get("kind") == "load" and name.startswith(
+        ("load", "throttle", "twist-4x8")
+    )
+
+
+def main(words: list[str]) -> None:
+    """Write what is asked for."""
+    if "--cases" in words:
+        write_cases()
+    chosen = [word for word in words if word != "--cases"] or running.names()
+    results = running.stored() if running.RESULTS.exists() else {}
+    for name in chosen:
+        case = running.Case(name)
+        results[name] = running.everything(case, keeps_windows(name, case.fields))
+    running.RESULTS.write_text(dump({name: results[name] for name in running.names()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,267 @@
+"""Stored cases: how their files are read, run and written down.
+
+A case is ``cases/NAME.toml``, an experiment as ``flitloom simulate`` reads it, with ``NAME.tables.json``
+beside it where its packets follow routing tables, or ``NAME.goal`` where it is a message graph (the TOML then
+holds topology and router only). ``results.toml`` has what must come of every case, in a table of its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import flitloom as fl
+from flitloom.messages import MessageGraph, simulate_messages
+from flitloom.network import Network
+from flitloom.routing import read_tables
+from flitloom.simulation import Simulation, begin_experiment
+from flitloom.spec import Experiment, Router, Topology
+from flitloom.spec.experiment import build_experiment
+
+FOLDER = Path(__file__).parent
+CASES = FOLDER / "cases"
+RESULTS = FOLDER / "results.toml"
+#: Totals that every engine knows.
+TOTALS = (
+    "duration",
+    "cycles",
+    "packets_injected",
+    "packets_delivered",
+    "flits_delivered",
+    "flit_hops",
+    "age_sum",
+    "fingerprint",
+)
+#: Networks of more links have a hash of their link rows instead of the rows.
+LISTED_LINKS = 110
+#: Cases that keep windows do so in such of this many cycles.
+WINDOW = 50
+#: Largest seed that JavaScript reads as it is.
+MOST_EXACT = 2**53 - 1
+#: Columns of windows that are written down.
+WINDOWED = (
+    "generated_flits",
+    "injected_packets",
+    "ejected_flits",
+    "delivered_packets",
+    "age_sum",
+    "age_max",
+    "network_age_sum",
+    "network_age_max",
+    "in_flight",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stored case by its name."""
+
+    name: str
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        return tomllib.loads((CASES / f"{self.name}.toml").read_text())
+
+    @property
+    def graph(self) -> MessageGraph | None:
+        file = CASES / f"{self.name}.goal"
+        return MessageGraph.read(file) if file.exists() else None
+
+    @cached_property
+    def network(self) -> Network:
+        if self.graph is None:
+            return Network(self.experiment.topology, self.experiment.router)
+        return Network(Topology(**self.fields["topology"]), Router(**self.fields.get("router", {})))
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return build_experiment(self.fields, CASES)
+
+    @cached_property
+    def tables(self) -> Any:
+        file = CASES / f"{self.name}.tables.json"
+        return read_tables(file) if file.exists() else None
+
+
+def names() -> list[str]:
+    """The names of all cases."""
+    return sorted(file.stem for file in CASES.glob("*.toml"))
+
+
+def stored() -> dict[str, dict[str, Any]]:
+    """What must come of every case."""
+    return tomllib.loads(RESULTS.read_text())
+
+
+def outcome(case: Case, *, threads: int = 1, on_ranks: bool = False) -> dict[str, Any]:
+    """What comes of a case on the engine that is picked: totals and links, or how it fails."""
+    return guarded(lambda: _outcome(case, threads, on_ranks))
+
+
+def guarded(run: Any) -> dict[str, Any]:
+    """What comes of a run, or how it fails."""
+    try:
+        found: dict[str, Any] = run()
+        return found
+    except fl.DeadlockError as error:
+        ring = [
+            f"{place['node']} {place['arrived_along'] or 'P'} {place['channel']} "
+            f"{place['wants'] or 'P'} {place['wants_channel']}"
+            for place in error.channels
+        ]
+        return {
+            "outcome": "deadlock",
+            "cycle": error.cycle,
+            "stuck_flits": error.stuck_flits,
+            "waiting": ring,
+        }
+    except fl.CycleLimitError:
+        return {"outcome": "cycle limit"}
+    except fl.UnreachableError as error:
+        return {"outcome": "unreachable", "pairs": [list(pair) for pair in error.pairs]}
+
+
+def _outcome(case: Case, threads: int, on_ranks: bool) -> dict[str, Any]:
+    if case.graph is not None:
+        limit = case.fields.get("cycle_limit")
+        result = simulate_messages(
+            case.network,
+            case.graph,
+            tables=case.tables,
+            cycle_limit=limit,
+            threads=threads,
+            _on_ranks=on_ranks,
+        )
+        return totals({**result, "age_sum": result["latency_sum"] + 2 * result["packets_delivered"]})
+    simulation = begin_experiment(case.experiment, tables=case.tables, threads=threads, on_ranks=on_ranks)
+    simulation.run(until=case.experiment.stop_at)
+    return of_result(simulation.result())
+
+
+def totals(values: dict[str, Any]) -> dict[str, Any]:
+    """The totals that are written down."""
+    found = {"outcome": "ended", **{name: values[name] for name in TOTALS}}
+    if isinstance(found["fingerprint"], int):
+        found["fingerprint"] = f"{found['fingerprint']:016x}"
+    return found
+
+
+def of_result(result: fl.Result) -> dict[str, Any]:
+    """Totals, bound and links of a result."""
+    values = result.summary()
+    found = totals(values)
+    found["effective_thickness"] = values["effective_thickness"]
+    if result.lower_bound is not None:
+        found["lower_bound"] = result.lower_bound
+    rows = [[row["link"], row["first"], row["last"], row["flits"]] for row in result.link_rows()]
+    if len(result.network.directions) * result.network.nodes <= LISTED_LINKS:
+        found["links"] = rows
+    else:
+        text = "".join(" ".join(map(str, row)) + "\n" for row in rows)
+        found["links_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    return found
+
+
+def records(case: Case) -> dict[str, Any]:
+    """Hashes of what the general engine records of every packet and of every link and cycle.
+
+    A packet is a line of its numbers in the order of the columns of `Result.packets`; of links and cycles
+    every byte counts, cycle by cycle.
+    """
+    experiment = case.experiment
+    simulation = begin_experiment(experiment, packets=True, link_time=True, tables=case.tables)
+    simulation.run(until=experiment.stop_at)
+    result = simulation.result()
+    packets = result.packets
+    columns = [packets[name].values for name in packets.data_vars]
+    text = "".join(" ".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
+    cells = np.ascontiguousarray(result.link_time.values)
+    return {
+        "packets_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "link_time_sha256": hashlib.sha256(cells.tobytes()).hexdigest(),
+    }
+
+
+def windows(case: Case, threads: int = 1) -> dict[str, Any]:
+    """What happens in windows, what was measured, and who waits for whom at the end."""
+    experiment = case.experiment
+    simulation = begin_experiment(experiment, windows=WINDOW, tables=case.tables, threads=threads)
+    end = experiment.stop_at
+    # Something is measured that neither begins nor ends with a window.
+    simulation.measure(WINDOW // 2, None if end is None else end - WINDOW // 5)
+    simulation.run(until=end)
+    series = simulation.windows()
+    found: dict[str, Any] = {name: series[name].values.astype(int).tolist() for name in WINDOWED}
+    found["delivered_by_source"] = series.delivered_by_source.values.ravel().tolist()
+    for name in ("age_histogram", "network_age_histogram"):
+        counts = series[name]
+        least = counts[counts.dims[0]].values
+        found[name] = [[int(at), int(count)] for at, count in zip(least, counts.values, strict=True) if count]
+    return found
+
+
+def on_page(case: Case) -> dict[str, Any] | None:
+    """The case as live pages read it; nothing where they do not know all of it."""
+    if case.graph is not None or case.tables is not None:
+        return None
+    experiment = case.experiment
+    topology, router, traffic = experiment.topology, experiment.router, experiment.traffic
+    fields = ("channels", "buffer", "latency", "flow_control", "arbitration", "routing")
+    said = {name: getattr(router, name) for name in fields}
+    plain = not (topology.twist or topology.failed_nodes or topology.failed_links)
+    if Router(**said) != router or not plain:
+        return None
+    known = {
+        "collective": ("payload", "slices", "interval", "packets"),
+        "load": ("rate", "length", "cycles"),
+    }.get(traffic.kind, ())
+    told = {"kind": traffic.kind, **{name: getattr(traffic, name) for name in known}}
+    pattern = getattr(traffic, "pattern", None)
+    if pattern is None or told.get("rate", 1) is None:
+        return None
+    if type(traffic)(pattern, **{name: told[name] for name in known}) != traffic:
+        return None
+    if not isinstance(router.arbitration, str) or experiment.cycle_limit is not None:
+        return None
+    if experiment.seed > MOST_EXACT:
+        return None
+    return {
+        "sizes": list(topology.sizes),
+        "wraps": list(topology.wraps),
+        **said,
+        "throttle": experiment.throttle,
+        "pattern": pattern,
+        "traffic": told,
+        "seed": experiment.seed,
+        "stop_at": experiment.stop_at,
+    }
+
+
+def interrupted(case: Case, at: int, folder: Path) -> dict[str, Any]:
+    """What comes of a case that is saved in a cycle and taken up again."""
+
+    def run() -> dict[str, Any]:
+        simulation = begin_experiment(case.experiment, tables=case.tables)
+        simulation.run(until=at)
+        simulation.save(folder / f"{case.name}.flit")
+        again = Simulation.load(folder / f"{case.name}.flit", tables=case.tables)
+        again.run(until=case.experiment.stop_at)
+        return of_result(again.result())
+
+    return guarded(run)
+
+
+def everything(case: Case, kept: bool) -> dict[str, Any]:
+    """All that is written down of a case; windows only where they are kept."""
+    found = outcome(case)
+    if found["outcome"] == "ended" and case.graph is None:
+        found |= records(case)
+        if kept:
+            found["windows"] = windows(case)
+    return found
