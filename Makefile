@@ -1,6 +1,7 @@
 # make demo   build everything into .venv and run the main job
 # make test   the quick part of the tests, minutes
 # make test-all  everything CI runs
+# make golden every table, bound, verdict and plan that is published, compared (minutes)
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
 # make dist   wheel, source archive, and the crates to build it without a network
@@ -25,7 +26,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all test-rust test-python fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
+.PHONY: build demo test test-all test-rust test-python golden fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
 
 build: $(VENV)/extension.stamp
 
@@ -86,6 +87,9 @@ fuzz: build
 	$(BIN)/python tests/fuzz_formats.py --cases 30000 --save
 
 test: lint test-rust test-python
+
+golden: build
+	$(BIN)/python tests/golden/compare.py
 
 # Where Rust lacks the target, the tests of live pages are left out and say so.
 test-all: lint
