@@ -68,8 +68,12 @@ def test_a_ring_by_hand_is_right_and_every_damage_is_found(tmp_path: Path) -> No
     # A chunk in the wrong place, a name that promises more, a receive without a send, a step too early.
     wrong = check(ring().replace('dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="1"', 'dstoff="2" cnt="1" '
                                  'depid="-1" deps="-1" hasdep="1"', 1))  # fmt: skip
-    # Where it should have gone is read by the next step.
-    assert wrong["problems"] == ["gpu 2, threadblock 0, step 1: chunk 1 of buffer o holds nothing yet"]
+    # Where it should have gone is read by the next step; where it goes, its own chunk is copied to.
+    assert wrong["problems"] == [
+        "gpu 2, threadblock 0, step 1: chunk 1 of buffer o holds nothing yet",
+        "gpu 2, threadblock 1, step 0: writes chunk 2 of buffer o of gpu 2, and nothing orders this with "
+        "gpu 2, threadblock 2, step 0, which writes it",
+    ]
     assert not check(ring().replace("allgather", "allreduce"))["valid"]
     late = re.sub(r'<step s="1" type="s"[^>]*/>', "", ring(), count=1)
     assert any("gpu 1, threadblock 1, step 1: waits for ever (r:" in text for text in check(late)["problems"])

@@ -110,6 +110,7 @@ def blocks_that_meet(late: bool = False) -> dict[str, Any]:
     for rank in range(2):
         first = [
             move("put", [local("i", 0)], [remote(rank)]),
+            {"name": "nop"},
             order("signal"),
             order("wait"),
             after if late else done,
@@ -148,7 +149,7 @@ def test_what_is_wrong_has_its_place(tmp_path: Path, capsys: pytest.CaptureFixtu
     unsignalled["gpus"][0]["threadblocks"][0]["ops"][5] = {"name": "nop"}
     rushed = blocks_that_meet()
     for one in rushed["gpus"]:
-        del one["threadblocks"][0]["ops"][2]
+        del one["threadblocks"][0]["ops"][3]
     twice = reads()
     twice["gpus"][0]["threadblocks"][0]["ops"].insert(3, twice["gpus"][0]["threadblocks"][0]["ops"][2])
     for data, message in [

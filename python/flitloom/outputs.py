@@ -247,6 +247,22 @@ def write_text(file: str | Path, text: str) -> None:
     write_bytes(file, text.encode())
 
 
+def write_lines(file: str | Path, parts: Iterable[str]) -> None:
+    """Write a text file piece by piece as the pieces come, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> write_lines(file, (f"{number}\\n" for number in range(3)))
+    >>> file.read_text()
+    '0\\n1\\n2\\n'
+    """
+    with replacing(file) as out:
+        for part in parts:
+            out.write(part.encode())
+
+
 def write_files(files: Mapping[Path, str | bytes]) -> None:
     """Write files that belong together: all of them or none.
 

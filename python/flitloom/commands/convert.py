@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flitloom.commands import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flitloom.collectives import CollectivePlan
 
 #: Endings of message graphs.
 GRAPHS = (".goal", ".bin", ".et")
@@ -33,6 +38,15 @@ def command(
     mesh: options.Mesh = None,
     fail: options.Fail = None,
     twist: Annotated[bool, typer.Option("--twist", help="The torus is twisted.")] = False,
+    loader: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            help="MSCCL, MSCCL++: the program that is to load it, msccl-executor, msccl or mscclpp; a file "
+            "above its limits is refused.",
+            metavar="PROGRAM",
+        ),
+    ] = None,
     chunk_bytes: Annotated[int, typer.Option(help="GOAL, Chakra: bytes of a chunk.")] = 1024,
     as_collective: Annotated[
         bool,
@@ -41,11 +55,12 @@ def command(
 ) -> None:
     """Write a plan of a collective operation, or a trace of messages, in a format that other programs read.
 
+    Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits are in the way of others.
     Files of others do not say what links there are: --torus or --mesh does.
 
     \b
     For example:
-      flitloom convert plan.json plan.xml
+      flitloom convert plan.json plan.xml --for msccl-executor
       flitloom convert plan.json plan.goal --chunk-bytes 65536
       flitloom convert plan.json plan.mscclpp.json
       flitloom convert plan.json plan.et
@@ -55,6 +70,7 @@ def command(
     from flitloom.collectives.chakra import chakra_files
     from flitloom.collectives.formats import read_plan_of
     from flitloom.collectives.ground import Ground
+    from flitloom.collectives.loaders import named_loader
     from flitloom.errors import SpecError
     from flitloom.outputs import check_output, write_text
     from flitloom.spec import Topology
@@ -65,6 +81,9 @@ def command(
         raise SpecError(f"--chunk-bytes {chunk_bytes}: 1 to {1 << 40} bytes are possible")
     if as_collective and target.suffix != ".et":
         raise SpecError.at("--as-collective", "belongs to a Chakra trace", "end TARGET in .et")
+    form = _loaded(target)
+    if loader is not None:
+        named_loader(loader, form)
     if source.suffix in GRAPHS and target.suffix in GRAPHS and not as_collective:
         _convert_graph(source, target)
         return
@@ -72,7 +91,9 @@ def command(
         raise SpecError(f"TARGET: {target.name}: a message graph becomes .goal, .bin or .et")
     fields = options.topology_fields(torus, mesh, None, fail)
     plan = read_plan_of(source, Ground(Topology(**fields), twist) if "sizes" in fields else None)
-    if target.suffix == ".json" and not target.name.endswith(".mscclpp.json"):
+    if form:
+        _write_for_gpus(plan, target, form, loader)
+    elif target.suffix == ".json":
         plan.save(target)
     elif target.suffix == ".et":
         write_files(chakra_files(plan, chunk_bytes, as_collective), target)
@@ -82,10 +103,57 @@ def command(
         from flitloom.traces import goal_binary
 
         write_bytes(target, goal_binary(plan_operations(plan, chunk_bytes)))
-    elif target.name.endswith(".mscclpp.json"):
-        write_text(target, plan.to_mscclpp())
     else:
-        write_text(target, plan.to_msccl() if target.suffix == ".xml" else plan.to_goal(chunk_bytes))
+        write_text(target, plan.to_goal(chunk_bytes))
+    if not (target.suffix == ".json" and not form):
+        _say_what_is_lost(plan, target)
+
+
+def _loaded(target: Path) -> str:
+    """The format of a file that a GPU's program loads, or nothing."""
+    if target.name.endswith(".mscclpp.json"):
+        return "mscclpp"
+    return "msccl" if target.suffix == ".xml" else ""
+
+
+def _write_for_gpus(plan: CollectivePlan, target: Path, form: str, loader: str | None) -> None:
+    """Write a plan a GPU after the other, and say who takes it."""
+    from flitloom.collectives.loaders import Counts, in_words
+    from flitloom.collectives.msccl.write import msccl_lines
+    from flitloom.collectives.mscclpp.write import mscclpp_lines
+    from flitloom.commands.screen import progress, say
+    from flitloom.errors import show_file
+    from flitloom.outputs import write_lines
+
+    counts = Counts(loader)
+    parts = msccl_lines(plan, counts) if form == "msccl" else mscclpp_lines(plan, counts)
+    nodes = plan.ground.nodes
+    with progress(show_file(target)) as step:
+
+        def told() -> Iterator[str]:
+            for number, part in enumerate(parts):
+                yield part
+                step(min(number, nodes), nodes)
+
+        write_lines(target, told())
+    for line in in_words(form, counts):
+        say(f"note: {show_file(target)}: {line}")
+
+
+def _say_what_is_lost(plan: CollectivePlan, target: Path) -> None:
+    """Say what of a plan other formats have no place for."""
+    from flitloom.commands.screen import say
+    from flitloom.errors import show_file
+
+    name = show_file(target)
+    if plan.latency and target.suffix != ".et":
+        say(
+            f"note: {name}: the format cannot hold the latency of links ({plan.latency} steps besides the "
+            "one in which a link is busy)"
+        )
+    if max(plan.width, default=1) > 1 and target.suffix != ".et":
+        width = ",".join(map(str, plan.width))
+        say(f"note: {name}: the format cannot hold how many parallel links a dimension has ({width})")
 
 
 def _convert_graph(source: Path, target: Path) -> None:

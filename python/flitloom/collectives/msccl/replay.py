@@ -1,7 +1,9 @@
 """Replays an MSCCL algorithm as soon as possible, with symbolic contents.
 
 Messages of a connection (from, to, channel) arrive in order through a FIFO with a few slots; a threadblock
-runs its steps in order.
+runs its steps in order. Whether the outcome is the same in every other run is judged by what happens before
+what: steps of a threadblock in their order, a step after the one it depends on, a message after its sending,
+and a sending after the message whose slot it takes has been received.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from typing import Any
 
 from flitloom.collectives.contents import MOST_PROBLEMS, Content, Contents, Hop, some
 from flitloom.collectives.msccl.read import TYPES, Algorithm, Block, Step
+from flitloom.collectives.order import Order
+from flitloom.collectives.races import Access, Accesses
 
 #: Messages a connection holds that the receiver has not taken yet.
 SLOTS = 8
@@ -38,12 +42,20 @@ class Replay(Contents):
         self.slots = slots
         self.hops: list[Hop] = []
         self.steps = 0
+        self.order = Order()
+        self.accesses = Accesses(self.order)
+        self._chains = {(block.gpu, block.number): self.order.chain(block.gpu) for block in algorithm.blocks}
+        #: Events of all steps of a threadblock, and of all receives of a connection.
+        self._events: dict[tuple[int, int], list[int]] = {key: [] for key in self._chains}
+        self._received: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        self._sent: dict[tuple[int, int, int], int] = defaultdict(int)
         self.problems = some(algorithm.flaws)
         missing = some(self._missing_links())
         if not self.problems:
             self._run()
             if not self.problems:
                 self.outcome()
+            self.problems += some(self.accesses.races())
         self.problems = missing + self.problems
 
     def _missing_links(self) -> list[str]:
@@ -62,10 +74,9 @@ class Replay(Contents):
         return found
 
     def _run(self) -> None:
-        fifos: dict[tuple[int, int, int], deque[tuple[int, list[Content], list[Hop]]]] = defaultdict(deque)
-        finished: dict[tuple[int, int], list[int]] = {
-            (block.gpu, block.number): [] for block in self.algorithm.blocks
-        }
+        fifos: dict[tuple[int, int, int], deque[tuple[int, list[Content], list[Hop], int]]] = defaultdict(
+            deque
+        )
         free: dict[tuple[int, int], list[int]] = {}
         waiting: list[Block] = [block for block in self.algorithm.blocks if block.steps]
         now = 0
@@ -75,10 +86,10 @@ class Replay(Contents):
             while moved:
                 moved = False
                 for block in waiting:
-                    while block.done < len(block.steps) and self._step(block, now, fifos, finished, free):
+                    while block.done < len(block.steps) and self._step(block, now, fifos, free):
                         moved = progress = True
             waiting = [block for block in waiting if block.done < len(block.steps)]
-            pending = [arrival for queue in fifos.values() for arrival, _, _ in queue if arrival > now]
+            pending = [arrival for queue in fifos.values() for arrival, *_ in queue if arrival > now]
             busy = [time for times in free.values() for time in times if time > now]
             if waiting and not progress and not pending and not busy:
                 for block in waiting[:5]:
@@ -106,12 +117,16 @@ class Replay(Contents):
             return f"a message from gpu {block.receive} over channel {block.channel}"
         return f"a slot to gpu {block.send} over channel {block.channel}" if sends else "a link"
 
-    def _step(self, block: Block, now: int, fifos: Any, finished: Any, free: Any) -> bool:
+    def _step(self, block: Block, now: int, fifos: Any, free: Any) -> bool:
         """Run the next step of a threadblock if it can run now."""
         step = block.steps[block.done]
         receives, sends, reads, writes = TYPES[step.kind]
-        if step.depends is not None and len(finished[block.gpu, step.depends[0]]) <= step.depends[1]:
-            return False
+        before: list[int] = []
+        if step.depends is not None:
+            finished = self._events[block.gpu, step.depends[0]]
+            if len(finished) <= step.depends[1]:
+                return False
+            before.append(finished[step.depends[1]])
         arriving = fifos[block.receive, block.gpu, block.channel]
         if receives and (not arriving or arriving[0][0] > now):
             return False
@@ -123,13 +138,21 @@ class Replay(Contents):
             if lanes[lane] > now or len(leaving) >= self.slots:
                 return False
         content: list[Content | None] = [None] * step.count
+        channel = (block.gpu, block.send, block.channel)
+        if sends and not receives and self._sent[channel] >= self.slots:
+            before.append(self._received[channel][self._sent[channel] - self.slots])
         if receives:
-            _, received, hops = arriving.popleft()
+            _, received, hops, sending = arriving.popleft()
+            before.append(sending)
             for hop in hops:
                 hop.adds = step.kind.startswith("rr")
             if len(received) != step.count:
                 self.problem(f"{block}: receives {step.count} chunks, {len(received)} were sent")
             content[: len(received)] = received[: step.count]
+        event = self.order.add(self._chains[block.gpu, block.number], before)
+        self._note(block, step, event, reads, writes)
+        if receives:
+            self._received[block.receive, block.gpu, block.channel].append(event)
         if reads:
             content = [self._read(block, step, place, one) for place, one in enumerate(content)]
         memory = self.memory[block.gpu]
@@ -149,12 +172,26 @@ class Replay(Contents):
                 Hop(now + place, block.gpu, block.send, one, False, given if given < 0 else given + place)
                 for place, one in enumerate(whole)
             ]
-            leaving.append((now + step.count, whole, sent))
+            leaving.append((now + step.count, whole, sent, event))
+            self._sent[channel] += 1
             self.steps = max(self.steps, now + step.count)
             self.hops += sent
-        finished[block.gpu, block.number].append(now)
+        self._events[block.gpu, block.number].append(event)
         block.done += 1
         return True
+
+    def _note(self, block: Block, step: Step, event: int, reads: bool, writes: bool) -> None:
+        """Note which places of its GPU a step reads and writes."""
+        chain, name = self._chains[block.gpu, block.number], str(block)
+        for used, (buffer, offset), writing in (
+            (reads, step.source, False),
+            (step.kind == "re", step.target, False),
+            (writes, step.target, True),
+        ):
+            if used:
+                access = Access(event, [event], event, chain, name, writing)
+                for place in range(offset, offset + step.count):
+                    self.accesses.note(block.gpu, self.place(block.gpu, (buffer, place)), access)
 
     def _read(self, block: Block, step: Step, place: int, arrived: Content | None) -> Content | None:
         """A chunk of the source buffer, added to what has arrived (for `re`: to the destination)."""

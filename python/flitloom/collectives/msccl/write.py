@@ -1,34 +1,38 @@
-"""Writes plans as MSCCL XML."""
+"""Writes plans as MSCCL XML, a GPU after the other."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from flitloom.collectives.contents import Place
+from flitloom.collectives.loaders import COUNT, STEPS, Counts
 from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.programs import Programs, Turn
 from flitloom.errors import SpecError
-from flitloom.outputs import write_text
+from flitloom.outputs import write_lines
 
 #: Names of operations in MSCCL files.
 NAMES = {
     "all-gather": "allgather",
-    "reduce-scatter": "reduce_scatter",
+    "reduce-scatter": "reducescatter",
     "all-reduce": "allreduce",
     "all-to-all": "alltoall",
 }
+_Block = tuple[int, ...]
+#: A threadblock before it has a number: whether it receives, peer, lane, and which of its parts.
+_Key = tuple[bool, int, int, int]
 
 
 def write_msccl(plan: CollectivePlan, file: str | Path) -> None:
     """Write a plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all over all nodes."""
-    write_text(file, msccl_text(plan))
+    write_lines(file, msccl_lines(plan))
 
 
 def msccl_text(plan: CollectivePlan) -> str:
-    """Give a plan as MSCCL XML.
-
-    Per node a threadblock for every link out, one for every link in, and one for copies of its own chunks;
-    the order of steps carries the time, and whatever is passed on waits for the step that brought it.
+    """Give a plan as MSCCL XML; see `msccl_lines`.
 
     Examples
     --------
@@ -37,145 +41,187 @@ def msccl_text(plan: CollectivePlan) -> str:
     >>> text.splitlines()[0][:60]
     '<algo name="all-gather 3 torus" proto="Simple" nchannels="1"'
     """
+    return "".join(msccl_lines(plan))
+
+
+def msccl_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterator[str]:
+    """Give a plan as MSCCL XML, the text of a GPU after the other.
+
+    Per node a threadblock for every link out, one for every link in, and one for copies of its own chunks;
+    the order of steps carries the time, and whatever is passed on waits for the step that brought it. A
+    threadblock of more steps than loaders take is split, each part with a channel of its own.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The plan.
+    counts : Counts, optional
+        What is held against the limits of loaders.
+
+    Raises
+    ------
+    SpecError
+        MSCCL has no such operation, or the file is above a limit of the loader of `counts`.
+    """
     name = NAMES.get(plan.operation)
     if name is None or plan.nodes is not None or plan.topology.get("failed_nodes"):
+        over = "over some nodes" if name is not None else "at all"
         raise SpecError.at(
-            "msccl", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} over some"
+            "msccl", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} {over}"
         )
-    return _Writer(plan.expanded(), name).text()
+    return _lines(plan, name, Counts() if counts is None else counts)
 
 
-class _Writer:
-    """Threadblocks of all nodes, filled in the order of time."""
+def _lines(plan: CollectivePlan, name: str, counts: Counts) -> Iterator[str]:
+    programs = Programs(plan)
+    count = programs.nodes * plan.chunks
+    inputs = plan.chunks if name == "allgather" else count
+    outputs = plan.chunks if name == "reducescatter" else count
+    channels = programs.lanes * max(-(-programs.longest // STEPS), 1)
+    counts.see(GPUs=programs.nodes, channels=channels)
+    yield (
+        f'<algo name="{plan.operation} {plan.ground}" proto="Simple" nchannels="{channels}" '
+        f'nchunksperloop="{count}" ngpus="{programs.nodes}" coll="{name}" inplace="0" outofplace="1" '
+        'minBytes="0" maxBytes="0">\n'
+    )
+    for node, turns in programs:
+        yield _Gpu(node, name, plan.chunks, programs.nodes, turns).text(
+            inputs, outputs, programs.lanes, counts
+        )
+    yield "</algo>\n"
 
-    def __init__(self, plan: CollectivePlan, name: str) -> None:
-        self.plan, self.name = plan, name
-        self.nodes, self.chunks = plan.ground.nodes, plan.chunks
-        self.rows: dict[tuple[int, str, int, int], list[list[Any]]] = {}
-        self.times: dict[tuple[int, str, int, int], list[int]] = defaultdict(list)
-        self.last: dict[tuple[int, tuple[int, ...]], list[Any]] = {}
-        self.scratch: list[dict[tuple[int, ...], int]] = [{} for _ in range(self.nodes)]
-        rows = [(row, True) for row in plan.sums] + [(row, False) for row in plan.moves]
-        rows.sort(key=lambda entry: entry[0][0])
-        step = -1
-        batch: list[tuple[list[int], bool]] = []
-        for row, adds in rows:
-            if row[0] != step:
-                self._flush(batch)
-                step, batch = row[0], []
-            batch.append((row, adds))
-        self._flush(batch)
 
-    def _flush(self, batch: list[tuple[list[int], bool]]) -> None:
-        """The sends of a step read what was there before its receives write."""
-        lanes: Counter[tuple[int, int]] = Counter()
-        pairs = []
-        for row, adds in batch:
-            start, end, block = row[1], row[2], tuple(row[3:])
-            lane = lanes[start, end]
-            lanes[start, end] += 1
-            place = self._place(start, block)
-            pairs.append((start, end, lane, block, adds))
-            self._add(start, "send", end, lane, "s", place, place, self.last.get((start, block)))
-            self.times[start, "send", end, lane].append(row[0])
-        for start, end, lane, block, adds in pairs:
-            before = self._place(end, block) if adds else ("i", 0)
-            after = self.last.get((end, block))
-            target = self._home(end, block)
-            kind, source = ("rrc", before) if adds else ("r", target)
-            step = self._add(end, "recv", start, lane, kind, source, target, after if adds else None)
-            self.last[end, block] = step
+class _Step(NamedTuple):
+    kind: str
+    source: Place
+    target: Place
+    #: The threadblock and the step it waits for.
+    after: tuple[_Key, int] | None
+    time: int
 
-    def _input(self, node: int, block: tuple[int, ...]) -> int | None:
-        """Where a node's own chunk of a block is in its input."""
+
+class _Gpu:
+    """The threadblocks of a node, filled in the order of time."""
+
+    def __init__(self, node: int, name: str, chunks: int, nodes: int, turns: Sequence[Turn]) -> None:
+        self.node, self.name, self.chunks, self.nodes = node, name, chunks, nodes
+        self.rows: dict[_Key, list[_Step]] = {}
+        self.filled: dict[tuple[bool, int, int], int] = defaultdict(int)
+        self.last: dict[_Block, tuple[_Key, int]] = {}
+        self.awaited: set[tuple[_Key, int]] = set()
+        self.scratch: dict[_Block, int] = {}
+        for turn in turns:
+            # In a step, sends read what was there before receives write.
+            block = turn.block
+            before = self.last.get(block)
+            if not turn.receives:
+                place = self._place(block)
+                self._add(turn, _Step("s", place, place, before, turn.step))
+                continue
+            target = self._home(block)
+            if turn.adds:
+                step = _Step("rrc", self._place(block), target, before, turn.step)
+            else:
+                step = _Step("r", target, target, None, turn.step)
+            self.last[block] = self._add(turn, step)
+
+    def _input(self, block: _Block) -> int | None:
+        """Where the node's own chunk of a block is in its input."""
         if self.name == "allgather":
-            return block[1] if block[0] == node else None
+            return block[1] if block[0] == self.node else None
         if self.name == "alltoall":
-            return block[1] * self.chunks + block[2] if block[0] == node else None
+            return block[1] * self.chunks + block[2] if block[0] == self.node else None
         return block[0] * self.chunks + block[1]
 
-    def _home(self, node: int, block: tuple[int, ...]) -> tuple[str, int]:
-        """Where a node keeps what it receives of a block."""
+    def _home(self, block: _Block) -> Place:
+        """Where the node keeps what it receives of a block."""
         if self.name == "allgather":
             return "o", block[0] * self.chunks + block[1]
-        if self.name == "reduce_scatter" and block[0] == node:
+        if self.name == "reducescatter" and block[0] == self.node:
             return "o", block[1]
         if self.name == "allreduce":
             return "o", block[0] * self.chunks + block[1]
-        if self.name == "alltoall" and block[1] == node:
+        if self.name == "alltoall" and block[1] == self.node:
             return "o", block[0] * self.chunks + block[2]
-        known = self.scratch[node]
-        return "s", known.setdefault(block, len(known))
+        return "s", self.scratch.setdefault(block, len(self.scratch))
 
-    def _place(self, node: int, block: tuple[int, ...]) -> tuple[str, int]:
-        """Where a node has a block now."""
-        own = self._input(node, block)
-        if (node, block) not in self.last and own is not None:
+    def _place(self, block: _Block) -> Place:
+        """Where the node has a block now."""
+        own = self._input(block)
+        if block not in self.last and own is not None:
             return "i", own
-        return self._home(node, block)
+        return self._home(block)
 
-    def _add(
-        self, node: int, side: str, peer: int, lane: int, kind: str, source: Any, target: Any, after: Any
-    ) -> Any:
-        rows = self.rows.setdefault((node, side, peer, lane), [])
-        step = [kind, source, target, after, False, (node, side, peer, lane), len(rows)]
-        if after is not None:
-            after[4] = True
-        rows.append(step)
-        return step
+    def _add(self, turn: Turn, step: _Step) -> tuple[_Key, int]:
+        link = (turn.receives, turn.peer, turn.lane)
+        part, place = divmod(self.filled[link], STEPS)
+        self.filled[link] += 1
+        key = (*link, part)
+        self.rows.setdefault(key, []).append(step)
+        if step.after is not None:
+            self.awaited.add(step.after)
+        return key, place
 
-    def text(self) -> str:
-        """The whole file."""
-        plan, count = self.plan, self.nodes * self.chunks
-        channels = 1 + max((key[3] for key in self.rows), default=0)
-        inputs = self.chunks if self.name == "allgather" else count
-        outputs = self.chunks if self.name == "reduce_scatter" else count
-        lines = [
-            f'<algo name="{plan.operation} {plan.ground}" proto="Simple" nchannels="{channels}" '
-            f'nchunksperloop="{count}" ngpus="{self.nodes}" coll="{self.name}" inplace="0" outofplace="1" '
-            'minBytes="0" maxBytes="0">'
+    def _copies(self) -> list[tuple[int, int, int]]:
+        """Runs of chunks of its own input that the node copies to its output: from, to and number."""
+        if self.name not in ("allgather", "alltoall"):
+            return []
+        end = self.node * self.chunks
+        start = 0 if self.name == "allgather" else end
+        return [
+            (start + done, end + done, min(COUNT, self.chunks - done))
+            for done in range(0, self.chunks, COUNT)
         ]
-        numbers: dict[tuple[int, str, int, int], int] = {}
-        by_node: dict[int, list[tuple[int, str, int, int]]] = defaultdict(list)
-        for key in sorted(self.rows):
-            numbers[key] = len(by_node[key[0]])
-            by_node[key[0]].append(key)
-        for node in range(self.nodes):
-            lines.append(
-                f' <gpu id="{node}" i_chunks="{inputs}" o_chunks="{outputs}" '
-                f's_chunks="{len(self.scratch[node])}">'
-            )
-            for key in by_node[node]:
-                _, side, peer, lane = key
-                send, receive = (peer, -1) if side == "send" else (-1, peer)
-                lines.append(f'  <tb id="{numbers[key]}" send="{send}" recv="{receive}" chan="{lane}">')
-                if side == "send":
-                    lines.append(f"   <!-- steps of plan: {' '.join(map(str, self.times[key]))} -->")
-                for place, (kind, source, target, after, has, _, _) in enumerate(self.rows[key]):
-                    depends = (-1, -1) if after is None else (numbers[after[5]], after[6])
-                    lines.append(
-                        f'   <step s="{place}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1]}" '
-                        f'dstbuf="{target[0]}" dstoff="{target[1]}" cnt="1" depid="{depends[0]}" '
-                        f'deps="{depends[1]}" hasdep="{int(has)}"/>'
-                    )
-                lines.append("  </tb>")
-            own = self._own(node)
-            if own:
-                lines.append(f'  <tb id="{len(by_node[node])}" send="-1" recv="-1" chan="0">')
-                lines += [
-                    f'   <step s="{place}" type="cpy" srcbuf="i" srcoff="{start}" dstbuf="o" dstoff="{end}" '
-                    'cnt="1" depid="-1" deps="-1" hasdep="0"/>'
-                    for place, (start, end) in enumerate(own)
-                ]
-                lines.append("  </tb>")
-            lines.append(" </gpu>")
-        return "\n".join([*lines, "</algo>"]) + "\n"
 
-    def _own(self, node: int) -> list[tuple[int, int]]:
-        """Chunks of its own input that a node copies to its output."""
-        each = range(self.chunks)
-        if self.name == "allgather":
-            return [(chunk, node * self.chunks + chunk) for chunk in each]
-        if self.name == "alltoall":
-            return [(node * self.chunks + chunk, node * self.chunks + chunk) for chunk in each]
-        return []
+    def text(self, inputs: int, outputs: int, lanes: int, counts: Counts) -> str:
+        """The element of the node; counts it."""
+        keys = sorted(self.rows)
+        numbers = {key: number for number, key in enumerate(keys)}
+        lines = [
+            f' <gpu id="{self.node}" i_chunks="{inputs}" o_chunks="{outputs}" s_chunks="{len(self.scratch)}">'
+        ]
+        for key in keys:
+            receives, peer, lane, part = key
+            send, receive = (-1, peer) if receives else (peer, -1)
+            # Parts of a connection follow each other in channels of their own.
+            channel = part * lanes + lane
+            lines.append(f'  <tb id="{numbers[key]}" send="{send}" recv="{receive}" chan="{channel}">')
+            steps = self.rows[key]
+            if not receives:
+                lines.append(f"   <!-- steps of plan: {' '.join(str(step.time) for step in steps)} -->")
+            for place, (kind, source, target, after, _) in enumerate(steps):
+                depends = (-1, -1) if after is None else (numbers[after[0]], after[1])
+                lines.append(
+                    f'   <step s="{place}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1]}" '
+                    f'dstbuf="{target[0]}" dstoff="{target[1]}" cnt="1" depid="{depends[0]}" '
+                    f'deps="{depends[1]}" hasdep="{int((key, place) in self.awaited)}"/>'
+                )
+            lines.append("  </tb>")
+        copies = self._copies()
+        blocks = len(keys)
+        for begin in range(0, len(copies), STEPS):
+            lines.append(f'  <tb id="{blocks}" send="-1" recv="-1" chan="0">')
+            blocks += 1
+            lines += [
+                f'   <step s="{place}" type="cpy" srcbuf="i" srcoff="{start}" dstbuf="o" dstoff="{end}" '
+                f'cnt="{count}" depid="-1" deps="-1" hasdep="0"/>'
+                for place, (start, end, count) in enumerate(copies[begin : begin + STEPS])
+            ]
+            lines.append("  </tb>")
+        lines.append(" </gpu>\n")
+        steps_in_all = sum(len(steps) for steps in self.rows.values()) + len(copies)
+        nodes = 1 + self.nodes + blocks + steps_in_all
+        counts.see_as("XML nodes of a GPU (1 + GPUs + threadblocks + steps)", nodes)
+        counts.see(
+            threadblocks_of_a_GPU=blocks,
+            steps_of_a_threadblock=max((len(steps) for steps in self.rows.values()), default=0),
+            chunks_before_the_last_one_of_a_buffer=max(inputs, outputs, len(self.scratch)) - 1,
+            chunks_of_a_step=max((count for *_, count in copies), default=1),
+            peers_of_a_channel=max(
+                sum(key[0] == receives and key[2:] == (0, 0) for key in keys) for receives in (False, True)
+            ),
+            threadblocks_before_the_last_one_that_a_step_waits_for=max(
+                (numbers[key] for key, _ in self.awaited), default=0
+            ),
+        )
+        return "\n".join(lines)

@@ -34,6 +34,10 @@ ORDERS = (
 )  # fmt: skip
 #: Operations that end in signals.
 SIGNALS = ("signal", "rlxsignal", "pws", "pwsf")
+#: Operations that write their one source to all destinations.
+SPREADS = ("rppkt",)
+#: Signals and waits that make nothing known but themselves.
+RELAXED = ("rlxsignal", "rlxwait")
 #: Operations whose chunks are there as soon as they have arrived, without a signal.
 PACKETS = ("ppkt", "rppkt", "cpkt", "respkt", "recspkt", "recpkt")
 MOST_GPUS = 4096
@@ -75,6 +79,8 @@ class Operation:
     barrier: tuple[int, int] = (0, 1)
     #: The step of the plan that the file was written from; -1 if it does not say.
     given: int = -1
+    #: Whether a port channel moves the data, not the threads.
+    port: bool = False
 
 
 @dataclass
@@ -285,18 +291,26 @@ class _Reader:
             )
         if name in MOVES:
             adds, sources, targets = MOVES[name][0], pieces["src_buff"], pieces["dst_buff"]
-            if not sources or not targets or (not adds and len(sources) != len(targets)):
+            spread = name in SPREADS and len(sources) == 1
+            if not sources or not targets or (not adds and not spread and len(sources) != len(targets)):
                 raise SpecError(f"{where}: {name} needs sources and destinations, one for each")
             sizes = [piece.size for piece in (*sources, *targets)]
             if len(set(sizes)) != 1 and (
-                adds or any(a.size != b.size for a, b in zip(sources, targets, strict=True))
+                adds or spread or any(a.size != b.size for a, b in zip(sources, targets, strict=True))
             ):
                 raise SpecError(f"{where}: pieces of {sizes} chunks do not fit each other")
         barrier = _count(raw, "barrier_id", where, 0), _count(raw, "num_threadblocks", where, 1)
         semaphores = tuple(_counts(raw, "semaphore_ids", where))
         given = _count(raw, "step", where) if "step" in raw else -1
         return Operation(
-            name, pieces["src_buff"], pieces["dst_buff"], tuple(used), semaphores, barrier, given
+            name,
+            pieces["src_buff"],
+            pieces["dst_buff"],
+            tuple(used),
+            semaphores,
+            barrier,
+            given,
+            kind == "port",
         )
 
     def _piece(self, part: Any, rank: int, remote: list[tuple[int, str]], where: str) -> Piece:

@@ -2,7 +2,8 @@
 
 What a GPU writes into another one's buffers lies there when it has been over the link, and may be read after
 a signal of the writer was waited for; packets may be read as soon as they are there. Threadblocks run their
-operations in order and meet at barriers and semaphores.
+operations in order and meet at barriers and semaphores. Whether the outcome is the same in every other run is
+judged by what happens before what (`ordering`).
 """
 
 from __future__ import annotations
@@ -10,10 +11,23 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 
 from flitloom.collectives.contents import MOST_PROBLEMS, Content, Contents, Hop, Place, some
-from flitloom.collectives.mscclpp.read import MOVES, PACKETS, SIGNALS, Block, Operation, Piece, Plan
+from flitloom.collectives.mscclpp.ordering import Ordering
+from flitloom.collectives.mscclpp.read import (
+    MOVES,
+    PACKETS,
+    RELAXED,
+    SIGNALS,
+    Block,
+    Operation,
+    Piece,
+    Plan,
+)
+from flitloom.collectives.races import Accesses
 
-#: A chunk on its way: when it is there, where to, what, who wrote it, and its hop.
-_Letter = tuple[int, Place, Content, str, Hop]
+#: A chunk on its way: when it is there, where to, what, who wrote it, its hop, and the event of its packet.
+_Letter = tuple[int, Place, Content, str, Hop, int]
+#: Operations that write packets into the scratch buffer of their own GPU.
+_LOCAL_PACKETS = ("cpkt", "recpkt", "recspkt")
 
 
 class Replay(Contents):
@@ -46,6 +60,10 @@ class Replay(Contents):
         #: The hop that brought what lies at a place of a GPU, and until when threadblocks read from others.
         self.brought: dict[tuple[int, Place], Hop] = {}
         self.until: dict[tuple[int, int], int] = {}
+        self.ordering = Ordering(plan.blocks, plan.semaphores)
+        self.accesses = Accesses(self.ordering.order)
+        #: The event of the writer of a packet that lies at a place of a GPU.
+        self.packed: dict[tuple[int, Place], int] = {}
         missing: dict[tuple[int, int, int, int], str] = {}
         self.missing = missing
         self.problems = some(plan.flaws)
@@ -53,6 +71,8 @@ class Replay(Contents):
             self._run()
             if not self.problems:
                 self.outcome()
+            self.ordering.settle()
+            self.problems += some(self.ordering.mixed() + self.accesses.races())
         self.problems = some(list(missing.values())) + self.problems
 
     def _run(self) -> None:
@@ -89,8 +109,10 @@ class Replay(Contents):
                 queue = self.signals[key]
                 if len(queue) < count or queue[count - 1][0] > now:
                     return False
+            event = self.ordering.alone(block)
             for key, count in wanted.items():
                 for _ in range(count):
+                    self.ordering.acquire(block, key, event, one.name in RELAXED)
                     for letter in self.signals[key].popleft()[1]:
                         self._deliver(gpu, letter)
         elif one.name == "barrier":
@@ -98,19 +120,30 @@ class Replay(Contents):
         elif one.name == "sem_acquire":
             if any(self.semaphores[gpu, number] < 1 for number in one.semaphores):
                 return False
+            event = self.ordering.alone(block)
             for number in one.semaphores:
                 self.semaphores[gpu, number] -= 1
+                self.ordering.acquire(block, (gpu, number), event)
         elif one.name == "sem_release":
+            event = self.ordering.alone(block)
             for number in one.semaphores:
                 self.semaphores[gpu, number] += 1
+                self.ordering.release(block, (gpu, number), event)
+        elif one.name == "nop":
+            self.ordering.meet([block])
         elif one.name in MOVES and not self._move(block, one, now):
             return False
         if one.name in SIGNALS:
+            event = -1 if one.port else self.ordering.alone(block)
             for peer, number, kind in one.channels:
+                sent = self.ordering.port(block, (peer, number, kind)) if one.port else event
+                self.ordering.release(block, (gpu, peer, number, kind), sent, one.name in RELAXED)
                 letters = self.pending.pop((gpu, peer), [])
                 there = max([now, *(letter[0] for letter in letters), self.told.get((gpu, peer), 0)])
                 self.told[gpu, peer] = there
                 self.signals[gpu, peer, number, kind].append((there, letters))
+        if one.name in ("flush", "pwsf"):
+            self.ordering.flush(block, one.channels)
         return True
 
     def _meet(self, block: Block, one: Operation) -> bool:
@@ -124,6 +157,7 @@ class Replay(Contents):
         # The last one to come lets all others go; each leaves by itself.
         place = here.index(block)
         if place < count:
+            self.ordering.meet(here[:count], number)
             for other in here[:count]:
                 if other is not block:
                     other.done += 1
@@ -131,8 +165,12 @@ class Replay(Contents):
         return True
 
     def _deliver(self, gpu: int, letter: _Letter) -> None:
-        _, at, content, writer, hop = letter
+        _, at, content, writer, hop, packet = letter
         self.memory[gpu][at] = content
+        if packet >= 0:
+            self.packed[gpu, at] = packet
+        else:
+            self.packed.pop((gpu, at), None)
         self.writers[gpu, at] = writer
         self.brought[gpu, at] = hop
 
@@ -162,6 +200,7 @@ class Replay(Contents):
             place not in self.memory[piece.rank] for piece in one.sources for place in self._places(piece)
         ):
             return False
+        packet = self._note(block, one, waits)
         read = [self._read(block, piece, now, adds) for piece in one.sources]
         added: list[Content | None] = []
         for contents in zip(*read, strict=True) if adds else ():
@@ -170,8 +209,45 @@ class Replay(Contents):
                 total = self.sum(block, total, other)
             added.append(total)
         for number, piece in enumerate(one.targets):
-            self._write(block, piece, added if adds else read[number], now, one.name in PACKETS)
+            # One source may go to several places.
+            content = added if adds else read[min(number, len(read) - 1)]
+            self._write(block, piece, content, now, packet)
         return True
+
+    def _note(self, block: Block, one: Operation, waits: bool) -> int:
+        """Note what an operation reads and writes; the event of the packets that it writes, or -1."""
+        gpu, packets = block.gpu, one.name in PACKETS
+        places = [(piece.rank, place) for piece in one.sources for place in self._places(piece)]
+        known = [self.packed.get(key, -1) if waits and key[0] == gpu else -1 for key in places]
+        if packets or waits:
+            read, write = self.ordering.packets(block, [event for event in known if event >= 0])
+        else:
+            read, write = self.ordering.data(block)
+        if one.port and one.channels:
+            if waits:
+                # All threads look for the packets and meet; then the channel takes them.
+                for (rank, place), event in zip(places, known, strict=True):
+                    self.accesses.note(rank, place, read, proven=event >= 0)
+                self.ordering.meet([block])
+            for number, piece in enumerate(one.targets):
+                taken, put = self.ordering.asked(block, one.channels[min(number, len(one.channels) - 1)])
+                for place in self._places(one.sources[min(number, len(one.sources) - 1)]):
+                    self.accesses.note(gpu, place, taken)
+                for place in self._places(piece):
+                    self.accesses.note(piece.rank, place, put._replace(proven=packets))
+            return put.start if packets else -1
+        for (rank, place), event in zip(places, known, strict=True):
+            self.accesses.note(rank, place, read, proven=event >= 0)
+        for piece in one.targets:
+            for place in self._places(piece):
+                packed = packets and (piece.rank != gpu or self._is_packet(one, piece))
+                self.accesses.note(piece.rank, place, write._replace(proven=packed))
+        return write.start if packets else -1
+
+    @staticmethod
+    def _is_packet(one: Operation, piece: Piece) -> bool:
+        """Whether what an operation writes to its own GPU are packets."""
+        return one.name in _LOCAL_PACKETS and piece.buffer == "s"
 
     def _lanes(self, link: tuple[int, int]) -> list[int]:
         width = 1 if self.links is None else max(self.links[link], 1)
@@ -216,25 +292,31 @@ class Replay(Contents):
         return found
 
     def _write(
-        self, block: Block, piece: Piece, contents: list[Content | None], now: int, packets: bool
+        self, block: Block, piece: Piece, contents: list[Content | None], now: int, packet: int
     ) -> None:
+        """Write chunks; `packet` is the event of their writer if they are packets, -1 otherwise."""
         places = self._places(piece)
         if piece.rank == block.gpu:
+            local = packet >= 0 and self._is_packet(block.operations[block.done], piece)
             for place, content in zip(places, contents, strict=True):
                 if content is not None:
                     self.memory[block.gpu][place] = content
                     self.writers[block.gpu, place] = str(block)
                     self.brought.pop((block.gpu, place), None)
+                    if local:
+                        self.packed[block.gpu, place] = packet
+                    else:
+                        self.packed.pop((block.gpu, place), None)
             return
         there = [
             (place, content) for place, content in zip(places, contents, strict=True) if content is not None
         ]
         hops = self._carry(block, (block.gpu, piece.rank), [content for _, content in there], now, False)
         letters = [
-            (hop.step + 1, place, content, str(block), hop)
+            (hop.step + 1, place, content, str(block), hop, packet)
             for hop, (place, content) in zip(hops, there, strict=True)
         ]
-        if packets:
+        if packet >= 0:
             self.packets[piece.rank] += letters
         else:
             self.pending[block.gpu, piece.rank] += letters

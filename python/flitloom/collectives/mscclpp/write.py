@@ -1,14 +1,16 @@
-"""Writes plans as execution plans of MSCCL++."""
+"""Writes plans as execution plans of MSCCL++, a GPU after the other."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from flitloom.collectives.contents import Place
+from flitloom.collectives.loaders import STEPS, Counts
 from flitloom.collectives.plan import CollectivePlan
-from flitloom.collectives.transfers import Transfer, transfers
+from flitloom.collectives.programs import Programs, Turn
 from flitloom.errors import SpecError
 
 #: Names of operations in execution plans.
@@ -19,188 +21,290 @@ NAMES = {
     "all-to-all": "alltoall",
 }
 _Block = tuple[int, ...]
+_Operation = dict[str, Any]
 
 
 def mscclpp_text(plan: CollectivePlan) -> str:
-    """Give a plan as an execution plan of MSCCL++ (JSON): a threadblock per GPU, a memory channel per link.
-
-    Step by step a GPU puts its chunks into its neighbours' buffers, signals, waits for what comes, and adds
-    up partial sums, which come to places of their own.
-
-    Raises
-    ------
-    SpecError
-        It is no all-gather, reduce-scatter, all-reduce or all-to-all over all nodes.
+    """Give a plan as an execution plan of MSCCL++ (JSON); see `mscclpp_lines`.
 
     Examples
     --------
     >>> import flitloom as fl, json
     >>> data = json.loads(fl.collective(fl.Torus(3), "all-gather").to_mscclpp())
-    >>> [one["name"] for one in data["gpus"][0]["threadblocks"][0]["ops"]][-7:]
-    ['put', 'put', 'nop', 'signal', 'signal', 'wait', 'wait']
+    >>> [one["name"] for one in data["gpus"][0]["threadblocks"][1]["ops"]]
+    ['put', 'nop', 'signal', 'wait']
+    """
+    return "".join(mscclpp_lines(plan))
+
+
+def mscclpp_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterator[str]:
+    """Give a plan as an execution plan of MSCCL++, the text of a GPU after the other.
+
+    Per GPU a threadblock and a memory channel for every link. Step by step it puts its chunk into the
+    neighbour's buffer, signals, waits for what comes over its link, and meets the GPU's other threadblocks;
+    partial sums come to places of their own, and are added up behind that. Threadblocks of more operations
+    than the executor takes are followed by others, which begin where they end.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The plan.
+    counts : Counts, optional
+        What is held against the limits of loaders.
+
+    Raises
+    ------
+    SpecError
+        It is no all-gather, reduce-scatter, all-reduce or all-to-all over all nodes, or above a limit of the
+        loader of `counts`.
     """
     name = NAMES.get(plan.operation)
     if name is None or plan.nodes is not None or plan.topology.get("failed_nodes"):
+        over = "over some nodes" if name is not None else "at all"
         raise SpecError.at(
-            "mscclpp", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} over some"
+            "mscclpp", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} {over}"
         )
-    return json.dumps(_Writer(plan, name).data(), indent=1) + "\n"
+    return _lines(plan, name, Counts() if counts is None else counts)
 
 
-class _Writer:
-    """The operations of all GPUs, in the order of time."""
+def _lines(plan: CollectivePlan, name: str, counts: Counts) -> Iterator[str]:
+    programs = Programs(plan)
+    head = {
+        "name": f"{plan.operation} {plan.ground}",
+        "collective": name,
+        "protocol": "Simple",
+        "inplace": False,
+        "reuse_resources": False,
+        "num_threads_per_block": 1024,
+        "use_double_scratch_buffer": False,
+        "buffer_alignment": 16,
+        "min_message_size": 0,
+        "max_message_size": 18446744073709551615,
+    }
+    places = _Places(programs, name)
+    peers: list[list[int]] = [[] for _ in range(programs.nodes)]
+    for start, end in sorted(plan.ground.links):
+        peers[start] += [end] * plan.ground.links[start, end]
+    # The reader of other programs looks at the beginning for what it is.
+    yield json.dumps(head, indent=1)[:-2] + ',\n "gpus": ['
+    for node, turns in programs:
+        text = _Gpu(node, peers[node], places, turns).text(counts)
+        yield ("," if node else "") + "\n" + text
+    yield "\n ]\n}\n"
 
-    def __init__(self, plan: CollectivePlan, name: str) -> None:
-        self.plan, self.name = plan, name
-        self.nodes, self.chunks = plan.ground.nodes, plan.chunks
-        #: Neighbours of every GPU, one for every link, in the order of its channels.
-        self.peers: list[list[int]] = [[] for _ in range(self.nodes)]
-        for start, end in sorted(plan.ground.links):
-            self.peers[start] += [end] * plan.ground.links[start, end]
-        self.operations: list[list[dict[str, Any]]] = [self._own(node) for node in range(self.nodes)]
-        #: Where a GPU keeps a block that is not in its input, and what it has of it.
-        self.home: list[dict[_Block, tuple[str, int]]] = [{} for _ in range(self.nodes)]
-        self.slots = [0] * self.nodes
-        for _, group in groupby(transfers(plan), key=lambda one: one.step):
+
+class _Places:
+    """Where the GPUs keep what comes to them: outputs, and places of the scratch buffer for each chunk."""
+
+    def __init__(self, programs: Programs, name: str) -> None:
+        self.name, self.chunks, self.nodes = name, programs.plan.chunks, programs.nodes
+        self.alike = programs.alike
+        #: By receiver (0 for all of them, where all do the same) and key of the turn.
+        self._slots: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._sizes: dict[int, int] = {}
+        for node in range(1 if self.alike else self.nodes):
+            for turn in programs.of(node):
+                if turn.receives and (turn.adds or self._output(node, turn.block) is None):
+                    self._slots[node, turn.key] = self._sizes.setdefault(node, 0)
+                    self._sizes[node] += 1
+
+    def scratch(self, node: int) -> int:
+        """Chunks of the scratch buffer of a GPU."""
+        return self._sizes.get(0 if self.alike else node, 0)
+
+    def input(self, block: _Block) -> int:
+        """Where a chunk is in the input of its GPU."""
+        if self.name == "allgather":
+            return block[1]
+        if self.name == "alltoall":
+            return block[1] * self.chunks + block[2]
+        return block[0] * self.chunks + block[1]
+
+    def _output(self, node: int, block: _Block) -> int | None:
+        if self.name in ("allgather", "allreduce"):
+            return block[0] * self.chunks + block[1]
+        if self.name == "alltoall" and block[1] == node:
+            return block[0] * self.chunks + block[2]
+        return block[1] if self.name == "reducescatter" and block[0] == node else None
+
+    def final(self, node: int, block: _Block, slot: int) -> Place:
+        """Where a GPU has a block at the end: in its output, or in a place of its scratch buffer."""
+        output = self._output(node, block)
+        return ("s", slot) if output is None else ("o", output)
+
+    def arrival(self, node: int, turn: Turn) -> Place:
+        """Where the chunk of a turn comes to its receiver."""
+        slot = self._slots.get((0 if self.alike else node, turn.key), -1)
+        return ("s", slot) if turn.adds else self.final(node, turn.block, slot)
+
+
+class _Gpu:
+    """The threadblocks of a GPU: one per link, and others after these where they are full."""
+
+    def __init__(self, node: int, peers: Sequence[int], places: _Places, turns: Sequence[Turn]) -> None:
+        self.node, self.peers, self.places = node, peers, places
+        self.blocks: list[list[_Operation]] = [[] for _ in peers]
+        self.phase = 0
+        #: Where the GPU has blocks that are not in its input.
+        self.home: dict[_Block, Place] = {}
+        self.sources = 1
+        if peers:
+            self.blocks[0] += self._own()
+        for _, group in groupby(turns, key=lambda turn: turn.step):
             self._step(list(group))
 
-    def _own(self, node: int) -> list[dict[str, Any]]:
-        """Chunks of its own input that a GPU copies to its output."""
-        each = self.chunks
-        if self.name == "allgather":
-            start, end = 0, node * each
-        elif self.name == "alltoall":
-            start = end = node * each
-        else:
+    def _own(self) -> list[_Operation]:
+        """Chunks of its own input that the GPU copies to its output."""
+        each = self.places.chunks
+        if self.places.name not in ("allgather", "alltoall"):
             return []
-        return [_operation("copy", [_local("i", start, each)], [_local("o", end, each)]), {"name": "nop"}]
+        end = self.node * each
+        start = 0 if self.places.name == "allgather" else end
+        return [_operation("copy", [_local("i", start, each)], [_local("o", end, each)])]
 
-    def _place(self, node: int, block: _Block) -> tuple[str, int]:
-        """Where a GPU has a block now."""
-        if block in self.home[node]:
-            return self.home[node][block]
-        if self.name == "allgather":
-            return "i", block[1]
-        if self.name == "alltoall":
-            return "i", block[1] * self.chunks + block[2]
-        return "i", block[0] * self.chunks + block[1]
+    def _place(self, block: _Block) -> Place:
+        """Where the GPU has a block now."""
+        return self.home.get(block, ("i", self.places.input(block)))
 
-    def _final(self, node: int, block: _Block) -> tuple[str, int]:
-        """Where a GPU is to have a block at the end; a slot of its own for what it only passes on."""
-        if self.name in ("allgather", "allreduce"):
-            return "o", block[0] * self.chunks + block[1]
-        if self.name == "alltoall" and block[1] == node:
-            return "o", block[0] * self.chunks + block[2]
-        if self.name == "reducescatter" and block[0] == node:
-            return "o", block[1]
-        return "s", self._slot(node)
+    def _link(self, turn: Turn) -> int:
+        return self.peers.index(turn.peer) + turn.lane
 
-    def _slot(self, node: int) -> int:
-        self.slots[node] += 1
-        return self.slots[node] - 1
-
-    def _step(self, batch: list[Transfer]) -> None:
-        """The transfers of a step: all puts read what was there before it."""
-        signals: dict[int, list[int]] = defaultdict(list)
-        waits: dict[int, list[int]] = defaultdict(list)
-        lanes: dict[tuple[int, int], int] = defaultdict(int)
-        sums: dict[int, list[tuple[_Block, int]]] = defaultdict(list)
-        homes: list[tuple[int, _Block, tuple[str, int]]] = []
-        for one in batch:
-            lane = lanes[one.start, one.end]
-            lanes[one.start, one.end] += 1
-            if one.adds:
-                target = ("s", self._slot(one.end))
-                sums[one.end].append((one.block, target[1]))
-            else:
-                target = self._final(one.end, one.block)
-                homes.append((one.end, one.block, target))
-            channel = self.peers[one.start].index(one.end) + lane
-            buffer = self.peers[one.start].index(one.end) * 2 + int(target[0] == "s")
-            put = _operation(
-                "put",
-                [_local(*self._place(one.start, one.block))],
-                [{"buffer_id": buffer, "index": target[1], "size": 1}],
-            )
+    def _step(self, turns: list[Turn]) -> None:
+        """What the GPU does in a step: all puts read what was there before it."""
+        added: list[list[_Operation]] = [[] for _ in self.peers]
+        arrived: dict[int, list[tuple[_Block, Place]]] = {}
+        sums: dict[_Block, tuple[int, list[Place]]] = {}
+        for turn in turns:
+            link = self._link(turn)
+            if turn.receives:
+                place = self.places.arrival(self.node, turn)
+                if turn.adds:
+                    sums.setdefault(turn.block, (link, []))[1].append(place)
+                else:
+                    arrived.setdefault(link, []).append((turn.block, place))
+                continue
+            kind, index = self.places.arrival(turn.peer, turn)
+            target = {"buffer_id": int(kind == "s"), "index": index, "size": 1}
+            put = _operation("put", [_local(*self._place(turn.block))], [target])
             # The executor looks for its own keys only.
-            put |= {"channel_ids": [channel], "channel_type": "memory", "step": one.step}
-            self.operations[one.start].append(put)
-            signals[one.start].append(channel)
-            waits[one.end].append(self.peers[one.end].index(one.start) + lane)
-        for node, channels in signals.items():
-            self.operations[node].append({"name": "nop"})
-            self.operations[node] += [_order("signal", channel) for channel in sorted(channels)]
-        for node, channels in waits.items():
-            self.operations[node] += [_order("wait", channel) for channel in sorted(channels)]
-        for node, block, place in homes:
-            self.home[node][block] = place
-        for node, listed in sums.items():
-            self.operations[node].append({"name": "nop"})
-            for block, slot in listed:
-                known = self.home[node].get(block)
-                target = known if known is not None else self._final(node, block)
-                sources = [_local(*self._place(node, block)), _local("s", slot)]
-                self.operations[node].append(
-                    _operation("re", sources, [_local(*target)]) | {"reduce_op": "sum"}
-                )
-                self.home[node][block] = target
-        for node in {*waits}:
-            self.operations[node].append({"name": "nop"})
+            put |= {"channel_ids": [0], "channel_type": "memory", "step": turn.step}
+            added[link] += [put, {"name": "nop"}, _order("signal")]
+        waits = sorted({self._link(turn) for turn in turns if turn.receives})
+        for link in waits:
+            added[link].append(_order("wait"))
+        if waits:
+            self._meet(added)
+        for listed in arrived.values():
+            self.home.update(listed)
+        for block, (link, places) in sums.items():
+            known = self.home.get(block)
+            target_place = self.places.final(self.node, block, places[0][1]) if known is None else known
+            sources = [self._place(block), *places]
+            self.sources = max(self.sources, len(sources))
+            added[link].append(
+                _operation("re", [_local(*place) for place in sources], [_local(*target_place)])
+                | {"reduce_op": "sum"}
+            )
+            self.home[block] = target_place
+        if sums:
+            self._meet(added)
+        # Two more are for those that go on.
+        if max(len(self._mine(link)) + len(more) for link, more in enumerate(added)) > STEPS - 2:
+            self._next_phase()
+        for link, more in enumerate(added):
+            self._mine(link).extend(self._numbered(one) for one in more)
 
-    def data(self) -> dict[str, Any]:
-        """The whole plan."""
-        count = self.nodes * self.chunks
-        inputs = self.chunks if self.name == "allgather" else count
-        outputs = self.chunks if self.name == "reducescatter" else count
-        gpus = []
-        for node in range(self.nodes):
-            operations = self.operations[node]
-            while operations and operations[-1]["name"] == "nop":
+    def _mine(self, link: int) -> list[_Operation]:
+        return self.blocks[self.phase * len(self.peers) + link]
+
+    def _meet(self, added: list[list[_Operation]]) -> None:
+        """All threadblocks of this phase wait for each other."""
+        for operations in added:
+            operations.append({"name": "barrier", "num_threadblocks": len(self.peers)})
+
+    def _numbered(self, one: _Operation) -> _Operation:
+        # A phase uses the barrier of the one before the last again, whose threadblocks have ended.
+        return one | {"barrier_id": self.phase % 2} if one["name"] == "barrier" else one
+
+    def _next_phase(self) -> None:
+        """Threadblocks that begin where those so far end."""
+        ends: list[list[_Operation]] = [[] for _ in self.peers]
+        if self._mine(0)[-1]["name"] != "barrier":
+            self._meet(ends)
+        width = len(self.peers)
+        for link, more in enumerate(ends):
+            semaphore = {"semaphore_ids": [self.phase * width + link]}
+            release = {"name": "sem_release"} | semaphore
+            self._mine(link).extend([*(self._numbered(one) for one in more), release])
+            self.blocks.append([{"name": "sem_acquire"} | semaphore, {"name": "nop"}])
+        self.phase += 1
+
+    def text(self, counts: Counts) -> str:
+        """The element of the GPU; counts it."""
+        places = self.places
+        total = places.nodes * places.chunks
+        # An output and a scratch buffer for every link, so that their numbers follow from its number.
+        remote = [
+            {"rank": peer, "type": kind, "access_channel_types": ["memory"]}
+            for peer in self.peers
+            for kind in "os"
+        ]
+        blocks = []
+        last = self.blocks[self.phase * len(self.peers) :]
+        while last and all(operations and operations[-1]["name"] == "barrier" for operations in last):
+            # Nothing follows that could wait.
+            for operations in last:
                 operations.pop()
-            peers = self.peers[node]
-            # An output and a scratch buffer for every channel, so that their numbers follow from its number.
-            remote = [
-                {"rank": peer, "type": kind, "access_channel_types": ["memory"]}
-                for peer in peers
-                for kind in "os"
-            ]
-            channels = [{"channel_type": "memory", "channel_ids": list(range(len(peers)))}]
-            refs = [{"access_channel_type": "memory", "remote_buffer_ids": list(range(len(remote)))}]
-            block = {"id": 0, "ops": operations, "channels": channels, "remote_buffer_refs": refs}
-            gpus.append(
+        for number, operations in enumerate(self.blocks):
+            link = number % max(len(self.peers), 1)
+            blocks.append(
                 {
-                    "id": node,
-                    "input_chunks": inputs,
-                    "output_chunks": outputs,
-                    "scratch_chunks": self.slots[node],
-                    "threadblocks": [block],
-                    "channels": [{"channel_type": "memory", "connected_to": peers}],
-                    "remote_buffers": remote,
-                    "semaphores": [],
+                    "id": number,
+                    "ops": operations,
+                    "channels": [{"channel_type": "memory", "channel_ids": [link]}],
+                    "remote_buffer_refs": [
+                        {"access_channel_type": "memory", "remote_buffer_ids": [2 * link, 2 * link + 1]}
+                    ],
                 }
             )
-        return {
-            "name": f"{self.plan.operation} {self.plan.ground}",
-            "collective": self.name,
-            "protocol": "Simple",
-            "inplace": False,
-            "reuse_resources": False,
-            "gpus": gpus,
-            "num_threads_per_block": 1024,
-            "use_double_scratch_buffer": False,
-            "buffer_alignment": 16,
-            "min_message_size": 0,
-            "max_message_size": 18446744073709551615,
-        }
+        counts.see(
+            operations_of_a_threadblock=max((len(operations) for operations in self.blocks), default=0),
+            remote_buffers_of_a_threadblock=2,
+            channels_of_an_operation=1,
+            barriers_of_a_GPU=min(self.phase + 1, 2),
+            sources_of_an_operation=self.sources,
+        )
+        return _rows(
+            {
+                "id": self.node,
+                "input_chunks": places.chunks if places.name == "allgather" else total,
+                "output_chunks": places.chunks if places.name == "reducescatter" else total,
+                "scratch_chunks": places.scratch(self.node),
+                "channels": [{"channel_type": "memory", "connected_to": list(self.peers)}],
+                "remote_buffers": remote,
+                "semaphores": [{"init_value": 0}] * (self.phase * len(self.peers)),
+            },
+            blocks,
+        )
+
+
+def _rows(head: dict[str, Any], blocks: list[dict[str, Any]]) -> str:
+    """A GPU as JSON, an operation a line."""
+    lines = [f"  {json.dumps(head)[:-1]}," + ' "threadblocks": [']
+    for number, block in enumerate(blocks):
+        operations = ",\n    ".join(json.dumps(one) for one in block.pop("ops"))
+        end = "," if number + 1 < len(blocks) else ""
+        lines.append(f'   {json.dumps(block)[:-1]}, "ops": [\n    {operations}]}}{end}')
+    return "\n".join([*lines, "  ]}"])
 
 
 def _local(kind: str, index: int, size: int = 1) -> dict[str, Any]:
     return {"type": kind, "index": index, "size": size}
 
 
-def _operation(name: str, sources: list[dict[str, Any]], targets: list[dict[str, Any]]) -> dict[str, Any]:
+def _operation(name: str, sources: list[dict[str, Any]], targets: list[dict[str, Any]]) -> _Operation:
     return {"name": name, "src_buff": sources, "dst_buff": targets}
 
 
-def _order(name: str, channel: int) -> dict[str, Any]:
-    return {"name": name, "channel_ids": [channel], "channel_type": "memory"}
+def _order(name: str) -> _Operation:
+    return {"name": name, "channel_ids": [0], "channel_type": "memory"}
