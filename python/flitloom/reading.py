@@ -293,6 +293,29 @@ def parse_xml(text: str, place: str) -> ElementTree.Element:
         raise SpecError(f"{place}: is no XML: {error}") from None
 
 
+#: Traces of other programs that are not read: a pattern that begins a line or key of theirs, and what to say.
+_TRACES = (
+    (
+        re.compile(r"^MPI_[A-Z][a-z_]+:", re.MULTILINE),
+        "is a trace of liballprof (the MPI calls of a rank)",
+        "its Schedgen makes GOAL of it, which flitloom simulate reads",
+    ),
+    (
+        re.compile(r'"phases"\s*:.*"transfers"\s*:|^phases:.*\btransfers:|"noc"\s*:.*"sx"\s*:', re.DOTALL),
+        "is a workload or trace of tt-npe",
+        "it is not read; messages are given as GOAL, Chakra or a table",
+    ),
+)
+
+
+def _trace_of(text: str) -> tuple[str, str] | None:
+    """What a text is that another program has traced, with advice; None if that is not known."""
+    for pattern, what, advice in _TRACES:
+        if pattern.search(text[:65536]):
+            return what, advice
+    return None
+
+
 def read_toml(file: str | Path) -> dict[str, Any]:
     """The fields of a TOML file."""
     return parse_toml(read_text(file, limits.SPEC_BYTES), show_file(file))
@@ -305,6 +328,9 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
     try:
         fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        found = _trace_of(text)
+        if found is not None:
+            raise SpecError.at(place, *found) from None
         raise SpecError(f"{place}: no valid TOML: {error}") from None
     except (ValueError, RecursionError):
         raise SpecError(

@@ -147,9 +147,13 @@ class Contents:
         if self.buffers.collective in ("reduce-scatter", "all-to-all") and min(sizes) % self.buffers.gpus:
             self.problem(f"i_chunks: {min(sizes)} chunks cannot be dealt to {self.buffers.gpus} gpus")
             return
-        if self.buffers.collective == "broadcast":
+        if self.buffers.collective in ("broadcast", "reduce"):
             if self.root() is None:
-                self.problem("broadcast: no gpu's chunks are in all output buffers")
+                what = {
+                    "broadcast": "no gpu's chunks are in all output buffers",
+                    "reduce": "the sums of all gpus' chunks are in no output buffer",
+                }[self.buffers.collective]
+                self.problem(f"{self.buffers.collective}: {what}")
             return
         wrong: list[str] = []
         empty: list[str] = []
@@ -167,8 +171,21 @@ class Contents:
         self.problems += some([*wrong, *empty])
 
     def root(self) -> int | None:
-        """The GPU whose input is in all outputs at the end."""
+        """The GPU whose input is in all outputs at the end, or whose output holds the sums of all inputs."""
         count = self.inputs(0)
+        if self.buffers.collective == "reduce":
+            everybody = (1 << self.buffers.gpus) - 1
+            return next(
+                (
+                    gpu
+                    for gpu in range(self.buffers.gpus)
+                    if all(
+                        self.memory[gpu].get(self.place(gpu, ("o", chunk))) == (chunk, everybody)
+                        for chunk in range(count)
+                    )
+                ),
+                None,
+            )
         for root in range(self.buffers.gpus):
             if all(
                 self.memory[gpu].get(self.place(gpu, ("o", chunk))) == (chunk, 1 << root)

@@ -10,7 +10,7 @@ from typing import Any
 from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
 from flitloom.collectives.ground import Ground
-from flitloom.collectives.msccl.read import parse_xml, whole
+from flitloom.collectives.msccl.read import only, parse_xml, whole
 from flitloom.errors import SpecError, show_file
 
 #: Most chunks of a node, and of all nodes over all links.
@@ -42,6 +42,7 @@ def _sends(root: Any, ground: Ground) -> Sends:
     most = min(MOST_CHUNKS, MOST_SENDS // ground.nodes)
     if chunks > most:
         raise SpecError(f"Algo: nchunkspernode: {chunks}; at most {most} are read")
+    only(root, "tree", "Algo")
     trees = list(root.iter("tree"))
     names = [_name(tree.get("root"), f"tree {number}: root") for number, tree in enumerate(trees)]
     nodes = _nodes(names, ground)
@@ -53,6 +54,7 @@ def _sends(root: Any, ground: Ground) -> Sends:
         begun[source] = first + count
         if begun[source] > chunks:
             raise SpecError(f"tree {number}: more than {chunks} chunks of node {source}")
+        only(tree, "send", f"tree {number}")
         depth = {source: 0}
         for place, send in enumerate(tree.iter("send")):
             where = f"tree {number}, send {place}"

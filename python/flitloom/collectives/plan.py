@@ -119,6 +119,12 @@ class CollectivePlan(BaseModel):
     )
     _seconds: float = PrivateAttr(default=0.0)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether another plan says the same; how long the search took does not count."""
+        if not isinstance(other, CollectivePlan):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
+
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else f"bound {self.bound}"
         return f"CollectivePlan({self.operation} on {self.ground}: {self.steps} steps, {proof})"

@@ -60,7 +60,7 @@ def _bound(replay: Replayed, ground: Ground) -> int | None:
     if algorithm.collective == "all-reduce" and total % algorithm.gpus:
         # Every sum needs a transfer per other node to be complete, and one per other node afterwards.
         return -(-2 * total * (algorithm.gpus - 1) // max(sum(ground.links.values()), 1))
-    if algorithm.collective == "broadcast":
+    if algorithm.collective in ("broadcast", "reduce"):
         root = replay.root()
         if root is None:
             return None
@@ -83,25 +83,31 @@ def replayed_plan(replay: Replayed, ground: Ground) -> CollectivePlan:
     name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
     if name in ("reduce-scatter", "all-reduce", "all-to-all") and total % algorithm.gpus:
         raise SpecError(f"{name} of {total} chunks is no plan; chunks are dealt to {algorithm.gpus} nodes")
-    root = replay.root() if name == "broadcast" else None
+    root = replay.root() if name in ("broadcast", "reduce") else None
     if replay.hops and all(hop.given >= 0 for hop in replay.hops):
         # Steps that a plan was written with hold if they are possible.
         with suppress(SpecError):
             steps = max(hop.given for hop in replay.hops) + 1
             given = [replace(hop, step=hop.given) for hop in replay.hops]
-            return plan_of_moves(ground, name, chunks, *_rows(given, name, chunks), steps=steps, root=root)
-    rows = _rows(replay.hops, name, chunks)
+            return plan_of_moves(
+                ground, name, chunks, *_rows(given, name, chunks, root), steps=steps, root=root
+            )
+    rows = _rows(replay.hops, name, chunks, root)
     return plan_of_moves(ground, name, chunks, *rows, steps=replay.steps, root=root)
 
 
-def _rows(hops: list[Hop], name: str, chunks: int) -> tuple[list[list[int]], list[list[int]]]:
+def _rows(
+    hops: list[Hop], name: str, chunks: int, root: int | None
+) -> tuple[list[list[int]], list[list[int]]]:
     """Copies and sums as the rows of plans."""
     rows: dict[bool, list[list[int]]] = {False: [], True: []}
     for hop in hops:
         chunk, gpus = hop.content
         source = gpus.bit_length() - 1
         block = [source, chunk]
-        if name not in ("all-gather", "broadcast"):
+        if name == "reduce":
+            block = [int(root or 0), chunk]
+        elif name not in ("all-gather", "broadcast"):
             owner, part = divmod(chunk, chunks)
             block = [*([source] if name == "all-to-all" else []), owner, part]
         rows[hop.adds].append([hop.step, hop.start, hop.end, *block])

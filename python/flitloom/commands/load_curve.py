@@ -56,7 +56,7 @@ def curve(
     if json:
         screen.print_json(rows)
     elif rows:
-        _print_curve(rows, len(cases[0].labels))
+        _print_curve(rows, len(cases[0].labels), len(loads))
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
@@ -136,7 +136,7 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
     return curves
 
 
-def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
+def _print_curve(rows: list[dict[str, Any]], labels: int, loads: int) -> None:
     from flitloom.load import saturation
 
     names = list(rows[0])[:labels]
@@ -167,6 +167,10 @@ def _print_curve(rows: list[dict[str, Any]], labels: int) -> None:
     ]
     screen.print_table(columns, table)
     for name, points in _by_case(rows, labels).items():
+        if len(points) < loads:
+            # Where it saturates depends on points that are missing.
+            screen.echo(f"{name or 'it'}: {len(points)} of {loads} loads are measured: no verdict")
+            continue
         best = points[0]["ideal"]
         beside = "" if best is None else f"; links in dimension order carry {best:.4g} at best"
         receive = points[0]["receive_bound"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,7 +110,8 @@ def run_ramp(
     -------
     Response
         ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), that of the
-        ``middle`` of the same average, as the congestion papers read it, the ``resolution`` with which it is
+        ``middle`` of the same average, as the congestion papers read it (neither above the proven bound,
+        where the ``outcome`` is ``at the bound``), the ``resolution`` with which it is
         known (the load that one average reaches over), that of the slope rule where noise allows it, and the
         accepted load at the end.
 
@@ -136,6 +137,7 @@ def run_ramp(
         "advice": level.advice or None,
     }
     row |= ideal_loads(experiment)
+    row |= _within_bound(row, experiment.router.routing)
     fitted = min(fitted, series.sizes["window"] // 4)
     row["slope_rule"] = slope_critical_load(series, fitted).as_dict() if fitted > 1 else None
     offered = throughput(series, averaging).offered
@@ -147,6 +149,24 @@ def run_ramp(
         "accepted_at_end": float(throughput(series, averaging)[-1]),
     }
     return Response({**row, **_about(series)}, series)
+
+
+def _within_bound(row: Mapping[str, Any], routing: str) -> dict[str, Any]:
+    """What a row says where the critical load was read above what can be carried at all."""
+    # What links allow in dimension order binds no other routing.
+    bound = row["ideal"] if routing == "do" else row["receive_bound"]
+    read = row["critical_load"]
+    if read is None or bound is None or read <= min(bound, 1.0):
+        return {}
+    bound = min(bound, 1.0)
+    return {
+        "critical_load": bound,
+        "middle": min(row["middle"], bound),
+        "outcome": "at the bound",
+        "advice": f"less arrives only at {read:.4g} flits/node/cycle, beyond the bound of {bound:.4g}: "
+        "buffers and queues hide it while the load rises; let it rise more slowly to know how far below the "
+        "bound it is",
+    }
 
 
 def run_step(

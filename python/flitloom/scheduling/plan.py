@@ -25,7 +25,7 @@ from flitloom.outputs import write_text
 from flitloom.packed import Routes
 from flitloom.reading import opened, placed, read_json_list
 from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
-from flitloom.spec.base import Closed, each, explain, problem, problems_of, whole_number
+from flitloom.spec.base import Closed, each, explain, problem, whole_number
 from flitloom.spec.legs import count_hops, read_route, route_text
 
 if TYPE_CHECKING:
@@ -111,11 +111,7 @@ _SET = set(PlannedPacket.model_fields)
 def _packet(value: Any, _: Any) -> PlannedPacket:
     if isinstance(value, PlannedPacket):
         return value
-    try:
-        return PlannedPacket.model_validate(value)
-    except pydantic.ValidationError as error:
-        first, more = problems_of(error)
-        raise problem("several problems", problems=first, more=more) from None
+    return PlannedPacket.model_validate(value)
 
 
 _packets = each(_packet, LISTED_PACKETS)
@@ -278,6 +274,12 @@ class Plan(Closed):
             return measure(self) <= self.bound
         except SpecError:
             return False
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another plan says the same; what was computed from it does not count."""
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
 
     def __repr__(self) -> str:
         return f"Plan({self.traffic}, {self.method}: {self.duration} cycles, {len(self.packets)} packets)"

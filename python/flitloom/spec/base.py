@@ -239,7 +239,7 @@ def each(
     """A check of lists of at most `most` entries, each of which must pass `check`.
 
     Raises one error with the first `limits.PROBLEMS` problems and the number of the others, however many
-    entries are wrong.
+    entries are wrong. The others are only counted, since the words for a million take their time.
     """
 
     def read(value: Any, info: ValidationInfo) -> tuple[Any, ...]:
@@ -258,6 +258,8 @@ def each(
                 entries.append(check(entry, info))
             except PydanticCustomError as error:
                 problems.add(index, error)
+            except pydantic.ValidationError as error:
+                problems.add_all(index, error)
         problems.end()
         return tuple(entries)
 
@@ -292,6 +294,14 @@ class Problems:
         room = max(0, limits.PROBLEMS - len(self.first))
         self.first += [([index, *location], text) for location, text in inner[:room]]
         self.more += context.get("more", 0) + max(0, len(inner) - room)
+
+    def add_all(self, index: str | int, error: pydantic.ValidationError) -> None:
+        """Note all problems of an entry."""
+        if len(self.first) >= limits.PROBLEMS:
+            self.more += error.error_count()
+            return
+        first, more = problems_of(error)
+        self.add(index, problem("several problems", problems=first, more=more))
 
     def text(self) -> str:
         """The problems of one thing as a message."""

@@ -182,6 +182,15 @@ def read_chakra(file: str | Path) -> Ranks:
     return _Expansion([(show_file(one), read_nodes(one)[1]) for one in files]).ranks
 
 
+def _dispatches(node: Node) -> bool:
+    """Whether it is the call on the CPU that starts a communication, which a node of its own describes.
+
+    PyTorch writes such nodes, as ``c10d::broadcast_``: they keep order, and nothing more.
+    """
+    needed = {SEND: "comm_dst", RECEIVE: "comm_src", COLLECTIVE: "comm_type"}.get(node.get("type", 0))
+    return needed is not None and bool(node["attr"].get("is_cpu_op")) and needed not in node["attr"]
+
+
 class _Expansion:
     """Nodes of all ranks as operations."""
 
@@ -196,7 +205,7 @@ class _Expansion:
         found: dict[str, dict[int, list[Node]]] = defaultdict(lambda: defaultdict(list))
         for rank, (_, nodes) in enumerate(self.traces):
             for node in nodes:
-                if node.get("type") == COLLECTIVE:
+                if node.get("type") == COLLECTIVE and not _dispatches(node):
                     found[str(node["attr"].get("pg_name", ""))][rank].append(node)
         groups = {}
         for name, members in found.items():
@@ -272,6 +281,9 @@ class _Expansion:
         """Add the operations of a node; gives those that end it."""
         kind = node.get("type", 0)
         begin = len(operations)
+        if _dispatches(node):
+            operations.append(Operation("calc", 0))
+            return [begin]
         if kind in (SEND, RECEIVE):
             side = "comm_dst" if kind == SEND else "comm_src"
             peer = self._attribute(rank, node, side, most=len(self.traces) - 1)

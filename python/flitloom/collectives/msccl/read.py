@@ -22,6 +22,7 @@ COLLECTIVES = {
     "allreduce": "all-reduce",
     "alltoall": "all-to-all",
     "broadcast": "broadcast",
+    "reduce": "reduce",
 }
 #: Types of steps: whether they receive, send, read their source buffer, and write their destination buffer.
 TYPES = {
@@ -177,6 +178,13 @@ def whole(
     return int(text)
 
 
+def only(element: ElementTree.Element, name: str, where: str) -> None:
+    """Refuse elements of another name in an element: nobody knows what they stand for."""
+    for child in element:
+        if isinstance(child.tag, str) and child.tag != name:
+            raise SpecError.at(where, f"<{child.tag[:40]}> is not read", f"<{name}> is")
+
+
 def _algorithm(root: ElementTree.Element) -> Algorithm:
     if root.tag != "algo":
         raise SpecError(f"<{root.tag[:40]}> is no MSCCL algorithm; the file begins with <algo")
@@ -190,11 +198,13 @@ def _algorithm(root: ElementTree.Element) -> Algorithm:
     chunks: dict[int, dict[str, int]] = {}
     blocks: list[Block] = []
     flaws: list[str] = []
+    only(root, "gpu", "algo")
     for element in root.iter("gpu"):
         gpu = whole(element, "id", "gpu")
         if gpu >= gpus or gpu in chunks:
             raise SpecError(f"gpu {gpu}: is given twice or is not below ngpus ({gpus})")
         where = f"gpu {gpu}"
+        only(element, "tb", where)
         chunks[gpu] = {
             short: whole(element, f"{short}_chunks", where, 0 if short == "s" else None) for short in "ios"
         }
@@ -226,6 +236,7 @@ def _block(part: ElementTree.Element, gpu: int, gpus: int, sizes: dict[str, int]
     for peer in (block.send, block.receive):
         if peer >= gpus or peer == gpu:
             raise SpecError(f"{where}: its peer {peer} is itself or no gpu")
+    only(part, "step", where)
     for child in part:
         text = child.text or ""
         if not isinstance(child.tag, str) and _TIMES.fullmatch(text):

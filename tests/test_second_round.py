@@ -1,0 +1,180 @@
+"""What attacks from outside found in plans, traces and loads: each fault with the case that showed it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flitloom as fl
+from flitloom.collectives.formats import check_foreign, read_plan_of
+from flitloom.collectives.ground import Ground
+from flitloom.commands import run
+from flitloom.load import make_cases, ramp_profile, run_ramp
+from flitloom.traces import Operation, read_chakra
+from flitloom.traces.chakra import COLLECTIVE, SEND, chakra_bytes
+from foreign_files import Msccl, forestcoll_trees, ring_allreduce
+
+
+def test_plans_can_be_compared() -> None:
+    """What is computed from a plan, or how long its search took, does not count."""
+    first, again = (fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")) for _ in range(2))
+    assert first.table.shape == again.table.shape
+    assert first == again == first
+    assert first != first.model_copy(update={"packets": first.packets[1:]})
+    assert first != "plan"
+    one, other = (fl.collective(fl.Torus(4, 4), "all-gather") for _ in range(2))
+    assert one.ground.nodes == 16
+    assert one == other == one
+    assert one != one.expanded()
+
+
+def test_a_ramp_reads_no_critical_load_above_the_bound() -> None:
+    [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["bcmp"]})
+    profile, cycles = ramp_profile(0.2, 1.0, 40_000)
+    row = run_ramp(case.experiment(kind="load", profile=profile, cycles=cycles)).row
+    # Half of the nodes' flits cross the middle of every row: links carry 0.5 at most.
+    assert (row["ideal"], row["outcome"]) == (0.5, "at the bound")
+    assert row["critical_load"] == 0.5 >= row["middle"]
+    assert "less arrives only at 0.5" in row["advice"]
+
+
+def test_a_curve_that_was_stopped_has_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from flitloom.commands import load_curve
+
+    real = load_curve._run
+
+    def stopped(cases: Any, loads: Any, measured: Any, what: str) -> Any:
+        points, _ = real(cases, loads, measured, what)
+        # The highest loads begin, and are there first.
+        return points[-1:], True
+
+    monkeypatch.setattr(load_curve, "_run", stopped)
+    options = ["--torus", "4x4", "--pattern", "rand", "--rates", "0.1:0.3:0.1", "--measure", "500"]
+    assert run(["load", "curve", *options]) == 130
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1] == "4x4: 1 of 3 loads are measured: no verdict"
+    assert "saturates" not in out
+    assert "does not saturate" not in out
+
+
+def node(number: int, kind: int, **attributes: Any) -> dict[str, Any]:
+    after = [number - 1] if number > 1 else []
+    return {"id": number, "name": f"n{number}", "type": kind, "data_deps": after, "attr": attributes}
+
+
+def test_calls_of_pytorch_that_start_a_communication_only_keep_order(tmp_path: Path) -> None:
+    ranks = [
+        [
+            node(1, COLLECTIVE, is_cpu_op=("bool", True), pg_name=("string", "0")),
+            node(
+                2, COLLECTIVE, is_cpu_op=("bool", False), pg_name=("string", "0"),
+                comm_type=("int64", 5), comm_size=("int64", 64),
+            ),
+            node(3, SEND, is_cpu_op=("bool", True)),
+        ]
+        for _ in range(2)
+    ]  # fmt: skip
+    for rank, nodes in enumerate(ranks):
+        (tmp_path / f"trace.{rank}.et").write_bytes(chakra_bytes(nodes))
+    read = read_chakra(tmp_path / "trace.et")
+    assert [[one.kind for one in rank] for rank in read] == [
+        ["calc", "send", "calc"],
+        ["calc", "recv", "calc"],
+    ]
+    assert read[0][0] == Operation("calc", 0)
+    assert [one.requires for one in read[0]] == [[], [0], [1]]
+
+
+def reduced(gpus: int) -> Msccl:
+    """A chain to the last GPU, where the sum is at the end."""
+    made = Msccl("reduce", gpus, 1, 1)
+    for gpu in range(gpus):
+        block = made.block(gpu, gpu + 1 if gpu + 1 < gpus else -1, gpu - 1)
+        kind = "s" if gpu == 0 else "rrs" if gpu + 1 < gpus else "rrc"
+        made.step(gpu, block, kind, ("i", 0), ("o", 0))
+    return made
+
+
+def test_reduces_in_foreign_xml(tmp_path: Path) -> None:
+    file = tmp_path / "reduce.xml"
+    file.write_text(reduced(4).text(), encoding="utf-8")
+    report = check_foreign(file, Ground(fl.Mesh(4)))
+    assert (report["problems"], report["operation"], report["steps"], report["bound"]) == ([], "reduce", 3, 3)
+    plan = read_plan_of(file, Ground(fl.Mesh(4)))
+    assert (plan.operation, plan.root, plan.steps, plan.optimal) == ("reduce", 3, 3, True)
+    file.write_text(reduced(4).text().replace('type="rrs"', 'type="rcs"', 1), encoding="utf-8")
+    [problem] = check_foreign(file, None)["problems"]
+    assert problem == "reduce: the sums of all gpus' chunks are in no output buffer"
+
+
+@pytest.mark.parametrize("where", ["algo", "gpu", "tb", "Algo", "tree"])
+def test_elements_that_nobody_knows_are_not_passed_over(
+    where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edges = {root: [(root, 1 - root)] for root in range(2)}
+    text = forestcoll_trees(edges, str, 1) if where in ("Algo", "tree") else ring_allreduce(2)
+    changed = re.sub(f"(<{where} [^>]*>)", r'\1<copy src="0" dst="1"/>', text, count=1)
+    assert changed != text
+    file = tmp_path / "foreign.xml"
+    file.write_text(changed, encoding="utf-8")
+    assert run(["check", str(file), "--torus", "2"]) == 2
+    assert "<copy> is not read" in capsys.readouterr().err
+
+
+def test_operations_that_a_format_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = str(tmp_path / "plan.json")
+    for options, message in [
+        (["broadcast"], "over all nodes can be written, not broadcast at all"),
+        (["all-gather", "--nodes", "0-2"], "over all nodes can be written, not all-gather over some nodes"),
+    ]:
+        assert run(["collective", *options, "--torus", "2x2", "-o", plan]) == 0
+        for ending in ("xml", "mscclpp.json"):
+            capsys.readouterr()
+            assert run(["convert", plan, str(tmp_path / f"plan.{ending}")]) == 2
+            assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rank-0.txt", "# rank 0\nMPI_Init:12.5:-:-:13.5\nMPI_Send:1:2:3\n", "is a trace of liballprof"),
+        ("w.json", '{"phases": [{"transfers": [{"packet_size": 8}]}]}', "is a workload or trace of tt-npe"),
+        ("w.yaml", "phases:\n  p1:\n    transfers:\n      - a: 1\n", "is a workload or trace of tt-npe"),
+        (
+            "t.json",
+            '[{"proc": "BRISC", "noc": "NOC_0", "sx": 1, "sy": 2}]',
+            "is a workload or trace of tt-npe",
+        ),
+        ("x.toml", "a = = 1", "no valid TOML"),
+    ],
+)
+def test_traces_of_other_programs_are_called_what_they_are(
+    name: str, text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    assert run(["simulate", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err
+
+
+def test_a_million_wrong_packets_are_counted_without_words_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from flitloom.spec import base
+
+    file = tmp_path / "plan.json"
+    fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")).save(file)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text[: text.index('"packets"')] + f'"packets": [{"{}," * 9999}{{}}]}}', encoding="utf-8")
+    told: list[Any] = []
+    real = base._message
+    monkeypatch.setattr(base, "_message", lambda found: told.append(found) or real(found))
+    assert run(["check", str(file)]) == 2
+    # Each packet lacks five fields.
+    assert capsys.readouterr().err.endswith("and 49990 more problems\n")
+    assert len(told) < 100
