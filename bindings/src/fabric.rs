@@ -4,8 +4,8 @@ use crate::errors::spec_error;
 use flitloom_core::{
     fabric::{self, Graph, Grid, Lattice},
     forwarding::{
-        self, Before, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, HostPacket,
-        LaneRule, LevelReader, Links, MAX_LANES, Mode, MotionEnd, SERVICE_LEVELS,
+        self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest,
+        HostPacket, LaneRule, LevelReader, Links, MAX_LANES, Mode, MotionEnd, SERVICE_LEVELS,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -95,7 +95,14 @@ pub fn fabric_bound(
     }))
 }
 
-/// Balanced tables by destination; `None` if the lanes do not suffice.
+/// Pairs that count by destination and switch, and the hosts by switch among which each counts once.
+type Counted<'py> = (PyReadonlyArray2<'py, u32>, Option<Vec<u32>>);
+
+fn counted((pairs, hosts): Counted<'_>) -> Demand {
+    Demand { pairs: entries(&pairs), hosts }
+}
+
+/// Balanced tables by destination; further ones for the destinations of `extra` stand behind those of `roots`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
 pub fn forward<'py>(
@@ -105,12 +112,14 @@ pub fn forward<'py>(
     grid: Option<Coordinates>,
     roots: Vec<u32>,
     old: Option<PyReadonlyArray2<'py, u32>>,
+    demand: Option<Counted<'py>>,
+    extra: Vec<u32>,
     mode: Option<&str>,
     lanes: usize,
     tries: u64,
     slack: f64,
     reversible: bool,
-) -> PyResult<Option<Bound<'py, PyDict>>> {
+) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
     let mode = match mode {
         None => None,
@@ -121,17 +130,22 @@ pub fn forward<'py>(
         }
     };
     let old: Option<Vec<u32>> = old.map(|old| entries(&old));
+    let demand = demand.map(counted);
     let made = py.detach(|| {
         let order = dimension_order(&graph, grid);
-        forwarding::forward(
+        let made = forwarding::forward(
             &graph,
             order.as_ref(),
             roots,
             old.as_deref(),
+            demand.as_ref(),
             ForwardingRequest { mode, lanes, tries, slack, reversible },
-        )
+        );
+        if extra.is_empty() {
+            return made;
+        }
+        forwarding::extend(&graph, order.as_ref(), made, &extra, lanes, tries)
     });
-    let Some(made) = made else { return Ok(None) };
     let switches = graph.switches();
     let facts = PyDict::new(py);
     let matrix = |rows: usize| [rows, switches];
@@ -147,7 +161,9 @@ pub fn forward<'py>(
     facts.set_item("lanes", made.lanes.lanes)?;
     facts.set_item("levels", PyArray1::from_vec(py, made.lanes.levels).reshape(matrix(rows))?)?;
     facts.set_item("bound", bound_facts(py, &made.bound)?)?;
-    Ok(Some(facts))
+    facts.set_item("balanced", made.balanced)?;
+    facts.set_item("short_of_lanes", made.short_of_lanes)?;
+    Ok(facts)
 }
 
 /// Repaired tables with constant lanes, of which no mixture with the old ones can deadlock; `None` if there
@@ -165,6 +181,7 @@ pub fn repair_forwarding<'py>(
     roots: Vec<u32>,
     old: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
     lost: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
+    demand: Option<Counted<'py>>,
     lanes: usize,
     tries: u64,
     slack: f64,
@@ -174,14 +191,19 @@ pub fn repair_forwarding<'py>(
     let levels: Vec<u8> = entries(&old.1);
     let lost_next: Vec<u32> = entries(&lost.0);
     let lost_levels: Vec<u8> = entries(&lost.1);
-    let (made, bound) = py.detach(|| {
+    let demand = demand.map(counted);
+    let made = py.detach(|| {
         let order = dimension_order(&graph, grid);
         let before =
             Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
-        let made = forwarding::repair(&graph, order.as_ref(), roots, before, lanes, tries, slack);
-        (made, forwarding::bound(&graph, order.as_ref()))
+        let request = ForwardingRequest { lanes, tries, slack, ..ForwardingRequest::default() };
+        let made = forwarding::repair(&graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
+        let load = made.table.loads(&graph).into_iter().max().unwrap_or(0);
+        let roots = &made.table.roots;
+        let bound = forwarding::bound_for(&graph, order.as_ref(), roots, demand.as_ref(), load);
+        Some((made, bound))
     });
-    let Some(made) = made else { return Ok(None) };
+    let Some((made, bound)) = made else { return Ok(None) };
     let shape = [made.table.roots.len(), graph.switches()];
     let facts = PyDict::new(py);
     facts.set_item("next", PyArray1::from_vec(py, made.table.next).reshape(shape)?)?;
@@ -218,19 +240,22 @@ pub fn check_forwarding<'py>(
     levels: Option<PyReadonlyArray2<'py, u8>>,
     tables: Option<LaneTables<'py>>,
     lanes: u8,
+    demand: Option<Counted<'py>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
     let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
     let rule = lane_rule(tables, lanes);
     let next: Vec<u32> = entries(&following);
+    let demand = demand.map(counted);
     let (verdict, bound, shortest) = py.detach(|| {
-        let table = Forwarding::new(graph.switches(), roots, next);
+        let mut table = Forwarding::new(graph.switches(), roots, next);
+        if let Some(demand) = &demand {
+            table = table.with_demand(demand.pairs.clone());
+        }
         let order = dimension_order(&graph, grid);
         let verdict = forwarding::check(&graph, &table, levels.as_deref(), &rule);
-        let mut bound = forwarding::bound(&graph, order.as_ref());
-        if order.is_none() {
-            bound = forwarding::tightened(&graph, bound, verdict.max_load());
-        }
+        let load = verdict.max_load();
+        let bound = forwarding::bound_for(&graph, order.as_ref(), &table.roots, demand.as_ref(), load);
         // Nobody asks where nothing can deadlock.
         let shortest = !verdict.cycle.is_empty() && table.is_shortest(&graph);
         (verdict, bound, shortest)

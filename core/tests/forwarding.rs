@@ -35,7 +35,7 @@ fn torus(sizes: &[u32], cables: &[usize], nodes: &[NodeId]) -> (Graph, Dimension
 fn made(graph: &Graph, order: Option<&DimensionOrder>, mode: Option<Mode>) -> (u64, u64, usize) {
     let roots = (0..graph.switches() as u32).collect();
     let request = ForwardingRequest { mode, tries: 2_000_000, ..ForwardingRequest::default() };
-    let made = forward(graph, order, roots, None, request).expect("eight lanes suffice");
+    let made = forward(graph, order, roots, None, None, request);
     let levels = made.lanes.host_levels(graph);
     let verdict = check(graph, &made.table, Some(&levels), &made.lanes.rule(graph));
     assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
@@ -129,6 +129,41 @@ fn ways_without_a_lane_are_bent() {
     assert!(changed > 0 && lanes.lanes < needed, "{changed} changed, {} of {needed} lanes", lanes.lanes);
 }
 
+/// However few the lanes, there are tables: the check finds neither a cycle nor a pair without a way, and no
+/// more lanes than were allowed.
+#[test]
+fn no_fabric_is_refused_for_want_of_lanes() {
+    let mut state = 1;
+    for case in 0..6 {
+        let sizes: &[u32] = [&[8][..], &[6, 6], &[5, 4, 3]][case % 3];
+        let cables: Vec<usize> = (0..case).map(|_| draw(&mut state, 70)).collect();
+        let (plain, order) = torus(sizes, &cables, &[]);
+        let hosts: Vec<u32> = (0..plain.switches()).map(|_| draw(&mut state, 4) as u32).collect();
+        let ends: Vec<(u32, u32)> =
+            (0..plain.channels() as u32).step_by(2).map(|channel| plain.ends(channel)).collect();
+        let graph = Graph::new(hosts.clone(), &ends).unwrap();
+        let roots: Vec<u32> = hosts
+            .iter()
+            .enumerate()
+            .flat_map(|(switch, &hosts)| std::iter::repeat_n(switch as u32, hosts as usize))
+            .collect();
+        for (lanes, mode) in [(1, None), (2, Some(Mode::Portable)), (2, Some(Mode::Tables)), (3, None)] {
+            for (order, reversible) in [(Some(&order), false), (None, false), (Some(&order), true)] {
+                let request =
+                    ForwardingRequest { lanes, mode, reversible, tries: 100_000, ..Default::default() };
+                let made = forward(&graph, order, roots.clone(), None, None, request);
+                let levels = made.lanes.host_levels(&graph);
+                let verdict = check(&graph, &made.table, Some(&levels), &made.lanes.rule(&graph));
+                assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, graph.pairs_apart()), "{case}");
+                assert!(verdict.lanes as usize <= lanes && made.lanes.lanes <= lanes, "{case} {lanes}");
+                if let Some(mode) = mode {
+                    assert_eq!(made.lanes.mode, mode);
+                }
+            }
+        }
+    }
+}
+
 /// Three levels of switches with `arity` ports; hosts hang off the lowest.
 #[test]
 fn a_fat_tree_is_balanced_perfectly() {
@@ -141,7 +176,7 @@ fn a_fat_tree_is_balanced_perfectly() {
     let hosts: Vec<u32> = (0..80).map(|switch| if switch < 32 { half } else { 0 }).collect();
     let graph = Graph::new(hosts, &ends).unwrap();
     let roots = (0..128).map(|host| host / half).collect();
-    let made = forward(&graph, None, roots, None, ForwardingRequest::default()).unwrap();
+    let made = forward(&graph, None, roots, None, None, ForwardingRequest::default());
     let largest = made.table.loads(&graph).into_iter().max();
     assert_eq!((largest, made.bound.value, made.lanes.lanes), (Some(124), 124, 1));
 }
@@ -164,7 +199,7 @@ fn a_repair_changes_few_entries() {
         })
         .collect();
     let request = ForwardingRequest { slack: 0.02, ..ForwardingRequest::default() };
-    let made = forward(&graph, Some(&broken), (0..144).collect(), Some(&old), request).unwrap();
+    let made = forward(&graph, Some(&broken), (0..144).collect(), Some(&old), None, request);
     let changed = made.table.next.iter().zip(&old).filter(|(new, old)| new != old).count();
     let largest = made.table.loads(&graph).into_iter().max().unwrap();
     assert!(largest * 100 <= made.bound.value * 102, "{largest} of {}", made.bound.value);
@@ -176,7 +211,7 @@ fn broken(sizes: &[u32], cable: usize) -> (Graph, DimensionOrder, Vec<u32>, Vec<
     let (healthy, order) = torus(sizes, &[], &[]);
     let roots: Vec<u32> = (0..healthy.switches() as u32).collect();
     let request = ForwardingRequest { mode: Some(Mode::Portable), ..ForwardingRequest::default() };
-    let made = forward(&healthy, Some(&order), roots, None, request).unwrap();
+    let made = forward(&healthy, Some(&order), roots, None, None, request);
     // The last cable takes the number of the one that is gone.
     let (gone, last) = (2 * cable as u32, healthy.channels() as u32 - 2);
     let renamed = |&channel: &u32| match channel {
@@ -195,7 +230,8 @@ fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
         let (graph, order, next, old_levels) = broken(sizes, cable);
         let roots: Vec<u32> = (0..graph.switches() as u32).collect();
         let before = Before { next: &next, levels: &old_levels, lost_next: &[], lost_levels: &[] };
-        let made = repair(&graph, Some(&order), roots.clone(), before, 8, 5_000_000, 0.02).unwrap();
+        let request = ForwardingRequest { tries: 5_000_000, slack: 0.02, ..Default::default() };
+        let made = repair(&graph, Some(&order), roots.clone(), before, None, request).unwrap();
         let rule = LaneRule::Identity(8);
         let verdict = check(&graph, &made.table, Some(&made.levels), &rule);
         assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
@@ -233,7 +269,7 @@ fn levels_can_be_the_same_there_and_back() {
         let switches = graph.switches();
         let request =
             ForwardingRequest { mode: Some(mode), reversible: true, ..ForwardingRequest::default() };
-        let made = forward(&graph, Some(&order), (0..switches as u32).collect(), None, request).unwrap();
+        let made = forward(&graph, Some(&order), (0..switches as u32).collect(), None, None, request);
         let levels = &made.lanes.levels;
         for a in 0..switches {
             assert!((0..switches).all(|b| levels[a * switches + b] == levels[b * switches + a]));
@@ -339,7 +375,7 @@ fn packets_cross_the_channels_that_the_loads_count() {
     let roots: Vec<u32> = (0..graph.switches() as u32).collect();
     for mode in [Mode::Portable, Mode::Tables] {
         let request = ForwardingRequest { mode: Some(mode), ..ForwardingRequest::default() };
-        let made = forward(&graph, Some(&order), roots.clone(), None, request).unwrap();
+        let made = forward(&graph, Some(&order), roots.clone(), None, None, request);
         let (levels, rule) = (made.lanes.host_levels(&graph), made.lanes.rule(&graph));
         let packets = all_to_all(19, 3);
         for (buffer, latency) in [(1, 1), (4, 1), (8, 3)] {
@@ -390,7 +426,7 @@ fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
     let other: Vec<u32> = sorted(&verdict.cycle).iter().map(|channel| channel ^ 1).collect();
     assert!([sorted(&verdict.cycle), other].contains(&sorted(&waits)));
     // The same packets with lanes.
-    let made = forward(&ring, None, (0..5).collect(), None, ForwardingRequest::default()).unwrap();
+    let made = forward(&ring, None, (0..5).collect(), None, None, ForwardingRequest::default());
     let (levels, rule) = (made.lanes.host_levels(&ring), made.lanes.rule(&ring));
     let motion = send(&ring, &made.table, Some(&levels), &rule, &packets, links, 1000);
     assert_eq!((motion.end, motion.delivered), (MotionEnd::Delivered, 5));

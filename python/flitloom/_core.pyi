@@ -328,12 +328,14 @@ def forward(
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: NDArray[np.uint32] | None,
+    demand: tuple[NDArray[np.uint32], list[int] | None] | None,
+    extra: Sequence[int],
     mode: str | None,
     lanes: int,
     tries: int,
     slack: float,
     reversible: bool,
-) -> dict[str, Any] | None: ...
+) -> dict[str, Any]: ...
 def repair_forwarding(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],
@@ -341,6 +343,7 @@ def repair_forwarding(
     roots: Sequence[int],
     old: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    demand: tuple[NDArray[np.uint32], list[int] | None] | None,
     lanes: int,
     tries: int,
     slack: float,
@@ -367,6 +370,7 @@ def check_forwarding(
     levels: NDArray[np.uint8] | None,
     tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
     lanes: int,
+    demand: tuple[NDArray[np.uint32], list[int] | None] | None,
 ) -> dict[str, Any]: ...
 def read_lfts(
     pieces: Iterable[bytes], guids: Sequence[int], strict: bool

@@ -68,6 +68,11 @@ impl Graph {
         Ok(Self { hosts, ends, first, outgoing })
     }
 
+    /// The same switches and cables with other hosts.
+    pub fn with_hosts(&self, hosts: Vec<u32>) -> Self {
+        Self { hosts, ..self.clone() }
+    }
+
     /// Number of switches.
     pub fn switches(&self) -> usize {
         self.hosts.len()

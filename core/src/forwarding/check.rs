@@ -223,7 +223,8 @@ impl<P: Packets> Seen<P> {
                     rule.lane(graph, switch, arrived, context.place(channel), level.into())
                 });
             }
-            let count = std::mem::take(&mut self.below[switch as usize]) + u64::from(graph.hosts(switch));
+            let own = u64::from(table.demand(graph, destination, switch));
+            let count = std::mem::take(&mut self.below[switch as usize]) + own;
             self.loads[channel as usize] += count;
             self.on[channel as usize].join(packets);
             let there = graph.ends(channel).1;

@@ -3,8 +3,11 @@
 
 mod bounds;
 mod check;
+mod demand;
 mod dimension_order;
 mod dump;
+mod extend;
+mod fallback;
 mod lanes;
 mod levels;
 mod lines;
@@ -18,8 +21,10 @@ mod table;
 
 pub use bounds::{CutBound, bound};
 pub use check::{Hop, LaneRule, Verdict, check};
+pub use demand::{Demand, bound_for};
 pub use dimension_order::DimensionOrder;
 pub use dump::{DumpReader, LidTable};
+pub use extend::extend;
 pub use lanes::{Mode, PairLanes, lane};
 pub use levels::{LevelReader, LevelTable};
 pub use lines::DumpError;

@@ -44,12 +44,39 @@ pub fn tightened(graph: &Graph, bound: CutBound, load: u64) -> CutBound {
     if 100 * load.saturating_sub(bound.value) <= bound.value {
         return bound;
     }
-    let found = priced(graph, load);
+    let found = priced(graph, None, load);
     if found.value > bound.value { found } else { bound }
 }
 
-fn priced(graph: &Graph, load: u64) -> CutBound {
-    let hosted: Vec<u32> = (0..graph.switches() as u32).filter(|&switch| graph.hosts(switch) > 0).collect();
+/// Pairs that count, as a number from a switch to a root times one of the root.
+#[derive(Clone, Copy)]
+struct Weights<'a> {
+    graph: &'a Graph,
+    /// By `root * switches + switch`; without it every pair of hosts counts once.
+    pairs: Option<&'a [u64]>,
+}
+
+impl Weights<'_> {
+    fn from(self, root: u32, switch: u32) -> u64 {
+        match self.pairs {
+            Some(pairs) => pairs[root as usize * self.graph.switches() + switch as usize],
+            None => self.graph.hosts(switch).into(),
+        }
+    }
+
+    fn of(self, root: u32) -> u64 {
+        if self.pairs.is_some() { 1 } else { self.graph.hosts(root).into() }
+    }
+
+    fn counts(self, root: u32) -> bool {
+        self.of(root) > 0 && (0..self.graph.switches() as u32).any(|switch| self.from(root, switch) > 0)
+    }
+}
+
+/// The bound by prices, for pairs by `root * switches + switch of the source` or for all.
+pub(super) fn priced(graph: &Graph, pairs: Option<&[u64]>, load: u64) -> CutBound {
+    let weights = Weights { graph, pairs };
+    let hosted: Vec<u32> = (0..graph.switches() as u32).filter(|&switch| weights.counts(switch)).collect();
     let (channels, per_round) = (graph.channels(), hosted.len() * graph.channels());
     if channels == 0 || per_round == 0 {
         return CutBound::none();
@@ -60,14 +87,11 @@ fn priced(graph: &Graph, load: u64) -> CutBound {
     let (mut step, mut stale) = (0.5, 0);
     let mut cut = CutBound::none();
     for round in 0..rounds {
-        let trees: Vec<Tree> = hosted.par_iter().map(|&root| tree(graph, root, &prices)).collect();
+        let trees: Vec<Tree> = hosted.par_iter().map(|&root| tree(weights, root, &prices)).collect();
         let total: f64 = prices.iter().sum();
-        let value = hosted
-            .iter()
-            .zip(&trees)
-            .map(|(&root, tree)| tree.sum * f64::from(graph.hosts(root)))
-            .sum::<f64>()
-            / total;
+        let value =
+            hosted.iter().zip(&trees).map(|(&root, tree)| tree.sum * weights.of(root) as f64).sum::<f64>()
+                / total;
         if value > best.0 * (1.0 + 1e-5) {
             stale = 0;
         } else {
@@ -76,7 +100,7 @@ fn priced(graph: &Graph, load: u64) -> CutBound {
         if value > best.0 {
             best = (value, prices.clone());
         }
-        if round % BETWEEN == BETWEEN - 1 {
+        if pairs.is_none() && round % BETWEEN == BETWEEN - 1 {
             let found = trees.iter().map(|tree| sweep(graph, &tree.order));
             let tightest = found.zip(&trees).max_by(|a, b| a.0.0.total_cmp(&b.0.0));
             if let Some(((_, near), tree)) = tightest {
@@ -88,7 +112,7 @@ fn priced(graph: &Graph, load: u64) -> CutBound {
         if cut.value.max(best.0 as u64) >= load {
             break;
         }
-        let loads = loads(graph, &hosted, &trees);
+        let loads = loads(weights, &hosted, &trees);
         if stale >= PATIENCE {
             (step, stale) = (step * 0.7, 0);
         }
@@ -101,7 +125,7 @@ fn priced(graph: &Graph, load: u64) -> CutBound {
     let whole: Vec<u64> = best.1.iter().map(|price| (price * WHOLE).round() as u64).collect();
     let total: u128 = whole.iter().map(|&price| u128::from(price)).sum();
     let sum: u128 =
-        hosted.par_iter().map(|&root| distances(graph, root, &whole) * u128::from(graph.hosts(root))).sum();
+        hosted.par_iter().map(|&root| distances(weights, root, &whole) * u128::from(weights.of(root))).sum();
     let by_prices = CutBound {
         value: u64::try_from(sum.div_ceil(total.max(1))).unwrap_or(0),
         pairs: u64::try_from(sum).unwrap_or(u64::MAX),
@@ -151,7 +175,8 @@ impl Ord for Visit {
 }
 
 /// Shortest ways to a root (Dijkstra 1959).
-fn tree(graph: &Graph, root: u32, prices: &[f64]) -> Tree {
+fn tree(weights: Weights<'_>, root: u32, prices: &[f64]) -> Tree {
+    let graph = weights.graph;
     let switches = graph.switches();
     let mut distance = vec![f64::INFINITY; switches];
     let mut next = vec![NO_CHANNEL; switches];
@@ -164,7 +189,7 @@ fn tree(graph: &Graph, root: u32, prices: &[f64]) -> Tree {
             continue;
         }
         order.push(here);
-        sum += far * f64::from(graph.hosts(here));
+        sum += far * weights.from(root, here) as f64;
         for &back in graph.outgoing(here) {
             let (channel, there) = (back ^ 1, graph.ends(back).1 as usize);
             let longer = far + prices[channel as usize];
@@ -179,12 +204,13 @@ fn tree(graph: &Graph, root: u32, prices: &[f64]) -> Tree {
 }
 
 /// Pairs of hosts on every channel, if all go by their trees.
-fn loads(graph: &Graph, roots: &[u32], trees: &[Tree]) -> Vec<u64> {
+fn loads(weights: Weights<'_>, roots: &[u32], trees: &[Tree]) -> Vec<u64> {
+    let graph = weights.graph;
     let mut loads = vec![0_u64; graph.channels()];
     let mut below = vec![0_u64; graph.switches()];
     for (&root, tree) in roots.iter().zip(trees) {
-        let own = u64::from(graph.hosts(root));
-        below.iter_mut().enumerate().for_each(|(switch, below)| *below = graph.hosts(switch as u32).into());
+        let own = weights.of(root);
+        below.iter_mut().enumerate().for_each(|(switch, below)| *below = weights.from(root, switch as u32));
         for &switch in tree.order.iter().skip(1).rev() {
             let channel = tree.next[switch as usize];
             loads[channel as usize] += below[switch as usize] * own;
@@ -195,7 +221,8 @@ fn loads(graph: &Graph, roots: &[u32], trees: &[Tree]) -> Vec<u64> {
 }
 
 /// The distances of all hosts to a root at whole prices, added.
-fn distances(graph: &Graph, root: u32, prices: &[u64]) -> u128 {
+fn distances(weights: Weights<'_>, root: u32, prices: &[u64]) -> u128 {
+    let graph = weights.graph;
     let mut done = vec![false; graph.switches()];
     let mut waiting = BinaryHeap::from([Reverse((0_u64, root))]);
     let mut sum = 0_u128;
@@ -203,7 +230,7 @@ fn distances(graph: &Graph, root: u32, prices: &[u64]) -> u128 {
         if std::mem::replace(&mut done[here as usize], true) {
             continue;
         }
-        sum += u128::from(far) * u128::from(graph.hosts(here));
+        sum += u128::from(far) * u128::from(weights.from(root, here));
         for &back in graph.outgoing(here) {
             let there = graph.ends(back).1;
             if !done[there as usize] {
@@ -230,7 +257,7 @@ mod tests {
     fn prices_find_the_cut_of_a_path() {
         let cables: Vec<(u32, u32)> = (0..7).map(|switch| (switch, switch + 1)).collect();
         let path = Graph::new(vec![1; 8], &cables).unwrap();
-        let found = priced(&path, u64::MAX);
+        let found = priced(&path, None, u64::MAX);
         assert_eq!((found.value, found.side.len()), (16, 4));
     }
 
@@ -239,7 +266,7 @@ mod tests {
     fn whole_prices_prove_what_they_say() {
         let cables: Vec<(u32, u32)> = (0..5).map(|switch| (switch, (switch + 1) % 5)).collect();
         let ring = Graph::new(vec![3, 1, 2, 1, 1], &cables).unwrap();
-        let found = priced(&ring, u64::MAX);
+        let found = priced(&ring, None, u64::MAX);
         let whole = found.pairs.div_ceil(found.channels);
         assert_eq!(whole, found.value);
         // Brute force over both ways of every pair of switches, loads of one sense.

@@ -1,7 +1,10 @@
 //! Repair after a failure: few entries change, and old and new ones may stand side by side meanwhile.
 
+use super::demand::first_bound;
 use super::search::{Guard, balance_guarded};
-use super::{Dependencies, DimensionOrder, Effort, Forwarding, MAX_LANES, NO_CHANNEL, bound};
+use super::{
+    Demand, Dependencies, DimensionOrder, Effort, Forwarding, ForwardingRequest, MAX_LANES, NO_CHANNEL,
+};
 use crate::fabric::{Graph, UNREACHABLE};
 
 /// Tables of before a failure, in the numbers of what is left; the lane of a packet is its service level
@@ -40,17 +43,18 @@ pub struct Repaired {
 /// way gets a new one, and which led to that switch themselves. Where no level moves and there are no such
 /// entries, any order will do.
 ///
-/// `slack` is how far above the bound is good enough, as a fraction of it.
+/// Of the request its lanes, tries and slack count: how far above the bound is good enough, as a fraction of it.
+/// Pairs change their levels only where a cable is gone, or where the load stays above that otherwise.
 ///
 /// ```
 /// use flitloom_core::{fabric::Graph, forwarding::*};
 /// let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])?;
-/// let old = forward(&ring, None, vec![0, 1, 2, 3, 4], None, ForwardingRequest::default()).unwrap();
+/// let old = forward(&ring, None, vec![0, 1, 2, 3, 4], None, None, ForwardingRequest::default());
 /// // The last cable fails.
 /// let path = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4)])?;
 /// let next: Vec<u32> = old.table.next.iter().map(|&hop| if hop < 8 { hop } else { NO_CHANNEL }).collect();
 /// let before = Before { next: &next, levels: &old.lanes.levels, lost_next: &[], lost_levels: &[] };
-/// let new = repair(&path, None, vec![0, 1, 2, 3, 4], before, 8, 1_000_000, 0.02).unwrap();
+/// let new = repair(&path, None, vec![0, 1, 2, 3, 4], before, None, ForwardingRequest::default()).unwrap();
 /// assert_eq!(new.table.loads(&path), [4, 4, 6, 6, 6, 6, 4, 4]);
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
@@ -59,10 +63,10 @@ pub fn repair(
     order: Option<&DimensionOrder>,
     roots: Vec<u32>,
     before: Before<'_>,
-    lanes: usize,
-    tries: u64,
-    slack: f64,
+    demand: Option<&Demand>,
+    request: ForwardingRequest,
 ) -> Option<Repaired> {
+    let lanes = request.lanes.clamp(1, MAX_LANES);
     let switches = graph.switches();
     let mut mixture = Mixture::new(graph);
     let none = vec![false; switches];
@@ -78,24 +82,38 @@ pub fn repair(
         }
     }
     let mut levels = before.levels.to_vec();
-    let mut moved = 0;
     let mut first = vec![false; before.next.len()];
     let mut table = Forwarding::new(switches, roots, before.next.to_vec());
     for destination in 0..table.roots.len() {
         let row = destination * switches..(destination + 1) * switches;
         let (old, first) = (&before.next[row.clone()], &mut first[row.clone()]);
-        moved += mend(&mut mixture, &mut table, destination, old, first, &mut levels[row], lanes)?;
+        mend(&mut mixture, &mut table, destination, old, first, &mut levels[row], lanes)?;
     }
-    let value = bound(graph, order).value;
-    let enough = (value as f64 * (1.0 + slack)).floor() as u64;
-    let mut keeper = Keeper { mixture, old: before.next, levels: &levels, first: &first };
-    let effort = Effort { exception: 0.0, tries, enough, longer: false };
-    balance_guarded(graph, &mut table, value, order, effort, Some(&mut keeper));
+    let value = first_bound(graph, order, &table.roots, demand).value;
+    let enough = (value as f64 * (1.0 + request.slack)).floor() as u64;
+    if let Some(demand) = demand {
+        table = table.with_demand(demand.pairs.clone());
+    }
+    let effort = Effort { exception: 0.0, tries: request.tries, enough, longer: false };
+    let best = levels.clone();
+    let mut keeper = Keeper { mixture, old: before.next, levels, first: &first, lanes, moves: false, best };
+    // Service levels change only where entries alone do not do.
+    for moves in [false, true] {
+        keeper.moves = moves;
+        balance_guarded(graph, &mut table, value, order, effort, Some(&mut keeper));
+        if table.loads(graph).into_iter().max().unwrap_or(0) <= enough {
+            break;
+        }
+    }
+    let levels = keeper.best;
+    let moved = (0..levels.len())
+        .filter(|&place| levels[place] != before.levels[place] && graph.hosts((place % switches) as u32) > 0)
+        .count() as u64;
     let first = (0..first.len()).filter(|&place| first[place]).map(|place| place as u32).collect();
     Some(Repaired { table, levels, moved, first })
 }
 
-/// Points the entries whose cable is gone elsewhere; the pairs that need another level for it, `None` if
+/// Points the entries whose cable is gone elsewhere, with other levels for pairs that need them; `None` if
 /// that cannot be done one entry at a time.
 fn mend(
     mixture: &mut Mixture<'_>,
@@ -105,21 +123,20 @@ fn mend(
     first: &mut [bool],
     levels: &mut [u8],
     lanes: usize,
-) -> Option<u64> {
+) -> Option<()> {
     let graph = mixture.graph;
     let root = table.roots[destination];
     let start = destination * old.len();
     if old.iter().enumerate().all(|(switch, &hop)| hop != NO_CHANNEL || switch == root as usize) {
-        return Some(0);
+        return Some(());
     }
     let distances = graph.distances_to(root);
-    let mut moved = 0;
     loop {
         let mut standing = vec![false; old.len()];
         table.towards(graph, destination).iter().for_each(|&switch| standing[switch as usize] = true);
         let lost = |switch: &usize| !standing[*switch] && distances[*switch] != UNREACHABLE;
         if !(0..old.len()).any(|switch| lost(&switch)) {
-            return Some(moved);
+            return Some(());
         }
         // The nearest broken entry beside a way that stands; those behind it stand then, too.
         let hop_of = |switch: usize| {
@@ -162,17 +179,21 @@ fn mend(
                 continue;
             }
             *level = (0..lanes.min(MAX_LANES) as u8).find(|&lane| mixture.add(row, source, lane))?;
-            moved += 1;
         }
     }
 }
 
-/// Refuses changes by which a mixture could deadlock or loop on the present levels.
+/// Refuses changes by which a mixture could deadlock or loop.
 struct Keeper<'a, 'b> {
     mixture: Mixture<'a>,
     old: &'b [u32],
-    levels: &'b [u8],
+    levels: Vec<u8>,
     first: &'b [bool],
+    lanes: usize,
+    /// Whether pairs may get other levels, not only keep those they have.
+    moves: bool,
+    /// The levels that belong to the best table so far.
+    best: Vec<u8>,
 }
 
 impl Guard for Keeper<'_, '_> {
@@ -181,7 +202,13 @@ impl Guard for Keeper<'_, '_> {
         let mut new = row.to_vec();
         new[switch as usize] = hop;
         let row = Row { old: &self.old[all.clone()], new: &new, first: &self.first[all.clone()] };
-        self.mixture.stands(row, switch, &self.levels[all])
+        let levels = &mut self.levels[all];
+        self.mixture.stands(row, switch, levels)
+            || self.moves && self.mixture.stands_on_others(row, switch, levels, self.lanes)
+    }
+
+    fn best_so_far(&mut self) {
+        self.best.clone_from(&self.levels);
     }
 }
 
@@ -270,6 +297,25 @@ impl<'a> Mixture<'a> {
             }
         }
         self.dependencies.keep();
+        true
+    }
+
+    /// Whether all sources behind a switch have a level with its new entry, those that need it another one;
+    /// what a refusal has added stays, and only makes later answers more careful.
+    fn stands_on_others(&mut self, row: Row<'_>, switch: u32, levels: &mut [u8], lanes: usize) -> bool {
+        self.turn();
+        let mut moved: Vec<(usize, u8)> = Vec::new();
+        for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
+            let level = levels[source as usize];
+            if self.add(row, source, level % MAX_LANES as u8) {
+                continue;
+            }
+            match (0..lanes as u8).find(|&lane| self.add(row, source, lane)) {
+                Some(lane) => moved.push((source as usize, lane)),
+                None => return false,
+            }
+        }
+        moved.into_iter().for_each(|(source, level)| levels[source] = level);
         true
     }
 

@@ -1,7 +1,9 @@
 //! From a fabric to tables that load: start, balance, lanes.
 
+use super::demand::{first_bound, tight_bound};
+use super::fallback::served;
 use super::{
-    CutBound, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, bound, lane, tightened,
+    CutBound, Demand, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, lane,
 };
 use crate::fabric::Graph;
 
@@ -35,18 +37,26 @@ pub struct LanedForwarding {
     pub lanes: PairLanes,
     /// The lower bound.
     pub bound: CutBound,
+    /// Largest load of the tables that were balanced before anybody asked for lanes.
+    pub balanced: u64,
+    /// Whether the lanes did not suffice for balanced tables, and those were made that always find some.
+    pub short_of_lanes: bool,
 }
 
-/// Balanced tables by destination with lanes that keep them free of deadlock; `None` if the lanes do not
-/// suffice, even after paths were bent back to dimension order.
+/// Balanced tables by destination with lanes that keep them free of deadlock.
+///
+/// Where the lanes do not suffice for balanced tables, even after paths were bent back to dimension order, hosts
+/// of a switch share their ways, and where that needs too many lanes, too, ways climb and descend (up*/down*):
+/// every fabric gets tables, at a load that may be higher.
 ///
 /// Entries of `old`, by `destination * switches + switch`, are kept where they still lead on a shortest way
-/// and balance does not need them.
+/// and balance does not need them. With `demand` only its pairs count in loads and in the bound; all others
+/// are served, too, within the same lanes.
 ///
 /// ```
 /// use flitloom_core::{fabric::Graph, forwarding::{ForwardingRequest, forward}};
 /// let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])?;
-/// let made = forward(&ring, None, vec![0, 1, 2, 3, 4], None, ForwardingRequest::default()).unwrap();
+/// let made = forward(&ring, None, vec![0, 1, 2, 3, 4], None, None, ForwardingRequest::default());
 /// assert_eq!((made.bound.value, made.lanes.lanes), (3, 2));
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
@@ -55,15 +65,19 @@ pub fn forward(
     order: Option<&DimensionOrder>,
     roots: Vec<u32>,
     old: Option<&[u32]>,
+    demand: Option<&Demand>,
     request: ForwardingRequest,
-) -> Option<LanedForwarding> {
-    let bound = bound(graph, order);
+) -> LanedForwarding {
+    let least = first_bound(graph, order, &roots, demand);
     let mut start = match order {
         Some(order) => order.start(graph, roots),
         None => Forwarding::spread(graph, roots),
     };
     if let Some(old) = old {
         start.adopt(graph, old);
+    }
+    if let Some(demand) = demand {
+        start = start.with_demand(demand.pairs.clone());
     }
     let modes = match request.mode {
         Some(mode) => vec![mode],
@@ -84,11 +98,14 @@ pub fn forward(
         let load = table.loads(graph).into_iter().max().unwrap_or(0);
         (table, load)
     };
-    tables.push(balanced(&start, &bound, attempts[0]));
+    tables.push(balanced(&start, &least, attempts[0]));
     // Repairs go as far as their slack, and need no better bound.
-    let bound = if old.is_some() { bound } else { tightened(graph, bound, tables[0].1) };
+    let bound = match old {
+        Some(_) => least.clone(),
+        None => tight_bound(graph, least.clone(), demand, tables[0].1),
+    };
     let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
-    let mut best: Option<(u64, LanedForwarding)> = None;
+    let mut best: Option<(u64, (Forwarding, PairLanes))> = None;
     for &mode in &modes {
         for (attempt, &effort) in attempts.iter().enumerate() {
             if attempt == tables.len() {
@@ -105,7 +122,7 @@ pub fn forward(
             if let Some((table, lanes)) = laned {
                 let load = table.loads(graph).into_iter().max().unwrap_or(0);
                 if best.as_ref().is_none_or(|(least, _)| load < *least) {
-                    best = Some((load, LanedForwarding { table, lanes, bound: bound.clone() }));
+                    best = Some((load, (table, lanes)));
                 }
                 if load <= good(tables[0].1) {
                     break;
@@ -116,5 +133,14 @@ pub fn forward(
             break;
         }
     }
-    best.map(|(_, made)| made)
+    let balanced = tables[0].1;
+    let (short_of_lanes, (table, lanes)) = match best {
+        Some((_, made)) => (false, made),
+        None => (true, served(graph, order, &start, request, bound.value, &modes)),
+    };
+    // The bound is the one that the check of these tables finds.
+    let load = table.loads(graph).into_iter().max().unwrap_or(0);
+    let bound =
+        if load == tables[0].1 && old.is_none() { bound } else { tight_bound(graph, least, demand, load) };
+    LanedForwarding { table, lanes, bound, balanced, short_of_lanes }
 }

@@ -86,6 +86,9 @@ const FEW: u32 = 32;
 pub(super) trait Guard {
     /// Whether an entry of a destination's table may be pointed to another hop.
     fn allows(&mut self, destination: usize, row: &[u32], switch: u32, hop: u32) -> bool;
+
+    /// The table as it is now is the best so far, and what comes back unless a better one follows.
+    fn best_so_far(&mut self) {}
 }
 
 /// A hop that promises to be cheaper: by how much about, the switch and the channel.
@@ -132,7 +135,9 @@ impl<'a> Search<'a> {
         below.par_chunks_mut(switches.max(1)).enumerate().for_each(|(destination, below)| {
             let row = table.row(destination);
             let towards = table.towards(graph, destination);
-            towards.iter().for_each(|&switch| below[switch as usize] = graph.hosts(switch));
+            for &switch in &towards {
+                below[switch as usize] = table.demand(graph, destination, switch);
+            }
             for &switch in towards.iter().filter(|&&switch| switch != table.roots[destination]) {
                 let hosts = below[switch as usize];
                 below[graph.ends(row[switch as usize]).1 as usize] += hosts;
@@ -198,6 +203,9 @@ impl<'a> Search<'a> {
         if largest < self.best_load {
             self.best_load = largest;
             self.best = self.table.clone();
+            if let Some(guard) = &mut self.guard {
+                guard.best_so_far();
+            }
         }
         largest
     }

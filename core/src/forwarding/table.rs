@@ -19,12 +19,60 @@ pub struct Forwarding {
     pub roots: Vec<u32>,
     /// Channel by `destination * switches + switch`.
     pub next: Vec<u32>,
+    /// Pairs of hosts that count from a switch to a destination, in the same order; without it one per host.
+    demand: Option<Vec<u32>>,
 }
 
 impl Forwarding {
     /// A table from its channels by `destination * switches + switch`.
     pub fn new(switches: usize, roots: Vec<u32>, next: Vec<u32>) -> Self {
-        Self { switches, roots, next }
+        Self { switches, roots, next, demand: None }
+    }
+
+    /// The same table, where so many pairs count from a switch to a destination, by
+    /// `destination * switches + switch`, instead of one per host.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Graph, forwarding::Forwarding};
+    /// let pair = Graph::new(vec![3, 1], &[(0, 1)])?;
+    /// let table = Forwarding::shortest(&pair, vec![0, 1]);
+    /// assert_eq!(table.loads(&pair), [3, 1]);
+    /// assert_eq!(table.with_demand(vec![0, 5, 2, 0]).loads(&pair), [2, 5]);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    #[must_use]
+    pub fn with_demand(mut self, demand: Vec<u32>) -> Self {
+        self.demand = (demand.len() == self.next.len()).then_some(demand);
+        self
+    }
+
+    /// More destinations, for which no pairs count.
+    pub(super) fn with_rows(mut self, graph: &Graph, roots: &[u32], next: &[u32]) -> Self {
+        let mut demand = match self.demand.take() {
+            Some(demand) => demand,
+            None => {
+                let hosts = |switch| graph.hosts(switch);
+                self.roots.iter().flat_map(|_| (0..graph.switches() as u32).map(hosts)).collect()
+            }
+        };
+        self.roots.extend_from_slice(roots);
+        self.next.extend_from_slice(next);
+        demand.resize(self.next.len(), 0);
+        self.demand = Some(demand);
+        self
+    }
+
+    /// The same destinations and pairs with other entries.
+    pub(super) fn replaced(&self, next: Vec<u32>) -> Self {
+        Self { next, ..self.clone() }
+    }
+
+    /// Pairs of hosts that count from a switch to a destination.
+    pub fn demand(&self, graph: &Graph, destination: usize, switch: u32) -> u32 {
+        match &self.demand {
+            Some(demand) => demand[destination * self.switches + switch as usize],
+            None => graph.hosts(switch),
+        }
     }
 
     /// Shortest ways, any of them.
@@ -42,14 +90,18 @@ impl Forwarding {
                 }
             }
         }
-        Self { switches, roots, next }
+        Self::new(switches, roots, next)
     }
 
     /// Shortest ways, destination by destination over the channels with the fewest pairs so far.
     pub fn spread(graph: &Graph, roots: Vec<u32>) -> Self {
+        Self::spread_over(graph, roots, vec![0; graph.channels()])
+    }
+
+    /// The same, where channels carry some pairs before.
+    pub(super) fn spread_over(graph: &Graph, roots: Vec<u32>, mut loads: Vec<u64>) -> Self {
         let switches = graph.switches();
         let mut next = vec![NO_CHANNEL; roots.len() * switches];
-        let mut loads = vec![0_u64; graph.channels()];
         let mut below = vec![0_u64; switches];
         for (row, &root) in next.chunks_mut(switches).zip(&roots) {
             let distances = graph.distances_to(root);
@@ -70,7 +122,7 @@ impl Forwarding {
                 below[graph.ends(channel).1 as usize] += below[switch as usize];
             }
         }
-        Self { switches, roots, next }
+        Self::new(switches, roots, next)
     }
 
     /// Whether every way is a shortest one.
@@ -133,14 +185,17 @@ impl Forwarding {
         order
     }
 
-    /// Pairs of hosts on every channel: from each host to each destination that it reaches.
+    /// Pairs of hosts on every channel: from each host to each destination that it reaches, or as many as
+    /// [`with_demand`](Self::with_demand) says.
     pub fn loads(&self, graph: &Graph) -> Vec<u64> {
         let mut loads = vec![0_u64; graph.channels()];
         let mut below = vec![0_u64; self.switches];
         for destination in 0..self.roots.len() {
             let row = self.row(destination);
             let order = self.towards(graph, destination);
-            order.iter().for_each(|&switch| below[switch as usize] = graph.hosts(switch).into());
+            for &switch in &order {
+                below[switch as usize] = self.demand(graph, destination, switch).into();
+            }
             for &switch in &order[..order.len() - 1] {
                 let channel = row[switch as usize];
                 let hosts = below[switch as usize];

@@ -111,6 +111,7 @@ def facts(found: Recognition) -> dict[str, Any]:
                 subnet.switches, found.coordinates or [()] * len(subnet.switches), strict=True
             )
         },
+        "host_names": [host.name for host in subnet.hosts],
         "remarks": list(subnet.remarks),
     }
 

@@ -78,7 +78,7 @@ def command(
         Path | None,
         typer.Option(
             help="File of the allocated nodes in Slurm notation, node[0-7,12]; with --fabric: of the hosts "
-            "that get tables, over all switches."
+            "whose pairs are balanced; all others are served, too."
         ),
     ] = None,
     through: Annotated[
@@ -101,7 +101,10 @@ def command(
         str,
         typer.Option(help=f"Turns against the order: {one_of('turns')}."),
     ] = "on-demand",
-    traffic: Annotated[Path | None, typer.Option(help="CSV matrix of weights: balance for this job.")] = None,
+    traffic: Annotated[
+        Path | None,
+        typer.Option(help="CSV matrix of weights of pairs of nodes (--fabric: hosts): balance for this job."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -121,7 +124,7 @@ def command(
         int, typer.Option(help="Failed systems per row of --resilience, where not all are tried.")
     ] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
-    effort: Annotated[int, typer.Option(help="Factor on the work of the balanced method.")] = 1,
+    effort: Annotated[int, typer.Option(help="Factor on the work of the search.")] = 1,
     _threads: CommonThreads = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Show the tables as a page, in this file (.html).")
@@ -145,24 +148,22 @@ def command(
             "method",
             "rules",
             "turns",
-            "traffic",
             "loads",
             "compare",
         ]
-        others += ["picture", "resilience", "sample", "seed", "html"]
+        others += ["picture", "resilience", "sample", "html"]
         if words or critical or twist:
-            others += ["nodes", "through"]
+            others += ["nodes", "through", "traffic"]
         elif through and nodes is None:
             raise SpecError("--through goes with --nodes")
         if words or critical:
-            others += ["out", "mode", "lanes", "sizes", "effort", "old", "reversible"]
+            others += ["out", "mode", "lanes", "sizes", "effort", "seed", "old", "reversible"]
         refuse(
             context,
             others,
             "does not go with " + ("diff" if words else "--critical" if critical else "--fabric"),
         )
         from flitloom.commands.subnets import (
-            allocated,
             failing,
             route_fabric,
             show_changes,
@@ -178,9 +179,11 @@ def command(
         elif critical:
             show_critical(subnet, as_json)
         else:
-            if nodes is not None:
-                subnet = allocated(subnet, nodes, "the tables have no entries for them")
-            route_fabric(subnet, out, mode, lanes, sizes, effort, old, reversible, as_json)
+            if nodes is not None and traffic is not None:
+                raise SpecError("--nodes and --traffic both say which pairs count; give one")
+            route_fabric(
+                subnet, out, mode, lanes, sizes, effort, seed, nodes, traffic, old, reversible, as_json
+            )
         return
     refuse(context, ["critical", "old", "mode", "lanes", "sizes", "reversible"], "belongs to --fabric")
     if words:

@@ -23,19 +23,26 @@ def failing(fabric: Path, parts: list[str]) -> Subnet:
     return fail_parts(subnet, parts) if parts else subnet
 
 
-def allocated(subnet: Subnet, nodes: Path, others: str) -> Subnet:
-    """The hosts in a file of ``--nodes``, over all switches; says what that means for the `others`."""
+def job_hosts(subnet: Subnet, nodes: Path, others: str) -> list[int]:
+    """Numbers of the hosts in a file of ``--nodes``; says what that means for the `others`."""
     from flitloom.errors import show_file
-    from flitloom.fabric.allocation import only_hosts
+    from flitloom.fabric.allocation import hosts_named
     from flitloom.fabric.hostlist import expand
     from flitloom.limits import NODES_BYTES
     from flitloom.reading import read_text
 
     place = show_file(nodes)
-    part = only_hosts(subnet, expand(read_text(nodes, NODES_BYTES), place), place)
-    if left_out := len(subnet.hosts) - len(part.hosts):
+    job = hosts_named(subnet, expand(read_text(nodes, NODES_BYTES), place), place)
+    if left_out := len(subnet.hosts) - len(job):
         say(f"note: {left_out} hosts are not in {place}; {others}")
-    return part
+    return job
+
+
+def allocated(subnet: Subnet, nodes: Path, others: str) -> Subnet:
+    """The hosts in a file of ``--nodes``, over all switches; says what that means for the `others`."""
+    from flitloom.fabric.allocation import part_of
+
+    return part_of(subnet, job_hosts(subnet, nodes, others))
 
 
 def twisted(sizes: str, parts: list[str]) -> Subnet:
@@ -56,6 +63,9 @@ def route_fabric(
     lanes: int,
     sizes: str | None,
     effort: int,
+    seed: int,
+    nodes: Path | None,
+    traffic: Path | None,
     old: Path | None,
     reversible: bool,
     as_json: bool,
@@ -69,6 +79,13 @@ def route_fabric(
         raise SpecError.at("--mode", f"{mode!r} is unknown", "write portable or sl2vl")
     if out is not None:
         check_folder(out, "--out")
+    others = "they are served, but count neither in the load nor in the bound"
+    job = None if nodes is None else job_hosts(subnet, nodes, others)
+    weights = None
+    if traffic is not None:
+        from flitloom.commands.route import read_matrix
+
+        weights = read_matrix(traffic, len(subnet.hosts))
     with progress("tables of the fabric"):
         tables = route_subnet(
             subnet,
@@ -76,8 +93,11 @@ def route_fabric(
             lanes=lanes,
             sizes=sizes_of_fabric(sizes),
             effort=effort,
+            seed=seed,
             old=old,
             reversible=reversible,
+            job=job,
+            traffic=weights,
         )
     for remark in tables.report.remarks:
         say(f"note: {remark}")
@@ -88,8 +108,10 @@ def route_fabric(
         print_json(facts)
     else:
         proven = "optimal" if facts["optimal"] else f"gap {facts['gap']}"
-        echo(f"{facts['fabric']}, {facts['hosts']} hosts")
-        echo(f"load         at most {facts['max_load']} host pairs on a channel")
+        unit = "of the weights" if weights is not None else "host pairs"
+        counted = "" if job is None else f", {len(job)} of the job"
+        echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}")
+        echo(f"load         at most {facts['max_load']} {unit} on a channel")
         echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
         echo(f"lanes        {facts['lanes']}, mode {facts['mode']}, {facts['service_levels']} service levels")
         echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
@@ -99,6 +121,8 @@ def route_fabric(
         echo(f"time         {facts['seconds']} s")
         if out is not None:
             echo(f"written      {out}/")
+    for price in tables.prices():
+        say(f"note: {price}")
     if facts["unreachable"]:
         say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
 

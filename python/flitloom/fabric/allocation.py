@@ -1,4 +1,4 @@
-"""The hosts of a job: tables for them alone, over all switches."""
+"""The hosts of a job, by their names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,30 @@ from dataclasses import replace
 from flitloom.errors import SpecError, show
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
+
+
+def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> list[int]:
+    """Numbers of the hosts of a list in `subnet.hosts`; see `only_hosts`.
+
+    Examples
+    --------
+    >>> from flitloom.fabric.allocation import hosts_named
+    >>> from flitloom.fabric.examples import torus
+    >>> hosts_named(torus((4,)), ["S2-host0", "S0-host0"])
+    [0, 2]
+    """
+    known: dict[str, list[int]] = {}
+    for index, host in enumerate(subnet.hosts):
+        for name in dict.fromkeys([host.name, host.name.split()[0] if host.name.split() else host.name]):
+            known.setdefault(name, []).append(index)
+    kept: set[int] = set()
+    for name in names:
+        if name not in known:
+            raise SpecError(f"{place}: no host is called {show(name)}; {_example(subnet, name)}")
+        kept.update(known[name])
+    if not kept:
+        raise SpecError(f"{place}: no hosts in the list")
+    return sorted(kept)
 
 
 def only_hosts(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> Subnet:
@@ -33,21 +57,15 @@ def only_hosts(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> Su
     >>> len(part.hosts), len(part.switches)
     (2, 16)
     """
+    return part_of(subnet, hosts_named(subnet, names, place))
+
+
+def part_of(subnet: Subnet, hosts: Iterable[int]) -> Subnet:
+    """The subnet with all its switches and cables, but only some of its hosts, by their numbers."""
     if has_none(subnet):
         # The same identifiers as in tables of the whole subnet.
         subnet = with_identifiers(subnet)
-    known: dict[str, list[int]] = {}
-    for index, host in enumerate(subnet.hosts):
-        for name in dict.fromkeys([host.name, host.name.split()[0] if host.name.split() else host.name]):
-            known.setdefault(name, []).append(index)
-    kept: set[int] = set()
-    for name in names:
-        if name not in known:
-            raise SpecError(f"{place}: no host is called {show(name)}; {_example(subnet, name)}")
-        kept.update(known[name])
-    if not kept:
-        raise SpecError(f"{place}: no hosts in the list")
-    return replace(subnet, hosts=tuple(subnet.hosts[index] for index in sorted(kept)))
+    return replace(subnet, hosts=tuple(subnet.hosts[index] for index in hosts))
 
 
 def _example(subnet: Subnet, name: str) -> str:

@@ -100,6 +100,7 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         tables.levels,
         tables.rows,
         tables.lanes,
+        None if tables.demand is None else tables.demand.core(),
     )
     cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
     if cycle and facts["shortest"] and facts["levels"] == 1:

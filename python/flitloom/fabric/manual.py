@@ -31,11 +31,12 @@ def manual(tables: SubnetTables, configured: bool) -> str:
     """How to load these tables, as plain text."""
     lanes = _ONE if tables.lanes == 1 else _PORTABLE if tables.mode == "portable" else _TABLES
     update = f"\nFrom the tables before: {tables.update.describe()}.\n" if tables.update else ""
+    price = "".join(f"\nNote: {said}.\n" for said in tables.prices())
     engine = _TORUS_2QOS if configured else ""
     return f"""{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} host pairs on a channel, lower bound {tables.bound["value"]}
 {tables.lanes} lanes, mode {tables.mode}
-
+{price}
 Load the forwarding tables:
 
     opensm -R file,no_fallback -U opensm-lfts.dump -Q

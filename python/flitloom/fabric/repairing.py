@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
+from flitloom.fabric.demand import Demand
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.fabric.tables import NONE, channels, read_forwarding, read_path_levels
@@ -127,7 +128,12 @@ def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] |
 
 
 def repaired(
-    recognition: Recognition, roots: list[int], old: OldTables, lanes: int, tries: int
+    recognition: Recognition,
+    roots: list[int],
+    old: OldTables,
+    demand: Demand | None,
+    lanes: int,
+    tries: int,
 ) -> dict[str, Any] | None:
     """Tables with few other entries that can stand beside the old ones; None if there are none."""
     if old.levels is None:
@@ -140,6 +146,7 @@ def repaired(
         roots,
         (old.following, old.levels),
         old.lost,
+        None if demand is None else demand.core(),
         lanes,
         tries,
         REPAIR_SLACK,

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from flitloom import _core
-from flitloom.errors import FlitloomError, SpecError, unknown_parts
+from flitloom.errors import SpecError, unknown_parts
 from flitloom.fabric.checking import SubnetReport, judge, proof
+from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
-from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels
+from flitloom.fabric.searching import TRIES, searched
+from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, with_lanes
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
-
-#: Entries the search may try at effort 1.
-_TRIES = 12_000_000
-#: The same for large fabrics, per entry.
-_TRIES_PER_ENTRY = 20
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,15 @@ class SubnetTables:
         ``portable``: the lane is the service level; ``sl2vl``: tables of the switches say.
     lanes : int
         Lanes in use.
+    balanced : int or None
+        Largest load of the tables that were balanced before lanes were chosen; `report.max_load` above it is
+        the price of too few lanes. None for repairs that keep the lanes.
+    short_of_lanes : bool
+        Whether the lanes did not suffice for balanced tables, so that others were made.
+    scratch : int or None
+        Largest load of tables made from scratch, where repaired ones stay more than 2 % above the bound.
+    job : int or None
+        Hosts whose pairs count, if not all do.
     changed : int or None
         Entries for hosts that differ from the tables they were made from.
     update : Update or None
@@ -65,8 +71,13 @@ class SubnetTables:
     report: SubnetReport
     bound: dict[str, Any]
     seconds: float
+    balanced: int | None
+    short_of_lanes: bool
+    scratch: int | None
+    job: int | None
     changed: int | None
     update: Update | None
+    demand: Demand | None = field(repr=False)
     lane_start: NDArray[np.uint64] = field(repr=False)
     lane_rows: NDArray[np.uint8] = field(repr=False)
 
@@ -81,11 +92,15 @@ class SubnetTables:
             "fabric": self.recognition.describe(),
             "switches": len(self.subnet.switches),
             "hosts": len(self.subnet.hosts),
+            "job_hosts": self.job,
             "max_load": self.report.max_load,
             "bound": self.bound["value"],
             "bound_proof": proof(self.bound),
             "gap": self.report.max_load - self.bound["value"],
             "optimal": self.report.max_load == self.bound["value"],
+            "balanced_load": self.balanced,
+            "short_of_lanes": self.short_of_lanes,
+            "scratch_load": self.scratch,
             "mode": self.mode,
             "lanes": self.lanes,
             "service_levels": int(self.levels.max(initial=0)) + 1,
@@ -101,10 +116,27 @@ class SubnetTables:
             "moved_levels": None if self.update is None else self.update.moved,
         }
 
+    def prices(self) -> list[str]:
+        """What too few lanes and few changes cost, a line each."""
+        said = []
+        if self.short_of_lanes and self.balanced is not None:
+            said.append(
+                f"the lanes do not suffice for balanced tables: {self._instead(self.balanced)}; "
+                "more --effort, another --seed or more --lanes may lower that"
+            )
+        if self.scratch is not None:
+            said.append(f"few changes cost load: {self._instead(self.scratch)} from scratch, without --from")
+        return said
+
+    def _instead(self, load: int) -> str:
+        more = 100 * (self.report.max_load / max(load, 1) - 1)
+        return f"{self.report.max_load} host pairs on a channel, {more:.1f} % more than the {load}"
+
     def forwarding(self) -> ForwardingTables:
         """The tables as the check and packets in motion take them."""
         rows = None if self.mode == "portable" else (self.lane_start, self.lane_rows)
-        return _forwarding(self.subnet, self.owners, self.following, self.levels, rows)
+        made = with_lanes(self.subnet, self.owners, self.following, self.levels, rows)
+        return replace(made, demand=self.demand)
 
     def ports(self) -> NDArray[np.uint8]:
         """Out port by switch and LID, 255 for none: hosts and switches."""
@@ -247,6 +279,9 @@ def route_subnet(
     effort: int = 1,
     old: str | Path | None = None,
     reversible: bool = False,
+    seed: int = 1,
+    job: Sequence[int] | None = None,
+    traffic: ArrayLike | None = None,
 ) -> SubnetTables:
     """Balanced, deadlock-free tables by destination for exactly this subnet.
 
@@ -256,22 +291,27 @@ def route_subnet(
         ``portable`` (a packet keeps the lane of its service level) or ``sl2vl`` (tables of the switches
         choose the lane). By default portable where the lanes suffice.
     lanes : int
-        Virtual lanes there are, 1 to 8.
+        Virtual lanes there are, 1 to 8. Where they do not suffice for balanced tables, others are made at a
+        higher load, which `SubnetTables.prices` tells.
     sizes : tuple of int, optional
         Sizes of the torus, where the fewest dimensions are not meant.
     effort : int
         Factor on the work of the search.
+    seed : int
+        Order in which destinations are looked at: 1 is that of their LIDs, others are drawn.
     old : path, optional
         Tables of before a failure, as a folder that ``write`` made or a dump with ``path-sl.txt`` beside it:
         few entries are changed to come within 2 % of the bound. Where the lane is the service level, such
-        that no mixture of old and new entries can deadlock; `SubnetTables.update` says whether.
+        that no mixture of old and new entries can deadlock; `SubnetTables.update` says whether, and
+        `SubnetTables.prices` what it costs where that is more than 2 %.
     reversible : bool
         Both ways between two switches get the same service level; may need more lanes.
-
-    Raises
-    ------
-    FlitloomError
-        The lanes do not suffice.
+    job : sequence of int, optional
+        Hosts whose pairs are balanced, by their numbers in `subnet.hosts`. All others are served as well,
+        within the same lanes, but count neither in the load nor in the bound.
+    traffic : array, optional
+        Weight of every pair of hosts instead, by source and destination; loads and the bound are sums of
+        weights.
 
     Examples
     --------
@@ -286,6 +326,9 @@ def route_subnet(
     from flitloom.spec.base import require_whole
 
     require_whole("effort", effort, 1, 1_000_000)
+    require_whole("seed", seed, 0, 2**64 - 1)
+    if job is not None and traffic is not None:
+        raise SpecError("job and traffic both say which pairs count; give one")
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
     begin = time.perf_counter()
@@ -293,36 +336,44 @@ def route_subnet(
     recognition = recognise(subnet, sizes)
     lids, owners = destinations(subnet)
     roots = [subnet.hosts[owner].switch for owner in owners]
+    demand = demand_of(subnet, lids, owners, job, traffic)
     before = None if old is None else read_old(subnet, old, lids, owners)
+
+    def search(following: NDArray[np.uint32] | None) -> dict[str, Any]:
+        return searched(
+            recognition,
+            roots,
+            owners,
+            following,
+            demand,
+            mode=mode,
+            lanes=lanes,
+            effort=effort,
+            slack=0.0 if following is None else REPAIR_SLACK,
+            reversible=reversible,
+            seed=seed,
+        )
+
+    def judged(made: dict[str, Any]) -> SubnetReport:
+        rows = None if made["mode"] == "portable" else (made["start"], made["entries"])
+        return judge(replace(with_lanes(subnet, owners, made["next"], made["levels"], rows), demand=demand))
+
     made, update = None, None
     if before is not None and mode != "sl2vl" and not reversible:
-        made = repaired(recognition, roots, before, lanes, _TRIES * effort)
+        made = repaired(recognition, roots, before, demand, lanes, TRIES * effort)
         if made is not None:
             places = [divmod(place, len(subnet.switches)) for place in made["first"]]
             first = [f"{subnet.switches[switch].name} to lid {lids[row]}" for row, switch in places]
             update = Update(True, made["moved"], first)
     if made is None:
         update = None if before is None else Update(False, 0, [])
-        made = _core.forward(
-            subnet.hosts_per_switch(),
-            subnet.cable_ends(),
-            recognition.grid(),
-            roots,
-            None if before is None else before.following,
-            mode,
-            lanes,
-            effort * max(_TRIES, _TRIES_PER_ENTRY * len(lids) * len(subnet.switches)),
-            0.0 if before is None else REPAIR_SLACK,
-            reversible,
-        )
-    if made is None:
-        ways = "" if mode is None else f" in mode {mode}"
-        raise FlitloomError(f"fabric: {lanes} lanes do not suffice{ways} for tables without deadlock")
-    start, entries = made["start"], made["entries"]
-    rows = None if made["mode"] == "portable" else (start, entries)
-    report = judge(_forwarding(subnet, owners, made["next"], made["levels"], rows))
+        made = search(None if before is None else before.following)
+    report = judged(made)
     if report.deadlock:
         raise AssertionError(f"tables with a cycle were made: {report.cycle}")
+    scratch = None
+    if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
+        scratch = judged(search(None)).max_load
     return SubnetTables(
         recognition,
         lids,
@@ -334,32 +385,13 @@ def route_subnet(
         report,
         made["bound"],
         time.perf_counter() - begin,
+        made.get("balanced"),
+        made.get("short_of_lanes", False),
+        scratch,
+        None if job is None else len(job),
         None if before is None else int((made["next"] != before.following).sum()),
         update,
-        start,
-        entries,
+        demand,
+        made["start"],
+        made["entries"],
     )
-
-
-def _forwarding(
-    subnet: Subnet,
-    owners: NDArray[np.int64],
-    following: NDArray[np.uint32],
-    levels: NDArray[np.uint8],
-    lanes: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
-) -> ForwardingTables:
-    """Tables as they were made, with lane tables that have a row for every host's port."""
-    by_host = host_levels(subnet, levels)
-    if lanes is None:
-        return ForwardingTables(subnet, owners, following, by_host, None, 8, "lane = service level")
-    (start, entries), hosts = lanes, subnet.hosts_per_switch()
-    starts, rows, total = [], [], 0
-    for index, lists in enumerate(subnet.outgoing()):
-        degree, begin = len(lists), int(start[index])
-        block = [entries[begin : begin + degree * degree]]
-        block += [entries[begin + degree * degree : begin + degree * (degree + 1)]] * hosts[index]
-        starts.append(total)
-        rows.extend(block)
-        total += degree * (degree + hosts[index])
-    tables = np.array(starts, dtype=np.uint64), np.ascontiguousarray(np.concatenate(rows))
-    return ForwardingTables(subnet, owners, following, by_host, tables, 8, "lanes by sl2vl.dump")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core, limits
 from flitloom.errors import SpecError, show_file
+from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened, text_lines
@@ -45,6 +46,8 @@ class ForwardingTables:
         What is assumed about lanes, in words.
     remarks : tuple of str
         What was odd in the files.
+    demand : Demand, optional
+        Pairs that count in loads and the bound, if not all do.
     """
 
     subnet: Subnet
@@ -55,6 +58,7 @@ class ForwardingTables:
     lanes: int
     rule: str
     remarks: tuple[str, ...] = ()
+    demand: Demand | None = None
 
     @property
     def roots(self) -> list[int]:
@@ -97,7 +101,8 @@ def read_tables(
         rule += ", every packet on service level 0"
     else:
         rule += f", service levels by {path_levels}"
-    return ForwardingTables(subnet, owners, following, levels, rows, lanes or 8, rule, remarks)
+    demand = demand_of(subnet, lids, owners)
+    return ForwardingTables(subnet, owners, following, levels, rows, lanes or 8, rule, remarks, demand)
 
 
 def read_bytes(file: str | Path) -> bytes:
@@ -306,3 +311,27 @@ def _set_lanes(
 def host_levels(subnet: Subnet, levels: NDArray[Any]) -> NDArray[np.uint8]:
     """Levels by destination and host from levels by destination and switch."""
     return np.ascontiguousarray(levels[:, [host.switch for host in subnet.hosts]], dtype=np.uint8)
+
+
+def with_lanes(
+    subnet: Subnet,
+    owners: NDArray[np.int64],
+    following: NDArray[np.uint32],
+    levels: NDArray[np.uint8],
+    lanes: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+) -> ForwardingTables:
+    """Tables as they were made, with lane tables that have a row for every host's port."""
+    by_host = host_levels(subnet, levels)
+    if lanes is None:
+        return ForwardingTables(subnet, owners, following, by_host, None, 8, "lane = service level")
+    (start, entries), hosts = lanes, subnet.hosts_per_switch()
+    starts, rows, total = [], [], 0
+    for index, lists in enumerate(subnet.outgoing()):
+        degree, begin = len(lists), int(start[index])
+        block = [entries[begin : begin + degree * degree]]
+        block += [entries[begin + degree * degree : begin + degree * (degree + 1)]] * hosts[index]
+        starts.append(total)
+        rows.extend(block)
+        total += degree * (degree + hosts[index])
+    tables = np.array(starts, dtype=np.uint64), np.ascontiguousarray(np.concatenate(rows))
+    return ForwardingTables(subnet, owners, following, by_host, tables, 8, "lanes by sl2vl.dump")

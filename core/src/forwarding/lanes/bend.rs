@@ -58,7 +58,8 @@ impl Assignment<'_> {
         let (row, root) = (self.table.row(destination as usize), self.table.roots[destination as usize]);
         let old = self.way(row, root, row[switch as usize]);
         let behind = self.behind(row, switch);
-        let hosts: u64 = behind.iter().map(|&(switch, _)| u64::from(self.graph.hosts(switch))).sum();
+        let counts = |switch| u64::from(self.table.demand(self.graph, destination as usize, switch));
+        let hosts: u64 = behind.iter().map(|&(switch, _)| counts(switch)).sum();
         old.iter().for_each(|&channel| loads[channel as usize] -= hosts);
         let mut ways: Vec<Vec<u32>> = self
             .graph

@@ -9,6 +9,9 @@ use std::ops::RangeInclusive;
 
 mod bend;
 mod both_ways;
+mod resume;
+
+pub(super) use resume::{balance_within, fit_rows, up_down};
 
 /// What may choose the lane of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +51,7 @@ pub fn lane(
 ) -> Option<(Forwarding, PairLanes)> {
     let (lanes, reversible) = (request.lanes.clamp(1, MAX_LANES), request.reversible);
     let guide = order;
-    let order =
-        order.filter(|order| mode == Mode::Tables && order.levels() + lanes <= SERVICE_LEVELS && lanes >= 2);
+    let order = order.filter(|order| guides(order, mode, lanes));
     let constant = !reversible && (mode == Mode::Portable || order.is_some());
     let attempt = |table: &Forwarding, turn: Turn, work: u64| {
         let mut assignment = Assignment::new(graph, table.clone(), order, mode, lanes);
@@ -103,6 +105,11 @@ pub fn lane(
         best = next;
     }
     Some(best.finish())
+}
+
+/// Whether levels of dimension order come first in the tables of switches.
+fn guides(order: &DimensionOrder, mode: Mode, lanes: usize) -> bool {
+    mode == Mode::Tables && order.levels() + lanes <= SERVICE_LEVELS && lanes >= 2
 }
 
 /// Tables with more entries are laned once, without a choice.

@@ -1,0 +1,261 @@
+"""Whom the tables of a fabric serve: all hosts on few lanes, those outside a job, further LIDs, weights."""
+
+import csv
+import itertools
+import json
+import random
+import re
+from collections import Counter, defaultdict
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from flitloom.fabric import examples, read_fabric, recognise, route_subnet
+from flitloom.fabric.checking import check_subnet
+from flitloom.fabric.failures import fail_parts
+from flitloom.fabric.tables import destinations
+from test_fabric import command, discovered, failed
+
+
+def walked(subnet, folder):
+    """Every pair of hosts walked over written tables, port by port; dependencies go to networkx.
+
+    Gives whether they are free of cycles, the ways as channels by (source, LID), and the lanes in use;
+    no reader of the package has a part in it.
+    """
+    ports, here = {}, None
+    for line in (folder / "opensm-lfts.dump").read_text().splitlines():
+        if head := re.search(r"of switch Lid \d+ guid 0x([0-9a-f]+)", line):
+            here = int(head[1], 16)
+        elif row := re.match(r"0x([0-9a-f]{4}) (\d{3}) :", line):
+            ports[here, int(row[1], 16)] = int(row[2])
+    rows = (line.split() for line in (folder / "path-sl.txt").read_text().splitlines())
+    levels = {(int(guid, 16), int(lid)): int(level) for guid, lid, level in rows}
+    ends = {}
+    for cable in subnet.cables:
+        ends[cable.a, cable.a_port], ends[cable.b, cable.b_port] = cable.b, cable.a
+    dependencies, ways, lanes = nx.DiGraph(), {}, set()
+    for source in subnet.hosts:
+        for target in subnet.hosts:
+            if source is target:
+                continue
+            for lid in range(target.lid, target.lid + (1 << target.lmc)):
+                at, way = source.switch, []
+                while (
+                    port := ports[subnet.switches[at].guid, lid]
+                ) != target.switch_port or at != target.switch:
+                    way.append((at, port))
+                    at = ends[at, port]
+                    assert len(way) <= len(subnet.switches)
+                lane = levels[source.guid, lid] % 8
+                lanes.add(lane)
+                dependencies.add_edges_from(
+                    ((*one, lane), (*other, lane)) for one, other in itertools.pairwise(way)
+                )
+                ways[source.lid, lid] = way
+    return nx.is_directed_acyclic_graph(dependencies), ways, lanes
+
+
+def loads(ways, weight=None):
+    """The most that crosses a channel."""
+    sums = Counter()
+    for pair, way in ways.items():
+        sums.update({channel: weight(*pair) if weight else 1 for channel in way})
+    return max(sums.values(), default=0)
+
+
+@pytest.mark.parametrize(("sizes", "cables", "lanes"), [((5, 5), 0, 1), ((6, 4), 3, 1), ((6, 6, 2), 12, 2)])
+def test_however_few_the_lanes_there_are_tables_and_their_price(tmp_path, capsys, sizes, cables, lanes):
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed(sizes, cables, 0, 3), seed=3, hosts=2))
+    asked = ["route", "--fabric", file, "-o", out, "--mode", "portable", "--lanes", lanes, "--json"]
+    code, text, err = command(capsys, *asked)
+    facts = json.loads(text)
+    assert (code, facts["short_of_lanes"], facts["lanes"]) == (0, True, lanes)
+    free, ways, used = walked(read_fabric(file), out)
+    assert free
+    assert used == set(range(lanes))
+    assert loads(ways) == facts["max_load"] > facts["balanced_load"] >= facts["bound"]
+    more = 100 * (facts["max_load"] / facts["balanced_load"] - 1)
+    assert f"{facts['max_load']} host pairs on a channel, {more:.1f} % more than the" in err
+    assert f"{more:.1f} % more" in (out / "README.txt").read_text()
+    # Enough lanes cost nothing, and nothing is said.
+    code, text, err = command(capsys, "route", "--fabric", file, "--json")
+    facts = json.loads(text)
+    assert (code, facts["short_of_lanes"], err) == (0, False, "")
+
+
+def test_an_uneven_fabric_of_many_hosts_is_served_on_few_lanes():
+    draw = random.Random(7)
+    whole = examples.torus((5, 5, 4), cables=10)
+    pairs = [(whole.switches[cable.a].name, whole.switches[cable.b].name) for cable in whole.cables]
+    subnet = examples.subnet(pairs, lambda _: draw.randint(1, 4))
+    for mode in ("portable", "sl2vl"):
+        tables = route_subnet(subnet, lanes=3, mode=mode)
+        assert (tables.report.passed, tables.mode) == (True, mode)
+        assert tables.report.lanes <= 3
+        # Far below what one destination after the other on up*/down* ways would cost.
+        assert tables.report.max_load <= 2 * tables.bound["value"]
+
+
+def test_a_seed_draws_the_order_of_destinations(tmp_path, capsys):
+    file = tmp_path / "cluster.topo"
+    file.write_text(discovered(*failed((4, 4, 4), 6, 0, 3), seed=3))
+    subnet = read_fabric(file)
+    made = {seed: route_subnet(subnet, seed=seed) for seed in (1, 2, 2**64 - 1)}
+    assert all(tables.report.passed for tables in made.values())
+    assert not np.array_equal(made[1].following, made[2].following)
+    assert np.array_equal(made[2].following, route_subnet(subnet, seed=2).following)
+    texts = [command(capsys, "route", "--fabric", file, "--seed", 2, "--json") for _ in range(2)]
+    facts = [{**json.loads(text), "seconds": 0} for _, text, _ in texts]
+    assert facts[0] == facts[1]
+    assert facts[0]["max_load"] == made[2].report.max_load
+    assert command(capsys, "route", "--fabric", file, "--critical", "--seed", 2)[0] == 2
+
+
+@pytest.mark.parametrize(("sizes", "cables"), [((4, 4, 4), 5), ((6, 6), 0)])
+def test_tables_of_a_job_serve_all_others_too(tmp_path, capsys, sizes, cables):
+    file, listed, out = tmp_path / "cluster.topo", tmp_path / "hosts.txt", tmp_path / "job"
+    file.write_text(discovered(*failed(sizes, cables, 0, 3), seed=3, hosts=2))
+    subnet = read_fabric(file)
+    names = set(random.Random(5).sample(sorted({host.name for host in subnet.hosts}), 12))
+    job = [host for host in subnet.hosts if host.name in names]
+    listed.write_text(",".join(f'"{name}"' for name in sorted(names)))
+    code, text, err = command(capsys, "route", "--fabric", file, "--nodes", listed, "-o", out, "--json")
+    facts = json.loads(text)
+    assert (code, facts["hosts"], facts["job_hosts"]) == (0, len(subnet.hosts), len(job))
+    assert f"{len(subnet.hosts) - len(job)} hosts are not in" in err
+    free, ways, _ = walked(subnet, out)
+    lids = {host.lid for host in job}
+    assert free
+    assert len(ways) == len(subnet.hosts) * (len(subnet.hosts) - 1)
+    assert loads(ways, lambda source, lid: int({source, lid} <= lids)) == facts["max_load"]
+    # The check of the job has the same load and bound, that of all finds nobody cut off.
+    made = ["--lft", out / "opensm-lfts.dump", "--path-sl", out / "path-sl.txt", "--json"]
+    code, text, _ = command(capsys, "check", "--fabric", file, "--nodes", listed, *made)
+    judged = json.loads(text)
+    assert (code, judged["max_load"], judged["bound"]) == (0, facts["max_load"], facts["bound"])
+    code, text, _ = command(capsys, "check", "--fabric", file, *made)
+    assert (code, json.loads(text)["unreachable"]) == (0, 0)
+    # Balanced for the job: tables for all hosts load its channels more, or no less.
+    whole = tmp_path / "all"
+    assert command(capsys, "route", "--fabric", file, "-o", whole)[0] == 0
+    _, others, _ = walked(subnet, whole)
+    assert facts["max_load"] <= loads(others, lambda source, lid: int({source, lid} <= lids))
+    assert facts["max_load"] <= 1.1 * facts["bound"] + 1
+
+
+def test_tables_are_balanced_by_the_weights_of_a_matrix(tmp_path, capsys):
+    file, matrix, out = tmp_path / "cluster.topo", tmp_path / "weights.csv", tmp_path / "out"
+    file.write_text(discovered(*failed((4, 4), 2, 0, 3), seed=3, hosts=2))
+    subnet = read_fabric(file)
+    draw = np.random.default_rng(1)
+    weights = draw.integers(0, 50, (32, 32)) * (draw.random((32, 32)) < 0.3)
+    with matrix.open("w", newline="") as place:
+        csv.writer(place).writerows(weights.tolist())
+    code, text, _ = command(capsys, "route", "--fabric", file, "--traffic", matrix, "-o", out, "--json")
+    facts = json.loads(text)
+    free, ways, _ = walked(subnet, out)
+    number = {host.lid: index for index, host in enumerate(subnet.hosts)}
+
+    def of_pair(source, lid):
+        return int(weights[number[source], number[lid]])
+
+    assert (code, free, len(ways)) == (0, True, 32 * 31)
+    assert loads(ways, of_pair) == facts["max_load"]
+    # No table does with less than what enters and leaves the hosts of a switch over its cables.
+    degree = Counter(end for cable in subnet.cables for end in (cable.a, cable.b))
+    where = np.array([host.switch for host in subnet.hosts])
+    apart = where[:, None] != where[None, :]
+    least = max(
+        int(-(-(weights * apart)[where == switch].sum() // cables)) for switch, cables in degree.items()
+    )
+    assert least <= facts["bound"] <= facts["max_load"] <= 1.25 * facts["bound"]
+    plain = tmp_path / "plain"
+    assert command(capsys, "route", "--fabric", file, "-o", plain)[0] == 0
+    assert facts["max_load"] < loads(walked(subnet, plain)[1], of_pair)
+    asked = ["route", "--fabric", file, "--traffic", matrix]
+    assert command(capsys, *asked, "--nodes", matrix)[0] == 2
+    matrix.write_text("1,2\n3,4\n")
+    assert command(capsys, *asked)[0] == 2
+
+
+def _with_lmc(text, lmc):
+    """The same fabric with ``2**lmc`` LIDs per host."""
+    for lid in sorted({int(found) for found in re.findall(r"lid (\d+) lmc 0 ", text)}, reverse=True):
+        if lid >= 20000:
+            text = re.sub(rf"\blid {lid}\b", f"lid {20000 + (lid - 20000 << lmc)}", text)
+    return re.sub(r"(# lid \d+) lmc 0 ", rf"\1 lmc {lmc} ", text)
+
+
+@pytest.mark.parametrize(("sizes", "cables"), [((4, 4), 0), ((5, 4), 2)])
+def test_further_lids_have_ways_of_their_own_and_the_base_lids_count(tmp_path, capsys, sizes, cables):
+    file, out, plain = tmp_path / "cluster.topo", tmp_path / "out", tmp_path / "plain.topo"
+    plain.write_text(discovered(*failed(sizes, cables, 0, 3), seed=3))
+    file.write_text(_with_lmc(plain.read_text(), 2))
+    subnet = read_fabric(file)
+    assert {host.lmc for host in subnet.hosts} == {2}
+    code, text, _ = command(capsys, "route", "--fabric", file, "-o", out, "--json")
+    facts = json.loads(text)
+    base = json.loads(command(capsys, "route", "--fabric", plain, "--json")[1])
+    assert (code, facts["max_load"], facts["bound"]) == (0, base["max_load"], base["bound"])
+    free, ways, _ = walked(subnet, out)
+    assert free
+    assert len(ways) == 4 * len(subnet.hosts) * (len(subnet.hosts) - 1)
+    by_offset = defaultdict(dict)
+    bases = {lid + offset: offset for lid in (host.lid for host in subnet.hosts) for offset in range(4)}
+    for (source, lid), way in ways.items():
+        by_offset[bases[lid]][source, lid - bases[lid]] = way
+    assert loads(by_offset[0]) == facts["max_load"]
+    assert any(by_offset[1][pair] != way for pair, way in by_offset[0].items())
+    assert all(loads(by_offset[offset]) <= 1.3 * facts["bound"] + 1 for offset in range(4))
+    made = ["--lft", out / "opensm-lfts.dump", "--path-sl", out / "path-sl.txt", "--json"]
+    code, text, _ = command(capsys, "check", "--fabric", file, *made)
+    judged = json.loads(text)
+    assert (code, judged["max_load"], judged["bound"]) == (0, facts["max_load"], facts["bound"])
+
+
+def test_route_and_check_have_the_same_bound(tmp_path):
+    """Where cuts leave a gap, both ask for prices of channels."""
+    for case in range(6):
+        subnet = examples.torus((6, 4, 3), cables=4 * case, seed=case)
+        tables = route_subnet(subnet, lanes=8 if case % 2 else 3)
+        tables.write(tmp_path / f"{case}")
+        report = check_subnet(
+            tables.subnet,
+            tmp_path / f"{case}/opensm-lfts.dump",
+            path_levels=tmp_path / f"{case}/path-sl.txt",
+            lane_tables=tmp_path / f"{case}/slvl.txt",
+        )
+        assert recognise(tables.subnet).grid() is not None
+        assert (report.bound, report.max_load) == (tables.bound["value"], tables.report.max_load)
+        assert len(destinations(tables.subnet)[0]) == len(subnet.hosts)
+
+
+@pytest.mark.parametrize(("sizes", "cables", "seed"), [((4, 4, 4), 4, 2), ((4, 4, 4), 6, 2), ((6, 4), 3, 1)])
+def test_repairs_come_near_the_bound_or_tell_their_price(tmp_path, capsys, sizes, cables, seed):
+    file, old, out = tmp_path / "cluster.topo", tmp_path / "old", tmp_path / "out"
+    file.write_text(discovered(*failed(sizes, 0, 0, seed), seed=seed))
+    assert command(capsys, "route", "--fabric", file, "-o", old)[0] == 0
+    subnet = read_fabric(file)
+    gone = [
+        f"cable:{subnet.switches[cable.a].name}/{cable.a_port}"
+        for cable in random.Random(seed).sample(subnet.cables, cables)
+    ]
+    fails = [word for part in gone for word in ("--fail", part)]
+    asked = ["route", "--fabric", file, *fails, "--json"]
+    code, text, err = command(capsys, *asked, "--from", old, "-o", out)
+    facts = json.loads(text)
+    free, ways, _ = walked(fail_parts(subnet, gone), out)
+    assert (code, free, facts["unreachable"]) == (0, True, 0)
+    assert loads(ways) == facts["max_load"]
+    near = facts["max_load"] <= 1.02 * facts["bound"]
+    assert (facts["scratch_load"] is None) == near
+    if not near:
+        scratch = json.loads(command(capsys, *asked)[1])["max_load"]
+        assert facts["scratch_load"] == scratch
+        assert f"more than the {scratch} from scratch, without --from" in err
+        assert f"the {scratch} from scratch" in (out / "README.txt").read_text()
+    # Pairs without a cable less keep their levels, and most entries stay.
+    assert facts["changed_entries"] < 0.2 * facts["entries"]
