@@ -48,8 +48,6 @@ REDUCED = {
 }
 #: Commands that are only parsed, by how they begin, and why.
 PARSED = {
-    "make ": "builds and tests everything",
-    "pip install": "installs packages",
     "flitloom bench": "measures for minutes",
     "flitloom demo": "draws for half a minute",
     "flitloom papers run": "takes seconds to hours; tests/test_papers.py runs them reduced",
@@ -59,6 +57,16 @@ PARSED = {
     "flitloom load step --preset": "takes half an hour; tests/test_load.py runs smaller ones",
     "flitloom schedule --torus 32x32 --pattern brot --payload 7 --seconds 20": "proves for minutes",
     "flitloom campaign run": "searches for half a minute; tests/test_genetic.py runs a smaller campaign",
+}
+#: Programs of commands that are run: ours, and what every shell has.
+RUN = {"flitloom", "echo"}
+#: Third-party programs, which a fresh machine may lack, and why they are not run here.
+OTHERS = {
+    "ibnetdiscover": "asks a real fabric",
+    "opensm": "takes a real fabric over; tests/test_opensm.py loads tables into it on a simulated one",
+    "saquery": "asks a real fabric; tests/test_opensm.py asks a simulated one",
+    "make": "builds and tests everything",
+    "pip": "installs packages",
 }
 #: Commands whose options are named without the network they need.
 INCOMPLETE = re.compile(
@@ -103,8 +111,26 @@ def commands(page):
                 yield command
 
 
+def programs(command):
+    """The programs that a line of the shell starts, but for settings of the environment before them."""
+    # Brackets of a synopsis are not the shell's.
+    split = shlex.shlex(re.sub(r"\[[^]]*\]", "", command), punctuation_chars=True)
+    split.whitespace_split = True
+    begins = True
+    for word in split:
+        if set(word) <= set("|&;()"):
+            begins = True
+        elif begins and not re.match(r"\w+=", word):
+            begins = False
+            yield word
+
+
 def why_parsed(command):
     """Why a command is not run here, if it is not."""
+    for program in programs(command):
+        if program in OTHERS:
+            return OTHERS[program]
+        assert program in RUN, f"{command}: {program} is neither a program that is run here nor one of others"
     if INCOMPLETE.fullmatch(command):
         return "names options only"
     if any(name in command for name in OWN) or command.endswith("> cluster.topo"):
@@ -173,3 +199,23 @@ def test_commands_are_found():
     run = [command for command in found if why_parsed(command) is None]
     assert len(found) > 60
     assert len(run) > 30
+
+
+def test_commands_need_no_program_that_a_fresh_machine_lacks(tmp_path):
+    """Programs of others stay out, wherever they stand in a line; what is run runs with nothing but ours."""
+    for command in (
+        "opensm -R file -Q",
+        "flitloom fabric show a.net && opensm -Q",
+        "A=1 ibnetdiscover > cluster.topo",
+        "echo node | (saquery x)",
+    ):
+        assert why_parsed(command) in OTHERS.values(), command
+    with pytest.raises(AssertionError, match="flitlom is neither"):
+        why_parsed("flitlom version")
+    assert list(programs("A=1 flitloom version; echo 'a | b' > c")) == ["flitloom", "echo"]
+    (tmp_path / "flitloom").symlink_to(Path(sys.executable).with_name("flitloom"))
+    for page in PAGES:
+        for command in commands(page):
+            if why_parsed(command) is None:
+                missing = [name for name in programs(command) if name not in RUN]
+                assert not missing, command

@@ -99,3 +99,31 @@ def test_the_command_line_takes_tables(tmp_path: Path) -> None:
     assert ours["fingerprint"] == expected.fingerprint
     assert ours["tables"] == {"method": "balanced", "seed": 1}
     assert np.sum([row["flits"] for row in ours["links"]]) == expected.flit_hops
+
+
+@pytest.mark.parametrize(
+    ("rules", "router", "said"),
+    [
+        (
+            "angara",
+            [],
+            "free of deadlock with bubble flow control; with wormhole flow control packets may get stuck",
+        ),
+        ("angara", ["--flow-control", "cut-through", "--buffer", "16"], "with cut-through flow control"),
+        ("angara", ["--flow-control", "bubble", "--buffer", "16"], None),
+        ("dateline", ["--flow-control", "bubble", "--buffer", "16"], "3 virtual channels and no bubbles"),
+        ("dateline", [], None),
+    ],
+)
+def test_who_takes_tables_to_other_routers_is_told(
+    rules: str, router: list[str], said: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As docs/simulate.md says: they run, and a note says what they may meet."""
+    from flitloom.commands import run
+
+    tables = tmp_path / "tables.json"
+    assert run(["route", "--torus", "4x4", "--rules", rules, "-o", str(tables)]) == 0
+    capsys.readouterr()
+    assert run(["simulate", "--torus", "4x4", "--pattern", "brev", "--tables", str(tables), *router]) == 0
+    told = capsys.readouterr().err
+    assert said in told if said else "note: tables of rules" not in told

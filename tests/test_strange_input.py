@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 from pathlib import Path
 
@@ -135,11 +136,39 @@ def test_packets_of_the_core_are_those_of_the_file(tmp_path):
     assert (plan.table == read.table).all()
     assert (plan.optimal, plan.bound) == (read.optimal, read.bound)
     (packet,) = packets_of_core(plan.table[:1], [bytes([1])])
-    # Whole models: copied, compared, shown and frozen as others are.
+    # Whole models: copied, compared, shown and unchangeable as others are.
     assert packet.model_copy(update={"channel": 2}).channel == 2
     assert packet.model_dump()["route"] == "-x1"
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(fl.SpecError, match="can be changed"):
         packet.start = 3
+
+
+def test_what_is_made_is_not_changed_in_place():
+    """By one message of ours, whatever is set or deleted and wherever."""
+    network = fl.Network(fl.Torus(4, 4))
+    made = [
+        (fl.Torus(4, 4), "sizes"),
+        (fl.Router(), "buffer"),
+        (fl.Load("rand", rate=0.1, cycles=9), "rate"),
+        (fl.Collective("shfl"), "slices"),
+        (fl.Experiment(topology=fl.Torus(4, 4), traffic=fl.Collective("shfl")), "seed"),
+        (fl.routing.RouterRules.named("angara", 2), "order"),
+        (fl.schedule(network, fl.Collective("shfl")), "duration"),
+        (fl.collective(fl.Torus(4, 4), "all-gather"), "chunks"),
+    ]
+    for part, field in made:
+        before = repr(part)
+        for name in (field, "nothing"):
+            kind = type(part).__name__
+            for change in (lambda part, name: setattr(part, name, 3), delattr):
+                with pytest.raises(fl.SpecError) as error:
+                    change(part, name)
+                assert str(error.value).startswith(
+                    f"{kind}.{name}: no {kind} can be changed; make another {kind}"
+                )
+        assert repr(part) == before
+        assert pickle.loads(pickle.dumps(part)) is not part
+        assert part.model_copy() is not part
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,22 @@
 //! Every throttle held against what it claims of itself, and inside the reference model against the
 //! reference's own.
 
-use crate::common::twin;
-use crate::reference::{self, Hold, Rules, View, Waiting};
+use crate::common::{CaseSpace, Recorder, THROTTLES, cases, compare, twin};
+use crate::output_registers::seen as moves;
+use crate::reference::{self, End, Hold, Lines, Rules, View, Waiting};
 use flitloom_core::{
-    engine::Network,
+    engine::{
+        Network, Options,
+        general::{self, General},
+    },
     fabric::{Direction, Fabric, NodeId, Shape},
-    router::{Arbitration, ChannelScheme, FlowControl, RouterConfig},
+    probe::NoProbe,
+    router::{Arbitration, ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, Variant},
     routing::{ChannelRule, Datelines},
     throttle::{Ask, Global, Seen, State, Sums, Surroundings, Throttle},
-    traffic::{Packet, Purpose, draw, draw_below},
+    traffic::{Packet, PacketList, Purpose, Workload, draw, draw_below},
 };
+use proptest::prelude::*;
 
 fn around(shape: &Shape) -> Surroundings<'_> {
     Surroundings { shape, rule: ChannelRule::new(3, Datelines::BOTH), buffer: 16, longest: 8 }
@@ -263,4 +269,160 @@ fn throttles_hold_whom_the_reference_holds() {
         }
     }
     assert!(different > 24, "throttles make a difference in {different} cases");
+}
+
+/// Any throttle that is drawn, and those that go by one channel more often.
+fn drawn() -> impl Strategy<Value = Throttle> {
+    let one_channel = ["alo:own", "spth:margin=2,watch=own", "pt", "pt:margin=1,release=40"];
+    let parsed = |text: &str| text.parse::<Throttle>().expect("texts are valid");
+    prop_oneof![
+        proptest::sample::select(THROTTLES.map(parsed).to_vec()),
+        proptest::sample::select(one_channel.map(parsed).to_vec()),
+    ]
+}
+
+/// Packets of few flits on rings, many of which begin right before the wrap.
+fn short_rings() -> CaseSpace {
+    CaseSpace {
+        dimensions: 1..=3,
+        sizes: 3..=7,
+        packets_per_node: 8,
+        last_start: 12,
+        own_arbitration: false,
+        slice_rules: false,
+        throttles: false,
+        given_routes: false,
+        flow_controls: vec![FlowControl::Wormhole, FlowControl::CutThrough],
+        ..CaseSpace::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(120))]
+
+    /// Where the dateline at the wrap does not count for first hops, throttles know.
+    #[test]
+    fn throttles_look_at_the_channel_of_the_first_hop(
+        case in short_rings().packet_lists(),
+        throttle in drawn(),
+        queues in proptest::sample::select(vec![ProcessorQueues::One, ProcessorQueues::PerDirection]),
+    ) {
+        let buffer = case.router.buffer.max(4);
+        let router = RouterConfig {
+            buffer,
+            datelines: Datelines::WRAP_UNLESS_INJECTED,
+            channels: RouterConfig::channels_needed(&case.shape).max(case.router.channels),
+            processor_queues: queues,
+            ..case.config()
+        };
+        let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
+        let longest = case.packets().iter().flatten().map(|packet| packet.length).max().unwrap_or(1);
+        let rules = Rules {
+            lines: Lines::WrapNotFirst,
+            throttle: twin(throttle, &case.shape, buffer, longest),
+            p_queue_per_direction: queues == ProcessorQueues::PerDirection,
+            ..case.rules()
+        };
+        let expected = reference::simulate(&network, &case.packets(), &rules);
+        let (options, mut seen) = (Options { throttle, ..Options::default() }, Recorder::default());
+        let result = general::simulate(&network, &case.workload(), &options, &mut seen);
+        prop_assert_eq!(compare(&case, &expected, &result, &seen), Ok(()));
+    }
+
+    /// The same in routers with output registers, whose queues are a flit shorter.
+    #[test]
+    fn throttles_hold_in_routers_with_output_registers_whom_the_reference_holds(
+        case in CaseSpace {
+            buffer: 2..=6,
+            latency: 1..=1,
+            flow_controls: vec![FlowControl::Wormhole],
+            router_rules: false,
+            ..short_rings()
+        }.packet_lists(),
+        throttle in drawn(),
+        queues in proptest::sample::select(vec![ProcessorQueues::One, ProcessorQueues::PerDirection]),
+    ) {
+        // Above every margin that is given.
+        let buffer = throttle.margin().map_or(case.router.buffer, |margin| case.router.buffer.max(margin + 2));
+        let router = RouterConfig {
+            variant: Variant::Registers,
+            buffer,
+            datelines: Datelines::WRAP_UNLESS_INJECTED,
+            channels: RouterConfig::channels_needed(&case.shape).max(case.router.channels),
+            processor_queues: queues,
+            ..case.config()
+        };
+        let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
+        let longest = case.packets().iter().flatten().map(|packet| packet.length).max().unwrap_or(1);
+        let rules = Rules {
+            output_registers: true,
+            lines: Lines::WrapNotFirst,
+            throttle: twin(throttle, &case.shape, buffer - 1, longest),
+            p_queue_per_direction: queues == ProcessorQueues::PerDirection,
+            ..case.rules()
+        };
+        let expected = reference::simulate(&network, &case.packets(), &rules);
+        prop_assert_eq!(expected.end, End::Delivered);
+        let (options, mut recorder) = (Options { throttle, ..Options::default() }, Recorder::default());
+        let outcome = General::new(&network).run(&case.workload(), &options, &mut recorder).unwrap();
+        let events = recorder.events(&case.packets()).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(moves(events, 0), moves(expected.events, 1));
+        prop_assert_eq!(outcome.packets_injected, outcome.packets_delivered);
+    }
+}
+
+/// One queue of the processor and one per direction are the same where every node sends in one direction.
+#[test]
+fn who_sends_in_one_direction_waits_alike_in_one_queue_and_in_several() {
+    let shape = Shape::torus(&[4]).unwrap();
+    let packet = |destination, start| Packet { destination, length: 2, start, slice: 0 };
+    let mut packets = vec![Vec::new(); 4];
+    packets[3] = vec![packet(1, 0); 3];
+    packets[2] = vec![Packet { length: 8, ..packet(0, 0) }; 4];
+    for throttle in ["alo", "spth:margin=8,watch=own", "pt", "pt:link=shared"] {
+        let latency = |processor_queues| {
+            let router = RouterConfig {
+                channels: 4,
+                buffer: 16,
+                flow_control: FlowControl::CutThrough,
+                datelines: Datelines::WRAP_UNLESS_INJECTED,
+                processor_queues,
+                ..RouterConfig::default()
+            };
+            let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+            let workload = Workload::Packets(PacketList::from_nodes(packets.clone()).unwrap());
+            let options = Options { throttle: throttle.parse().unwrap(), ..Options::default() };
+            let outcome = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
+            (outcome.duration, outcome.latency_sum)
+        };
+        assert_eq!(latency(ProcessorQueues::PerDirection), latency(ProcessorQueues::One), "{throttle}");
+    }
+}
+
+/// In an empty network a packet is as fast with a throttle that has its defaults as without.
+#[test]
+fn a_lone_packet_begins_at_once() {
+    let shape = Shape::torus(&[8, 8]).unwrap();
+    let routers =
+        (1..=8).flat_map(|buffer| [Variant::Queues, Variant::Registers].map(|variant| (buffer, variant)));
+    for (buffer, variant) in routers.filter(|&(buffer, variant)| buffer > 1 || variant == Variant::Queues) {
+        for length in [1, 2, 5, 40] {
+            let router = RouterConfig { buffer, variant, ..RouterConfig::default() };
+            let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+            let mut packets = vec![Vec::new(); 64];
+            packets[0] = vec![Packet { destination: 10, length, start: 0, slice: 0 }];
+            let workload = Workload::Packets(PacketList::from_nodes(packets).unwrap());
+            let duration = |throttle: Throttle| {
+                let options = Options { throttle, ..Options::default() };
+                general::simulate(&network, &workload, &options, &mut NoProbe).unwrap().duration
+            };
+            for throttle in Throttle::all().into_iter().chain(["pt:link=shared".parse().unwrap()]) {
+                assert_eq!(
+                    duration(throttle),
+                    duration(Throttle::None),
+                    "{throttle}, {length} flits, {variant:?} of {buffer}"
+                );
+            }
+        }
+    }
 }

@@ -193,6 +193,20 @@ impl Shape {
             .sum()
     }
 
+    /// Most hops of a minimal way in one dimension of a shape without twist, at least 1: half around a ring, a
+    /// line from end to end.
+    ///
+    /// ```
+    /// use flitloom_core::fabric::Shape;
+    /// assert_eq!(Shape::torus(&[8, 4])?.reach(), 4);
+    /// assert_eq!(Shape::new(&[8, 6], &[true, false])?.reach(), 5);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn reach(&self) -> u32 {
+        let hops = |(&size, &wraps): (&u32, &bool)| if wraps { size / 2 } else { size - 1 };
+        self.sizes.iter().zip(&self.wraps).map(hops).max().unwrap_or(1).max(1)
+    }
+
     /// Human-readable coordinates of a node, as `(x,y,...)`.
     pub fn describe(&self, node: NodeId) -> String {
         let coordinates: Vec<String> = self.coordinates(node).iter().map(u32::to_string).collect();

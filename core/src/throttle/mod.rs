@@ -50,7 +50,7 @@ pub struct Surroundings<'a> {
     pub shape: &'a Shape,
     /// Its channels and datelines.
     pub rule: ChannelRule,
-    /// Depth of its buffers in flits.
+    /// Depth of the queues behind its links in flits.
     pub buffer: u16,
     /// Flits of its longest packet.
     pub longest: u32,
@@ -67,13 +67,9 @@ impl Surroundings<'_> {
         (0..self.shape.dimensions()).all(|dimension| self.shape.wraps(dimension))
     }
 
-    /// Hops of a packet in one dimension, at most: half around a ring, a line from end to end; at least 1.
+    /// Hops of a packet in one dimension, at most.
     fn reach(&self) -> u16 {
-        let hops = |(dimension, &size): (usize, &u32)| {
-            if self.shape.wraps(dimension) { size / 2 } else { size - 1 }
-        };
-        let most = self.shape.sizes().iter().enumerate().map(hops).max();
-        most.unwrap_or(1).clamp(1, u16::MAX.into()) as u16
+        self.shape.reach().min(u16::MAX.into()) as u16
     }
 
     /// Hops half around the largest ring, at least 1.

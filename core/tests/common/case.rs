@@ -42,6 +42,8 @@ pub struct CaseSpace {
     pub most_nodes: u32,
     /// Whether dimensions that do not wrap are drawn.
     pub meshes: bool,
+    /// Sizes of twisted tori that are drawn instead of other shapes.
+    pub twisted: &'static [&'static [u32]],
     pub channels: RangeInclusive<u8>,
     pub buffer: RangeInclusive<u16>,
     pub latency: RangeInclusive<u16>,
@@ -73,6 +75,7 @@ impl Default for CaseSpace {
             sizes: 2..=7,
             most_nodes: 48,
             meshes: true,
+            twisted: &[],
             channels: 1..=4,
             buffer: 1..=6,
             latency: 1..=3,
@@ -407,7 +410,12 @@ impl CaseSpace {
         let dimensions =
             self.dimensions.clone().prop_flat_map(move |count| vec((sizes.clone(), any::<bool>()), count));
         let smallest = *self.sizes.start();
-        let shapes = dimensions.prop_map(move |dimensions| shape(&dimensions, smallest, most, meshes));
+        let shapes = match self.twisted {
+            [] => dimensions.prop_map(move |dimensions| shape(&dimensions, smallest, most, meshes)).boxed(),
+            twisted => proptest::sample::select(twisted)
+                .prop_map(|sizes| Shape::twisted(sizes).expect("sizes have a twist"))
+                .boxed(),
+        };
         let flow_control = proptest::sample::select(self.flow_controls.clone());
         let own = || maybe_seed(self.own_arbitration, 2);
         let scheme = if self.router_rules { &ChannelScheme::ALL[..] } else { &ChannelScheme::PUBLISHED };

@@ -36,9 +36,15 @@ pub fn node_at(shape: &Shape, coordinates: &[u32]) -> NodeId {
     node
 }
 
-/// A dimension of size 2 is one pair of links and never wraps.
+/// A dimension of size 2 is one pair of links and never wraps, but in a twisted torus.
 pub fn wraps(shape: &Shape, dimension: usize) -> bool {
-    shape.wraps(dimension) && shape.sizes()[dimension] > 2
+    shape.is_twisted() || shape.wraps(dimension) && shape.sizes()[dimension] > 2
+}
+
+/// Whether a step over the edge of a dimension also moves half of every longer one: in a twisted torus that of
+/// every dimension of the least size.
+fn moves_others(shape: &Shape, dimension: usize) -> bool {
+    shape.is_twisted() && shape.sizes()[dimension] == *shape.sizes().iter().min().unwrap()
 }
 
 /// The node behind a port, if there is a link.
@@ -52,12 +58,21 @@ pub fn neighbour(shape: &Shape, node: NodeId, port: Port) -> Option<NodeId> {
         return None;
     }
     coordinates[dimension] = if port == 2 * dimension { (here + 1) % size } else { (here + size - 1) % size };
+    if at_rim && moves_others(shape, dimension) {
+        for other in (0..shape.dimensions()).filter(|&other| !moves_others(shape, other)) {
+            let size = shape.sizes()[other];
+            coordinates[other] = (coordinates[other] + size / 2) % size;
+        }
+    }
     Some(node_at(shape, &coordinates))
 }
 
 /// Dimension-order routing: the port by which a packet leaves `here`; the processor port when it
 /// has arrived.
 pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) -> Port {
+    if shape.is_twisted() {
+        return twisted_route(shape, here, destination, rules);
+    }
     let (from, to) = (coordinates(shape, here), coordinates(shape, destination));
     for dimension in 0..shape.dimensions() {
         let (a, b, size) = (from[dimension], to[dimension], shape.sizes()[dimension]);
@@ -84,6 +99,45 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
     2 * shape.dimensions()
 }
 
+/// The node after so many hops in a dimension, some of which may be negative.
+fn walk(shape: &Shape, node: NodeId, dimension: usize, hops: i64) -> NodeId {
+    let port = 2 * dimension + usize::from(hops < 0);
+    (0..hops.abs()).fold(node, |node, _| neighbour(shape, node, port).unwrap())
+}
+
+/// The same in a twisted torus: all displacements are tried, and the shortest are those that count. Of several
+/// a dimension takes the one that goes plus from the upper half of its coordinates, minus from the lower.
+fn twisted_route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) -> Port {
+    let mut found: Vec<(NodeId, Vec<i64>)> = vec![(here, Vec::new())];
+    for dimension in 0..shape.dimensions() {
+        let ring = i64::from(shape.sizes()[dimension]) * if moves_others(shape, dimension) { 2 } else { 1 };
+        let longer = |(node, way): (NodeId, Vec<i64>)| {
+            (-ring / 2..=ring / 2).map(move |hops| {
+                let way: Vec<i64> = way.iter().copied().chain([hops]).collect();
+                (walk(shape, node, dimension, hops), way)
+            })
+        };
+        found = found.into_iter().flat_map(longer).collect();
+    }
+    let length = |way: &[i64]| way.iter().map(|hops| hops.abs()).sum::<i64>();
+    let there = found.into_iter().filter(|&(node, _)| node == destination);
+    let mut ways: Vec<Vec<i64>> = there.map(|(_, way)| way).collect();
+    let least = ways.iter().map(|way| length(way)).min().unwrap();
+    ways.retain(|way| length(way) == least);
+    let mut node = here;
+    for dimension in 0..shape.dimensions() {
+        let upper = coordinates(shape, node)[dimension] >= shape.sizes()[dimension] / 2;
+        let all = ways.iter().map(|way| way[dimension]);
+        let hops = if upper == rules.ties_wrap { all.max() } else { all.min() }.unwrap();
+        if hops != 0 {
+            return 2 * dimension + usize::from(hops < 0);
+        }
+        ways.retain(|way| way[dimension] == hops);
+        node = walk(shape, node, dimension, hops);
+    }
+    2 * shape.dimensions()
+}
+
 /// Whether the link behind a port crosses a dateline: in every dimension that wraps there is one
 /// between N/2-1 and N/2, and one between N-1 and 0.
 pub fn dateline(shape: &Shape, node: NodeId, port: Port) -> bool {
@@ -91,13 +145,30 @@ pub fn dateline(shape: &Shape, node: NodeId, port: Port) -> bool {
     let size = shape.sizes()[dimension];
     let Some(other) = neighbour(shape, node, port) else { return false };
     let (a, b) = (coordinates(shape, node)[dimension], coordinates(shape, other)[dimension]);
+    if moves_others(shape, dimension) {
+        // Such a ring goes through the dimension twice; both steps over its edge are lines.
+        return at_edge(shape, node, port);
+    }
     let ends = [a.min(b), a.max(b)];
     wraps(shape, dimension) && (ends == [size / 2 - 1, size / 2] || ends == [0, size - 1])
+}
+
+/// Whether a port looks over the edge of its dimension.
+fn at_edge(shape: &Shape, node: NodeId, port: Port) -> bool {
+    let here = coordinates(shape, node)[port / 2];
+    here == if port.is_multiple_of(2) { shape.sizes()[port / 2] - 1 } else { 0 }
 }
 
 /// Whether the link behind a port joins the two ends of a ring.
 pub fn wraps_around(shape: &Shape, node: NodeId, port: Port) -> bool {
     let dimension = port / 2;
+    if moves_others(shape, dimension) {
+        // A ring begins in the lower half of the first longer dimension.
+        let long = (0..shape.dimensions()).find(|&other| !moves_others(shape, other)).unwrap();
+        let lower = |node| coordinates(shape, node)[long] < shape.sizes()[long] / 2;
+        let begins = if port.is_multiple_of(2) { neighbour(shape, node, port).unwrap() } else { node };
+        return at_edge(shape, node, port) && lower(begins);
+    }
     let Some(other) = neighbour(shape, node, port) else { return false };
     let (a, b) = (coordinates(shape, node)[dimension], coordinates(shape, other)[dimension]);
     wraps(shape, dimension) && a.abs_diff(b) > 1

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from flitloom import limits
 from flitloom._core import LISTS
@@ -18,6 +18,7 @@ from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
 from flitloom.outputs import write_text
 from flitloom.spec import Topology
+from flitloom.spec.base import Frozen
 
 #: Form of plan files; readers refuse others.
 FORMAT: Literal["flitloom collective 1"] = "flitloom collective 1"
@@ -38,7 +39,7 @@ OrbitPath = tuple[list[Whole], Whole, list[Hop]]
 MoveRow = Annotated[list[Whole], Field(min_length=5, max_length=6)]
 
 
-class CollectivePlan(BaseModel):
+class CollectivePlan(Frozen):
     """Who forwards which chunk over which link in which step.
 
     In one step a link carries at most one chunk; a node uses all its links at once, keeps what it ever held
@@ -63,7 +64,7 @@ class CollectivePlan(BaseModel):
     511 chunks enter node 0 over 6 links: at least 86 steps
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
+    model_config = ConfigDict(extra="forbid", ignored_types=(cached_property,))
     format: Literal["flitloom collective 1"] = FORMAT
     operation: OperationName = Field(description="What is to be done.")
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")

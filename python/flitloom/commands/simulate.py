@@ -14,8 +14,9 @@ from flitloom.errors import SpecError, show, show_file
 
 if TYPE_CHECKING:
     from flitloom.result import Result
+    from flitloom.routing import Tables
     from flitloom.simulation import Simulation
-    from flitloom.spec import Experiment
+    from flitloom.spec import Experiment, Router
 
 #: How files of message graphs end.
 GRAPHS = (".goal", ".bin", ".et")
@@ -320,17 +321,34 @@ def command(
         )
     else:
         experiment = build_experiment(fields, folder)
+        routes = None if tables is None else read_tables(tables, experiment.topology)
+        if routes is not None:
+            _say_of_rules(routes, experiment.router)
         screen.foretell_memory([experiment_memory(experiment)])
         simulation = begin_experiment(
             experiment,
             # Ranks keep no records of single packets.
             packets=out is not None and not on_ranks,
             link_time=chart is not None,
-            tables=None if tables is None else read_tables(tables, experiment.topology),
+            tables=routes,
             threads=threads,
             on_ranks=on_ranks,
         )
     _run(simulation, outputs, read_time(every, "--every"), json)
+
+
+def _say_of_rules(tables: Tables, router: Router) -> None:
+    """Say where the rules of tables do not keep free of deadlock in a router."""
+    from flitloom.commands import screen
+
+    bubble, rules = router.flow_control == "bubble", tables.rules
+    lanes = rules.virtual_channels
+    if bubble != (lanes is None) and not rules.any_walk:
+        needed = "bubble flow control" if lanes is None else f"{lanes} virtual channels and no bubbles"
+        screen.say(
+            f"note: tables of rules {rules.name} are free of deadlock with {needed}; with "
+            f"{router.flow_control} flow control packets may get stuck (a deadlock is reported)"
+        )
 
 
 def refuse_together(

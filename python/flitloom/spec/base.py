@@ -27,6 +27,7 @@ from flitloom.errors import SpecError, joined, nearest, show, unknown_parts
 __all__ = [
     "Checked",
     "Closed",
+    "Frozen",
     "Problems",
     "SpecModel",
     "boolean",
@@ -57,10 +58,34 @@ def problem(message: str, advice: str = "", **context: Any) -> PydanticCustomErr
     return PydanticCustomError("problem", "{text}", {**parts, **context})
 
 
-class Closed(BaseModel):
+class Frozen(BaseModel):
+    """Immutable: a field that is set or deleted is an error of ours, not of the library's."""
+
+    model_config = ConfigDict(frozen=True)
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not name.startswith("_"):
+                raise _unchangeable(self, name)
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if not name.startswith("_"):
+                raise _unchangeable(self, name)
+            super().__delattr__(name)
+
+
+def _unchangeable(instance: BaseModel, name: str) -> SpecError:
+    kind = type(instance).__name__
+    what = f"another {name}" if name in type(instance).model_fields else "what it should be"
+    return SpecError.at(f"{kind}.{name}", f"no {kind} can be changed", f"make another {kind} with {what}")
+
+
+class Closed(Frozen):
     """Immutable, and closed to unknown fields; only the first of them is named."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

@@ -34,7 +34,8 @@ pub(super) struct Ahead {
 
 impl Ahead {
     pub fn new(layout: &Layout, channel: u8) -> Self {
-        let length = layout.shape.sizes().iter().max().map_or(1, |&size| size as usize / 2);
+        // As many hops as a packet may have left in a direction.
+        let length = layout.shape.reach() as usize;
         Self {
             channel: channel.into(),
             length,

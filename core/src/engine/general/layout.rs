@@ -464,7 +464,7 @@ impl Layout {
 
     /// The channel of the first hop of packets that leave a node in a direction.
     pub fn first_channel(&self, node: usize, direction: usize) -> u8 {
-        self.rule.next(0, self.rises[self.first + node] >> direction & 1 == 1)
+        self.rule.next(0, self.rises_first[self.first + node] >> direction & 1 == 1)
     }
 
     /// The port of the first hop of a packet, in dimension order.

@@ -194,7 +194,8 @@ impl Common {
         }
         let network = &self.general.network;
         let (shape, router) = (network.fabric().shape(), network.router());
-        let (buffer, longest) = (router.buffer, self.demands.longest);
+        // A register is one of the places of a buffer, not of the queue.
+        let (buffer, longest) = (self.general.layout.buffer as u16, self.demands.longest);
         Some(self.throttle.state(Surroundings { shape, rule: router.channel_rule(), buffer, longest }))
     }
 

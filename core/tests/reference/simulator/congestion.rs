@@ -10,7 +10,7 @@
 
 use super::{
     super::{Lines, Routing, Throttle, View, Waiting, Watch},
-    Flit, Port, Simulator,
+    Flit, Port, Simulator, rules,
 };
 use flitloom_core::fabric::NodeId;
 
@@ -65,7 +65,12 @@ impl Simulator<'_> {
 
     /// The same of the routing function's.
     fn watch_ahead(&self) -> Option<Watch> {
-        let length = self.shape.sizes().iter().max().unwrap() / 2;
+        // All hops that a packet may have left in a direction.
+        let most = |dimension: usize| {
+            let size = self.shape.sizes()[dimension];
+            if rules::wraps(self.shape, dimension) { size / 2 } else { size - 1 }
+        };
+        let length = (0..self.shape.dimensions()).map(most).max().unwrap();
         let watch = Watch { margin: 0, length: length as usize, shared: false, following: false };
         (self.rules.routing == Routing::CrossLine).then_some(watch)
     }
@@ -88,13 +93,13 @@ impl Simulator<'_> {
 
     fn busy(&self, node: NodeId, direction: Port, channel: usize, margin: usize) -> bool {
         self.neighbour(node, direction).is_some()
-            && self.config.buffer as usize - self.occupied(node, direction, channel) <= margin
+            && self.depth() - self.occupied(node, direction, channel) <= margin
     }
 
     fn view<T>(&self, look: impl FnOnce(&View) -> T) -> T {
         let free = |node: NodeId, port: Port, channel: usize| {
             self.neighbour(node, port)?;
-            Some(self.config.buffer as usize - self.occupied(node, port, channel))
+            Some(self.depth() - self.occupied(node, port, channel))
         };
         let owned = |node: NodeId, port: Port, channel: usize| {
             self.routers[node as usize].outputs[port][channel].owner.is_some()

@@ -8,9 +8,10 @@ impl Simulator<'_> {
     pub(super) fn step_with_registers(&mut self) -> bool {
         let sent = self.send_from_registers();
         self.top_up();
+        self.observe();
         let granted = self.select_queues();
         let moved = self.fill_registers();
-        sent || granted || moved || self.to_come()
+        sent || granted || moved || self.to_come() || self.throttled()
     }
 
     /// a) The links, with the space at the start of the cycle.
@@ -20,8 +21,7 @@ impl Simulator<'_> {
             for out in 0..=self.p {
                 let may_send = |&channel: &usize| {
                     let full = self.routers[node as usize].outputs[out][channel].register.is_some();
-                    full && (out == self.p
-                        || self.occupied(node, out, channel) + 1 < self.config.buffer as usize)
+                    full && (out == self.p || self.occupied(node, out, channel) < self.depth())
                 };
                 if let Some(channel) = self.order(node, out).into_iter().find(may_send) {
                     sends.push((node, out, channel));
@@ -58,7 +58,7 @@ impl Simulator<'_> {
 
     /// d) The crossbar.
     fn fill_registers(&mut self) -> bool {
-        let mut moved = false;
+        let (mut moved, mut began) = (false, 0);
         for router in &mut self.routers {
             for output in router.outputs.iter_mut().flatten() {
                 let Some((port, channel)) = output.owner.filter(|_| output.register.is_none()) else {
@@ -72,11 +72,13 @@ impl Simulator<'_> {
                 if let Some(flit) = queue.flits.pop_front() {
                     output.tail_taken = flit.is_tail();
                     queue.owns_an_output = !flit.is_tail();
+                    began += i64::from(port == self.p && flit.is_header());
                     output.register = Some(flit);
                     moved = true;
                 }
             }
         }
+        self.note_in_flight(began);
         moved
     }
 }

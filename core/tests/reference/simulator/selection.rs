@@ -36,6 +36,11 @@ impl Simulator<'_> {
         queue.flits.len() + in_flight
     }
 
+    /// Flits that a queue behind a link has room for; a register is one of the places.
+    pub(super) fn depth(&self) -> usize {
+        self.config.buffer as usize - usize::from(self.rules.output_registers)
+    }
+
     /// What every input queue of a router asks for, by port and channel: the output its front flit
     /// needs, if that is a header and the queue owns no output.
     fn requests(&self, node: NodeId) -> Requests {
