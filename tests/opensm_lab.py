@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import permutations, product
 from pathlib import Path
@@ -74,7 +73,7 @@ class Lab:
         self.process.wait()
         self.log.close()
 
-    def _run(self, folder, *command):
+    def _run(self, folder, *command, text=None):
         environment = {
             **self.environment,
             "LD_PRELOAD": str(LIBRARIES[0]),
@@ -82,8 +81,9 @@ class Lab:
             "OSM_CACHE_DIR": str(folder),
         }
         return subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=1800, check=False
-        )
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=1800, check=False,
+            input=text,
+        )  # fmt: skip
 
     def opensm(self, name, *arguments):
         """Sweep once; the folder with what OpenSM dumps then."""
@@ -107,24 +107,20 @@ class Lab:
         with subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as manager:  # fmt: skip
             try:
-                end = time.monotonic() + 60
+                end = time.monotonic() + 900
                 while "SUBNET UP" not in (log.read_text() if log.exists() else ""):
                     assert manager.poll() is None, "OpenSM ended"
                     assert time.monotonic() < end, "OpenSM does not come up"
                     time.sleep(0.1)
 
-                def ask(pair):
-                    source, host = pair
-                    ends = ("--slid", str(source.lid), "--dlid", str(host.lid))
-                    for _ in range(5):
-                        # Answers get lost where the simulator is busy.
-                        answer = self._run(folder, "saquery", "-p", *ends).stdout
-                        if said := re.search(r"\bsl\.+0x([0-9A-Fa-f]+)", answer):
-                            return f"0x{source.guid:016x} {host.lid} {int(said[1], 16) & 15}\n"
-                    raise AssertionError(f"no answer to saquery -p {ends}")
-
-                with ThreadPoolExecutor(2) as pool:
-                    file.write_text("".join(pool.map(ask, permutations(subnet.hosts, 2))))
+                pairs = "".join(
+                    f"0x{source.guid:016x} {source.port_guid:x} {host.port_guid:x} {host.lid}\n"
+                    for source, host in permutations(subnet.hosts, 2)
+                )
+                asked = [sys.executable, str(Path(__file__).with_name("path_records.py"))]
+                done = self._run(folder, *asked, text=pairs)
+                assert done.returncode == 0, done.stderr
+                file.write_text(done.stdout)
             finally:
                 manager.kill()
         return folder

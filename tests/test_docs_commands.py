@@ -75,6 +75,7 @@ INCOMPLETE = re.compile(
 #: Files of somebody's own that pages speak of.
 OWN = (
     "cluster.topo",
+    "now.topo",
     "dump.lft",
     "packets.csv",
     "foreign.xml",

@@ -331,7 +331,8 @@ def test_written_tables_pass_the_check_from_the_files_alone(tmp_path, capsys, mo
     assert facts == json.loads((out / "report.json").read_text())
     # torus-2QoS routes two and three dimensions.
     configured = {"torus-2QoS.conf"} if len(sizes) in (2, 3) else set()
-    assert {path.name for path in out.iterdir()} == configured | {
+    policy = {"qos-policy.conf"} if mode == "portable" and facts["service_levels"] > 1 else set()
+    assert {path.name for path in out.iterdir()} == configured | policy | {
         "opensm-lfts.dump", "path-sl.txt", "slvl.txt", "sl2vl.dump", "report.json", "README.txt",
     }  # fmt: skip
     tables = ["--lft", out / "opensm-lfts.dump", "--path-sl", out / "path-sl.txt"]
@@ -746,3 +747,75 @@ def test_prices_find_the_cut_that_halves_miss(tmp_path):
     names = {switch.name for switch in tables.subnet.switches}
     assert side in (behind, aside, names - behind, names - aside)
     assert check_subnet(tables.subnet, tables.write(tmp_path / "out") / "opensm-lfts.dump").bound == 120
+
+
+def test_a_check_takes_the_lids_that_route_made_up_from_the_dump(tmp_path, capsys):
+    """By GUID, and by name where the fabric file has no GUIDs of hosts that the dump knows."""
+    file, out = tmp_path / "cluster.net", tmp_path / "out"
+    file.write_text(re.sub(r" lid \d+( lmc 0)?", "", discovered(*failed((4, 4), 0, 0, 1))))
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    readme = (out / "README.txt").read_text()
+    assert readme.startswith("Not to be loaded: the fabric file names no LIDs or GUIDs")
+    assert "opensm -R" not in readme
+    dump = out / "opensm-lfts.dump"
+    lanes = ["--path-sl", out / "path-sl.txt"]
+    code, _, err = command(capsys, "check", "--fabric", file, "--lft", dump, *lanes)
+    assert (code, "LIDs of 16 hosts" in err) == (0, True)
+    # Another order of LIDs, as a subnet manager gives them: names and GUIDs tell which is which.
+    moved = re.sub(r"0x([0-9a-f]{4}) ", lambda row: f"0x{int(row[1], 16) + 100:04x} ", dump.read_text())
+    dump.write_text(moved)
+    assert command(capsys, "check", "--fabric", file, "--lft", dump, "--lanes", 1)[0] in (0, 1)
+    dump.write_text(re.sub("portguid 0x[0-9a-f]+", "portguid 0x0", moved))
+    code, text, _ = command(capsys, "check", "--fabric", file, "--lft", dump, "--lanes", 1, "--json")
+    assert json.loads(text)["unreachable"] == 0
+    dump.write_text(re.sub("'.*'", "'somebody'", dump.read_text()))
+    code, _, err = command(capsys, "check", "--fabric", file, "--lft", dump)
+    assert (code, "has no LID" in err) == (2, True)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (4, 4)])
+def test_pairs_of_hosts_on_one_switch_are_checked(sizes, tmp_path, capsys):
+    """Missing and wrong entries at the switch of the destination count for its other hosts, too."""
+    file = tmp_path / "cluster.topo"
+    file.write_text(discovered(*failed(sizes, 0, 0, 1), hosts=3))
+    tables = route_subnet(read_fabric(file))
+    out = tables.write(tmp_path / "out")
+    dump = out / "opensm-lfts.dump"
+    lines = ["--fabric", file, "--lft", dump, "--path-sl", out / "path-sl.txt", "--json"]
+    code, text, _ = command(capsys, "check", *lines)
+    assert (code, json.loads(text)["unreachable"]) == (0, 0)
+    host = tables.subnet.hosts[0]
+    head, *blocks = re.split(r"(?=Unicast lids)", dump.read_text())
+    own = next(n for n, block in enumerate(blocks) if f"0x{tables.subnet.switches[0].guid:016x} (" in block)
+    row = re.search(rf"0x{host.lid:04x} (\d+) : .*\n", blocks[own])
+    others = len(tables.subnet.hosts) - 1
+    for wrong in ("", row[0].replace(f" {row[1]} ", " 250 ")):
+        changed = [*blocks[:own], blocks[own].replace(row[0], wrong), *blocks[own + 1 :]]
+        dump.write_text(head + "".join(changed))
+        code, text, _ = command(capsys, "check", *lines)
+        report = json.loads(text)
+        assert (code, report["unreachable"]) == (1, others), wrong
+        assert report["unreachable_pairs"][0] == f"{tables.subnet.switches[0].name} to {host.name}"
+
+
+def test_a_policy_gives_every_pair_its_service_level(tmp_path):
+    """Read as OpenSM reads it: the first rule whose groups hold both ports, else level 0."""
+    tables = route_subnet(parse_fabric(discovered(*failed((6, 5), 1, 0, 1))))
+    out = tables.write(tmp_path / "out")
+    text = (out / "qos-policy.conf").read_text()
+    groups = {
+        name: {int(word, 16) for word in re.findall(r"0x[0-9a-f]+", body)}
+        for name, body in re.findall(r"port-group\n\s+name: (\S+)\n(.*?)end-port-group\n", text, re.DOTALL)
+    }
+    rules = re.findall(r"source: (\S+)\n\s+destination: (\S+)\n\s+qos-level-name: SL(\d+)", text)
+    assert rules
+    hosts = {host.lid: host for host in tables.subnet.hosts}
+    by_guid = {host.guid: host for host in tables.subnet.hosts}
+    for line in (out / "path-sl.txt").read_text().splitlines():
+        guid, lid, level = line.split()
+        ends = by_guid[int(guid, 16)].port_guid, hosts[int(lid)].port_guid
+        said = [rule[2] for rule in rules if ends[0] in groups[rule[0]] and ends[1] in groups[rule[1]]]
+        assert (said or ["0"])[0] == level
+    readme = (out / "README.txt").read_text()
+    assert "-Q -Y qos-policy.conf" in readme
+    assert "flitloom check --fabric now.topo --lft /var/log/opensm-lfts.dump" in readme

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -328,3 +329,41 @@ def test_errors_that_name_a_field_carry_it():
         fl.collective(fl.Torus(4, 4), "all-gathr")
     assert caught.value.field == "operation"
     assert caught.value.advice.startswith("did you mean all-gather?")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "wrong.json"],
+        ["check", "wrong.json", "--json"],
+        ["check", "--fabric", "ring.csv", "--lft", "ring/opensm-lfts.dump", "--lanes", "1"],
+        ["check", "plan.json"],
+        ["recheck", "wrong.json", "certificate.json"],
+    ],
+    ids=" ".join,
+)
+def test_a_verdict_survives_a_reader_that_leaves(words, tmp_path):
+    """Standard output is a pipe that nobody reads, as behind ``| head``."""
+    file = tmp_path / "tables.json"
+    fl.route(fl.Torus(4, 4)).to_json(file)
+    assert run(["check", str(file), "--certificate", str(tmp_path / "certificate.json")]) == 0
+    # A route that ends elsewhere.
+    wrong = file.read_text().replace('"nodes": [0, 1]}', '"nodes": [0, 3]}', 1)
+    (tmp_path / "wrong.json").write_text(wrong)
+    (tmp_path / "ring.csv").write_text("".join(f"s{n},s{(n + 1) % 6}\n" for n in range(6)))
+    assert run(["route", "--fabric", str(tmp_path / "ring.csv"), "-o", str(tmp_path / "ring")]) == 0
+    fl.schedule(fl.Network(fl.Torus(4)), fl.Collective("torn")).save(tmp_path / "plan.json")
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    (tmp_path / "plan.json").write_text(json.dumps({**plan, "duration": plan["duration"] + 1}))
+    codes = []
+    for closed in (False, True):
+        reader, writer = os.pipe()
+        if closed:
+            os.close(reader)
+        command = [sys.executable, "-m", "flitloom", *words]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+        os.close(writer)
+        codes.append(done.returncode)
+        if not closed:
+            os.close(reader)
+    assert codes == [1, 1], done.stderr

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 FULL = os.environ.get("FLITLOOM_FABRIC") == "full"
 #: Sizes, cables and switches missing, mode.
-FABRICS = [((4, 4, 4), 0, 0, None), ((4, 4, 4), 4, 1, "portable"), ((6, 4), 1, 0, "sl2vl")]
+FABRICS = [
+    ((4, 4, 4), 0, 0, None), ((4, 4, 4), 4, 1, "portable"), ((6, 5), 2, 1, None), ((6, 4), 1, 0, "sl2vl")
+]  # fmt: skip
 LARGE = [
     ((8, 8, 8), 0, 0, None), ((8, 8, 8), 3, 1, None), ((8, 8, 8), 0, 0, "sl2vl"), ((16, 16), 0, 0, None),
     ((16, 16), 6, 1, None), ((6, 6, 4), 0, 0, None), ((6, 6, 4), 5, 1, "sl2vl"),
@@ -46,14 +48,38 @@ def loaded(tmp_path, nodes, cables, mode, hosts=1):
         topology = fabric.discover()
         tables = route_subnet(read_fabric(topology), mode=mode)
         out = tables.write(tmp_path / "out")
-        dumped = fabric.opensm("ours", "-R", "file,no_fallback", "-U", str(out / "opensm-lfts.dump"))
+        policy = ["-Y", str(out / "qos-policy.conf")] if (out / "qos-policy.conf").exists() else []
+        # What the subnet administrator answers is what applications use.
+        answered = tmp_path / "answered.txt"
+        load = ["-R", "file,no_fallback", "-U", str(out / "opensm-lfts.dump"), *policy]
+        dumped = fabric.path_levels("ours", tables.subnet, answered, *load)
     theirs, _ = read_forwarding(tables.subnet, dumped / "opensm-lfts.dump")
     ours = tables.ports()
     assert np.array_equal(theirs[:, 1 : ours.shape[1]], ours[:, 1:])
-    loops, scanned = judge(dumped, out / "path-sl.txt", out / "slvl.txt")
     count = len(tables.subnet.hosts)
-    assert (loops, scanned) == (False, count * (count - 1))
+    if tables.mode == "portable":
+        assert sorted(answered.read_text().splitlines()) == sorted(
+            (out / "path-sl.txt").read_text().splitlines()
+        )
+        assert judge(dumped, answered, lane_lines(dumped)) == (False, count * (count - 1))
+    else:
+        assert (out / "README.txt").read_text().startswith("Not to be loaded: lanes change on the way")
+        assert judge(dumped, out / "path-sl.txt", out / "slvl.txt") == (False, count * (count - 1))
     return tables
+
+
+def test_without_its_policy_the_subnet_administrator_answers_what_can_deadlock(tmp_path):
+    """So the test above would see it."""
+    with lab(tmp_path, netlist(*failed((6, 5), 1, 0, 1))) as fabric:
+        fabric.opensm("first")
+        tables = route_subnet(read_fabric(fabric.discover()))
+        out = tables.write(tmp_path / "out")
+        answered = tmp_path / "answered.txt"
+        load = ["-R", "file,no_fallback", "-U", str(out / "opensm-lfts.dump")]
+        dumped = fabric.path_levels("plain", tables.subnet, answered, *load)
+    assert {line.split()[2] for line in answered.read_text().splitlines()} == {"0"}
+    assert judge(dumped, answered, lane_lines(dumped))[0]
+    assert check_subnet(tables.subnet, out / "opensm-lfts.dump", path_levels=answered, lanes=8).deadlock
 
 
 @pytest.mark.parametrize(("sizes", "cables", "switches", "mode"), FABRICS + (LARGE if FULL else []))

@@ -83,7 +83,8 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         _write_nothing_more()
         if error.errno == errno.EPIPE:
-            return 0
+            # What it was going to end with, if that was known.
+            return code if isinstance(code, int) else 0
         place = "standard output: cannot be written" if error.filename is None else str(error.filename)
         complain(f"{place}: {error.strerror or error}")
         return 2

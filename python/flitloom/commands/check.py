@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
 from flitloom.commands.screen import echo, print_json, progress, say
 from flitloom.errors import SpecError, show_file
 
@@ -146,37 +146,38 @@ def command(
     topology = None if torus is None and mesh is None else read_topology(torus, mesh, fail or [], None)
     with progress(f"check of {show_file(tables)}") as step:
         report = check(tables, topology, rules, step)
-    if as_json:
-        facts = {
-            "passed": report.passed,
-            "deadlock_free": report.deadlock_free,
-            "cycle": report.cycle,
-            "routes": report.routes,
-            "problem_count": report.problem_count,
-            "problems": report.problems,
-            "max_load": report.max_load,
-            "network": report.tables.topology.model_dump(mode="json"),
-            "rules": report.tables.rules.model_dump(mode="json"),
-            "rules_in_words": report.tables.rules.describe(),
-            "rules_from": report.rules_from,
-            "bound": report.tables.bound if "bound" in report.claims.verified else None,
-            "verified": report.claims.verified,
-            "not_verified": report.claims.not_verified,
-        }
-        print_json(facts)
-    else:
-        echo(f"network   {report.tables.topology}")
-        echo(f"rules     {report.tables.rules.describe()} ({report.rules_from})")
-        echo(f"routes    {report.routes}")
-        echo(f"problems  {report.problem_count}")
-        for line in report.problems[:10]:
-            echo(f"  {line}")
-        if report.problem_count > 10:
-            echo(f"  and {report.problem_count - 10} more")
-        echo("deadlock  " + ("none possible" if report.deadlock_free else f"possible: {report.cycle}"))
-        for heading, text in report.claims.lines():
-            echo(f"{heading}  {text}")
-        echo("passed" if report.passed else "FAILED")
+    with screen.report():
+        if as_json:
+            facts = {
+                "passed": report.passed,
+                "deadlock_free": report.deadlock_free,
+                "cycle": report.cycle,
+                "routes": report.routes,
+                "problem_count": report.problem_count,
+                "problems": report.problems,
+                "max_load": report.max_load,
+                "network": report.tables.topology.model_dump(mode="json"),
+                "rules": report.tables.rules.model_dump(mode="json"),
+                "rules_in_words": report.tables.rules.describe(),
+                "rules_from": report.rules_from,
+                "bound": report.tables.bound if "bound" in report.claims.verified else None,
+                "verified": report.claims.verified,
+                "not_verified": report.claims.not_verified,
+            }
+            print_json(facts)
+        else:
+            echo(f"network   {report.tables.topology}")
+            echo(f"rules     {report.tables.rules.describe()} ({report.rules_from})")
+            echo(f"routes    {report.routes}")
+            echo(f"problems  {report.problem_count}")
+            for line in report.problems[:10]:
+                echo(f"  {line}")
+            if report.problem_count > 10:
+                echo(f"  and {report.problem_count - 10} more")
+            echo("deadlock  " + ("none possible" if report.deadlock_free else f"possible: {report.cycle}"))
+            for heading, text in report.claims.lines():
+                echo(f"{heading}  {text}")
+            echo("passed" if report.passed else "FAILED")
     if certificate is not None and report.deadlock_free:
         if report.problem_count > len(report.claims.problems):
             say(f"note: {show_file(certificate)} is not written: wrong routes are not certified")

@@ -381,14 +381,17 @@ def print_report(report: dict[str, Any], as_json: bool) -> None:
     from flitloom.claims import Claims
     from flitloom.commands import screen
 
-    if as_json:
-        screen.print_json(report)
-    else:
-        rows = {name: report[name] for name in report if name not in ("problems", "valid", "not_verified")}
-        left = Claims(not_verified=report.get("not_verified", {}))
-        screen.print_fields({**rows, **dict(left.lines())})
-        for line in report["problems"]:
-            screen.echo(f"  {line}")
-        screen.echo("valid" if report["valid"] else "NOT VALID")
+    with screen.report():
+        if as_json:
+            screen.print_json(report)
+        else:
+            rows = {
+                name: report[name] for name in report if name not in ("problems", "valid", "not_verified")
+            }
+            left = Claims(not_verified=report.get("not_verified", {}))
+            screen.print_fields({**rows, **dict(left.lines())})
+            for line in report["problems"]:
+                screen.echo(f"  {line}")
+            screen.echo("valid" if report["valid"] else "NOT VALID")
     if not report["valid"]:
         raise typer.Exit(1)

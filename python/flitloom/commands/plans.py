@@ -41,24 +41,27 @@ def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | No
         if not mine.is_as(given):
             raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {given}")
     report = check_plan(plan)
-    if as_json:
-        screen.print_json(report)
-    else:
-        for scheme, duration in report["simulated"].items():
-            screen.echo(f"simulated  {duration} cycles with {scheme}")
-        screen.echo(f"duration   {report['duration']}")
-        screen.echo(f"bound      {report['bound']}")
-        screen.echo(f"optimal    {report['optimal']}")
-        if report["cycle"] is not None:
-            danger = f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
-            screen.echo(f"late       {danger}")
-            rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
-            screen.echo(f"rules      {rules} ({report['rules_from']})")
-        for heading, text in Claims([*report["verified"]], report["not_verified"]).lines():
-            screen.echo(f"{heading}  {text}")
-        for line in report["problems"]:
-            screen.echo(f"  {line}")
-        screen.echo("passed" if report["passed"] else "FAILED")
+    with screen.report():
+        if as_json:
+            screen.print_json(report)
+        else:
+            for scheme, duration in report["simulated"].items():
+                screen.echo(f"simulated  {duration} cycles with {scheme}")
+            screen.echo(f"duration   {report['duration']}")
+            screen.echo(f"bound      {report['bound']}")
+            screen.echo(f"optimal    {report['optimal']}")
+            if report["cycle"] is not None:
+                danger = (
+                    f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
+                )
+                screen.echo(f"late       {danger}")
+                rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
+                screen.echo(f"rules      {rules} ({report['rules_from']})")
+            for heading, text in Claims([*report["verified"]], report["not_verified"]).lines():
+                screen.echo(f"{heading}  {text}")
+            for line in report["problems"]:
+                screen.echo(f"  {line}")
+            screen.echo("passed" if report["passed"] else "FAILED")
     if certificate is not None and report["cycle"] is not None:
         write_certificate(plan, certificate)
     if not report["passed"]:

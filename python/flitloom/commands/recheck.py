@@ -48,5 +48,6 @@ def command(
         stdout=subprocess.PIPE,
         text=True,
     )
-    screen.echo(done.stdout.rstrip("\n"))
+    with screen.report():
+        screen.echo(done.stdout.rstrip("\n"))
     raise typer.Exit(done.returncode)

@@ -263,7 +263,8 @@ def command(
         write_page(plan_films(network, plan, before, seed), html, plan_title(plan))
     code = interrupts.INTERRUPTED if interrupted else 0
     if json:
-        screen.print_json(fields)
+        with screen.report():
+            screen.print_json(fields)
         raise typer.Exit(code)
     verdict = (
         _optimal_text(plan) if plan.optimal else f"at most {100 * fields['gap']:.1f} % above the optimum"
@@ -291,7 +292,8 @@ def command(
     if "unison" in fields:
         rows["unison"] = f"{fields['unison']} cycles, {_saved(plan.duration, fields['unison'])}"
         rows["stacked"] = f"{fields['stacked']} cycles, {_saved(plan.duration, fields['stacked'])}"
-    screen.print_fields(rows)
+    with screen.report():
+        screen.print_fields(rows)
     raise typer.Exit(code)
 
 

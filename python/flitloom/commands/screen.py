@@ -42,6 +42,13 @@ def echo(text: str = "") -> None:
         raise FlitloomError(f"standard output: cannot be written: {error.strerror or error}") from None
 
 
+@contextmanager
+def report() -> Iterator[None]:
+    """A report whose verdict stands, and is acted on, whether or not its reader stays to the end."""
+    with suppress(ReaderLeftError):
+        yield
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     echo(json.dumps(value, indent=2, allow_nan=False))

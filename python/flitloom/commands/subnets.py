@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flitloom.commands import screen
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError
 
@@ -167,18 +168,20 @@ def simulate_graph(
         else:
             report = motion.send_by_files(subnet, tables, packets, **asked)
     facts = {"fabric": recognise(subnet).describe(), **report.facts()}
-    if as_json:
-        print_json(facts)
-    else:
-        echo(f"{facts['fabric']}, {hosts} hosts, {report.packets} packets")
-        echo(
-            f"outcome      {report.outcome} after {report.cycles} cycles; at least {report.bound} are needed"
-        )
-        echo(f"delivered    {report.delivered}; {report.unreachable} without a way")
-        echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
-        echo(f"fullest      {facts['max_flits']} flits on a channel")
-        for place in report.waits:
-            echo(f"waits        {place}")
+    with screen.report():
+        if as_json:
+            print_json(facts)
+        else:
+            echo(f"{facts['fabric']}, {hosts} hosts, {report.packets} packets")
+            echo(
+                f"outcome      {report.outcome} after {report.cycles} cycles; "
+                f"at least {report.bound} are needed"
+            )
+            echo(f"delivered    {report.delivered}; {report.unreachable} without a way")
+            echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
+            echo(f"fullest      {facts['max_flits']} flits on a channel")
+            for place in report.waits:
+                echo(f"waits        {place}")
     if report.outcome == "deadlock":
         say(f"danger: {len(report.waits)} channels and lanes wait for each other")
         raise typer.Exit(1)
@@ -229,34 +232,35 @@ def check_fabric(
     report = check_subnet(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
     for remark in report.remarks:
         say(f"note: {remark}")
-    if as_json:
-        print_json(
-            {
-                "passed": report.passed,
-                "deadlock": report.deadlock,
-                "cycle": report.cycle,
-                "unreachable": report.unreachable,
-                "unreachable_pairs": report.unreachable_pairs,
-                "max_load": report.max_load,
-                "bound": report.bound,
-                "bound_proof": report.bound_proof,
-                "lanes": report.lanes,
-                "service_levels": report.levels,
-                "rule": report.rule,
-                "remarks": list(report.remarks),
-            }
-        )
-    else:
-        echo(f"rule         {report.rule}")
-        echo("deadlock     " + ("possible:" if report.deadlock else "none possible"))
-        for line in report.cycle:
-            echo(f"  {line}")
-        echo(f"unreachable  {report.unreachable} pairs of hosts")
-        for line in report.unreachable_pairs[:10]:
-            echo(f"  {line}")
-        echo(f"load         at most {report.max_load} host pairs on a channel")
-        echo(f"lower bound  {report.bound} ({report.bound_proof})")
-        echo(f"lanes        {report.lanes} used, {report.levels} service levels")
-        echo("passed" if report.passed else "FAILED")
+    with screen.report():
+        if as_json:
+            print_json(
+                {
+                    "passed": report.passed,
+                    "deadlock": report.deadlock,
+                    "cycle": report.cycle,
+                    "unreachable": report.unreachable,
+                    "unreachable_pairs": report.unreachable_pairs,
+                    "max_load": report.max_load,
+                    "bound": report.bound,
+                    "bound_proof": report.bound_proof,
+                    "lanes": report.lanes,
+                    "service_levels": report.levels,
+                    "rule": report.rule,
+                    "remarks": list(report.remarks),
+                }
+            )
+        else:
+            echo(f"rule         {report.rule}")
+            echo("deadlock     " + ("possible:" if report.deadlock else "none possible"))
+            for line in report.cycle:
+                echo(f"  {line}")
+            echo(f"unreachable  {report.unreachable} pairs of hosts")
+            for line in report.unreachable_pairs[:10]:
+                echo(f"  {line}")
+            echo(f"load         at most {report.max_load} host pairs on a channel")
+            echo(f"lower bound  {report.bound} ({report.bound_proof})")
+            echo(f"lanes        {report.lanes} used, {report.levels} service levels")
+            echo("passed" if report.passed else "FAILED")
     if not report.passed:
         raise typer.Exit(1)

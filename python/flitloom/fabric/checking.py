@@ -14,6 +14,9 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import recognise
 from flitloom.fabric.tables import ForwardingTables, read_tables
 
+#: Pairs that a report names.
+_SHOWN = 100
+
 
 @dataclass(frozen=True)
 class SubnetReport:
@@ -26,7 +29,7 @@ class SubnetReport:
     cycle : list of str
         A shortest such cycle: ``a/3 -> b/1, lane 0``, each waiting for the next, the last for the first.
     unreachable : int
-        Ordered pairs of hosts on different switches without a way.
+        Ordered pairs of hosts without a route, those on one switch included.
     unreachable_pairs : list of str
         The first hundred of them.
     max_load, bound : int
@@ -113,10 +116,12 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         f"{subnet.switches[switch].name} to {subnet.hosts[owners[row]].name}"
         for switch, row in facts["examples"]
     ]
+    beside, pairs_beside = _on_one_switch(tables)
+    pairs = (pairs_beside + pairs)[:_SHOWN]
     return SubnetReport(
         deadlock=bool(cycle),
         cycle=cycle,
-        unreachable=facts["unreachable"],
+        unreachable=facts["unreachable"] + beside,
         unreachable_pairs=pairs,
         max_load=facts["max_load"],
         bound=facts["bound"]["value"],
@@ -127,6 +132,20 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
     )
+
+
+def _on_one_switch(tables: ForwardingTables) -> tuple[int, list[str]]:
+    """Pairs of hosts on one switch that it does not hand over, and the first of them."""
+    subnet, count = tables.subnet, 0
+    examples: list[str] = []
+    hosts = subnet.hosts_per_switch()
+    for row in tables.undelivered.tolist():
+        owner = subnet.hosts[tables.owners[row]]
+        others = hosts[owner.switch] - 1
+        count += others
+        if others and len(examples) < _SHOWN:
+            examples.append(f"{subnet.switches[owner.switch].name} to {owner.name}")
+    return count, examples
 
 
 def proof(bound: dict[str, object]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Host, Subnet, Switch
 
+_MADE_UP = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
+
 
 def has_none(subnet: Subnet) -> bool:
     """Whether no node has a LID or GUID, as in files that are not of a running subnet."""
@@ -36,5 +38,17 @@ def with_identifiers(subnet: Subnet) -> Subnet:
         )
         for n, node in enumerate(subnet.hosts)
     )
-    remark = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
-    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, remark))
+    return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, _MADE_UP))
+
+
+def are_made_up(subnet: Subnet) -> bool:
+    """Whether some LIDs or GUIDs of the subnet are those of `with_identifiers`.
+
+    Examples
+    --------
+    >>> from flitloom.fabric.examples import torus
+    >>> from flitloom.fabric.identifiers import are_made_up, with_identifiers
+    >>> are_made_up(torus((4,))), are_made_up(with_identifiers(torus((4,))))
+    (False, True)
+    """
+    return _MADE_UP in subnet.remarks

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from flitloom.fabric.qos_policy import cannot_be_loaded
+
 if TYPE_CHECKING:
     from flitloom.fabric.routing import SubnetTables
 
-_PORTABLE = """Lanes are constant on a path: VL = SL. Service levels of paths stand in path-sl.txt; whoever
-opens connections must use them (applications with a service level of their own, or a subnet administrator
-that answers with them). OpenSM's -Q configures the lanes and writes the identity SL2VL, which these tables
-need."""
+_LOAD = """Load the forwarding tables{levels}:
 
-_TABLES = """Lanes change on the way: the SL2VL table of every port must be set as sl2vl.dump says. OpenSM's
-routing engine "file" does not set it; until something does, these tables can deadlock. Ask for --mode
-portable if your switches have lanes enough for it."""
+    opensm -R file,no_fallback -U opensm-lfts.dump -Q{policy} -D 0x43
+
+{lanes} -D 0x43 has OpenSM write what is loaded to /var/log.
+
+Look at what was loaded. OpenSM takes a file that it cannot use without a word, and ends with exit code 0:
+
+    ibnetdiscover > now.topo
+    flitloom check --fabric now.topo --lft /var/log/opensm-lfts.dump --path-sl path-sl.txt
+"""
+
+_LEVELS = """Every packet keeps the lane of its service level; -Q writes the identity SL2VL that this needs.
+Applications ask the subnet administrator for the level of a path; qos-policy.conf makes it answer with those
+of path-sl.txt. Without the policy it answers 0 for every path, and the network can deadlock."""
 
 _ONE = "One lane suffices: every path has service level 0, and nothing but the forwarding tables is needed."
 
+_ASK = """
+Ask the subnet administrator for a path whose level is not 0; path-sl.txt says {level}:
+
+    saquery -p --slid {source} --dlid {destination} | grep '[^_]sl\\.'
+"""
 
 _TORUS_2QOS = """
 torus-2QoS.conf describes the torus to OpenSM's own engine torus-2QoS, which sets service levels and SL2VL
@@ -26,26 +42,49 @@ itself but always takes the same of two equally long ways round a ring:
     opensm -R torus-2QoS,no_fallback --torus_config torus-2QoS.conf -Q
 """
 
+_POLICY = "\nqos-policy.conf   the same levels as a QoS policy of OpenSM (-Y)"
 
-def manual(tables: SubnetTables, configured: bool) -> str:
-    """How to load these tables, as plain text."""
-    lanes = _ONE if tables.lanes == 1 else _PORTABLE if tables.mode == "portable" else _TABLES
-    update = f"\nFrom the tables before: {tables.update.describe()}.\n" if tables.update else ""
-    price = "".join(f"\nNote: {said}.\n" for said in tables.prices())
-    engine = _TORUS_2QOS if configured else ""
-    return f"""{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
+
+def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
+    """How to load these tables, as plain text.
+
+    Parameters
+    ----------
+    configured, policy : bool
+        Whether ``torus-2QoS.conf`` and ``qos-policy.conf`` stand beside it.
+    """
+    refused = cannot_be_loaded(tables)
+    if refused is not None:
+        first, load = f"Not to be loaded: {refused}.\n\n", ""
+    else:
+        first = ""
+        load = _LOAD.format(
+            levels=" and the service levels of paths" if policy else "",
+            policy=" -Y qos-policy.conf" if policy else "",
+            lanes=_LEVELS if policy else _ONE,
+        ) + (_question(tables) if policy else "")
+        load += _TORUS_2QOS if configured else ""
+    update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
+    price = "".join(f"Note: {said}.\n\n" for said in tables.prices())
+    policies = _POLICY if policy else ""
+    return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} host pairs on a channel, lower bound {tables.bound["value"]}
 {tables.lanes} lanes, mode {tables.mode}
-{price}
-Load the forwarding tables:
 
-    opensm -R file,no_fallback -U opensm-lfts.dump -Q
-
-{lanes}
-{update}{engine}
+{price}{update}{load}
 opensm-lfts.dump  out port by switch and destination LID
-path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)
+path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c){policies}
 slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)
 sl2vl.dump        the same in the form of opensm-sl2vl.dump
 report.json       load, bound, lanes
 """
+
+
+def _question(tables: SubnetTables) -> str:
+    """A path record query whose answer shows whether the policy is in force."""
+    row, switch = (int(place) for place in np.argwhere(tables.levels > 0)[0])
+    source = next((host for host in tables.subnet.hosts if host.switch == switch), None)
+    if source is None:
+        return ""
+    level = int(tables.levels[row, switch])
+    return _ASK.format(level=level, source=source.lid, destination=int(tables.lids[row]))

@@ -18,6 +18,7 @@ from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
+from flitloom.fabric.qos_policy import qos_policy
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
 from flitloom.fabric.searching import TRIES, searched
@@ -167,15 +168,16 @@ class SubnetTables:
     def write(self, folder: str | Path) -> Path:
         """Write all files into a folder; see the page `docs/fabric.md`."""
         slvl, dump = self._lane_texts()
-        configuration = torus_2qos(self.recognition)
+        configuration, policy = torus_2qos(self.recognition), qos_policy(self)
         texts = {
             "opensm-lfts.dump": self._forwarding_text(),
             "path-sl.txt": self._levels_text(),
             "slvl.txt": slvl,
             "sl2vl.dump": dump,
             "report.json": json.dumps(self.facts(), indent=2) + "\n",
+            **({"qos-policy.conf": policy} if policy else {}),
             **({"torus-2QoS.conf": configuration} if configuration else {}),
-            "README.txt": manual(self, bool(configuration)),
+            "README.txt": manual(self, bool(configuration), bool(policy)),
         }
         with folder_for(folder) as place:
             write_files({place / name: text for name, text in texts.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flitloom import _core, limits
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric.demand import Demand, demand_of
+from flitloom.fabric.dumped_names import with_dumped_lids
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened, text_lines
@@ -48,6 +49,8 @@ class ForwardingTables:
         What was odd in the files.
     demand : Demand, optional
         Pairs that count in loads and the bound, if not all do.
+    undelivered : array
+        Destinations whose own switch does not hand their packets over, those from its other hosts included.
     """
 
     subnet: Subnet
@@ -59,6 +62,7 @@ class ForwardingTables:
     rule: str
     remarks: tuple[str, ...] = ()
     demand: Demand | None = None
+    undelivered: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def roots(self) -> list[int]:
@@ -81,11 +85,14 @@ def read_tables(
     SpecError
         A damaged file, or one that belongs to another subnet.
     """
-    if has_none(subnet):
+    unnamed = has_none(subnet)
+    subnet = with_dumped_lids(subnet, file)
+    if unnamed:
         # The tables that are made for such a file name the same ones.
         subnet = with_identifiers(subnet)
     lids, owners = destinations(subnet)
     ports, remarks = read_forwarding(subnet, file)
+    handed = handed_over(subnet, ports, lids, owners)
     following = channels(subnet, ports, lids, owners)
     levels, rows = None, None
     if path_levels is not None:
@@ -102,7 +109,9 @@ def read_tables(
     else:
         rule += f", service levels by {path_levels}"
     demand = demand_of(subnet, lids, owners)
-    return ForwardingTables(subnet, owners, following, levels, rows, lanes or 8, rule, remarks, demand)
+    return ForwardingTables(
+        subnet, owners, following, levels, rows, lanes or 8, rule, remarks, demand, np.flatnonzero(~handed)
+    )
 
 
 def read_bytes(file: str | Path) -> bytes:
@@ -166,16 +175,33 @@ def channels(
     A destination whose own switch does not hand its packets over has no channels at all.
     """
     table = subnet.channels_by_port()
-    known = np.full((len(lids), len(subnet.switches)), 255, dtype=np.uint8)
+    following = table[np.arange(len(subnet.switches))[None, :], _by_destination(ports, lids)]
+    following[~handed_over(subnet, ports, lids, owners)] = NONE
+    following[np.arange(len(lids)), _roots(subnet, owners)] = NONE
+    return following
+
+
+def handed_over(
+    subnet: Subnet, ports: NDArray[np.uint8], lids: NDArray[np.int64], owners: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether the switch of each destination has the port of its host in its own entry."""
+    plugs = np.array([host.switch_port for host in subnet.hosts], dtype=np.int64)[owners]
+    known: NDArray[np.bool_] = (
+        _by_destination(ports, lids)[np.arange(len(lids)), _roots(subnet, owners)] == plugs
+    )
+    return known
+
+
+def _by_destination(ports: NDArray[np.uint8], lids: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Out ports by destination and switch; 255 where the file ends before a LID."""
+    known = np.full((len(lids), len(ports)), 255, dtype=np.uint8)
     inside = lids < ports.shape[1]
     known[inside] = ports[:, lids[inside]].T
-    following = table[np.arange(len(subnet.switches))[None, :], known]
-    roots = np.array([host.switch for host in subnet.hosts], dtype=np.int64)[owners]
-    plugs = np.array([host.switch_port for host in subnet.hosts], dtype=np.int64)[owners]
-    handed = known[np.arange(len(lids)), roots] == plugs
-    following[~handed] = NONE
-    following[np.arange(len(lids)), roots] = NONE
-    return following
+    return known
+
+
+def _roots(subnet: Subnet, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.array([host.switch for host in subnet.hosts], dtype=np.int64)[owners]
 
 
 def read_path_levels(

@@ -1,0 +1,62 @@
+"""LIDs of hosts by what a dump of forwarding tables calls them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from flitloom import limits
+from flitloom.errors import show_file
+from flitloom.fabric.model import Host, Subnet
+from flitloom.reading import opened
+
+#: A destination of ``opensm-lfts.dump``: LID, port GUID, name.
+_ROW = re.compile(
+    rb"0x([0-9a-fA-F]{1,4})\s+\d+\s*:\s*\(Channel Adapter portguid 0x([0-9a-fA-F]{1,16}): '(.*)'\)"
+)
+
+
+def with_dumped_lids(subnet: Subnet, file: str | Path) -> Subnet:
+    """The subnet with the LIDs that a dump gives to hosts without one: by port GUID, else by name.
+
+    Hosts that the dump does not name stay without; a remark counts those that it names.
+    """
+    if all(host.lid for host in subnet.hosts) or not Path(file).is_file():
+        # A pipe can be read once only.
+        return subnet
+    by_guid: dict[int, int] = {}
+    by_name: dict[str, set[int]] = {}
+    for lid, guid, name in _destinations(file):
+        by_guid.setdefault(guid, lid)
+        by_name.setdefault(name, set()).add(lid)
+    names = [host.name for host in subnet.hosts]
+    taken = {host.lid for host in subnet.hosts if host.lid}
+
+    def found(host: Host) -> int | None:
+        lids = {by_guid[host.port_guid]} if host.port_guid in by_guid else by_name.get(host.name, set())
+        alone = len(lids) == 1 and (host.port_guid in by_guid or names.count(host.name) == 1)
+        return next(iter(lids)) if alone and not lids & taken else None
+
+    hosts = tuple(host if host.lid else replace(host, lid=found(host)) for host in subnet.hosts)
+    count = sum(new.lid != old.lid for new, old in zip(hosts, subnet.hosts, strict=True))
+    if not count:
+        return subnet
+    remark = f"LIDs of {count} hosts are those that {show_file(file)} gives to their GUIDs or names"
+    return replace(subnet, hosts=hosts, remarks=(*subnet.remarks, remark))
+
+
+def _destinations(file: str | Path) -> Iterator[tuple[int, int, str]]:
+    """What a dump says about its destinations, each once."""
+    seen: set[bytes] = set()
+    rest = b""
+    with opened(file, limits.SUBNET_BYTES) as source:
+        for piece in source.pieces():
+            lines = (rest + bytes(piece)).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                match = _ROW.match(line.lstrip())
+                if match and match[1] not in seen:
+                    seen.add(match[1])
+                    yield int(match[1], 16), int(match[2], 16), match[3].decode("utf-8", "replace")

@@ -1,0 +1,101 @@
+"""The QoS policy by which OpenSM's subnet administrator answers with the service levels of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flitloom.fabric.identifiers import are_made_up
+
+if TYPE_CHECKING:
+    from flitloom.fabric.routing import SubnetTables
+
+#: Port GUIDs on a line of the policy.
+_PER_LINE = 20
+
+
+def cannot_be_loaded(tables: SubnetTables) -> str | None:
+    """Why OpenSM's engine ``file`` and a QoS policy cannot load these tables safely; None if they can.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import examples, route_subnet
+    >>> from flitloom.fabric.qos_policy import cannot_be_loaded
+    >>> cannot_be_loaded(route_subnet(examples.torus((4, 4))))
+    'the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study'
+    """
+    if are_made_up(tables.subnet):
+        return "the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study"
+    if tables.mode == "sl2vl":
+        return (
+            "lanes change on the way, and OpenSM's routing engine file does not set SL2VL tables; "
+            "without them the tables can deadlock (--mode portable needs none)"
+        )
+    if tables.lanes > 1 and any(host.port_guid is None for host in tables.subnet.hosts):
+        return "some hosts have no port GUID, so that no QoS policy can give their paths service levels"
+    if _differ_by_lid(tables):
+        return (
+            "several LIDs of one port have different service levels, which a QoS policy cannot tell apart; "
+            "set LMC to 0"
+        )
+    return None
+
+
+def qos_policy(tables: SubnetTables) -> str | None:
+    """The policy file for ``opensm -Q -Y``; None where no path needs a level other than 0, or none can serve.
+
+    A port group holds the hosts of a switch as sources, which share their levels; another one the
+    destinations that they reach on a level. Pairs without a rule have level 0.
+    """
+    if cannot_be_loaded(tables) is not None or int(tables.levels.max(initial=0)) == 0:
+        return None
+    return "".join(_lines(tables))
+
+
+def _lines(tables: SubnetTables) -> Iterator[str]:
+    subnet = tables.subnet
+    ports = np.array([host.port_guid for host in subnet.hosts], dtype=np.uint64)
+    at: dict[int, list[int]] = {}
+    for index, host in enumerate(subnet.hosts):
+        at.setdefault(host.switch, []).append(index)
+    rules: list[tuple[int, int]] = []
+    yield "port-groups\n"
+    for switch, sources in at.items():
+        levels = tables.levels[:, switch]
+        used = [level for level in np.unique(levels).tolist() if level]
+        if used:
+            yield from _group(f"S{switch}", ports[sources])
+        for level in used:
+            yield from _group(f"S{switch}-{level}", ports[np.unique(tables.owners[levels == level])])
+            rules.append((switch, level))
+    yield "end-port-groups\n\nqos-levels\n"
+    for level in range(int(tables.levels.max()) + 1):
+        name = "DEFAULT" if level == 0 else f"SL{level}"
+        yield f"    qos-level\n        name: {name}\n        sl: {level}\n    end-qos-level\n"
+    yield "end-qos-levels\n\nqos-match-rules\n"
+    for switch, level in rules:
+        yield (
+            f"    qos-match-rule\n        source: S{switch}\n        destination: S{switch}-{level}\n"
+            f"        qos-level-name: SL{level}\n    end-qos-match-rule\n"
+        )
+    yield "end-qos-match-rules\n"
+
+
+def _group(name: str, guids: Iterable[int]) -> Iterator[str]:
+    yield f"    port-group\n        name: {name}\n"
+    texts = [f"0x{int(guid):016x}" for guid in guids]
+    for start in range(0, len(texts), _PER_LINE):
+        yield f"        port-guid: {', '.join(texts[start : start + _PER_LINE])}\n"
+    yield "    end-port-group\n"
+
+
+def _differ_by_lid(tables: SubnetTables) -> bool:
+    """Whether LIDs of one port have different levels for some source elsewhere."""
+    first: dict[int, int] = {}
+    for row, owner in enumerate(tables.owners.tolist()):
+        known = first.setdefault(owner, row)
+        if known != row and (tables.levels[row] != tables.levels[known]).any():
+            return True
+    return False
