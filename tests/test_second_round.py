@@ -178,3 +178,23 @@ def test_a_million_wrong_packets_are_counted_without_words_for_each(
     # Each packet lacks five fields.
     assert capsys.readouterr().err.endswith("and 49990 more problems\n")
     assert len(told) < 100
+
+
+def test_tables_after_a_dead_node_say_what_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    network = ["--torus", "4x4", "--fail", "node:5"]
+    assert run(["route", *network, "-o", "tables.json"]) == 0
+    capsys.readouterr()
+    for tables in (["--tables", "tables.json"], []):
+        load = ["--pattern", "shfl", "--rate", "0.1", "--cycles", "100"]
+        assert run(["simulate", *network, *tables, *load]) == 2
+        message = capsys.readouterr().err
+        assert "no route leads to node 5, which has failed: give traffic that leaves it out" in message
+        assert "routing tables can" not in message
+    for options in ([], ["--pattern", "trns"]):
+        assert run(["simulate", "--tables", "tables.json", *options]) == 2
+        message = capsys.readouterr().err
+        assert "topology: is missing; tables.json is for a 4x4 torus" in message
+        assert "write --torus 4x4 --fail node:5" in message

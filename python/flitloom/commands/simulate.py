@@ -212,7 +212,7 @@ def command(
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.routing import read_tables
-    from flitloom.simulation import Simulation, begin_experiment, experiment_memory
+    from flitloom.simulation import Simulation, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
     by_destination = twist and tables is not None and (tables.is_dir() or tables.suffix == ".dump")
@@ -320,12 +320,14 @@ def command(
             _on_ranks=on_ranks,
         )
     else:
+        if tables is not None and "sizes" not in fields.get("topology", {}):
+            _name_network(tables)
         experiment = build_experiment(fields, folder)
         routes = None if tables is None else read_tables(tables, experiment.topology)
         if routes is not None:
             _say_of_rules(routes, experiment.router)
         screen.foretell_memory([experiment_memory(experiment)])
-        simulation = begin_experiment(
+        simulation = _begun(
             experiment,
             # Ranks keep no records of single packets.
             packets=out is not None and not on_ranks,
@@ -349,6 +351,59 @@ def _say_of_rules(tables: Tables, router: Router) -> None:
             f"note: tables of rules {rules.name} are free of deadlock with {needed}; with "
             f"{router.flow_control} flow control packets may get stuck (a deadlock is reported)"
         )
+
+
+def _begun(experiment: Experiment, **settings: Any) -> Simulation:
+    """Begin a simulation; where traffic needs failed nodes, say so, whatever routes there are.
+
+    Raises
+    ------
+    UnreachableError
+        There are pairs without a way.
+    """
+    from flitloom.errors import UnreachableError
+    from flitloom.simulation import begin_experiment
+
+    try:
+        return begin_experiment(experiment, **settings)
+    except UnreachableError as error:
+        failed = set(experiment.topology.failed_nodes)
+        if not error.pairs or not all(failed & {*pair} for pair in error.pairs):
+            raise
+        source, destination = error.pairs[0]
+        node = min(failed & {source, destination})
+        raise UnreachableError(
+            f"pairs of nodes begin or end at a failed node, the first from node {source} to node "
+            f"{destination}; no route leads to node {node}, which has failed: give traffic that leaves it "
+            "out",
+            error.pairs,
+        ) from None
+
+
+def _name_network(tables: Path) -> None:
+    """Refuse tables without a network, and say for which one they are, if they say so themselves.
+
+    Raises
+    ------
+    SpecError
+        They name a network.
+    """
+    from flitloom.routing import read_tables
+
+    try:
+        topology = read_tables(tables).topology
+    except SpecError:
+        return
+    sizes = "x".join(map(str, topology.sizes))
+    parts = [f"--{'mesh' if topology.kind == 'mesh' else 'torus'} {sizes}"]
+    parts += [f"--fail node:{node}" for node in topology.failed_nodes]
+    parts += [f"--fail link:{a}-{b}" for a, b in topology.failed_links]
+    more = " ..." if len(parts) > 4 else ""
+    raise SpecError.at(
+        "topology",
+        "is missing",
+        f"{show_file(tables)} is for a {topology}: write {' '.join(parts[:4])}{more}",
+    )
 
 
 def refuse_together(
