@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+import flitloom as fl
 from flitloom import papers
+from flitloom.commands import papers as papers_command
 from flitloom.commands import run
 from flitloom.papers import Cell, Context, cup_stacking_genetic, state_propagation
 from flitloom.papers import angara_routing_2021_figure_5 as figure_5_angara
 from flitloom.papers import cup_stacking_extended_2023_figure_5 as figure_5
 from flitloom.papers.cup_stacking_genetic import searches
 
-# Ours of the letter's Table 2 and the extended paper's, as an independent prototype of the same router
-# text printed them.
+# The plain router's of the letter's Table 2 and the extended paper's, as an independent prototype of its text
+# printed them; T_e is the largest occupation of a link.
 LETTER = {
     "bcmp": [65, 45, 114, 99, 212, 174],
     "brev": [103, 100, 194, 173, 376, 323],
@@ -32,15 +34,6 @@ EXTENDED = {
     "shfl": [153, 152, 153, 152, 153, 152, 158, 158, 152, 150],
     "torn": [131] * 10,
     "trns": [138] * 10,
-}
-# The same with output registers, durations alone, as an independent program gave them.
-REGISTERS = {
-    "bcmp": ([65, 114, 100, 212, 182], [100, 100, 100, 100, 102, 106, 102, 102, 106, 106]),
-    "brev": ([108, 199, 179, 381, 326], [179, 194, 179, 194, 172, 208, 173, 173, 208, 208]),
-    "brot": ([91, 178, 147, 363, 259], [147, 155, 147, 155, 176, 146, 189, 189, 146, 148]),
-    "shfl": ([95, 246, 153, 528, 269], [153, 152, 153, 152, 153, 149, 158, 158, 149, 150]),
-    "torn": ([67, 123, 131, 235, 259], [131, 131, 131, 131, 131, 138, 131, 131, 138, 138]),
-    "trns": ([74, 130, 138, 242, 266], [138] * 10),
 }
 # Table 2 of the Angara routing paper: BFS and SSSP as an independent prototype of the printed algorithms
 # gave them, balanced at the proven optimum.
@@ -78,17 +71,29 @@ def test_angara_table_2_follows_the_printed_algorithms() -> None:
     assert [found[f"genetic, {nodes} nodes"][0] for nodes in (2, 4, 8, 16, 32)] == [1, 2, 4, 10, 27]
 
 
-def test_letter_table_2_is_ours_cell_for_cell() -> None:
-    assert rows("cup-stacking-2022/table-2") == LETTER
-    with_registers = rows("cup-stacking-2022/table-2", "registers")
-    durations = {pattern: [*row[:1], *row[2:]] for pattern, row in with_registers.items()}
-    assert durations == {pattern: letter for pattern, (letter, _) in REGISTERS.items()}
+@pytest.mark.parametrize(
+    ("identifier", "cells", "plain"),
+    [("cup-stacking-2022/table-2", 36, LETTER), ("cup-stacking-extended-2023/table-2", 60, EXTENDED)],
+)
+def test_every_deterministic_value_is_reproduced(
+    identifier: str, cells: int, plain: dict[str, list[int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rows(identifier) == rows(identifier, "paper")
+    assert rows(identifier, "plain") == plain
+    assert report(identifier).verdict.startswith(f"{cells} of {cells} published values reproduced, ")
+    papers_command.show(report(identifier))
+    assert "(" not in capsys.readouterr().out.partition("published values reproduced")[0]
 
 
-def test_extended_table_2_is_ours_cell_for_cell() -> None:
-    assert rows("cup-stacking-extended-2023/table-2") == EXTENDED
-    with_registers = rows("cup-stacking-extended-2023/table-2", "registers")
-    assert with_registers == {pattern: extended for pattern, (_, extended) in REGISTERS.items()}
+def test_the_preset_is_the_published_router_for_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["stack", "--torus", "16x16", "--pattern", "bcmp", "--arbitration", "C05", "--json"]
+    found = []
+    for preset in ([], ["--preset", "cup-stacking"]):
+        assert run([*words, *preset]) == 0
+        [row] = json.loads(capsys.readouterr().out)
+        found.append(row["duration"])
+    assert found == [EXTENDED["bcmp"][5], 91]
+    assert fl.Router(preset=None) == fl.Router()
 
 
 @pytest.mark.parametrize("number", [4, 5, 6])

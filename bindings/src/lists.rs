@@ -7,7 +7,7 @@ use flitloom_core::{
     engine::planes::InstructionSet,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
-    router::{ChannelScheme, FlowControl, ProcessorQueues, Variant},
+    router::{ChannelScheme, FlowControl, North, ProcessorQueues, Variant},
     routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
     schedule::{MethodName, RouteChoice},
     tables::{Method, Regime},
@@ -31,7 +31,7 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 26] = [
+    let lists: [(&str, Vec<&str>); 27] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
@@ -39,6 +39,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("flow_controls", names::all(&FlowControl::NAMES)),
         ("instruction_sets", InstructionSet::ALL.map(InstructionSet::name).to_vec()),
         ("interval_limits", names::all(&IntervalLimit::NAMES)),
+        ("norths", names::all(&North::NAMES)),
         ("objectives", names::all(&Objective::NAMES)),
         ("operations", CollectiveOperation::NAMES.to_vec()),
         ("patterns", Pattern::NAMES.to_vec()),

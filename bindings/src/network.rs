@@ -2,7 +2,7 @@ use crate::{errors::spec_error, lists::named};
 use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
-    router::{Arbitration, FlowControl, ProcessorQueues, RouterConfig, Variant},
+    router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
     routing::{Datelines, RoutingFunction},
 };
 use pyo3::prelude::*;
@@ -37,6 +37,7 @@ struct Router {
     queue_order: Vec<u8>,
     routing: String,
     variant: String,
+    north: String,
 }
 
 /// One scheme for all, or one per router or port.
@@ -88,6 +89,7 @@ impl Router {
             arbitration: Arbitration { schemes, port_lists: self.queue_order },
             routing,
             variant: named(py, "router.variant", &Variant::NAMES, &self.variant)?,
+            north: named(py, "router.north", &North::NAMES, &self.north)?,
         })
     }
 }

@@ -313,6 +313,7 @@ fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Bound<'p
         PyArray1::from_iter(py, values)
     };
     table.set_item("effective_thickness", links.effective_thickness())?;
+    table.set_item("span", links.span())?;
     table.set_item("first", cycles(&links.first))?;
     table.set_item("last", cycles(&links.last))?;
     table.set_item("flits", column(py, links.flits.iter().map(|&flits| flits as i64)))?;

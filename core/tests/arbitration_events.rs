@@ -7,7 +7,7 @@ use flitloom_core::{
     },
     fabric::{Fabric, Shape},
     probe::{ArbitrationCounts, ArbitrationUse, OutputChannel, PacketRecord, PacketRecords, Probe},
-    router::{Arbitration, ChannelScheme, RouterConfig, default_port_list},
+    router::{Arbitration, ChannelScheme, North, RouterConfig},
     throttle::Interlock,
     traffic::{Collective, Packet, PacketList, Pattern, Workload},
 };
@@ -148,7 +148,7 @@ fn arbitration_set_later_is_the_same_as_from_the_start() {
     let workload = Workload::Packets(collective.packet_list(16, &destinations).unwrap());
     let (ports, channels) = (5, 3);
     let schemes: Vec<_> = (0..16 * ports).map(|port| ChannelScheme::PUBLISHED[port * 7 % 10]).collect();
-    let mut port_lists = default_port_list(&shape).repeat(16 * ports * channels);
+    let mut port_lists = North::Plus.port_list(&shape).repeat(16 * ports * channels);
     for (index, list) in port_lists.chunks_mut(ports).enumerate() {
         list.rotate_left(index % ports);
         list.swap(0, index % ports);

@@ -2,7 +2,7 @@
 //! cycle, flit for flit.
 
 use crate::common::{self, Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
-use crate::reference::{self, End, PacketRecord, Rules, SliceRules};
+use crate::reference::{self, End, Lines, PacketRecord, Rules, SliceRules};
 use flitloom_core::{
     engine::{
         EngineKind, Options, Outcome, Setup, Simulation, SimulationError,
@@ -253,7 +253,10 @@ fn cases_are_of_every_kind() {
     some("cut-through", &|case| case.router.flow_control == FlowControl::CutThrough);
     some("bubbles", &|case| case.router.flow_control == FlowControl::Bubble);
     some("grants that need room", &|case| case.router.grant_needs_room);
-    some("one dateline", &|case| case.router.wrap_lines_only);
+    for lines in [Lines::Both, Lines::WrapOnly, Lines::WrapNotFirst, Lines::Checkerboard] {
+        some("such datelines", &|case| case.router.lines == lines);
+    }
+    some("another north", &|case| case.router.north_is_minus);
     some("queues per direction", &|case| case.router.processor_queues == ProcessorQueues::PerDirection);
     some("rounds by packet", &|case| case.router.scheme == ChannelScheme::Packet);
     for throttle in Throttle::all() {
@@ -293,7 +296,8 @@ fn a_deadlock_is_noticed_while_other_flits_move() {
             buffer: 1,
             latency: 1,
             flow_control: FlowControl::Wormhole,
-            wrap_lines_only: false,
+            lines: Lines::Both,
+            north_is_minus: false,
             grant_needs_room: false,
             processor_queues: ProcessorQueues::One,
             scheme: ChannelScheme::C00,

@@ -9,7 +9,8 @@ use flitloom_core::{
         Ties, extrapolate, replay, search,
     },
     probe::{ArbitrationCounts, LinkOccupation},
-    router::{Arbitration, ChannelScheme, RouterConfig},
+    router::{Arbitration, ChannelScheme, North, RouterConfig, Variant},
+    routing::Datelines,
     throttle::{Interlock, Throttle},
     traffic::{Collective, Destinations, Pattern, Workload},
 };
@@ -42,9 +43,12 @@ fn small() -> Settings {
 }
 
 fn run(groups: Groups, slices: u32, settings: &Settings) -> SearchOutcome {
-    let network = network();
-    let destinations = bit_reverse(&network);
-    let case = Case::new(&network, &destinations, collective(slices), groups).unwrap();
+    run_on(&network(), groups, slices, settings)
+}
+
+fn run_on(network: &Network, groups: Groups, slices: u32, settings: &Settings) -> SearchOutcome {
+    let destinations = bit_reverse(network);
+    let case = Case::new(network, &destinations, collective(slices), groups).unwrap();
     search(&case, settings, None, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
@@ -57,7 +61,7 @@ fn without_averages(mut outcome: SearchOutcome) -> SearchOutcome {
 }
 
 /// The chromosome simulated from scratch, as any other workload.
-fn simulate(chromosome: &Chromosome, slices: u32, options: &Options) -> (u64, u64, ArbitrationCounts) {
+fn simulate(chromosome: &Chromosome, slices: u32, options: &Options) -> (u64, [u64; 2], ArbitrationCounts) {
     let router = RouterConfig { arbitration: chromosome.arbitration.clone(), ..RouterConfig::default() };
     let network = Network::new(Fabric::new(Shape::torus(&[8, 8]).unwrap()), router).unwrap();
     let collective =
@@ -65,7 +69,7 @@ fn simulate(chromosome: &Chromosome, slices: u32, options: &Options) -> (u64, u6
     let packets = collective.packet_list(64, &bit_reverse(&network)).unwrap();
     let mut probe = (LinkOccupation::new(256), ArbitrationCounts::default());
     let outcome = general::simulate(&network, &Workload::Packets(packets), options, &mut probe).unwrap();
-    (outcome.duration, probe.0.effective_thickness(), probe.1)
+    (outcome.duration, [probe.0.effective_thickness(), probe.0.span()], probe.1)
 }
 
 #[test]
@@ -90,6 +94,24 @@ fn engines_and_short_cuts_do_not_change_a_decision() {
     }
 }
 
+/// Output registers, a checkerboard of datelines and another north, on the planes and in the general engine.
+#[test]
+fn the_published_router_is_searched_alike() {
+    let router = RouterConfig {
+        variant: Variant::Registers,
+        datelines: Datelines::CHECKERBOARD,
+        north: North::Minus,
+        ..RouterConfig::default()
+    };
+    let network = Network::new(Fabric::new(Shape::torus(&[8, 8]).unwrap()), router).unwrap();
+    for (slices, objective) in [(1, Objective::Span), (2, Objective::Duration), (2, Objective::Thickness)] {
+        let [planes, general] = [true, false]
+            .map(|planes| run_on(&network, Groups::FULL, slices, &Settings { planes, objective, ..small() }));
+        assert_eq!(planes, SearchOutcome { simulations: planes.simulations, ..general }, "{objective:?}");
+        assert_ne!(planes.history, run(Groups::FULL, slices, &Settings { objective, ..small() }).history);
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_decision() {
     let on = |threads: usize| {
@@ -109,9 +131,12 @@ fn seeds_do() {
 
 #[test]
 fn records_replay_to_the_cycle() {
-    for (slices, objective) in
-        [(1, Objective::Thickness), (1, Objective::Estimate { slices: 4 }), (2, Objective::Duration)]
-    {
+    for (slices, objective) in [
+        (1, Objective::Thickness),
+        (1, Objective::Span),
+        (1, Objective::Estimate { slices: 4 }),
+        (2, Objective::Duration),
+    ] {
         for (reinitialise_slices, interlock_slices) in [(false, false), (true, false), (false, true)] {
             let settings = Settings { objective, reinitialise_slices, interlock_slices, ..small() };
             let outcome = run(Groups::FULL, slices, &settings);
@@ -121,7 +146,8 @@ fn records_replay_to_the_cycle() {
             for record in &outcome.records {
                 let (duration, thickness, counts) = simulate(&record.chromosome, slices, &options);
                 let seen = record.evaluation;
-                assert_eq!((seen.duration, seen.thickness, seen.counts), (duration, thickness, Some(counts)));
+                let lengths = [seen.thickness, seen.span];
+                assert_eq!((seen.duration, lengths, seen.counts), (duration, thickness, Some(counts)));
                 assert_eq!(objective.score(&seen), record.score);
                 best = best.min(record.score);
             }

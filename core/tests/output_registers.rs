@@ -2,7 +2,7 @@
 //! docs/router.md, whose values are those of an independent program.
 
 use crate::common::{CaseSpace, Recorder, cases};
-use crate::reference::{self, End, Event, Lines, Rules, What};
+use crate::reference::{self, End, Event, Rules, Throttle, What};
 use flitloom_core::{
     engine::{
         Network, Options, Setup, Simulation, SimulationError,
@@ -25,8 +25,6 @@ fn space() -> CaseSpace {
         flow_controls: vec![FlowControl::Wormhole],
         given_routes: false,
         slice_rules: false,
-        router_rules: false,
-        own_arbitration: false,
         packets_per_node: 8,
         ..CaseSpace::default()
     }
@@ -68,16 +66,16 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn the_engine_does_as_the_reference(case in space().packet_lists(), stop in 0..60_u64) {
-        let router = RouterConfig {
-            variant: Variant::Registers,
-            datelines: Datelines::WRAP_UNLESS_INJECTED,
-            channels: RouterConfig::channels_needed(&case.shape).max(case.router.channels),
-            arbitration: Arbitration::uniform(case.router.scheme),
-            ..case.config()
-        };
+    fn the_engine_does_as_the_reference(drawn in space().packet_lists(), stop in 0..60_u64) {
+        let mut case = drawn;
+        case.router.channels = RouterConfig::channels_needed(&case.shape).max(case.router.channels);
+        case.router.grant_needs_room = false;
+        if case.router.scheme == ChannelScheme::Packet {
+            case.router.scheme = ChannelScheme::C01;
+        }
+        let router = RouterConfig { variant: Variant::Registers, ..case.config() };
         let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
-        let rules = Rules { output_registers: true, lines: Lines::WrapNotFirst, ..Rules::default() };
+        let rules = Rules { output_registers: true, throttle: Throttle::None, ..case.rules() };
         let expected = reference::simulate(&network, &case.packets(), &rules);
         prop_assert_eq!(expected.end, End::Delivered);
         let (workload, options) = (case.workload(), Options::default());
@@ -178,7 +176,10 @@ fn what_it_is_not_defined_for_is_refused() {
     let network = network(ChannelScheme::C00);
     let to = Pattern::Transpose.destinations(network.fabric().shape(), 0).unwrap();
     let workload = Workload::Packets(Collective::default().packet_list(256, &to).unwrap());
-    assert_eq!(planes::supports(&network, &workload), Err(Unsupported::Registers));
+    assert_eq!(planes::supports(&network, &workload), Ok(()));
+    let short = Collective { payload: 2, ..Collective::default() }.packet_list(256, &to).unwrap();
+    let refused = planes::supports(&network, &Workload::Packets(short));
+    assert_eq!(refused, Err(Unsupported::Registers { length: 3, buffer: 4 }));
     // A node's packets may take their ways in another order, too.
     let router = RouterConfig { routing: RoutingFunction::O1Turn, channels: 6, ..plain };
     let network = Network::new(Fabric::new(Shape::torus(&[16, 16]).unwrap()), router).unwrap();

@@ -8,7 +8,7 @@ use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape, Sign},
     probe::{Histogram, LinkOccupation, Window, Windows},
     router::{Arbitration, FlowControl, MAX_CHANNELS, ProcessorQueues, RouterConfig, Variant},
-    routing::{Datelines, RoutingFunction},
+    routing::RoutingFunction,
     throttle::{Interlock, PathTurn, Spth},
     traffic::{
         MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Purpose, RouteBook,
@@ -292,7 +292,6 @@ proptest! {
         let channels = RouterConfig::channels_needed(&case.shape).max(case.router.channels);
         let router = RouterConfig {
             variant: Variant::Registers,
-            datelines: Datelines::WRAP_UNLESS_INJECTED,
             channels,
             buffer: case.router.buffer.max(2),
             latency: 1,

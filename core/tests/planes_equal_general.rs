@@ -7,7 +7,8 @@ use flitloom_core::{
     },
     fabric::{Fabric, NodeId, Shape},
     probe::{LinkOccupation, NoProbe},
-    router::{Arbitration, ChannelScheme, RouterConfig},
+    router::{Arbitration, ChannelScheme, North, RouterConfig, Variant},
+    routing::Datelines,
     traffic::{Collective, OpenLoad, Packet, PacketList, Pattern, Purpose, Workload, draw_below},
 };
 use std::io::Write;
@@ -110,15 +111,27 @@ fn load(dice: &mut Dice, shape: &Shape) -> OpenLoad {
     OpenLoad::new(destinations, rate, length, 20 + dice.below(200) as u64, dice.seed).unwrap()
 }
 
+/// A router without or with output registers, with any datelines and any north.
+fn reading(dice: &mut Dice) -> RouterConfig {
+    RouterConfig {
+        variant: dice.one(&[Variant::Queues, Variant::Registers]),
+        datelines: dice.one(&Datelines::NAMES).1,
+        north: dice.one(&North::NAMES).1,
+        ..RouterConfig::default()
+    }
+}
+
 fn case(seed: u64) -> (Network, Workload) {
     let mut dice = Dice { seed, throws: 0 };
     let shape = shape(&mut dice);
     let channels = RouterConfig::channels_needed(&shape).max(dice.one(&[1, 3, 3, 3, 3, 4, 6]));
+    let reading = reading(&mut dice);
+    let least = if reading.variant == Variant::Registers { 2 } else { 1 };
     let router = RouterConfig {
         channels,
-        buffer: dice.one(&[4, 4, 4, 1, 2, 3, 5, 8, 15, 16]),
+        buffer: dice.one(&[4, 4, 4, 1, 2, 3, 5, 8, 15, 16]).max(least),
         arbitration: arbitration(&mut dice, &shape, channels),
-        ..RouterConfig::default()
+        ..reading
     };
     let workload = match dice.below(2) {
         0 => Workload::Packets(packets(&mut dice, &shape)),
@@ -145,8 +158,8 @@ fn general_outcome(network: &Network, workload: &Workload, options: &Options) ->
 
 #[test]
 fn outcomes_are_equal_bit_for_bit() {
-    let mut compared = 0;
-    for seed in 0..250 {
+    let (mut compared, mut registers) = (0, 0);
+    for seed in 0..300 {
         let (network, workload) = case(seed);
         if supports(&network, &workload).is_err() {
             continue;
@@ -157,13 +170,14 @@ fn outcomes_are_equal_bit_for_bit() {
             assert_eq!(outcome, expected, "case {seed}, {set:?}, {:?}", network.fabric().shape());
         }
         compared += 1;
+        registers += usize::from(network.router().variant == Variant::Registers);
     }
-    assert!(compared > 180, "{compared}");
+    assert!(compared > 180 && registers > 70, "{compared}, {registers}");
 }
 
 #[test]
 fn stopped_runs_are_equal_bit_for_bit() {
-    for seed in 1000..1060 {
+    for seed in 1000..1080 {
         let (network, workload) = case(seed);
         if supports(&network, &workload).is_err() {
             continue;
@@ -203,12 +217,14 @@ fn links_are_occupied_in_the_same_cycles() {
 
 #[test]
 fn settings_changed_in_place_equal_settings_built_in() {
-    for seed in 3000..3008 {
+    for seed in 3000..3012 {
         let mut dice = Dice { seed, throws: 0 };
         let shape = Shape::torus(&dice.one(&[[16, 16], [8, 8], [8, 16]])).unwrap();
         let (nodes, ports) = (shape.nodes(), 5);
         let list = packets(&mut dice, &shape);
-        let plain = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+        let reading = reading(&mut dice);
+        let default = reading.north.port_list(&shape);
+        let plain = Network::new(Fabric::new(shape.clone()), reading.clone()).unwrap();
         let workload = Workload::Packets(list.clone());
         for set in sets() {
             let settings = Settings { set: Some(set), networks: 8, ..Settings::default() };
@@ -224,7 +240,6 @@ fn settings_changed_in_place_equal_settings_built_in() {
                         planes.set_scheme(copy, node as NodeId, port, arbitration.scheme(node, port, ports));
                         for channel in 0..3 {
                             let at = ((node * ports + port) * 3 + channel) * ports;
-                            let default = [2, 0, 3, 1, 4];
                             let list = arbitration.port_lists.get(at..at + ports).unwrap_or(&default);
                             planes.set_port_list(copy, node as NodeId, port, channel as u8, list);
                         }
@@ -235,7 +250,7 @@ fn settings_changed_in_place_equal_settings_built_in() {
                     list.of(node).iter().map(move |packet| Packet { start: packet.start + delay, ..*packet })
                 });
                 let delayed = Workload::Packets(PacketList::from_nodes(delayed).unwrap());
-                let router = RouterConfig { arbitration, ..RouterConfig::default() };
+                let router = RouterConfig { arbitration, ..reading.clone() };
                 let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
                 expected.push(general_outcome(&network, &delayed, &Options::default()));
             }
@@ -249,7 +264,7 @@ fn settings_changed_in_place_equal_settings_built_in() {
 /// Where all senders send alike and little is counted, packets are fed in another way.
 #[test]
 fn packets_in_volleys_equal_packets_of_single_nodes() {
-    for seed in 4000..4016 {
+    for seed in 4000..4020 {
         let mut dice = Dice { seed, throws: 0 };
         let shape = Shape::torus(&dice.one(&[[16, 16], [8, 8], [8, 16], [24, 24]])).unwrap();
         let patterns = [Pattern::Tornado, Pattern::Random, Pattern::Hotspot { fraction: 0.3, target: 5 }];
@@ -257,7 +272,7 @@ fn packets_in_volleys_equal_packets_of_single_nodes() {
         let slices = dice.one(&[1, 2, 5]);
         let collective = Collective { payload: 7 * slices, slices, ..Collective::default() };
         let list = collective.packet_list(shape.nodes(), &destinations).unwrap();
-        let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+        let network = Network::new(Fabric::new(shape.clone()), reading(&mut dice)).unwrap();
         // Far delays, and packets of a node at the same time, are left to single nodes.
         let (far, intervals) = (dice.one(&[1, 50, 50, 9000]), [0, 1, 8, 40]);
         for set in sets() {

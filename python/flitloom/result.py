@@ -84,6 +84,22 @@ class Result:
         return int(self._record("links")["effective_thickness"])
 
     @property
+    def span(self) -> int:
+        """Span of the network: cycles from the first flit over any link to the last one over any link.
+
+        It is what the cup-stacking papers print as effective thickness T_e.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> net = fl.Network(fl.Torus(16, 16), fl.Router(preset="cup-stacking"))
+        >>> result = fl.simulate(net, fl.Collective("bcmp"))
+        >>> result.span, result.effective_thickness
+        (62, 46)
+        """
+        return int(self._record("links")["span"])
+
+    @property
     def lower_bound(self) -> int | None:
         """A duration nothing could beat on the same routes, in cycles; ``None`` for a load."""
         return self._bound[0] if self._bound else None

@@ -112,7 +112,7 @@ def routers() -> Iterator[tuple[str, Fields]]:
         yield f"channels-{channels}", case(MESH, collective("brev", packets=4), router)
     for buffer in (1, 2, 7, 8, 9, 64):
         yield f"buffer-{buffer}", case(TORUS, collective("trns", packets=4), {"buffer": buffer})
-    for datelines in ("both", "wrap", "passing"):
+    for datelines in ("both", "wrap", "passing", "checkerboard"):
         for flow in ("wormhole", "cut-through"):
             router = {"datelines": datelines, "flow_control": flow, "buffer": 12}
             yield f"datelines-{datelines}-{flow}", case({"sizes": [6, 5]}, load(), router)
@@ -125,8 +125,10 @@ def routers() -> Iterator[tuple[str, Fields]]:
         "queues-passing",
         case(TORUS, load(), {"processor_queues": "per-direction", "datelines": "passing", "buffer": 8}),
     )
-    for preset in ("t15", "s07"):
+    for preset in ("t15", "s07", "cup-stacking"):
         yield f"preset-{preset}", case({"sizes": [8, 4]}, load("bcmp", length=8), {"preset": preset})
+    slices = collective("bcmp", payload=14, slices=2, interval=39)
+    yield "preset-cup-stacking-slices", case({"sizes": [16, 16]}, slices, {"preset": "cup-stacking"})
     # In planes, more than a vector of routers.
     for name, shape in {"16x16": [16, 16], "ring-64": [64], "9x7": [9, 7]}.items():
         yield f"planes-{name}", case({"sizes": shape}, collective(payload=14, slices=2, interval=20))

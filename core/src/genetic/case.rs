@@ -3,7 +3,7 @@ use crate::{
     engine::Network,
     fabric::NodeId,
     probe::OutputChannel,
-    router::{Arbitration, ChannelScheme, default_port_list},
+    router::{Arbitration, ChannelScheme},
     routing::dimension_order_walk,
     traffic::{Collective, Destinations, PacketList, PacketSource, Workload},
 };
@@ -218,7 +218,6 @@ impl GeneSpace {
                 }
             }
         }
-        let shape = case.network.fabric().shape();
         let mut delays = case.collective.delays.clone();
         delays.resize(case.nodes(), 0);
         let base = Chromosome {
@@ -226,7 +225,7 @@ impl GeneSpace {
             delays,
             arbitration: case.network.router().arbitration.clone(),
         };
-        let default_list = default_port_list(shape);
+        let default_list = case.network.router().north.port_list(case.network.fabric().shape());
         Self { genes, counts, first_interval: limits.first_interval, default_list, base, ports, channels }
     }
 

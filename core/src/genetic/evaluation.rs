@@ -8,6 +8,9 @@ pub struct Evaluation {
     /// Effective thickness `T_e`: the largest occupation `oc` of any link in cycles (Eq. 4); 0 if it
     /// was not asked for.
     pub thickness: u64,
+    /// Span of the network in cycles, what the cup-stacking papers print as `T_e`
+    /// ([`LinkOccupation::span`](crate::probe::LinkOccupation::span)); 0 if `thickness` was not asked for.
+    pub span: u64,
     /// [`Outcome::lateness`](crate::engine::Outcome::lateness).
     pub lateness: u128,
     /// Lost arbitrations and blocked links, if they were asked for.
@@ -22,6 +25,8 @@ pub enum Objective {
     Duration,
     /// The effective thickness (cup-stacking-2022, 4.3).
     Thickness,
+    /// The span of the network, what the cup-stacking papers print as effective thickness.
+    Span,
     /// `T_e (S - 1) + t_d` of a single slice (cup-stacking-extended-2023, Eq. 8).
     Estimate {
         /// `S`: slices the estimate is for.
@@ -31,9 +36,10 @@ pub enum Objective {
 
 impl Objective {
     /// All of them by name, the estimate for a single slice.
-    pub const NAMES: [(&'static str, Self); 3] = [
+    pub const NAMES: [(&'static str, Self); 4] = [
         ("duration", Self::Duration),
         ("thickness", Self::Thickness),
+        ("span", Self::Span),
         ("estimate", Self::Estimate { slices: 1 }),
     ];
 
@@ -42,13 +48,14 @@ impl Objective {
         match self {
             Self::Duration => evaluation.duration,
             Self::Thickness => evaluation.thickness,
+            Self::Span => evaluation.span,
             Self::Estimate { slices } => {
                 evaluation.thickness * u64::from(slices.saturating_sub(1)) + evaluation.duration
             }
         }
     }
 
-    /// Whether it needs the effective thickness.
+    /// Whether it needs the effective thickness or the span.
     pub fn needs_thickness(self) -> bool {
         self != Self::Duration
     }

@@ -165,15 +165,18 @@ struct PlaneEvaluator {
 }
 
 impl PlaneEvaluator {
-    fn thickness(&self, lane: usize) -> u64 {
-        (0..self.nodes * self.directions)
-            .filter_map(|link| {
-                let direction = Direction::from_index(link % self.directions);
-                self.planes.link_cycles(lane, (link / self.directions) as NodeId, direction)
-            })
-            .map(|(first, last)| last - first + 1)
-            .max()
-            .unwrap_or(0)
+    /// Largest occupation of a link, and span of the network.
+    fn thickness(&self, lane: usize) -> (u64, u64) {
+        let (mut thickness, mut begin, mut end) = (0, u64::MAX, 0);
+        for link in 0..self.nodes * self.directions {
+            let direction = Direction::from_index(link % self.directions);
+            let node = (link / self.directions) as NodeId;
+            if let Some((first, last)) = self.planes.link_cycles(lane, node, direction) {
+                thickness = thickness.max(last - first + 1);
+                (begin, end) = (begin.min(first), end.max(last));
+            }
+        }
+        (thickness, end.saturating_sub(begin))
     }
 }
 
@@ -206,7 +209,8 @@ impl Evaluator for PlaneEvaluator {
         }
         if self.thickness {
             for lane in 0..self.seen.len() {
-                self.seen[lane].thickness = self.thickness(lane);
+                let (thickness, span) = self.thickness(lane);
+                (self.seen[lane].thickness, self.seen[lane].span) = (thickness, span);
             }
         }
         Ok(())
@@ -307,6 +311,7 @@ impl Evaluator for GeneralEvaluator<'_> {
             duration: duration(&outcome, self.case.packets()),
             lateness: outcome.lateness,
             thickness: occupation.effective_thickness(),
+            span: occupation.span(),
             counts: wants_counts.then_some(counts),
         };
         Ok(())

@@ -106,7 +106,8 @@ mod tests {
         records.clear();
         let mut offer = |thickness, link_blocked| {
             let counts = ArbitrationCounts { link_blocked, ..Default::default() };
-            let evaluation = Evaluation { duration: 9, thickness, lateness: 0, counts: Some(counts) };
+            let evaluation =
+                Evaluation { duration: 9, thickness, span: 0, lateness: 0, counts: Some(counts) };
             let chromosome =
                 Chromosome { interval: 0, delays: Vec::new(), arbitration: Arbitration::default() };
             records.offer(Record { generation: 0, score: 9, evaluation, chromosome });

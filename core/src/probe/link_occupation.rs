@@ -38,9 +38,27 @@ impl LinkOccupation {
         if self.flits[link] == 0 { 0 } else { self.last[link] - self.first[link] + 1 }
     }
 
-    /// Effective thickness `T_e`: the largest occupation of any link.
+    /// Effective thickness `T_e`, as the cup-stacking papers define it: the largest occupation of any link.
     pub fn effective_thickness(&self) -> u64 {
         (0..self.flits.len()).map(|link| self.occupation(link)).max().unwrap_or(0)
+    }
+
+    /// Effective thickness `T_e`, as the cup-stacking papers print it: the span of the network, cycles from
+    /// the first flit over any link to the last one over any link, the first not included; 0 if no link is used.
+    ///
+    /// ```
+    /// use flitloom_core::probe::LinkOccupation;
+    /// let mut seen = LinkOccupation::new(3);
+    /// (seen.first[0], seen.last[0], seen.flits[0]) = (2, 9, 8);
+    /// (seen.first[2], seen.last[2], seen.flits[2]) = (5, 12, 8);
+    /// assert_eq!((seen.effective_thickness(), seen.span()), (8, 10));
+    /// ```
+    pub fn span(&self) -> u64 {
+        let used = (0..self.flits.len()).filter(|&link| self.flits[link] > 0);
+        let (first, last) = used.fold((u64::MAX, 0), |(first, last), link| {
+            (first.min(self.first[link]), last.max(self.last[link]))
+        });
+        last.saturating_sub(first)
     }
 }
 

@@ -141,11 +141,40 @@ impl FromStr for ChannelScheme {
     }
 }
 
-/// The input ports in the order queue selection evaluates them at first: `+last, ..., +x, -last,
-/// ..., -x, P` (N, E, S, W, P in two dimensions), as port numbers.
-pub fn default_port_list(shape: &Shape) -> Vec<u8> {
-    let links = shape.port_order().into_iter().map(|direction| direction.index() as u8);
-    links.chain([shape.directions() as u8]).collect()
+/// Which direction of the last dimension is north, with which every list of input ports begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum North {
+    /// The plus direction.
+    #[default]
+    Plus,
+    /// The minus direction, as on a screen whose rows are numbered downwards.
+    Minus,
+}
+
+impl North {
+    /// Both by their names in two dimensions.
+    pub const NAMES: [(&'static str, Self); 2] = [("+y", Self::Plus), ("-y", Self::Minus)];
+
+    /// The input ports in the order queue selection evaluates them at first, as port numbers: `+last, ...,
+    /// +x, -last, ..., -x, P` (N, E, S, W, P in two dimensions), with the directions of the last dimension
+    /// exchanged if north is the minus direction.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, router::North};
+    /// let shape = Shape::torus(&[4, 4])?;
+    /// // +y, +x, -y, -x, P and -y, +x, +y, -x, P.
+    /// assert_eq!(North::Plus.port_list(&shape), [2, 0, 3, 1, 4]);
+    /// assert_eq!(North::Minus.port_list(&shape), [3, 0, 2, 1, 4]);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn port_list(self, shape: &Shape) -> Vec<u8> {
+        let last = shape.dimensions() - 1;
+        let links = shape.port_order().into_iter().map(|direction| match self {
+            Self::Minus if direction.dimension() == last => direction.opposite().index() as u8,
+            _ => direction.index() as u8,
+        });
+        links.chain([shape.directions() as u8]).collect()
+    }
 }
 
 /// The arbitration settings of all routers: a channel scheme per output port and a list of input
@@ -154,7 +183,7 @@ pub fn default_port_list(shape: &Shape) -> Vec<u8> {
 pub struct Arbitration {
     /// One scheme for all output ports, or one per `node * ports + port`.
     pub schemes: Vec<ChannelScheme>,
-    /// Empty for the default list everywhere, or `ports` entries per
+    /// Empty for the initial list everywhere ([`North::port_list`]), or `ports` entries per
     /// `(node * ports + port) * channels + channel`: a permutation of the input ports.
     pub port_lists: Vec<u8>,
 }
@@ -286,8 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_list_is_north_east_south_west_processor() {
-        let shape = Shape::torus(&[4, 4]).unwrap();
-        assert_eq!(default_port_list(&shape), [2, 0, 3, 1, 4]);
+    fn lists_begin_in_the_north() {
+        let shape = Shape::torus(&[4, 4, 4]).unwrap();
+        assert_eq!(North::Plus.port_list(&shape), [4, 2, 0, 5, 3, 1, 6]);
+        assert_eq!(North::Minus.port_list(&shape), [5, 2, 0, 4, 3, 1, 6]);
     }
 }

@@ -1,4 +1,4 @@
-use super::{Arbitration, ArbitrationError};
+use super::{Arbitration, ArbitrationError, North};
 use crate::{
     fabric::Shape,
     fault::Fault,
@@ -95,6 +95,8 @@ pub struct RouterConfig {
     pub processor_queues: ProcessorQueues,
     /// Where flits wait.
     pub variant: Variant,
+    /// Where the lists of input ports begin that `arbitration` does not give.
+    pub north: North,
     /// Order among channels and input ports.
     pub arbitration: Arbitration,
     /// Which way packets go that bring no route.
@@ -112,6 +114,7 @@ impl Default for RouterConfig {
             grant_needs_room: false,
             processor_queues: ProcessorQueues::One,
             variant: Variant::Queues,
+            north: North::Plus,
             arbitration: Arbitration::default(),
             routing: RoutingFunction::default(),
         }

@@ -7,7 +7,7 @@
 mod arbitration;
 mod config;
 
-pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, default_port_list};
+pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, North};
 pub use config::{
     FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, ProcessorQueues, RouterConfig, RouterError, Variant,
 };

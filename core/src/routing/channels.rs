@@ -95,6 +95,11 @@ impl Rises {
     pub const fn ever(self) -> bool {
         self.0 != 0
     }
+
+    /// Those that are in both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
 }
 
 /// Which datelines count for which hops.
@@ -104,21 +109,30 @@ pub struct Datelines {
     pub mid: Rises,
     /// Hops over the wrap line that count.
     pub wrap: Rises,
+    /// Of both, those that count where they leave a node whose coordinates have an odd sum.
+    pub odd: Rises,
 }
 
 impl Datelines {
     /// The readings that routers have by name.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("both", Self::BOTH), ("wrap", Self::WRAP_ONLY), ("passing", Self::WRAP_UNLESS_INJECTED)];
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("both", Self::BOTH),
+        ("wrap", Self::WRAP_ONLY),
+        ("passing", Self::WRAP_UNLESS_INJECTED),
+        ("checkerboard", Self::CHECKERBOARD),
+    ];
 
     /// Both lines count for every hop (cup-stacking-extended-2023, A.1).
-    pub const BOTH: Self = Self { mid: Rises::ALWAYS, wrap: Rises::ALWAYS };
+    pub const BOTH: Self = Self { mid: Rises::ALWAYS, wrap: Rises::ALWAYS, odd: Rises::ALWAYS };
     /// The wrap line does not count for a packet injected right before it.
-    pub const WRAP_UNLESS_INJECTED: Self = Self { mid: Rises::ALWAYS, wrap: Rises::UNLESS_INJECTED };
+    pub const WRAP_UNLESS_INJECTED: Self = Self { wrap: Rises::UNLESS_INJECTED, ..Self::BOTH };
+    /// Neither line counts for a packet injected right before it at a node whose coordinates have an odd sum:
+    /// the only reading that agrees with every value of the cup-stacking papers.
+    pub const CHECKERBOARD: Self = Self { odd: Rises::UNLESS_INJECTED, ..Self::BOTH };
     /// Only the wrap line counts (Dally and Seitz 1987).
-    pub const WRAP_ONLY: Self = Self { mid: Rises::NEVER, wrap: Rises::ALWAYS };
+    pub const WRAP_ONLY: Self = Self { mid: Rises::NEVER, ..Self::BOTH };
     /// No line counts: a packet keeps its channel.
-    pub const NONE: Self = Self { mid: Rises::NEVER, wrap: Rises::NEVER };
+    pub const NONE: Self = Self { mid: Rises::NEVER, wrap: Rises::NEVER, odd: Rises::NEVER };
 
     /// The hops that count over a line, or over none.
     pub fn at(self, line: Option<Line>) -> Rises {
@@ -165,7 +179,13 @@ impl ChannelRule {
 
     /// The hops over the link that leaves `node` in `direction` on which a packet goes up.
     pub fn rises(self, shape: &Shape, node: NodeId, direction: Direction) -> Rises {
-        self.datelines.at(Line::crossed(shape, node, direction))
+        let rises = self.datelines.at(Line::crossed(shape, node, direction));
+        // Nearly everywhere the answer is no, or does not depend on the node.
+        if !rises.ever() || self.datelines.odd == Rises::ALWAYS {
+            return rises;
+        }
+        let sum: u32 = (0..shape.dimensions()).map(|dimension| shape.coordinate(node, dimension)).sum();
+        if sum % 2 == 1 { rises.and(self.datelines.odd) } else { rises }
     }
 
     /// The channel of a hop of a packet in `channel`, which goes up or not.
@@ -217,5 +237,14 @@ mod tests {
         assert_eq!(rule.after(&torus, 0, 3, None, east), 0);
         assert_eq!(rule.after(&torus, 0, 1, None, east), 1);
         assert_eq!(rule.after(&torus, 0, 0, None, east), 0);
+        // Nodes 1, 3 and 4 = (0, 1) have odd sums, node 5 = (1, 1) an even one.
+        let rule = ChannelRule::new(4, Datelines::CHECKERBOARD);
+        for (node, out) in [(1, east), (3, east), (4, north)] {
+            assert_eq!(rule.after(&torus, 0, node, None, out), 0);
+            assert_eq!(rule.after(&torus, 0, node, Some(out), out), 1);
+        }
+        for (node, out) in [(5, east), (5, north), (7, east)] {
+            assert_eq!(rule.after(&torus, 0, node, None, out), 1);
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::{Network, Options},
     fabric::{Direction, Fabric, NodeId, Shape},
-    router::{Arbitration, ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, default_port_list},
+    router::{Arbitration, ChannelScheme, FlowControl, North, ProcessorQueues, RouterConfig},
     routing::Datelines,
     throttle::{Interlock, Throttle},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
@@ -147,8 +147,10 @@ pub struct Router {
     pub buffer: u16,
     pub latency: u16,
     pub flow_control: FlowControl,
-    /// Only the datelines between the ends of rings count.
-    pub wrap_lines_only: bool,
+    /// Which datelines count.
+    pub lines: Lines,
+    /// Lists of input ports begin with the minus direction of the last dimension.
+    pub north_is_minus: bool,
     pub grant_needs_room: bool,
     pub processor_queues: ProcessorQueues,
     /// The scheme of all ports, unless each has its own.
@@ -176,6 +178,10 @@ impl Case {
     /// A throttled router keeps free of deadlock, so that nobody waits for ever.
     fn at_ease(mut self) -> Self {
         if self.throttle != Throttle::None {
+            // Datelines that do not count for first hops meet throttles in throttles.rs.
+            if matches!(self.router.lines, Lines::WrapNotFirst | Lines::Checkerboard) {
+                self.router.lines = Lines::Both;
+            }
             // Above every margin that is drawn.
             self.router.buffer = self.router.buffer.max(4);
             self.router.channels = self.router.channels.max(RouterConfig::channels_needed(&self.shape));
@@ -186,11 +192,15 @@ impl Case {
         self
     }
 
+    fn north(&self) -> North {
+        if self.router.north_is_minus { North::Minus } else { North::Plus }
+    }
+
     /// The router's parameters as the core takes them.
     pub fn config(&self) -> RouterConfig {
         let Router { channels, buffer, latency, flow_control, scheme, own_schemes, own_lists, .. } =
             self.router;
-        let default = default_port_list(&self.shape);
+        let default = self.north().port_list(&self.shape);
         let outputs = (self.shape.nodes() * default.len()) as u32;
         let schemes = match own_schemes {
             None => vec![scheme],
@@ -217,7 +227,13 @@ impl Case {
             buffer,
             latency,
             flow_control,
-            datelines: if self.router.wrap_lines_only { Datelines::WRAP_ONLY } else { Datelines::BOTH },
+            datelines: match self.router.lines {
+                Lines::Both => Datelines::BOTH,
+                Lines::WrapOnly => Datelines::WRAP_ONLY,
+                Lines::WrapNotFirst => Datelines::WRAP_UNLESS_INJECTED,
+                Lines::Checkerboard => Datelines::CHECKERBOARD,
+            },
+            north: self.north(),
             grant_needs_room: self.router.grant_needs_room,
             processor_queues: self.router.processor_queues,
             arbitration: Arbitration { schemes, port_lists },
@@ -240,7 +256,8 @@ impl Case {
         Rules {
             slices: self.slices,
             throttle: twin(self.throttle, &self.shape, self.router.buffer, longest),
-            lines: if self.router.wrap_lines_only { Lines::WrapOnly } else { Lines::Both },
+            lines: self.router.lines,
+            north_is_minus: self.router.north_is_minus,
             grant_needs_room: self.router.grant_needs_room,
             p_queue_per_direction: self.router.processor_queues == ProcessorQueues::PerDirection,
             ..Rules::default()
@@ -421,6 +438,13 @@ impl CaseSpace {
         let scheme = if self.router_rules { &ChannelScheme::ALL[..] } else { &ChannelScheme::PUBLISHED };
         let scheme = proptest::sample::select(scheme.to_vec());
         let rarely = || proptest::bool::weighted(if self.router_rules { 0.25 } else { 0.0 });
+        let others = [Lines::WrapOnly, Lines::WrapNotFirst, Lines::Checkerboard];
+        let lines = match self.router_rules {
+            true => {
+                prop_oneof![4 => Just(Lines::Both), 3 => proptest::sample::select(others.to_vec())].boxed()
+            }
+            false => Just(Lines::Both).boxed(),
+        };
         let routers = (
             self.channels.clone(),
             self.buffer.clone(),
@@ -428,7 +452,7 @@ impl CaseSpace {
             flow_control,
             scheme,
             (own(), own()),
-            (rarely(), rarely(), rarely()),
+            (lines, rarely(), rarely(), rarely()),
         )
             .prop_map(|(channels, buffer, latency, flow_control, scheme, own, rules)| Router {
                 channels,
@@ -436,7 +460,8 @@ impl CaseSpace {
                 buffer: if flow_control == FlowControl::Bubble { buffer.max(2) } else { buffer },
                 latency,
                 flow_control,
-                wrap_lines_only: rules.0,
+                lines: rules.0,
+                north_is_minus: rules.3,
                 grant_needs_room: rules.1,
                 processor_queues: if rules.2 { ProcessorQueues::PerDirection } else { ProcessorQueues::One },
                 scheme,

@@ -66,6 +66,9 @@ pub struct Rules {
     pub slices: SliceRules,
     /// Which datelines are counted.
     pub lines: Lines,
+    /// Lists begin with the port towards lower coordinates of the last dimension, and the one towards higher
+    /// ones takes its place.
+    pub north_is_minus: bool,
     /// Step 2 grants a link output only if the header's whole packet fits downstream.
     pub grant_needs_room: bool,
     /// A P queue for every direction of the first hop, instead of one for all.
@@ -102,6 +105,8 @@ pub enum Lines {
     WrapOnly,
     /// As `Both`, but the line between the ends does not count for a first hop.
     WrapNotFirst,
+    /// As `Both`, but neither line counts for a first hop from a node whose coordinates have an odd sum.
+    Checkerboard,
 }
 
 /// Which way packets go.
@@ -228,6 +233,7 @@ impl Default for Rules {
             flits_in_flight_take_space: true,
             slices: SliceRules::default(),
             lines: Lines::Both,
+            north_is_minus: false,
             grant_needs_room: false,
             p_queue_per_direction: false,
             routing: Routing::DimensionOrder,

@@ -205,12 +205,16 @@ pub fn channel_order(scheme: ChannelScheme, last: usize, under_way: bool, channe
 
 /// The list in which queue selection looks at the input ports at first: the plus ports from the
 /// last dimension to the first, the minus ports likewise, then P (N, E, S, W, P in two dimensions).
-pub fn first_list(shape: &Shape) -> Vec<Port> {
+pub fn first_list(shape: &Shape, north_is_minus: bool) -> Vec<Port> {
     let dimensions = shape.dimensions();
     let mut list = Vec::new();
     list.extend((0..dimensions).rev().map(|dimension| 2 * dimension));
     list.extend((0..dimensions).rev().map(|dimension| 2 * dimension + 1));
     list.push(2 * dimensions);
+    if north_is_minus {
+        // The ports of the last dimension stand first and in the middle.
+        list.swap(0, dimensions);
+    }
     list
 }
 

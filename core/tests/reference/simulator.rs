@@ -277,7 +277,7 @@ impl<'a> Simulator<'a> {
             for channel in 0..self.channels {
                 let first = ((node as usize * ports + port) * self.channels + channel) * ports;
                 let mut list = if given.is_empty() {
-                    rules::first_list(self.shape)
+                    rules::first_list(self.shape, self.rules.north_is_minus)
                 } else {
                     given[first..first + ports].iter().map(|&port| port as Port).collect()
                 };
@@ -451,11 +451,11 @@ impl<'a> Simulator<'a> {
             let what = What::Crosses { link, channel, source, number, index };
             self.run.events.push(Event { cycle: self.cycle, what });
             self.run.totals.flit_hops += 1;
-            flit.hops += 1;
             if self.wraps_around(node, to.0) {
                 flit.crossed[to.0 / 2] = true;
             }
             self.note_way(&mut flit, node, to);
+            flit.hops += 1;
             let neighbour = self.neighbour(node, to.0).unwrap();
             let downstream = &mut self.routers[neighbour as usize].queues[rules::facing(to.0)][to.1];
             downstream.in_flight.push_back((self.cycle + u64::from(self.config.latency), flit));

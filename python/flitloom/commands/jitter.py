@@ -32,6 +32,7 @@ def command(
         bool, typer.Option("--separate", help="Virtual channels that keep late nodes from a deadlock.")
     ] = False,
     moves: Annotated[int | None, typer.Option(help="Placements to try per schedule, as 100000.")] = None,
+    preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
     arbitration: options.Arbitration = None,
@@ -58,7 +59,7 @@ def command(
     fields = options.topology_fields(torus, mesh, wrap, fail, twist)
     if not fields:
         raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
-    router = Router(**options.given(channels=channels, buffer=buffer, arbitration=arbitration))
+    router = Router(**options.given(preset=preset, channels=channels, buffer=buffer, arbitration=arbitration))
     network = Network(Topology(**fields), router)
     collectives = [Collective(name, payload=payload, slices=slices) for name in patterns.split(",")]
     with screen.progress("patterns and delays") as progress:

@@ -55,7 +55,9 @@ Fail = Annotated[
 ]
 Preset = Annotated[
     str | None,
-    typer.Option(help="Router of a paper, t15 or s07; other options overrule its fields.", metavar="NAME"),
+    typer.Option(
+        help="Router of a paper, t15, s07 or cup-stacking; other options overrule its fields.", metavar="NAME"
+    ),
 ]
 Channels = Annotated[
     int | None, typer.Option(help="Virtual channels per link, 1 to 8. [default: what the routing needs]")

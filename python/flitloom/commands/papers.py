@@ -120,9 +120,9 @@ def show(report: Report, before: str = "") -> None:
     for row in rows:
         found = [by_place.get((row, column)) for column in columns]
         lines.append([row, *("" if cell is None else cell.text for cell in found)])
-        others = [None if cell is None else cell.registers for cell in found]
+        others = [None if cell is None else cell.plain for cell in found]
         if any(value is not None for value in others):
-            lines.append(["  registers", *("" if value is None else str(value) for value in others)])
+            lines.append(["  plain", *("" if value is None else str(value) for value in others)])
     screen.echo(f"{report.identifier}: {report.title}")
     if lines:
         screen.print_table(["", *columns], lines, [False, *(True for _ in columns)])

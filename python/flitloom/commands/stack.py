@@ -44,6 +44,7 @@ def command(
         list[str] | None,
         typer.Option(help="A scheme C00 to C09, or all. May be repeated. [default: C00]", metavar="SCHEME"),
     ] = None,
+    preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,
     latency: options.Latency = None,
@@ -63,6 +64,7 @@ def command(
     \b
     For example:
       flitloom stack --torus 16x16 --pattern brot --payload 14 --slices 2 --arbitration all
+      flitloom stack --torus 16x16 --preset cup-stacking --pattern bcmp --arbitration all
       flitloom stack --torus 16x16 --pattern shfl --payload 32 --slices 2 --slices 4 --picture shfl.png
     """
     from flitloom.commands import screen
@@ -93,6 +95,7 @@ def command(
         for scheme in schemes:
             for count in slices or [2]:
                 router = options.given(
+                    preset=preset,
                     channels=channels,
                     buffer=buffer,
                     latency=latency,

@@ -22,6 +22,7 @@ def command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Rows of all simulations (.csv or .parquet).")],
+    preset: options.Preset = None,
     settings: options.Changes = None,
     seeds: Annotated[int, typer.Option(help="Simulations per combination, each with its own seed.")] = 1,
     store: Annotated[
@@ -56,6 +57,7 @@ def command(
     if out.suffix == ".parquet":
         need("parquet", "--out *.parquet")
     fields = read_fields(spec)
+    options.merge(fields, {"router": {"preset": preset}} if preset is not None else {})
     for setting in settings or []:
         change(fields, setting)
     values = {}

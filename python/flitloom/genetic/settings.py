@@ -54,7 +54,8 @@ class GeneticSettings(SpecModel):
         Upper limit of the interval: the height of a slice less its length (A.3), or its thickness less
         its length (Eq. 5).
     objective : str
-        What is made small: duration, thickness (T_e), or estimate (Eq. 8).
+        What is made small: duration, thickness (T_e, the largest occupation of a link), span (of the network,
+        what the papers print as T_e), or estimate (Eq. 8).
     estimated_slices : int
         Slices S the estimate is for.
     sort_key : str

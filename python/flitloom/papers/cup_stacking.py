@@ -9,12 +9,22 @@ PATTERNS = ("bcmp", "brev", "brot", "shfl", "torn", "trns")
 #: The channel-selection schemes of cup-stacking-extended-2023, Table 1.
 SCHEMES = tuple(f"C{number:02}" for number in range(10))
 
+#: The papers' router, by its name in specs.
+PRESET = "cup-stacking"
+
 ROUTER_REMARK = (
-    "The papers describe their router in words; flitloom takes the plainest reading, fixed to the cycle in "
-    "docs/router.md. Cells that differ come from details the papers do not give."
+    "The router is the preset cup-stacking: the one rule found that gives every deterministic value of both "
+    "papers (docs/papers.md)."
+)
+SEARCH_REMARK = (
+    "Searches run on the default router, the plainest reading of the papers' words (docs/router.md), not on "
+    "the preset cup-stacking."
+)
+PLAIN_REMARK = (
+    "Lines named plain are of the default router, the plainest reading of the papers' words (docs/router.md)."
 )
 
 
-def network(size: int = 16, arbitration: str = "C00", variant: str = "queues") -> fl.Network:
-    """The papers' network: a square torus with their router, in one of its readings."""
-    return fl.Network(fl.Torus(size, size), fl.Router(arbitration=arbitration, variant=variant))
+def network(size: int = 16, arbitration: str = "C00", preset: str | None = PRESET) -> fl.Network:
+    """The papers' network: a square torus with their router; without a preset, with the default one."""
+    return fl.Network(fl.Torus(size, size), fl.Router(arbitration=arbitration, preset=preset))

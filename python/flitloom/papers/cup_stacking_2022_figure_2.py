@@ -13,8 +13,7 @@ TITLE = "What every link does over time: bit-complement on 8x8, whole packets an
 PAYLOAD = 32
 REMARKS = [
     "The payload of Fig. 2 is not given; ours is 32 flits, as in Fig. 1. Published values are the text's "
-    "statements: four slices back to back take longer than whole packets, at an appropriate interval less. "
-    "In flitloom's reading of the router, slices on 8x8 already stack well back to back."
+    "statements: four slices back to back take longer than whole packets, at an appropriate interval less."
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import flitloom as fl
-from flitloom.papers.cup_stacking import PATTERNS, ROUTER_REMARK, SCHEMES, network
+from flitloom.papers.cup_stacking import PATTERNS, PLAIN_REMARK, PRESET, ROUTER_REMARK, SCHEMES, network
 from flitloom.papers.report import Cell, Context, Report
 
 IDENTIFIER = "cup-stacking-extended-2023/table-2"
@@ -25,11 +25,11 @@ def reproduce(context: Context) -> Report:
     for pattern in PATTERNS:
         for scheme, paper in zip(SCHEMES, PUBLISHED[pattern], strict=True):
             collective = fl.Collective(pattern, payload=14, slices=2)
-            plain, registers = (
-                fl.stack(network(arbitration=scheme, variant=variant), collective, threads=context.threads)
-                for variant in ("queues", "registers")
+            ours, plain = (
+                fl.stack(network(arbitration=scheme, preset=preset), collective, threads=context.threads)
+                for preset in (PRESET, None)
             )
-            cells.append(Cell(pattern, scheme, paper, plain.duration, registers=registers.duration))
+            cells.append(Cell(pattern, scheme, paper, ours.duration, plain=plain.duration))
             if context.progress:
                 context.progress("patterns and schemes", len(cells), len(PATTERNS) * len(SCHEMES))
-    return Report(IDENTIFIER, TITLE, cells, [ROUTER_REMARK])
+    return Report(IDENTIFIER, TITLE, cells, [ROUTER_REMARK, PLAIN_REMARK])

@@ -63,8 +63,8 @@ class Cell:
     ours: Value
     at_most: bool = False
     tolerance: float = 0
-    #: What the router with output registers gives (docs/router.md), where it was asked, too.
-    registers: Value = None
+    #: What the default router gives, the plainest reading of the papers' words, where it was asked, too.
+    plain: Value = None
 
     @property
     def status(self) -> str:
@@ -103,7 +103,7 @@ class Cell:
             "paper": self.paper,
             "ours": self.ours,
             "status": self.status,
-            **({} if self.registers is None else {"registers": self.registers}),
+            **({} if self.plain is None else {"plain": self.plain}),
         }
 
 
@@ -157,9 +157,9 @@ class Report:
             parts.append(f"{counts['holds']} of {statements} published statements hold")
         if not parts:
             return ""
-        if others := [cell for cell in self.cells if cell.registers is not None]:
-            exact = sum(cell.registers == cell.paper for cell in others)
-            parts.append(f"{exact} of {len(others)} with output registers")
+        if others := [cell for cell in self.cells if cell.plain is not None]:
+            exact = sum(cell.plain == cell.paper for cell in others)
+            parts.append(f"{exact} of {len(others)} by the plain router")
         different = counts.keys() & {"not reproduced", "not reached", "beaten", "does not hold"}
         return ", ".join(parts) + ("; others in parentheses." if different else ".")
 

@@ -77,6 +77,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "grant_needs_room": True,
         "arbitration": "packet",
     },
+    # cup-stacking-2022 and cup-stacking-extended-2023: all 90 deterministic values, see docs/router.md
+    "cup-stacking": {
+        "buffer": 4,
+        "variant": "registers",
+        "datelines": "checkerboard",
+        "north": "-y",
+    },
 }
 _preset = name_of(*PRESETS)
 
@@ -97,10 +104,11 @@ class Router(SpecModel):
         Whether a header advances as soon as one flit fits, or only when its whole packet does; with
         bubble, a packet that enters a ring must also leave room for another one, and there are no
         datelines (Puente et al. 1999).
-    datelines : {"both", "wrap", "passing"}
+    datelines : {"both", "wrap", "passing", "checkerboard"}
         Where channel numbers rise in a ring of N nodes: between N/2 - 1 and N/2 as well as between N - 1
         and 0 (cup-stacking-extended-2023, A.1), or there only, or at both, but between N - 1 and 0 not for
-        packets injected right before. None do with bubble.
+        packets injected right before, or at both, but at neither for packets injected right before it at a
+        node whose coordinates have an odd sum. None do with bubble.
     grant_needs_room : bool
         Whether queue selection grants an output channel of a link only to a header whose whole packet fits
         behind it at the start of the cycle (state-propagation-throttling-2015).
@@ -114,7 +122,10 @@ class Router(SpecModel):
     queue_order : sequence of int, optional
         Input ports in the order queue selection evaluates them at first, for every output channel:
         entries ``((node * ports + port) * channels + channel) * ports`` and following. By default
-        +last, ..., +x, -last, ..., -x, P everywhere (N, E, S, W, P in two dimensions).
+        +last, ..., +x, -last, ..., -x, P everywhere (N, E, S, W, P in two dimensions; see `north`).
+    north : {"+y", "-y"}
+        Which direction is north, with which the default order begins; in other than two dimensions +y and -y
+        stand for the plus and the minus direction of the last one.
     routing : str
         Which way packets go that bring no route, by its short or long name:
 
@@ -134,11 +145,12 @@ class Router(SpecModel):
         sa, cl and ma need cut-through.
     variant : {"queues", "registers"}
         Flits wait in input queues, or in input queues one flit shorter and an output register of one flit
-        per output channel: the second reading of the cup-stacking papers (docs/router.md), with datelines
-        ``passing`` unless others are given.
-    preset : {"t15", "s07"}, optional
-        Start from the router of a paper, state-propagation-throttling-2015 or scaling-effects-2007;
-        fields that are given overrule its own.
+        per output channel: where flits wait in the router of the cup-stacking papers (docs/router.md), with
+        datelines ``passing`` unless others are given.
+    preset : {"t15", "s07", "cup-stacking"}, optional
+        Start from the router of a paper: state-propagation-throttling-2015, scaling-effects-2007, or
+        cup-stacking-2022 and cup-stacking-extended-2023, whose deterministic values it gives exactly. Fields
+        that are given overrule its own.
 
     Examples
     --------
@@ -150,6 +162,9 @@ class Router(SpecModel):
     >>> router = fl.Router(preset="t15", buffer=24)
     >>> router.flow_control, router.grant_needs_room, router.buffer
     ('cut-through', True, 24)
+    >>> published = fl.Network(fl.Torus(16, 16), fl.Router(preset="cup-stacking"))
+    >>> fl.simulate(published, fl.Collective("bcmp")).duration
+    65
     """
 
     place: ClassVar[str] = "router"
@@ -171,6 +186,7 @@ class Router(SpecModel):
     ] = ()
     routing: Annotated[str, Checked(parse_routing, {"enum": [*ROUTING_NAMES]})] = "do"
     variant: Annotated[str, one_of(*LISTS["variants"])] = "queues"
+    north: Annotated[str, one_of(*LISTS["norths"])] = "+y"
 
     if TYPE_CHECKING:
 
@@ -181,14 +197,15 @@ class Router(SpecModel):
             buffer: int = 4,
             latency: int = 1,
             flow_control: Literal["wormhole", "cut-through", "bubble"] | str = "wormhole",
-            datelines: Literal["both", "wrap", "passing"] | str = "both",
+            datelines: Literal["both", "wrap", "passing", "checkerboard"] | str = "both",
             grant_needs_room: bool = False,
             processor_queues: Literal["one", "per-direction"] | str = "one",
             arbitration: SchemeName | str | Sequence[str] = "C00",
             queue_order: Sequence[int] = (),
             routing: RoutingName | str = "do",
             variant: Literal["queues", "registers"] | str = "queues",
-            preset: Literal["t15", "s07"] | str | None = None,
+            north: Literal["+y", "-y"] | str = "+y",
+            preset: Literal["t15", "s07", "cup-stacking"] | str | None = None,
         ) -> None: ...
 
     @classmethod
@@ -204,7 +221,9 @@ class Router(SpecModel):
     @classmethod
     def _start_from_preset(cls, data: Any) -> Any:
         """Replace the name of a preset by its fields, so that a spec says what it is."""
-        if isinstance(data, dict) and data.get("preset") is not None:
+        if isinstance(data, dict) and data.get("preset", "") is None:
+            data = {name: value for name, value in data.items() if name != "preset"}
+        elif isinstance(data, dict) and "preset" in data:
             problems = Problems()
             try:
                 _preset(data["preset"], None)
@@ -214,7 +233,7 @@ class Router(SpecModel):
             fields = dict(PRESETS[data["preset"]])
             if data.get("routing") is not None:
                 # As many as the function needs: three for those of the papers.
-                del fields["channels"]
+                fields.pop("channels", None)
             data = {**fields, **{name: value for name, value in data.items() if name != "preset"}}
         if isinstance(data, dict) and data.get("variant") == "registers":
             data = {"datelines": "passing", **data}

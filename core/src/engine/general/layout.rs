@@ -7,7 +7,7 @@ use super::{
 use crate::{
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
-    router::{Arbitration, ChannelScheme, FlowControl, Variant, default_port_list},
+    router::{Arbitration, ChannelScheme, FlowControl, North, Variant},
     routing::{self, At, Came, ChannelRule, dimension_order},
     traffic::Routes,
 };
@@ -63,7 +63,7 @@ const SIGNS: u32 = 25;
 /// nodes of equal coordinate in the last dimension. The nodes of a part are numbered from 0; those
 /// of the rows before and behind it, in other parts, have the numbers before and behind.
 ///
-/// Queues of a node are numbered in the order of the default port list, the channels of a port
+/// Queues of a node are numbered in the order of the initial port list, the channels of a port
 /// ascending, those of the processor last, in the order of their directions; output channels are `port * channels + channel`.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
@@ -104,7 +104,7 @@ pub(super) struct Layout {
     /// Per queue: the port it faces (the processor port for the last ones) and its channel.
     pub port_of_queue: Vec<u8>,
     pub channel_of_queue: Vec<u8>,
-    /// Per queue: the place of its port in the default list.
+    /// Per queue: the place of its port in the initial list.
     pub place_of_queue: Vec<u8>,
     /// Per queue behind a link: the output channel that feeds it.
     pub output_before: Vec<u8>,
@@ -124,6 +124,8 @@ pub(super) struct Layout {
     /// The same for packets that come from the processor.
     rises_first: Arc<[u16]>,
     pub schemes: Schemes,
+    /// Where initial lists begin.
+    north: North,
     lists: Option<Lists>,
 }
 
@@ -144,7 +146,7 @@ impl Layout {
         let words = nodes.div_ceil(64).next_multiple_of(WORDS);
         let processor_queues = router.processor_queues.count(&shape);
         let extent = Extent::new(words, 0);
-        let list = default_port_list(&shape);
+        let list = router.north.port_list(&shape);
         let mut first_queue = vec![0; directions + 1];
         let (mut port_of_queue, mut channel_of_queue) = (Vec::new(), Vec::new());
         let mut place_of_queue = Vec::new();
@@ -218,6 +220,7 @@ impl Layout {
             fields,
             dimension_of_bit,
             schemes: Schemes::Same(ChannelScheme::C00),
+            north: router.north,
             lists: None,
             shape,
         };
@@ -309,7 +312,7 @@ impl Layout {
     pub fn set_port_list(&mut self, node: usize, port: usize, channel: usize, list: &[u8]) {
         let (ports, outputs) = (self.ports(), self.outputs);
         let lists = self.lists.get_or_insert_with(|| {
-            let mut lists = Lists { ports: default_port_list(&self.shape), places: vec![0; ports] };
+            let mut lists = Lists { ports: self.north.port_list(&self.shape), places: vec![0; ports] };
             lists.invert(0, ports);
             let count = self.nodes * outputs;
             Lists { ports: lists.ports.repeat(count), places: lists.places.repeat(count) }

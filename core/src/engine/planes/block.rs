@@ -5,10 +5,12 @@
 //! direction of travel. Dimension order and datelines rule all other queues out.
 //!
 //! Output channels are labelled by the channel of the queue that sends, so that one label holds for
-//! a packet's whole stay in a router; on a link that crosses a dateline the receiver counts one up.
+//! a packet's whole stay in a router; on a link that crosses a dateline the receiver counts one up. A packet
+//! from the processor whose crossing does not count has the last label of its port, which no other has there.
 
 use super::{
     arbiter::{pairs, triples},
+    registers::Labels,
     vector::Vector,
 };
 
@@ -116,6 +118,16 @@ pub struct Links<V> {
     pub x: [[V; 3]; 2],
     /// Per Y direction: labels 0 to 2, "is a header".
     pub y: [[V; 4]; 2],
+}
+
+impl<V: Vector> Links<V> {
+    /// The labels that send, and whether a header goes over +x, -x, +y, -y.
+    #[inline(always)]
+    pub fn of(sent: &Labels<V>, is_head: [V; 4]) -> Self {
+        let Labels { x: [[a0, a1], [b0, b1]], y: [[c0, c1, c2], [d0, d1, d2]], .. } = *sent;
+        let [a, b, c, d] = is_head;
+        Self { x: [[a0, a1, a], [b0, b1, b]], y: [[c0, c1, c2, c], [d0, d1, d2, d]] }
+    }
 }
 
 /// What a block shows its neighbours: which of its queues are full.

@@ -1,7 +1,7 @@
 //! One cycle of one block of routers, free of branches on data.
 //!
 //! [`send`] is everything a router decides by itself and by its neighbours' full queues: queue
-//! selection, channel selection and departures. [`receive`] is everything that comes over its links.
+//! selection, channel selection and departures. [`receive`](super::receive) is everything that comes over its links.
 //! All blocks send before any receives, so every decision sees the state at the start of the cycle.
 
 // Queues are numbered across several arrays.
@@ -13,7 +13,8 @@ use super::{
         Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, Precedence, QUEUES, Scheme, Settings,
         Widths, X_QUEUES, XRow, Y_QUEUES, YRow,
     },
-    lanes::{Position, Rotation},
+    lanes::Position,
+    registers::Labels,
     vector::Vector,
 };
 
@@ -28,6 +29,10 @@ pub struct Rules {
     pub skip: usize,
     /// Flit-hops are counted.
     pub hops: bool,
+    /// There are output registers.
+    pub registers: bool,
+    /// There are crossings of datelines that do not count for packets from the processor.
+    pub exempt: bool,
 }
 
 impl Rules {
@@ -37,7 +42,11 @@ impl Rules {
         offset: 0,
         skip: 0,
         hops: true,
+        registers: false,
+        exempt: false,
     };
+    /// The same with the published router, whose queues have three flits.
+    pub const PUBLISHED: Self = Self { offset: 1, registers: true, exempt: true, ..Self::USUAL };
 }
 
 /// The planes of a block that [`send`] changes.
@@ -78,7 +87,7 @@ pub struct More<'a, V> {
 }
 
 #[inline(always)]
-fn or_all<V: Vector, const N: usize>(planes: [V; N]) -> V {
+pub fn or_all<V: Vector, const N: usize>(planes: [V; N]) -> V {
     let mut all = planes[0];
     for &plane in &planes[1..] {
         all = all | plane;
@@ -108,6 +117,7 @@ macro_rules! each {
         })+
     };
 }
+pub(super) use each;
 
 /// Which of two labels of an output port may send: one at most.
 #[inline(always)]
@@ -136,49 +146,56 @@ fn choose3<V: Vector>(candidates: [V; 3], order: &mut [V; 3], scheme: &Scheme<V>
 }
 
 /// Requests of the front headers.
-struct Requests<V> {
+pub struct Requests<V> {
     x: [[V; 4]; X_QUEUES],
     y: [[V; 2]; Y_QUEUES],
     p: [V; 5],
 }
 
-/// Queue selection for all output channels; owners are updated.
+/// Queue selection for all output channels; owners are updated. Tails hold some labels that nobody owns. Where
+/// packets from the processor do not rise on a link that crosses a dateline, they have the last label of its port:
+/// no queue sends there with that one.
 #[inline(always)]
-fn select_queues<V: Vector, const K: usize>(
+pub fn select_queues<V: Vector, const K: usize>(
     block: &mut Block<V, K>,
     asks: &Requests<V>,
     settings: &Settings<V>,
+    exempt: &[V; 4],
+    held: &Labels<V>,
 ) {
     let Block { owned_x: ox, owned_y: oy, owned_p: op, precedence, .. } = block;
     let Precedence { x, y0, y1, p0, p1, p2, .. } = precedence;
     each!(D in [0, 1] {
-        let idle = !(ox[2 * D][0] | op[D]);
-        let g = grant2([asks.x[2 * D][0] & idle, asks.p[D] & idle], &mut x[D]);
+        let (rising, level) = (!exempt[D], exempt[D]);
+        let idle = !or_all([ox[2 * D][0], op[D] & rising, held.x[D][0]]);
+        let g = grant2([asks.x[2 * D][0] & idle, asks.p[D] & idle & rising], &mut x[D]);
         ox[2 * D][0] = ox[2 * D][0] | g[0];
-        op[D] = op[D] | g[1];
         // The only contender finds its output idle, or owns it and does not ask.
-        ox[2 * D + 1][0] = ox[2 * D + 1][0] | asks.x[2 * D + 1][0];
+        op[D] = or_all([op[D], g[1], asks.p[D] & level & !held.x[D][1]]);
+        ox[2 * D + 1][0] = ox[2 * D + 1][0] | (asks.x[2 * D + 1][0] & !held.x[D][1]);
     });
     each!(E in [0, 1] {
         let turn = 1 + E;
-        let idle = !or_all([oy[3 * E][0], ox[0][turn], ox[2][turn], op[2 + E]]);
-        let asking = [asks.y[3 * E][0], asks.x[0][turn], asks.x[2][turn], asks.p[2 + E]];
+        let (rising, level) = (!exempt[2 + E], exempt[2 + E]);
+        let idle =
+            !or_all([oy[3 * E][0], ox[0][turn], ox[2][turn], op[2 + E] & rising, held.y[E][0]]);
+        let asking = [asks.y[3 * E][0], asks.x[0][turn], asks.x[2][turn], asks.p[2 + E] & rising];
         let g = grant4(mask(asking, idle), &mut y0[E], &settings.y0[E]);
         oy[3 * E][0] = oy[3 * E][0] | g[0];
         ox[0][turn] = ox[0][turn] | g[1];
         ox[2][turn] = ox[2][turn] | g[2];
-        op[2 + E] = op[2 + E] | g[3];
+        op[2 + E] = or_all([op[2 + E], g[3], asks.p[2 + E] & level & !held.y[E][2]]);
 
-        let idle = !or_all([oy[3 * E + 1][0], ox[1][turn], ox[3][turn]]);
+        let idle = !or_all([oy[3 * E + 1][0], ox[1][turn], ox[3][turn], held.y[E][1]]);
         let asking = [asks.y[3 * E + 1][0], asks.x[1][turn], asks.x[3][turn]];
         let g = grant3(mask(asking, idle), &mut y1[E], &settings.y1[E]);
         oy[3 * E + 1][0] = oy[3 * E + 1][0] | g[0];
         ox[1][turn] = ox[1][turn] | g[1];
         ox[3][turn] = ox[3][turn] | g[2];
 
-        oy[3 * E + 2][0] = oy[3 * E + 2][0] | asks.y[3 * E + 2][0];
+        oy[3 * E + 2][0] = oy[3 * E + 2][0] | (asks.y[3 * E + 2][0] & !held.y[E][2]);
     });
-    let idle = !or_all([ox[0][3], ox[2][3], oy[0][1], oy[3][1], op[4]]);
+    let idle = !or_all([ox[0][3], ox[2][3], oy[0][1], oy[3][1], op[4], held.p[0]]);
     let asking = [asks.x[0][3], asks.x[2][3], asks.y[0][1], asks.y[3][1], asks.p[4]];
     let g = grant5(mask(asking, idle), p0, &settings.p0);
     ox[0][3] = ox[0][3] | g[0];
@@ -187,7 +204,7 @@ fn select_queues<V: Vector, const K: usize>(
     oy[3][1] = oy[3][1] | g[3];
     op[4] = op[4] | g[4];
 
-    let idle = !or_all([ox[1][3], ox[3][3], oy[1][1], oy[4][1]]);
+    let idle = !or_all([ox[1][3], ox[3][3], oy[1][1], oy[4][1], held.p[1]]);
     let asking = [asks.x[1][3], asks.x[3][3], asks.y[1][1], asks.y[4][1]];
     let g = grant4(mask(asking, idle), p1, &settings.p1);
     ox[1][3] = ox[1][3] | g[0];
@@ -195,7 +212,7 @@ fn select_queues<V: Vector, const K: usize>(
     oy[1][1] = oy[1][1] | g[2];
     oy[4][1] = oy[4][1] | g[3];
 
-    let idle = !(oy[2][1] | oy[5][1]);
+    let idle = !or_all([oy[2][1], oy[5][1], held.p[2]]);
     let g = grant2([asks.y[2][1] & idle, asks.y[5][1] & idle], p2);
     oy[2][1] = oy[2][1] | g[0];
     oy[5][1] = oy[5][1] | g[1];
@@ -203,7 +220,7 @@ fn select_queues<V: Vector, const K: usize>(
 
 /// Whether each queue's front flit is a header, and whether it is a tail.
 #[inline(always)]
-fn fronts<V: Vector>(counters: &[[V; QUEUES]]) -> ([V; QUEUES], [V; QUEUES]) {
+pub fn fronts<V: Vector>(counters: &[[V; QUEUES]]) -> ([V; QUEUES], [V; QUEUES]) {
     #[inline(always)]
     fn of<V: Vector, const BITS: usize>(counters: &[[V; QUEUES]; BITS]) -> ([V; QUEUES], [V; QUEUES]) {
         let (mut head, mut some) = ([V::ones(); QUEUES], [V::zero(); QUEUES]);
@@ -256,26 +273,16 @@ fn count_down<V: Vector>(
     }
 }
 
-/// Everything a block decides in a cycle. `behind` are the full queues its links lead to. Returns
-/// the events, per direction the routers that send a flit over the link, and those that eject one.
+/// Whether each queue has a flit, the processor's last.
 #[inline(always)]
-pub fn send<V: Vector, const K: usize>(
-    sender: Sender<'_, V, K>,
-    settings: &Settings<V>,
-    behind: &Full<V>,
-    column: &Position<V>,
-    row: &Position<V>,
+pub fn queue_flits<V: Vector, const K: usize>(
+    block: &Block<V, K>,
+    packet: &Packet<V>,
     rules: &Rules,
-) -> (Events<V>, [V; 4], V) {
-    let Sender { block, counters, x_rows, y_rows, more, packet, packet_rows, .. } = sender;
-    let Sender { links, x_links, y_links, ejected_tags, .. } = sender;
-    let widths = rules.widths;
-
-    // What is at the front of each queue.
-    let (head, tail) = fronts(counters);
+) -> [V; QUEUES] {
     let mut ready = [V::zero(); QUEUES];
     // The papers' buffers of four flits.
-    if widths.occupancy == 3 && rules.offset == 0 {
+    if rules.widths.occupancy == 3 && rules.offset == 0 {
         each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
             let occupancy = &block.occupancy[QUEUE];
             ready[QUEUE] = occupancy[0] | occupancy[1] | occupancy[2];
@@ -283,18 +290,28 @@ pub fn send<V: Vector, const K: usize>(
     } else {
         for queue in 0..LINK_QUEUES {
             let occupancy = &block.occupancy[queue];
-            ready[queue] = occupancy[widths.occupancy - 1];
-            for bit in 0..widths.occupancy - 1 {
+            ready[queue] = occupancy[rules.widths.occupancy - 1];
+            for bit in 0..rules.widths.occupancy - 1 {
                 let plane = if rules.offset >> bit & 1 == 0 { occupancy[bit] } else { !occupancy[bit] };
                 ready[queue] = ready[queue] | plane;
             }
         }
     }
     ready[QUEUES - 1] = packet.ready;
+    ready
+}
 
+/// What the headers at the front of queues ask for that own no output.
+#[inline(always)]
+pub fn requests<V: Vector, const K: usize>(
+    block: &Block<V, K>,
+    minus_y: &XRow<V>,
+    packet: &Packet<V>,
+    ready: &[V; QUEUES],
+    head: &[V; QUEUES],
+) -> Requests<V> {
     let mut asks =
         Requests { x: [[V::zero(); 4]; X_QUEUES], y: [[V::zero(); 2]; Y_QUEUES], p: [V::zero(); 5] };
-    let minus_y = x_rows[0];
     each!(X in [0, 1, 2, 3] {
         let [turns, arrives] = block.route_x[X];
         let front = ready[X] & head[X] & !or_all(block.owned_x[X]);
@@ -311,39 +328,40 @@ pub fn send<V: Vector, const K: usize>(
     each!(OUTPUT in [0, 1, 2, 3, 4] {
         asks.p[OUTPUT] = front & packet.output[OUTPUT];
     });
-    select_queues(block, &asks, settings);
+    asks
+}
 
-    // Channel selection: owned, a flit ready, and space behind.
-    let Block { owned_x: ox, owned_y: oy, owned_p: op, precedence, .. } = block;
-    let mut send_x = [[V::zero(); 2]; 2];
+/// Labels whose owner has a flit.
+#[inline(always)]
+pub fn owned_flits<V: Vector, const K: usize>(
+    block: &Block<V, K>,
+    ready: &[V; QUEUES],
+    exempt: &[V; 4],
+) -> Labels<V> {
+    let Block { owned_x: ox, owned_y: oy, owned_p: op, .. } = block;
+    let mut flits = Labels::none();
     each!(D in [0, 1] {
-        let crosses = if D == 0 { column.above } else { column.below };
-        let full = behind.x[D];
-        let candidates = [
-            ((ox[2 * D][0] & ready[2 * D]) | (op[D] & ready[10])) & !crosses.select(full[1], full[0]),
-            ox[2 * D + 1][0] & ready[2 * D + 1] & !full[1],
+        let own = op[D] & ready[10];
+        flits.x[D] = [
+            (ox[2 * D][0] & ready[2 * D]) | (own & !exempt[D]),
+            (ox[2 * D + 1][0] & ready[2 * D + 1]) | (own & exempt[D]),
         ];
-        send_x[D] = choose2(candidates, &mut precedence.label_x[D], &settings.schemes[D]);
     });
-    let mut send_y = [[V::zero(); 3]; 2];
     each!(E in [0, 1] {
-        let (crosses, turn) = (if E == 0 { row.above } else { row.below }, 1 + E);
-        let full = behind.y[E];
-        let y = 3 * E;
-        let candidates = [
+        let (y, turn) = (3 * E, 1 + E);
+        let own = op[2 + E] & ready[10];
+        flits.y[E] = [
             or_all([
                 oy[y][0] & ready[4 + y],
                 ox[0][turn] & ready[0],
                 ox[2][turn] & ready[2],
-                op[2 + E] & ready[10],
-            ]) & !crosses.select(full[1], full[0]),
-            or_all([oy[y + 1][0] & ready[5 + y], ox[1][turn] & ready[1], ox[3][turn] & ready[3]])
-                & !crosses.select(full[2], full[1]),
-            oy[y + 2][0] & ready[6 + y] & !full[2],
+                own & !exempt[2 + E],
+            ]),
+            or_all([oy[y + 1][0] & ready[5 + y], ox[1][turn] & ready[1], ox[3][turn] & ready[3]]),
+            (oy[y + 2][0] & ready[6 + y]) | (own & exempt[2 + E]),
         ];
-        send_y[E] = choose3(candidates, &mut precedence.label_y[E], &settings.schemes[2 + E]);
     });
-    let candidates = [
+    flits.p = [
         or_all([
             ox[0][3] & ready[0],
             ox[2][3] & ready[2],
@@ -354,124 +372,307 @@ pub fn send<V: Vector, const K: usize>(
         or_all([ox[1][3] & ready[1], ox[3][3] & ready[3], oy[1][1] & ready[5], oy[4][1] & ready[8]]),
         (oy[2][1] & ready[6]) | (oy[5][1] & ready[9]),
     ];
-    let send_p = choose3(candidates, &mut precedence.label_p, &settings.schemes[4]);
+    flits
+}
 
-    // Departures.
-    let mut flow_x = [[V::zero(); 4]; X_QUEUES];
-    each!(X in [0, 1, 2, 3] {
-        let (d, c) = (X / 2, X % 2);
-        flow_x[X] =
-            [ox[X][0] & send_x[d][c], ox[X][1] & send_y[0][c], ox[X][2] & send_y[1][c], ox[X][3] & send_p[c]];
-    });
-    let mut flow_y = [[V::zero(); 2]; Y_QUEUES];
-    each!(Y in [0, 1, 2, 3, 4, 5] {
-        let (e, c) = (Y / 3, Y % 3);
-        flow_y[Y] = [oy[Y][0] & send_y[e][c], oy[Y][1] & send_p[c]];
-    });
-    let flow_p: [V; 5] = [
-        op[0] & send_x[0][0],
-        op[1] & send_x[1][0],
-        op[2] & send_y[0][0],
-        op[3] & send_y[1][0],
-        op[4] & send_p[0],
-    ];
-    let mut leaves = [V::zero(); QUEUES];
-    each!(X in [0, 1, 2, 3] {
-        leaves[X] = or_all(flow_x[X]);
-    });
-    each!(Y in [0, 1, 2, 3, 4, 5] {
-        leaves[4 + Y] = or_all(flow_y[Y]);
-    });
-    leaves[10] = or_all(flow_p);
-
-    // Links: which label sends, and the data of the header if it is one.
-    let sends = [or_all(send_x[0]), or_all(send_x[1]), or_all(send_y[0]), or_all(send_y[1])];
+/// Of the labels with a flit, those that send it: one at most per output port, with space behind.
+#[inline(always)]
+pub fn choose_labels<V: Vector>(
+    flits: &Labels<V>,
+    precedence: &mut Precedence<V>,
+    settings: &Settings<V>,
+    behind: &Full<V>,
+    column: &Position<V>,
+    row: &Position<V>,
+) -> Labels<V> {
+    let mut sent = Labels::none();
     each!(D in [0, 1] {
-        let flows = [flow_x[2 * D][0], flow_x[2 * D + 1][0], flow_p[D]];
-        let is_head = or_all([flows[0] & head[2 * D], flows[1] & head[2 * D + 1], flows[2] & head[10]]);
-        links.x[D] = [send_x[D][0], send_x[D][1], is_head];
+        let crosses = if D == 0 { column.above } else { column.below };
+        let full = behind.x[D];
+        let candidates = [
+            flits.x[D][0] & !crosses.select(full[1], full[0]),
+            flits.x[D][1] & !crosses.select(full[0], full[1]),
+        ];
+        sent.x[D] = choose2(candidates, &mut precedence.label_x[D], &settings.schemes[D]);
     });
-    for ((link, row), &own) in x_links.iter_mut().zip(x_rows.iter()).zip(packet_rows) {
+    each!(E in [0, 1] {
+        let crosses = if E == 0 { row.above } else { row.below };
+        let full = behind.y[E];
+        let candidates = [
+            flits.y[E][0] & !crosses.select(full[1], full[0]),
+            flits.y[E][1] & !crosses.select(full[2], full[1]),
+            flits.y[E][2] & !crosses.select(full[0], full[2]),
+        ];
+        sent.y[E] = choose3(candidates, &mut precedence.label_y[E], &settings.schemes[2 + E]);
+    });
+    sent.p = choose3(flits.p, &mut precedence.label_p, &settings.schemes[4]);
+    sent
+}
+
+/// Per queue and output, where a flit goes: straight on, +y, -y, processor; straight on, processor; all five.
+#[derive(Clone, Copy)]
+pub struct Flows<V> {
+    pub x: [[V; 4]; X_QUEUES],
+    pub y: [[V; 2]; Y_QUEUES],
+    pub p: [V; 5],
+}
+
+impl<V: Vector> Flows<V> {
+    /// From the owners of labels.
+    #[inline(always)]
+    pub fn of<const K: usize>(block: &Block<V, K>, labels: &Labels<V>, exempt: &[V; 4]) -> Self {
+        let Block { owned_x: ox, owned_y: oy, owned_p: op, .. } = block;
+        let Labels { x: to_x, y: to_y, p: to_p } = labels;
+        let zero = V::zero();
+        let mut flows = Self { x: [[zero; 4]; X_QUEUES], y: [[zero; 2]; Y_QUEUES], p: [zero; 5] };
+        each!(X in [0, 1, 2, 3] {
+            let (d, c) = (X / 2, X % 2);
+            flows.x[X] =
+                [ox[X][0] & to_x[d][c], ox[X][1] & to_y[0][c], ox[X][2] & to_y[1][c], ox[X][3] & to_p[c]];
+        });
+        each!(Y in [0, 1, 2, 3, 4, 5] {
+            let (e, c) = (Y / 3, Y % 3);
+            flows.y[Y] = [oy[Y][0] & to_y[e][c], oy[Y][1] & to_p[c]];
+        });
+        flows.p = [
+            op[0] & exempt[0].select(to_x[0][1], to_x[0][0]),
+            op[1] & exempt[1].select(to_x[1][1], to_x[1][0]),
+            op[2] & exempt[2].select(to_y[0][2], to_y[0][0]),
+            op[3] & exempt[3].select(to_y[1][2], to_y[1][0]),
+            op[4] & to_p[0],
+        ];
+        flows
+    }
+
+    /// Queues that lose a flit.
+    #[inline(always)]
+    pub fn leaves(&self) -> [V; QUEUES] {
+        let mut leaves = [V::zero(); QUEUES];
+        each!(X in [0, 1, 2, 3] {
+            leaves[X] = or_all(self.x[X]);
+        });
+        each!(Y in [0, 1, 2, 3, 4, 5] {
+            leaves[4 + Y] = or_all(self.y[Y]);
+        });
+        leaves[10] = or_all(self.p);
+        leaves
+    }
+
+    /// Those from queues in a set.
+    #[inline(always)]
+    pub fn within(&self, set: &[V; QUEUES]) -> Self {
+        let mut flows = *self;
+        each!(X in [0, 1, 2, 3] {
+            flows.x[X] = mask(flows.x[X], set[X]);
+        });
+        each!(Y in [0, 1, 2, 3, 4, 5] {
+            flows.y[Y] = mask(flows.y[Y], set[4 + Y]);
+        });
+        flows.p = mask(flows.p, set[10]);
+        flows
+    }
+
+    /// By the labels they belong to.
+    #[inline(always)]
+    pub fn into_labels(self, exempt: &[V; 4]) -> Labels<V> {
+        let Self { x, y, p } = self;
+        let mut labels = Labels::none();
         each!(D in [0, 1] {
-            link[D] = (flow_x[2 * D][0] & row[2 * D])
-                | (flow_x[2 * D + 1][0] & row[2 * D + 1])
-                | (flow_p[D] & own);
+            labels.x[D] =
+                [x[2 * D][0] | (p[D] & !exempt[D]), x[2 * D + 1][0] | (p[D] & exempt[D])];
+        });
+        each!(E in [0, 1] {
+            let (q, turn, own) = (3 * E, 1 + E, p[2 + E]);
+            labels.y[E] = [
+                or_all([y[q][0], x[0][turn], x[2][turn], own & !exempt[2 + E]]),
+                or_all([y[q + 1][0], x[1][turn], x[3][turn]]),
+                y[q + 2][0] | (own & exempt[2 + E]),
+            ];
+        });
+        labels.p = [
+            or_all([x[0][3], x[2][3], y[0][1], y[3][1], p[4]]),
+            or_all([x[1][3], x[3][3], y[1][1], y[4][1]]),
+            y[2][1] | y[5][1],
+        ];
+        labels
+    }
+
+    /// Links that carry any of them: +x, -x, +y, -y.
+    #[inline(always)]
+    pub fn on_links(&self) -> [V; 4] {
+        let Self { x, y, p } = self;
+        let mut links = [V::zero(); 4];
+        each!(D in [0, 1] {
+            links[D] = or_all([x[2 * D][0], x[2 * D + 1][0], p[D]]);
+        });
+        each!(E in [0, 1] {
+            let straight = or_all([y[3 * E][0], y[3 * E + 1][0], y[3 * E + 2][0], p[2 + E]]);
+            links[2 + E] =
+                or_all([straight, x[0][1 + E], x[1][1 + E], x[2][1 + E], x[3][1 + E]]);
+        });
+        links
+    }
+}
+
+/// Data of queues' first headers, and of the processor's packet.
+pub struct Data<'a, V> {
+    pub x: &'a [XRow<V>],
+    pub y: &'a [YRow<V>],
+    pub packet: &'a [V],
+}
+
+/// The data of headers that go over links.
+#[inline(always)]
+pub fn write_links<V: Vector>(
+    flows: &Flows<V>,
+    data: &Data<'_, V>,
+    x_links: &mut [LinkRow<V>],
+    y_links: &mut [LinkRow<V>],
+    widths: Widths,
+) {
+    for ((link, row), &own) in x_links.iter_mut().zip(data.x).zip(data.packet) {
+        each!(D in [0, 1] {
+            link[D] = (flows.x[2 * D][0] & row[2 * D])
+                | (flows.x[2 * D + 1][0] & row[2 * D + 1])
+                | (flows.p[D] & own);
         });
     }
-    each!(E in [0, 1] {
-        let mut is_head = flow_p[2 + E] & head[10];
-        each!(C in [0, 1, 2] {
-            is_head = is_head | (flow_y[3 * E + C][0] & head[4 + 3 * E + C]);
-        });
-        each!(X in [0, 1, 2, 3] {
-            is_head = is_head | (flow_x[X][1 + E] & head[X]);
-        });
-        links.y[E] = [send_y[E][0], send_y[E][1], send_y[E][2], is_head];
-    });
-    let to_y = x_rows[1 + widths.x..].iter().zip(&packet_rows[1 + widths.x..]);
-    for ((link, row), (from_x, &own)) in y_links.iter_mut().zip(y_rows.iter()).zip(to_y) {
+    let to_y = data.x[1 + widths.x..].iter().zip(&data.packet[1 + widths.x..]);
+    for ((link, row), (from_x, &own)) in y_links.iter_mut().zip(data.y).zip(to_y) {
         each!(E in [0, 1] {
-            let mut value = flow_p[2 + E] & own;
+            let mut value = flows.p[2 + E] & own;
             each!(C in [0, 1, 2] {
-                value = value | (flow_y[3 * E + C][0] & row[3 * E + C]);
+                value = value | (flows.y[3 * E + C][0] & row[3 * E + C]);
             });
             each!(X in [0, 1, 2, 3] {
-                value = value | (flow_x[X][1 + E] & from_x[X]);
+                value = value | (flows.x[X][1 + E] & from_x[X]);
             });
             link[E] = value;
         });
     }
-    if widths.tag > 0 {
-        let tag = 1 + widths.x + widths.y;
-        let (from_x, from_y) = (x_rows[tag..].iter().zip(&packet_rows[tag..]), &y_rows[widths.y..]);
-        for ((kept, (x, &own)), y) in ejected_tags.iter_mut().zip(from_x).zip(from_y) {
-            for c in 0..2 {
-                for q in [c, 2 + c] {
-                    kept[c] = (flow_x[q][3] & head[q]).select(x[q], kept[c]);
-                }
-            }
-            each!(C in [0, 1, 2] {
-                for q in [C, 3 + C] {
-                    kept[C] = (flow_y[q][1] & head[4 + q]).select(y[q], kept[C]);
-                }
-            });
-            kept[0] = (flow_p[4] & head[10]).select(own, kept[0]);
-        }
-    }
+}
 
-    // Tails free their outputs.
-    let mut delivered = V::zero();
+/// The tags of headers that are ejected are kept per label.
+#[inline(always)]
+pub fn keep_tags<V: Vector>(
+    headers: &Flows<V>,
+    data: &Data<'_, V>,
+    ejected_tags: &mut [[V; 3]],
+    widths: Widths,
+) {
+    let tag = 1 + widths.x + widths.y;
+    let (from_x, from_y) = (data.x[tag..].iter().zip(&data.packet[tag..]), &data.y[widths.y..]);
+    for ((kept, (x, &own)), y) in ejected_tags.iter_mut().zip(from_x).zip(from_y) {
+        for c in 0..2 {
+            for q in [c, 2 + c] {
+                kept[c] = headers.x[q][3].select(x[q], kept[c]);
+            }
+        }
+        each!(C in [0, 1, 2] {
+            for q in [C, 3 + C] {
+                kept[C] = headers.y[q][1].select(y[q], kept[C]);
+            }
+        });
+        kept[0] = headers.p[4].select(own, kept[0]);
+    }
+}
+
+/// Flits leave queues; tails free what they own. Returns the routers whose processor's packet has left.
+#[inline(always)]
+pub fn depart<V: Vector, const K: usize>(
+    block: &mut Block<V, K>,
+    packet: &mut Packet<V>,
+    counters: &mut [[V; QUEUES]],
+    leaves: &[V; QUEUES],
+    (head, tail): (&[V; QUEUES], &[V; QUEUES]),
+    rules: &Rules,
+) -> V {
+    let Block { owned_x: ox, owned_y: oy, owned_p: op, .. } = block;
     each!(X in [0, 1, 2, 3] {
-        delivered = delivered | (flow_x[X][3] & tail[X]);
         let stays = !(leaves[X] & tail[X]);
         for output in &mut ox[X] {
             *output = *output & stays;
         }
     });
     each!(Y in [0, 1, 2, 3, 4, 5] {
-        delivered = delivered | (flow_y[Y][1] & tail[4 + Y]);
         let stays = !(leaves[4 + Y] & tail[4 + Y]);
         for output in &mut oy[Y] {
             *output = *output & stays;
         }
     });
-    delivered = delivered | (flow_p[4] & tail[10]);
     let sent = leaves[10] & tail[10];
     for output in op.iter_mut() {
         *output = *output & !sent;
     }
     packet.ready = packet.ready & !sent;
-
-    // Queues lose their front flits.
     each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
         let mut borrow = leaves[QUEUE];
-        for bit in &mut block.occupancy[QUEUE][..widths.occupancy] {
+        for bit in &mut block.occupancy[QUEUE][..rules.widths.occupancy] {
             let old = *bit;
             *bit = old ^ borrow;
             borrow = borrow & !old;
         }
     });
-    count_down(counters, &leaves, &head, rules.skip);
+    count_down(counters, leaves, head, rules.skip);
+    sent
+}
+
+/// Counts flit-hops modulo 4 in place; every fourth is an event.
+#[inline(always)]
+pub fn count_hops<V: Vector, const K: usize>(block: &mut Block<V, K>, sends: [V; 4], rules: &Rules) -> V {
+    if !rules.hops {
+        return V::zero();
+    }
+    let [ones, twos] = block.hops;
+    let (ones, carry0) = add_three(ones, sends[0], sends[1]);
+    let (ones, carry1) = add_three(ones, sends[2], sends[3]);
+    let (twos, fours) = add_three(twos, carry0, carry1);
+    block.hops = [ones, twos];
+    fours
+}
+
+/// Everything a block decides in a cycle. `behind` are the full queues its links lead to, `exempt` the routers
+/// whose processor's packets do not rise on a link that crosses a dateline. Returns the events, per direction the
+/// routers that send a flit over the link, and those that eject one.
+#[inline(always)]
+pub fn send<V: Vector, const K: usize>(
+    sender: Sender<'_, V, K>,
+    settings: &Settings<V>,
+    behind: &Full<V>,
+    exempt: &[V; 4],
+    (column, row): (&Position<V>, &Position<V>),
+    rules: &Rules,
+) -> (Events<V>, [V; 4], V) {
+    let Sender { block, counters, x_rows, y_rows, more, packet, packet_rows, .. } = sender;
+    let Sender { links, x_links, y_links, ejected_tags, .. } = sender;
+    let widths = rules.widths;
+
+    let (head, tail) = fronts(counters);
+    let ready = queue_flits(block, packet, rules);
+    let asks = requests(block, &x_rows[0], packet, &ready, &head);
+    select_queues(block, &asks, settings, exempt, &Labels::none());
+    let flits = owned_flits(block, &ready, exempt);
+    let sent = choose_labels(&flits, &mut block.precedence, settings, behind, column, row);
+
+    let flows = Flows::of(block, &sent, exempt);
+    let headers = flows.within(&head);
+    let is_head = headers.on_links();
+    *links = Links::of(&sent, is_head);
+    let data = Data { x: x_rows, y: y_rows, packet: packet_rows };
+    write_links(&flows, &data, x_links, y_links, widths);
+    if widths.tag > 0 {
+        keep_tags(&headers, &data, ejected_tags, widths);
+    }
+
+    let mut delivered = flows.p[4] & tail[10];
+    each!(X in [0, 1, 2, 3] {
+        delivered = delivered | (flows.x[X][3] & tail[X]);
+    });
+    each!(Y in [0, 1, 2, 3, 4, 5] {
+        delivered = delivered | (flows.y[Y][1] & tail[4 + Y]);
+    });
+    let leaves = flows.leaves();
+    let gone = depart(block, packet, counters, &leaves, (&head, &tail), rules);
     if widths.headers > 1 {
         let mut gone = [V::zero(); LINK_QUEUES];
         each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
@@ -479,19 +680,9 @@ pub fn send<V: Vector, const K: usize>(
         });
         advance_headers(block, x_rows, y_rows, more, &gone, widths);
     }
-
-    // Count flit-hops modulo 4 in place; every fourth is an event.
-    let mut four_hops = V::zero();
-    if rules.hops {
-        let [ones, twos] = block.hops;
-        let (ones, carry0) = add_three(ones, sends[0], sends[1]);
-        let (ones, carry1) = add_three(ones, sends[2], sends[3]);
-        let (twos, fours) = add_three(twos, carry0, carry1);
-        block.hops = [ones, twos];
-        four_hops = fours;
-    }
-
-    (Events { delivered, sent, four_hops }, sends, or_all(send_p))
+    let sends = [or_all(sent.x[0]), or_all(sent.x[1]), or_all(sent.y[0]), or_all(sent.y[1])];
+    let four_hops = count_hops(block, sends, rules);
+    (Events { delivered, sent: gone, four_hops }, sends, or_all(sent.p))
 }
 
 /// The first header of some queues has gone; those behind it move up.
@@ -531,186 +722,6 @@ fn advance_headers<V: Vector, const K: usize>(
         for queue in 0..LINK_QUEUES {
             let next = if index + 1 < widths.headers { more.used[index + 1][queue] } else { V::zero() };
             more.used[index][queue] = gone[queue].select(next, more.used[index][queue]);
-        }
-    }
-}
-
-/// The planes of a block that [`receive_x`] and [`receive_y`] change.
-pub struct Receiver<'a, V, const K: usize> {
-    /// Planes of fixed number.
-    pub block: &'a mut Block<V, K>,
-    /// Data of the first headers of X queues.
-    pub x_rows: &'a mut [XRow<V>],
-    /// Data of the first headers of Y queues.
-    pub y_rows: &'a mut [YRow<V>],
-    /// Further headers.
-    pub more: More<'a, V>,
-    /// Which queues are full.
-    pub full: &'a mut Full<V>,
-}
-
-#[inline(always)]
-fn add<V: Vector>(occupancy: &mut [V], comes: V) {
-    let mut carry = comes;
-    for bit in occupancy {
-        let old = *bit;
-        *bit = old ^ carry;
-        carry = carry & old;
-    }
-}
-
-/// Where a queue keeps the header that comes: in its first slot, unless that is in use. Further
-/// slots are filled by `further`, called with their index.
-#[inline(always)]
-fn slots_for<V: Vector>(
-    comes: V,
-    queue: usize,
-    used: &mut [[V; LINK_QUEUES]],
-    further: &mut [V; super::MAX_HEADERS as usize],
-) -> V {
-    if used.is_empty() {
-        return comes;
-    }
-    let mut free_before = V::ones();
-    for (index, row) in used.iter_mut().enumerate() {
-        let here = comes & free_before & !row[queue];
-        free_before = row[queue];
-        row[queue] = row[queue] | here;
-        further[index] = here;
-    }
-    further[0]
-}
-
-/// What comes over the links of one dimension, from below (travelling plus) and from above.
-pub struct Incoming<'a, V: Vector, const N: usize> {
-    /// Labels and "is a header".
-    pub flits: [&'a [V; N]; 2],
-    /// Header data.
-    pub data: [&'a [LinkRow<V>]; 2],
-    /// How bits move by a lane, where a tile ends.
-    pub rotations: [Option<&'a Rotation<V>>; 2],
-}
-
-impl<V: Vector, const N: usize> Incoming<'_, V, N> {
-    #[inline(always)]
-    fn moved(&self, way: usize, plane: V) -> V {
-        match self.rotations[way] {
-            None => plane,
-            Some(rotation) => rotation.apply(plane),
-        }
-    }
-}
-
-/// What comes over the x links.
-#[inline(always)]
-pub fn receive_x<V: Vector, const K: usize>(
-    receiver: &mut Receiver<'_, V, K>,
-    incoming: &Incoming<'_, V, 3>,
-    column: &Position<V>,
-    row: &Position<V>,
-    widths: Widths,
-) {
-    let Receiver { block, x_rows, more, full, .. } = receiver;
-    let mut further = [[V::zero(); super::MAX_HEADERS as usize]; X_QUEUES];
-    let mut first = [V::zero(); X_QUEUES];
-    each!(D in [0, 1] {
-        let crossed = if D == 0 { column.below } else { column.above };
-        let [zero, one, is_head] = *incoming.flits[D];
-        let (zero, one) = (incoming.moved(D, zero), incoming.moved(D, one));
-        let is_head = incoming.moved(D, is_head);
-        let comes = [zero & !crossed, one | (zero & crossed)];
-        each!(C in [0, 1] {
-            let queue = 2 * D + C;
-            first[queue] = slots_for(comes[C] & is_head, queue, more.used, &mut further[queue]);
-            let occupancy = &mut block.occupancy[queue][..widths.occupancy];
-            add(occupancy, comes[C]);
-            full.x[D][C] = occupancy[widths.occupancy - 1];
-        });
-    });
-    // One pass over the data: keep it, and compare it with the own coordinates.
-    let (mut turns, mut arrives) = ([V::ones(); 2], [V::ones(); 2]);
-    let rows = x_rows.iter_mut().zip(incoming.data[0]).zip(incoming.data[1]);
-    for (bit, ((row_of, plus), minus)) in rows.enumerate() {
-        let data = [incoming.moved(0, plus[0]), incoming.moved(1, minus[1])];
-        each!(X in [0, 1, 2, 3] {
-            row_of[X] = first[X].select(data[X / 2], row_of[X]);
-        });
-        if bit > widths.x {
-            if let Some(&own) = row.coordinate.get(bit - widths.x - 1) {
-                arrives = [arrives[0] & !(data[0] ^ own), arrives[1] & !(data[1] ^ own)];
-            }
-        } else if bit > 0 {
-            let own = column.coordinate[bit - 1];
-            turns = [turns[0] & !(data[0] ^ own), turns[1] & !(data[1] ^ own)];
-        }
-    }
-    each!(X in [0, 1, 2, 3] {
-        let [turned, arrived] = block.route_x[X];
-        block.route_x[X] = [first[X].select(turns[X / 2], turned), first[X].select(arrives[X / 2], arrived)];
-    });
-    if widths.headers > 1 {
-        for (index, rows) in more.x.chunks_exact_mut(2 + widths.x_data()).enumerate() {
-            each!(X in [0, 1, 2, 3] {
-                let here = further[X][index + 1];
-                rows[0][X] = here.select(turns[X / 2], rows[0][X]);
-                rows[1][X] = here.select(arrives[X / 2], rows[1][X]);
-                for (row, data) in rows[2..].iter_mut().zip(incoming.data[X / 2]) {
-                    row[X] = here.select(incoming.moved(X / 2, data[X / 2]), row[X]);
-                }
-            });
-        }
-    }
-}
-
-/// What comes over the y links.
-#[inline(always)]
-pub fn receive_y<V: Vector, const K: usize>(
-    receiver: &mut Receiver<'_, V, K>,
-    incoming: &Incoming<'_, V, 4>,
-    row: &Position<V>,
-    widths: Widths,
-) {
-    let Receiver { block, y_rows, more, full, .. } = receiver;
-    let mut further = [[V::zero(); super::MAX_HEADERS as usize]; Y_QUEUES];
-    let mut first = [V::zero(); Y_QUEUES];
-    each!(E in [0, 1] {
-        let crossed = if E == 0 { row.below } else { row.above };
-        let [zero, one, two, is_head] = *incoming.flits[E];
-        let (zero, one) = (incoming.moved(E, zero), incoming.moved(E, one));
-        let (two, is_head) = (incoming.moved(E, two), incoming.moved(E, is_head));
-        let comes = [zero & !crossed, crossed.select(zero, one), two | (one & crossed)];
-        each!(C in [0, 1, 2] {
-            let queue = 3 * E + C;
-            first[queue] =
-                slots_for(comes[C] & is_head, X_QUEUES + queue, more.used, &mut further[queue]);
-            let occupancy = &mut block.occupancy[X_QUEUES + queue][..widths.occupancy];
-            add(occupancy, comes[C]);
-            full.y[E][C] = occupancy[widths.occupancy - 1];
-        });
-    });
-    let mut arrives = [V::ones(); 2];
-    let rows = y_rows.iter_mut().zip(incoming.data[0]).zip(incoming.data[1]);
-    for (bit, ((row_of, plus), minus)) in rows.enumerate() {
-        let data = [incoming.moved(0, plus[0]), incoming.moved(1, minus[1])];
-        each!(Y in [0, 1, 2, 3, 4, 5] {
-            row_of[Y] = first[Y].select(data[Y / 3], row_of[Y]);
-        });
-        if let Some(&own) = row.coordinate.get(bit) {
-            arrives = [arrives[0] & !(data[0] ^ own), arrives[1] & !(data[1] ^ own)];
-        }
-    }
-    each!(Y in [0, 1, 2, 3, 4, 5] {
-        block.route_y[Y] = first[Y].select(arrives[Y / 3], block.route_y[Y]);
-    });
-    if widths.headers > 1 {
-        for (index, rows) in more.y.chunks_exact_mut(1 + widths.y_data()).enumerate() {
-            each!(Y in [0, 1, 2, 3, 4, 5] {
-                let here = further[Y][index + 1];
-                rows[0][Y] = here.select(arrives[Y / 3], rows[0][Y]);
-                for (row, data) in rows[1..].iter_mut().zip(incoming.data[Y / 3]) {
-                    row[Y] = here.select(incoming.moved(Y / 3, data[Y / 3]), row[Y]);
-                }
-            });
         }
     }
 }

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     fabric::{Direction, NodeId, Shape},
-    router::{Arbitration, ChannelScheme, default_port_list},
-    routing::{ChannelRule, Datelines},
+    router::{Arbitration, ChannelScheme, North, RouterConfig},
+    routing::Came,
 };
 
 /// The input port of flits that travel in a direction, and of the processor.
@@ -21,7 +21,8 @@ fn input_port(travel: Option<usize>, shape: &Shape) -> u8 {
 pub struct Genes<V> {
     shape: Shape,
     channels: u8,
-    /// Per node, bits of the directions in which a link crosses a dateline.
+    north: North,
+    /// Per node, bits of the directions in which a link crosses a dateline that counts.
     crossing: Vec<u8>,
     /// Per block.
     pub initial: Vec<Precedence<V>>,
@@ -37,8 +38,9 @@ fn write<V: Vector, const N: usize>(planes: &mut [V; N], lane: u32, bits: impl I
 }
 
 impl<V: Vector> Genes<V> {
-    /// The same settings for all routers: the default port lists and scheme C00.
-    pub fn new(shape: &Shape, channels: u8, blocks: usize) -> Self {
+    /// The same settings for all routers, to be loaded.
+    pub fn new(shape: &Shape, router: &RouterConfig, blocks: usize) -> Self {
+        let channels = router.channels;
         let zero = V::zero();
         let precedence = Precedence {
             x: [[zero; 1]; 2],
@@ -59,15 +61,17 @@ impl<V: Vector> Genes<V> {
             p1: [zero; 4],
             schemes: [scheme; 5],
         };
-        let rule = ChannelRule::new(channels, Datelines::BOTH);
-        let crosses =
-            |node: NodeId, direction: usize| rule.rises(shape, node, Direction::from_index(direction)).ever();
+        let rule = router.channel_rule();
+        let crosses = |node: NodeId, direction: usize| {
+            rule.rises(shape, node, Direction::from_index(direction)).on(Came::Underway)
+        };
         let crossing = (0..shape.nodes() as NodeId).map(|node| {
             (0..shape.directions()).map(|direction| u8::from(crosses(node, direction)) << direction).sum()
         });
         Self {
             shape: shape.clone(),
             channels,
+            north: router.north,
             crossing: crossing.collect(),
             initial: vec![precedence; blocks],
             settings: vec![settings],
@@ -91,7 +95,7 @@ impl<V: Vector> Genes<V> {
     pub fn load(&mut self, arbitration: &Arbitration, places: impl Iterator<Item = (NodeId, u32)> + Clone) {
         let (ports, channels) = (self.shape.directions() + 1, usize::from(self.channels));
         let one_list = arbitration.port_lists.is_empty();
-        let default = default_port_list(&self.shape);
+        let default = self.north.port_list(&self.shape);
         let shared = one_list && arbitration.schemes.len() == 1;
         if !shared {
             self.unshare();
@@ -237,20 +241,24 @@ impl<V: Vector> Genes<V> {
 
     fn put_scheme(&mut self, node: NodeId, place: u32, port: usize, scheme: ChannelScheme) {
         let (block, lane) = ((place / V::BITS as u32) as usize, place % V::BITS as u32);
-        let shift = u8::from(self.crosses(node, port));
+        let crosses = self.crosses(node, port);
+        let port = self.plane_port(port);
+        let labels = if port < 2 { 2 } else { 3 };
         // Labels of channels that do not exist never ask.
         let mut ranks: [usize; 3] = std::array::from_fn(|label| usize::from(self.channels) + label);
         for (rank, channel) in scheme.order(0, false, self.channels).enumerate() {
-            let label = channel.checked_sub(shift);
-            if let Some(rank_of) = label.and_then(|label| ranks.get_mut(usize::from(label))) {
+            // Over a dateline labels go one up; the last one is of packets that do not rise there.
+            let label = match (crosses, usize::from(channel)) {
+                (false, channel) => channel,
+                (true, 0) => labels - 1,
+                (true, channel) if channel < labels => channel - 1,
+                (true, _) => continue,
+            };
+            if let Some(rank_of) = ranks.get_mut(label) {
                 *rank_of = rank;
             }
         }
         let initial = &mut self.initial[block];
-        let port = match self.shape.directions() {
-            directions if port == directions => 4,
-            _ => port,
-        };
         match port {
             d @ 0..2 => write(&mut initial.label_x[d], lane, precedence_of(&ranks[..2])),
             y @ 2..4 => write(&mut initial.label_y[y - 2], lane, precedence_of(&ranks)),

@@ -6,7 +6,7 @@
 use super::vector::{Vector, words_mut};
 use crate::{
     fabric::{NodeId, Shape},
-    routing::{Datelines, Line},
+    routing::{Came, Datelines, Line},
 };
 
 /// One dimension cut into lanes.
@@ -31,9 +31,9 @@ impl Axis {
         (32 - (self.size - 1).leading_zeros()) as usize
     }
 
-    /// Whether the link between coordinate `upper - 1` and `upper` crosses a dateline.
-    fn dateline_below(&self, upper: u32) -> bool {
-        self.wraps && Datelines::BOTH.at(Line::below(self.size, upper)).ever()
+    /// Whether the link between coordinate `upper - 1` and `upper` crosses a dateline that counts.
+    fn dateline_below(&self, upper: u32, datelines: Datelines) -> bool {
+        self.wraps && datelines.at(Line::below(self.size, upper)).on(Came::Underway)
     }
 }
 
@@ -263,16 +263,16 @@ pub struct Position<V> {
 }
 
 /// The positions of all tile columns.
-pub fn columns<V: Vector>(tiling: &Tiling) -> Vec<Position<V>> {
-    positions(&tiling.x, |lane| lane % tiling.x.lanes)
+pub fn columns<V: Vector>(tiling: &Tiling, datelines: Datelines) -> Vec<Position<V>> {
+    positions(&tiling.x, datelines, |lane| lane % tiling.x.lanes)
 }
 
 /// The positions of all tile rows.
-pub fn rows<V: Vector>(tiling: &Tiling) -> Vec<Position<V>> {
-    positions(&tiling.y, |lane| lane / tiling.x.lanes % tiling.y.lanes)
+pub fn rows<V: Vector>(tiling: &Tiling, datelines: Datelines) -> Vec<Position<V>> {
+    positions(&tiling.y, datelines, |lane| lane / tiling.x.lanes % tiling.y.lanes)
 }
 
-fn positions<V: Vector>(axis: &Axis, lane_of: impl Fn(u32) -> u32) -> Vec<Position<V>> {
+fn positions<V: Vector>(axis: &Axis, datelines: Datelines, lane_of: impl Fn(u32) -> u32) -> Vec<Position<V>> {
     (0..axis.tile())
         .map(|offset| {
             let plane = |holds: &dyn Fn(u32) -> bool| {
@@ -284,8 +284,8 @@ fn positions<V: Vector>(axis: &Axis, lane_of: impl Fn(u32) -> u32) -> Vec<Positi
                 plane[0]
             };
             Position {
-                below: plane(&|coordinate| axis.dateline_below(coordinate)),
-                above: plane(&|coordinate| axis.dateline_below((coordinate + 1) % axis.size)),
+                below: plane(&|coordinate| axis.dateline_below(coordinate, datelines)),
+                above: plane(&|coordinate| axis.dateline_below((coordinate + 1) % axis.size, datelines)),
                 coordinate: (0..axis.bits())
                     .map(|bit| plane(&|coordinate| coordinate >> bit & 1 == 1))
                     .collect(),

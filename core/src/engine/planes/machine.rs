@@ -10,9 +10,10 @@ use super::{
     genes::Genes,
     lanes::{Position, Rotation, Tiling, columns, rows},
     occupation::Occupation,
-    pieces::{Fixed, Receiving, Rows, Sending, Sent, Settled},
+    pieces::{Filling, Fixed, Receiving, Rows, Sending, Sent, Settled, Still},
+    registers::Registers,
     tags::value,
-    vector::{Available, Task, Vector, count_ones, words},
+    vector::{Available, Task, Vector, count_ones, words, words_mut},
     volleys::Volleys,
 };
 use crate::{
@@ -20,9 +21,10 @@ use crate::{
         Network, Options, Outcome, SimulationError, general,
         protocol::{Clock, Engine, Motion, Rest, advance, drive},
     },
-    fabric::NodeId,
+    fabric::{Direction, NodeId},
     probe::{LinkOccupation, NoProbe},
-    router::{Arbitration, ChannelScheme},
+    router::{Arbitration, ChannelScheme, Variant},
+    routing::Came,
     save::{Archive, SaveError},
     traffic::Workload,
 };
@@ -39,6 +41,11 @@ const CYCLES: usize = 4;
 const LAG: usize = 4;
 /// Routers of the general engine that take as long as one takes here.
 const FASTER: usize = 8;
+
+/// Kinds of networks: any, and those whose numbers the compiler knows ([`Rules::USUAL`], [`Rules::PUBLISHED`]).
+const ANY: u8 = 0;
+const USUAL: u8 = 1;
+const PUBLISHED: u8 = 2;
 
 /// Packets under way are older than the tags.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +77,11 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) y_links: Vec<LinkRow<V>>,
     pub(super) full: Vec<Full<V>>,
     events: Vec<Events<V>>,
+    /// Per block, if there are output registers.
+    pub(super) registers: Vec<Registers<V>>,
+    /// Per block, if there are crossings of datelines that do not count for packets from the processor: the routers
+    /// where that is so, in the four directions.
+    pub(super) exempt: Vec<[V; 4]>,
     pub(super) feed: Feed,
     pub(super) occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
@@ -155,8 +167,8 @@ pub(crate) trait AnyMachine: Engine<NoProbe> {
 
 /// What does not change in a cycle.
 macro_rules! fixed {
-    ($machine:ident, $usual:expr, $cycle:expr) => {{
-        let (rules, wide, high) = $machine.constants::<{ $usual }>();
+    ($machine:ident, $kind:expr, $cycle:expr) => {{
+        let (rules, wide, high) = $machine.constants::<{ $kind }>();
         Fixed {
             proof: $machine.proof,
             rules,
@@ -165,7 +177,7 @@ macro_rules! fixed {
             cycle: $cycle,
             columns: &$machine.columns,
             rows: &$machine.rows,
-            rotations: if $usual { Rotation::usual(&$machine.rotations) } else { $machine.rotations },
+            rotations: if $kind == ANY { $machine.rotations } else { Rotation::usual(&$machine.rotations) },
         }
     }};
 }
@@ -199,10 +211,12 @@ macro_rules! sending {
             y_links: &mut $machine.y_links,
             ejected_tags: &mut $machine.ejected_tags,
             events: &mut $machine.events,
+            registers: &mut $machine.registers,
             uses: $machine.occupation.as_mut().map(Occupation::all),
         };
         let packet_rows = &$machine.packet_rows;
-        (rows, Settled { fixed, genes: &$machine.genes, full: &$machine.full, packet_rows })
+        let exempt = &$machine.exempt;
+        (rows, Settled { fixed, genes: &$machine.genes, full: &$machine.full, packet_rows, exempt })
     }};
 }
 
@@ -236,7 +250,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let shape = network.fabric().shape();
         let router = network.router();
         let tiling = Tiling::new(shape, V::BITS, plan.copies);
-        let (length, buffer) = (plan.length, u32::from(router.buffer));
+        let registers = router.variant == Variant::Registers;
+        // A register is one of the places.
+        let (length, buffer) = (plan.length, u32::from(router.buffer) - u32::from(registers));
         let counter = (32 - (length - 1).leading_zeros()) as usize;
         let widths = Widths {
             x: tiling.x.bits(),
@@ -254,22 +270,26 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             offset: (1 << (widths.occupancy - 1)) - buffer as usize,
             skip,
             hops: plan.totals,
+            registers,
+            exempt: false,
         };
         let blocks = tiling.blocks();
         let feed = Feed::new(plan.workload, &tiling, widths.x_data(), plan.latencies);
+        let exempt = exempt(network, blocks, &feed.places);
+        let rules = Rules { exempt: !exempt.is_empty(), ..rules };
         let copies = tiling.copies as usize;
         let zero = V::zero();
         let mut machine = Self {
             proof,
-            columns: columns(&tiling),
-            rows: rows(&tiling),
+            columns: columns(&tiling, router.channel_rule().datelines()),
+            rows: rows(&tiling, router.channel_rule().datelines()),
             rotations: [
                 Rotation::along_x(&tiling, false),
                 Rotation::along_x(&tiling, true),
                 Rotation::along_y(&tiling, false),
                 Rotation::along_y(&tiling, true),
             ],
-            genes: Genes::new(shape, router.channels, blocks),
+            genes: Genes::new(shape, router, blocks),
             blocks: Vec::with_capacity(blocks),
             counters: vec![[zero; QUEUES]; blocks * counter],
             x_rows: vec![[zero; X_QUEUES]; blocks * widths.x_data()],
@@ -284,6 +304,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             y_links: vec![[zero; 2]; blocks * widths.y_data()],
             full: vec![Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] }; blocks],
             events: vec![Events { delivered: V::zero(), sent: V::zero(), four_hops: V::zero() }; blocks],
+            registers: vec![Registers::empty(); if registers { blocks } else { 0 }],
+            exempt,
             occupation: plan.occupation.then(|| Occupation::new(blocks)),
             ejected_tags: Vec::new(),
             volleys: None,
@@ -300,7 +322,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             threads: None,
             until: 0,
             started: u64::MAX,
-            sweeps: tiling.y.tile() > 2 && feed.places.len() >= SWEPT,
+            sweeps: !registers && tiling.y.tile() > 2 && feed.places.len() >= SWEPT,
             moves: true,
             feed,
             tiling,
@@ -343,6 +365,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             packet.ready = V::zero();
         }
         self.full.fill(Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] });
+        self.registers.fill(Registers::empty());
         self.durations.fill(0);
         self.log_limit = 16 * self.feed.places.len();
         if let Some(occupation) = &mut self.occupation {
@@ -376,41 +399,56 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         }
     }
 
-    /// The rules, and the numbers of blocks in x and y; known to the compiler in the usual case.
+    /// The rules, and the numbers of blocks in x and y; known to the compiler but in networks of any [kind](ANY).
     #[inline(always)]
-    fn constants<const USUAL: bool>(&self) -> (Rules, usize, usize) {
-        if USUAL {
-            (Rules { hops: self.rules.hops, ..Rules::USUAL }, 1, 1)
-        } else {
-            (self.rules, self.columns.len(), self.rows.len())
+    fn constants<const KIND: u8>(&self) -> (Rules, usize, usize) {
+        match KIND {
+            USUAL => (Rules { hops: self.rules.hops, ..Rules::USUAL }, 1, 1),
+            PUBLISHED => (Rules { hops: self.rules.hops, ..Rules::PUBLISHED }, 1, 1),
+            _ => (self.rules, self.columns.len(), self.rows.len()),
         }
     }
 
-    /// All blocks send, in as many parts.
+    /// All blocks send, in as many parts; with registers, flits go into them first.
     #[inline(always)]
-    fn send_all<const USUAL: bool>(&mut self, cycle: u64) -> (bool, V) {
-        let (_, _, high) = self.constants::<USUAL>();
+    fn send_all<const KIND: u8>(&mut self, cycle: u64) -> (bool, V) {
+        let (rules, _, high) = self.constants::<KIND>();
         let pieces = self.pieces(high);
         if let Some(occupation) = &mut self.occupation {
             occupation.reserve(cycle);
         }
-        let (rows, others) = sending!(self, fixed!(self, USUAL, cycle));
+        let mut filled = V::zero();
+        if rules.registers {
+            let fixed = fixed!(self, KIND, cycle);
+            let rows = Filling {
+                of: all_rows!(self, fixed.high),
+                counters: &mut self.counters,
+                packets: &mut self.packets,
+                events: &mut self.events,
+                registers: &mut self.registers,
+                full: &mut self.full,
+            };
+            let others = Still { fixed, genes: &self.genes, exempt: &self.exempt };
+            filled = if KIND == ANY { rows.fill_in_parts(&others, pieces) } else { rows.fill(&others) };
+        }
+        let (rows, others) = sending!(self, fixed!(self, KIND, cycle));
         // Where the compiler knows the numbers, there is one block.
-        let (moved, ejected) = if USUAL { rows.send(&others) } else { rows.send_in_parts(&others, pieces) };
-        (moved.any(), ejected)
+        let (moved, ejected) =
+            if KIND == ANY { rows.send_in_parts(&others, pieces) } else { rows.send(&others) };
+        ((moved | filled).any(), ejected)
     }
 
     /// All blocks receive and what they sent is counted, in as many parts.
     #[inline(always)]
-    fn receive_all<const USUAL: bool>(&mut self, cycle: u64) {
-        let (_, _, high) = self.constants::<USUAL>();
+    fn receive_all<const KIND: u8>(&mut self, cycle: u64) {
+        let (_, _, high) = self.constants::<KIND>();
         let pieces = self.pieces(high);
         let start = self.note_ejected(cycle);
-        let (rows, sent) = receiving!(self, fixed!(self, USUAL, cycle), start);
-        if USUAL {
-            rows.receive(&sent);
-        } else {
+        let (rows, sent) = receiving!(self, fixed!(self, KIND, cycle), start);
+        if KIND == ANY {
             rows.receive_in_parts(&sent, pieces);
+        } else {
+            rows.receive(&sent);
         }
         if let Some(volleys) = &mut self.volleys
             && self.in_volleys
@@ -426,7 +464,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// row that has yet to send looks at it. The next cycle follows some rows behind, where its neighbours
     /// have received, and begins two rows further, so that it is behind all the way round.
     fn sweep(&mut self, cycle: u64, cycles: usize) {
-        let (_, _, high) = self.constants::<false>();
+        let (_, _, high) = self.constants::<ANY>();
         if let Some(occupation) = &mut self.occupation {
             occupation.reserve(cycle + cycles as u64 - 1);
         }
@@ -443,7 +481,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                     self.receive_row(row(0), now);
                     continue;
                 }
-                let (rows, others) = sending!(self, fixed!(self, false, now));
+                let (rows, others) = sending!(self, fixed!(self, ANY, now));
                 let of_row = rows.row(row(step), &others.fixed).send_in_parts(&others, 1);
                 moved = moved | of_row.0;
                 *ejected = *ejected | of_row.1;
@@ -461,7 +499,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
 
     fn receive_row(&mut self, row: usize, cycle: u64) {
         let start = cycle + 1 < self.until;
-        let (rows, sent) = receiving!(self, fixed!(self, false, cycle), start);
+        let (rows, sent) = receiving!(self, fixed!(self, ANY, cycle), start);
         rows.row(row, &sent.fixed).receive_in_parts(&sent, 1);
     }
 
@@ -516,10 +554,15 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.threads.as_ref().map_or(1, |threads| threads.current_num_threads())
     }
 
-    /// Whether the compiler knows the numbers of this network; see [`constants`](Self::constants).
+    /// The kind of this network; see [`constants`](Self::constants).
     #[inline(always)]
-    fn is_usual(&self) -> bool {
-        V::BITS >= 256 && self.constants::<false>() == self.constants::<true>()
+    fn kind(&self) -> u8 {
+        let own = self.constants::<ANY>();
+        match V::BITS >= 256 {
+            true if own == self.constants::<USUAL>() => USUAL,
+            true if own == self.constants::<PUBLISHED>() => PUBLISHED,
+            _ => ANY,
+        }
     }
 
     /// The sum of latencies of a run that has stopped with packets under way that are older than the
@@ -591,6 +634,12 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                         partial -= count_ones(&words(&[under_way & row[queue]])[range.clone()]) << bit;
                     }
                 }
+                // What has left its queue for a register of the processor's port is not ejected.
+                for label in self.registers.get(index).into_iter().flat_map(Registers::ejecting) {
+                    let [tails, others] = label.map(|plane| count_ones(&words(&[plane])[range.clone()]));
+                    partial += tails * u64::from(self.length - 1);
+                    partial -= others;
+                }
             }
             outcome.packets_injected = account.loaded - waiting;
             outcome.flits_delivered = outcome.packets_delivered * u64::from(self.length) + partial;
@@ -606,6 +655,26 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         }
         known || !self.latencies
     }
+}
+
+/// Routers where a packet from the processor does not rise on a link that crosses a dateline, although others do, per
+/// block and direction; nothing where there are none.
+fn exempt<V: Vector>(network: &Network, blocks: usize, places: &[u32]) -> Vec<[V; 4]> {
+    let (shape, rule) = (network.fabric().shape(), network.router().channel_rule());
+    let mut planes = vec![[V::zero(); 4]; blocks];
+    let mut any = false;
+    for (all, &place) in places.iter().enumerate() {
+        let (node, lane) = ((all % shape.nodes()) as NodeId, place as usize % V::BITS);
+        let of_block = &mut planes[place as usize / V::BITS];
+        for (direction, plane) in of_block.iter_mut().enumerate().take(shape.directions()) {
+            let rises = rule.rises(shape, node, Direction::from_index(direction));
+            if rises.on(Came::Underway) && !rises.on(Came::Injected) {
+                any = true;
+                words_mut(std::slice::from_mut(plane))[lane / 64] |= 1 << (lane % 64);
+            }
+        }
+    }
+    if any { planes } else { Vec::new() }
 }
 
 /// Whether a header is at the front of a queue.
@@ -643,33 +712,33 @@ impl<V: Vector, const K: usize> Task for Span<'_, V, K> {
     }
 }
 
-/// All blocks send; `USUAL` as in [`Machine::constants`].
-struct SendAll<'a, V: Vector, const K: usize, const USUAL: bool> {
+/// All blocks send; `KIND` as in [`Machine::constants`].
+struct SendAll<'a, V: Vector, const K: usize, const KIND: u8> {
     machine: &'a mut Machine<V, K>,
     cycle: u64,
 }
 
-impl<V: Vector, const K: usize, const USUAL: bool> Task for SendAll<'_, V, K, USUAL> {
+impl<V: Vector, const K: usize, const KIND: u8> Task for SendAll<'_, V, K, KIND> {
     type Output = (bool, V);
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        self.machine.send_all::<USUAL>(self.cycle)
+        self.machine.send_all::<KIND>(self.cycle)
     }
 }
 
 /// All blocks receive.
-struct ReceiveAll<'a, V: Vector, const K: usize, const USUAL: bool> {
+struct ReceiveAll<'a, V: Vector, const K: usize, const KIND: u8> {
     machine: &'a mut Machine<V, K>,
     cycle: u64,
 }
 
-impl<V: Vector, const K: usize, const USUAL: bool> Task for ReceiveAll<'_, V, K, USUAL> {
+impl<V: Vector, const K: usize, const KIND: u8> Task for ReceiveAll<'_, V, K, KIND> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.machine.receive_all::<USUAL>(self.cycle);
+        self.machine.receive_all::<KIND>(self.cycle);
     }
 }
 
@@ -724,10 +793,11 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
         }
         // Functions of their own, since compilers take long over one for everything. Tags change
         // the rules under way.
-        let (moved, ejected) = if self.is_usual() {
-            V::enter(self.proof, SendAll::<V, K, true> { machine: self, cycle })
-        } else {
-            V::enter(self.proof, SendAll::<V, K, false> { machine: self, cycle })
+        let (proof, kind) = (self.proof, self.kind());
+        let (moved, ejected) = match kind {
+            USUAL => V::enter(proof, SendAll::<V, K, USUAL> { machine: self, cycle }),
+            PUBLISHED => V::enter(proof, SendAll::<V, K, PUBLISHED> { machine: self, cycle }),
+            _ => V::enter(proof, SendAll::<V, K, ANY> { machine: self, cycle }),
         };
         self.ejected = ejected;
         // What could be granted was granted in this cycle, and still nothing moved: only a new
@@ -737,12 +807,12 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
 
     #[inline(always)]
     fn arrive(&mut self, cycle: u64, _probe: &mut NoProbe) {
-        if self.is_swept() {
-            self.sweep(cycle, 1);
-        } else if self.is_usual() {
-            V::enter(self.proof, ReceiveAll::<V, K, true> { machine: self, cycle });
-        } else {
-            V::enter(self.proof, ReceiveAll::<V, K, false> { machine: self, cycle });
+        let proof = self.proof;
+        match self.kind() {
+            _ if self.is_swept() => self.sweep(cycle, 1),
+            USUAL => V::enter(proof, ReceiveAll::<V, K, USUAL> { machine: self, cycle }),
+            PUBLISHED => V::enter(proof, ReceiveAll::<V, K, PUBLISHED> { machine: self, cycle }),
+            _ => V::enter(proof, ReceiveAll::<V, K, ANY> { machine: self, cycle }),
         }
     }
 
@@ -942,6 +1012,8 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
             + of(&self.y_links)
             + of(&self.full)
             + of(&self.events)
+            + of(&self.registers)
+            + of(&self.exempt)
             + self.genes.bytes()
             + self.feed.bytes()
     }

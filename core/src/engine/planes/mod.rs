@@ -17,6 +17,8 @@ mod lanes;
 mod machine;
 mod occupation;
 mod pieces;
+mod receive;
+mod registers;
 mod saving;
 mod tags;
 #[allow(unsafe_code, reason = "vectors of the processor")]
@@ -132,8 +134,8 @@ pub enum Unsupported {
     /// Virtual cut-through.
     #[error("planes cover wormhole flow control only")]
     FlowControl,
-    /// Fewer datelines than usual.
-    #[error("planes cover routers with both datelines only")]
+    /// Datelines of no [name](Datelines::NAMES).
+    #[error("planes cover routers whose rings have datelines only")]
     Datelines,
     /// Grants that need room.
     #[error("planes cover grants that do not look at the space behind a link only")]
@@ -150,9 +152,16 @@ pub enum Unsupported {
     /// Sources that wait for deliveries.
     #[error("planes cover open loads, not closed sources")]
     Closed,
-    /// Output registers.
-    #[error("planes cover routers without output registers")]
-    Registers,
+    /// Packets so short that two of them are in a register and the queue before it.
+    #[error(
+        "planes cover output registers only with packets as long as buffers, {buffer} flits, not {length}"
+    )]
+    Registers {
+        /// Flits of every packet.
+        length: u32,
+        /// Depth of buffers, a register included.
+        buffer: u16,
+    },
     /// Another way than dimension order.
     #[error("planes cover dimension-order routing only, not {0}")]
     Routing(&'static str),
@@ -172,8 +181,9 @@ pub enum Unsupported {
 
 /// Whether the planes cover a case: a healthy torus or mesh of one or two dimensions with any sizes,
 /// at least as many virtual channels as it needs to be free of deadlock, buffers up to 8 flits,
-/// latency of one cycle, wormhole flow control and both datelines, with any arbitration settings but
-/// [`ChannelScheme::Packet`]; and packets of one length, of which a queue holds four at most.
+/// latency of one cycle and wormhole flow control, any datelines and any arbitration settings but
+/// [`ChannelScheme::Packet`]; and packets of one length, of which a queue holds four at most. Output registers
+/// take packets at least as long as the buffers.
 ///
 /// # Errors
 /// What is not covered.
@@ -181,9 +191,6 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     let (shape, router) = (network.fabric().shape(), network.router());
     if router.routing != RoutingFunction::DimensionOrder {
         return Err(Unsupported::Routing(router.routing.name()));
-    }
-    if router.variant != Variant::Queues {
-        return Err(Unsupported::Registers);
     }
     if shape.dimensions() > 2 {
         return Err(Unsupported::Dimensions(shape.dimensions()));
@@ -207,7 +214,7 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     if router.flow_control != FlowControl::Wormhole {
         return Err(Unsupported::FlowControl);
     }
-    if router.datelines != Datelines::BOTH {
+    if Datelines::NAMES.iter().all(|&(_, datelines)| datelines != router.datelines) {
         return Err(Unsupported::Datelines);
     }
     if router.grant_needs_room {
@@ -220,7 +227,11 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
         return Err(Unsupported::Scheme(ChannelScheme::Packet));
     }
     let length = length(workload)?;
-    let headers = u32::from(router.buffer).div_ceil(length.max(1));
+    let registers = router.variant == Variant::Registers;
+    if registers && length < u32::from(router.buffer) {
+        return Err(Unsupported::Registers { length, buffer: router.buffer });
+    }
+    let headers = (u32::from(router.buffer) - u32::from(registers)).div_ceil(length.max(1));
     if headers > MAX_HEADERS {
         return Err(Unsupported::Headers(headers));
     }
@@ -506,14 +517,23 @@ mod tests {
     fn latencies_at_a_stop_are_known_beyond_saturation() {
         for (side, stops) in [(8, [400, 3000]), (16, [300, 2000])] {
             let shape = Shape::torus(&[side, side]).unwrap();
-            let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
-            for (rate, stop) in [0.1, 0.4, 0.9].into_iter().flat_map(|rate| stops.map(|stop| (rate, stop))) {
+            let registers = RouterConfig {
+                variant: Variant::Registers,
+                datelines: Datelines::CHECKERBOARD,
+                ..RouterConfig::default()
+            };
+            let networks = [RouterConfig::default(), registers]
+                .map(|router| Network::new(Fabric::new(shape.clone()), router).unwrap());
+            let rates = [0.1, 0.4, 0.9].into_iter().flat_map(|rate| stops.map(|stop| (rate, stop)));
+            for ((rate, stop), network) in
+                rates.flat_map(|at| networks.each_ref().map(|network| (at, network)))
+            {
                 let random = Pattern::Random.destinations(&shape, 3).unwrap();
                 let load = Workload::Load(OpenLoad::new(random, rate, 8, stop, 3).unwrap());
                 let options = Options { stop_at: Some(stop), ..Options::default() };
-                let mut planes = Planes::new(&network, &load, Settings::default()).unwrap();
+                let mut planes = Planes::new(network, &load, Settings::default()).unwrap();
                 assert!(planes.run_once(&options, false).unwrap(), "{side} {rate} {stop}");
-                let expected = general::simulate(&network, &load, &options, &mut NoProbe).unwrap();
+                let expected = general::simulate(network, &load, &options, &mut NoProbe).unwrap();
                 assert_eq!(planes.engine.totals_of_all()[0], expected, "{side} {rate} {stop}");
             }
         }

@@ -8,11 +8,13 @@ use super::{
     block::{
         Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, QUEUES, X_QUEUES, XRow, Y_QUEUES, YRow,
     },
-    cycle::{Incoming, More, Receiver, Rules, Sender, receive_x, receive_y, send},
+    cycle::{More, Rules, Sender, send},
     feed::{self, Common, Counting, Packets},
     genes::Genes,
     lanes::{Position, Rotation},
     occupation::Uses,
+    receive::{Incoming, Receiver, receive_x, receive_y},
+    registers::{Crossing, Registers, cross, send_registers},
     vector::{Available, Task, Vector},
 };
 
@@ -37,6 +39,16 @@ pub struct Settled<'a, V: Vector> {
     pub genes: &'a Genes<V>,
     pub full: &'a [Full<V>],
     pub packet_rows: &'a [V],
+    /// Per block, if there are any; see [`send`].
+    pub exempt: &'a [[V; 4]],
+}
+
+/// What does not change while flits go from queues into registers.
+#[derive(Clone, Copy)]
+pub struct Still<'a, V: Vector> {
+    pub fixed: Fixed<'a, V>,
+    pub genes: &'a Genes<V>,
+    pub exempt: &'a [[V; 4]],
 }
 
 /// What does not change while blocks receive.
@@ -73,7 +85,18 @@ pub struct Sending<'a, V: Vector, const K: usize> {
     pub y_links: &'a mut [LinkRow<V>],
     pub ejected_tags: &'a mut [[V; 3]],
     pub events: &'a mut [Events<V>],
+    pub registers: &'a mut [Registers<V>],
     pub uses: Option<Uses<'a, V>>,
+}
+
+/// Rows of blocks whose flits go from queues into registers.
+pub struct Filling<'a, V: Vector, const K: usize> {
+    pub of: Rows<'a, V, K>,
+    pub counters: &'a mut [[V; QUEUES]],
+    pub packets: &'a mut [Packet<V>],
+    pub events: &'a mut [Events<V>],
+    pub registers: &'a mut [Registers<V>],
+    pub full: &'a mut [Full<V>],
 }
 
 /// Rows of blocks that receive, after which what they sent is counted and their nodes are fed.
@@ -143,6 +166,7 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
             y_links: self.y_links.split_at_mut(count * widths.y_data()),
             ejected_tags: self.ejected_tags.split_at_mut(count * widths.tag),
             events: self.events.split_at_mut(count),
+            registers: self.registers.split_at_mut(if fixed.rules.registers { count } else { 0 }),
             uses: match self.uses.map(|uses| uses.split_at(count)) {
                 Some((before, behind)) => (Some(before), Some(behind)),
                 None => (None, None),
@@ -158,7 +182,7 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
     /// They send; what was moved and ejected.
     #[inline(always)]
     pub fn send(mut self, others: &Settled<'_, V>) -> (V, V) {
-        let Settled { fixed, genes, full, packet_rows } = *others;
+        let Settled { fixed, genes, full, packet_rows, exempt } = *others;
         let Fixed { rules, wide, high, cycle, columns, rows, rotations, .. } = fixed;
         let widths = rules.widths;
         let (mut moved, mut ejected) = (V::zero(), V::zero());
@@ -213,8 +237,18 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
                     y_links: part(self.y_links, own, widths.y_data()),
                     ejected_tags: part(self.ejected_tags, own, widths.tag),
                 };
-                let sent = send(sender, genes.settings(index), &behind, &columns[bx], &rows[by], &rules);
-                let (block_events, sends, ejects) = sent;
+                let (settings, place) = (genes.settings(index), (&columns[bx], &rows[by]));
+                let exempt = exempt_of(exempt, index, &rules);
+                let (mut block_events, sends, ejects) = if rules.registers {
+                    let registers = &mut self.registers[own];
+                    send_registers(sender, registers, settings, &behind, &exempt, place, &rules)
+                } else {
+                    send(sender, settings, &behind, &exempt, place, &rules)
+                };
+                if rules.registers {
+                    // What has left the processor's queue was noted before.
+                    block_events.sent = self.events[own].sent;
+                }
                 self.events[own] = block_events;
                 ejected = ejected | ejects;
                 moved = moved | sends[0] | sends[1] | sends[2] | sends[3] | ejects;
@@ -224,6 +258,79 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
             }
         }
         (moved, ejected)
+    }
+}
+
+/// What [`send`] calls exempt of a block.
+#[inline(always)]
+fn exempt_of<V: Vector>(exempt: &[[V; 4]], index: usize, rules: &Rules) -> [V; 4] {
+    if rules.exempt { exempt[index] } else { [V::zero(); 4] }
+}
+
+impl<V: Vector, const K: usize> Filling<'_, V, K> {
+    /// Flits go into registers, in as many parts as there are threads; whether any do.
+    #[inline(never)]
+    pub fn fill_in_parts(self, others: &Still<'_, V>, parts: usize) -> V {
+        if parts == 1 {
+            return V::enter(others.fixed.proof, Fill { rows: self, others });
+        }
+        let half = parts / 2;
+        let at = self.of.rows * half / parts;
+        let (before, behind) = self.split_at(at, &others.fixed);
+        let (a, b) =
+            rayon::join(|| before.fill_in_parts(others, half), || behind.fill_in_parts(others, parts - half));
+        a | b
+    }
+
+    /// The first so many rows, and the others.
+    fn split_at(self, rows: usize, fixed: &Fixed<'_, V>) -> (Self, Self) {
+        let (count, widths) = (rows * fixed.wide, fixed.rules.widths);
+        both! {
+            of: self.of.split_at(rows, fixed),
+            counters: self.counters.split_at_mut(count * widths.counter),
+            packets: self.packets.split_at_mut(count),
+            events: self.events.split_at_mut(count),
+            registers: self.registers.split_at_mut(count),
+            full: self.full.split_at_mut(count),
+        }
+    }
+
+    /// Flits go into registers; whether any do.
+    #[inline(always)]
+    pub fn fill(self, others: &Still<'_, V>) -> V {
+        let Still { fixed: Fixed { rules, wide, .. }, genes, exempt } = *others;
+        let widths = rules.widths;
+        let mut moved = V::zero();
+        for own in 0..self.of.rows * wide {
+            let index = self.of.first * wide + own;
+            let crossing = Crossing {
+                block: &mut self.of.blocks[own],
+                counters: part(self.counters, own, widths.counter),
+                minus_y: &self.of.x_rows[own * widths.x_data()],
+                packet: &mut self.packets[own],
+                registers: &mut self.registers[own],
+                full: &mut self.full[own],
+            };
+            let (moves, sent) =
+                cross(crossing, genes.settings(index), &exempt_of(exempt, index, &rules), &rules);
+            moved = moved | moves;
+            self.events[own].sent = sent;
+        }
+        moved
+    }
+}
+
+struct Fill<'a, V: Vector, const K: usize> {
+    rows: Filling<'a, V, K>,
+    others: &'a Still<'a, V>,
+}
+
+impl<V: Vector, const K: usize> Task for Fill<'_, V, K> {
+    type Output = V;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        self.rows.fill(self.others)
     }
 }
 

@@ -80,6 +80,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         used.as_flattened_mut().iter_mut().for_each(&mut *visit);
         let tags: &mut [[V; 3]] = rows_of(&mut self.ejected_tags, block, blocks);
         tags.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        if let Some(registers) = self.registers.get_mut(block) {
+            registers.planes(visit);
+        }
         if let Some(occupation) = &mut self.occupation {
             occupation.planes(block, visit);
         }

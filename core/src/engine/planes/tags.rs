@@ -12,6 +12,7 @@ use super::{
     block::{LINK_QUEUES, QUEUES, Widths, X_QUEUES, Y_QUEUES},
     feed::Loaded,
     machine::{Machine, TagsTooYoung, heads},
+    registers::Registers,
     vector::{Vector, words, words_mut},
 };
 use crate::fabric::NodeId;
@@ -108,12 +109,15 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         }
     }
 
-    /// Tag and destination of the packet that waits at its source with its header.
+    /// Tag and destination of the packet that waits at its source with its header, which may be in a register there.
     fn header_at_source(&self, place: u32) -> Option<(u64, NodeId)> {
         let widths = self.rules.widths;
         let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
         let counters = &self.counters[block * widths.counter..][..widths.counter];
-        let waits = self.packets[block].ready & heads(counters, QUEUES - 1);
+        let mut waits = self.packets[block].ready & heads(counters, QUEUES - 1);
+        if let Some(registers) = self.registers.get(block) {
+            waits = waits | registers.headers(&self.blocks[block], self.exempt_at(block)).of_processor;
+        }
         let rows = &self.packet_rows[block * widths.x_data()..][..widths.x_data()];
         (value([waits].into_iter(), lane) == 1).then(|| self.of_x_header(value(rows.iter().copied(), lane)))
     }
@@ -232,17 +236,41 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
         found.extend(self.header_at_source(place as u32));
+        let registers = self.registers.get(index);
+        // The data of headers in registers are still in the queues they came from.
+        if let Some(headers) = registers.map(|registers| registers.headers(block, self.exempt_at(index))) {
+            for queue in
+                (0..LINK_QUEUES).filter(|&queue| value([headers.of_queues[queue]].into_iter(), lane) == 1)
+            {
+                found.push(match queue.checked_sub(X_QUEUES) {
+                    None => x_header(value(x_rows.iter().map(|row| row[queue]), lane)),
+                    Some(queue) => y_header(value(y_rows.iter().map(|row| row[queue]), lane)),
+                });
+            }
+        }
 
         // Owners of the processor output, and their labels.
         let x_owners = (0..X_QUEUES).map(|queue| (queue, block.owned_x[queue][3], queue % 2));
         let y_owners = (0..Y_QUEUES).map(|queue| (X_QUEUES + queue, block.owned_y[queue][1], queue % 3));
         let own = [(QUEUES - 1, block.owned_p[4], 0)];
+        let tags = &self.ejected_tags[index * widths.tag..][..widths.tag];
+        let ejected = |label: usize| (value(tags.iter().map(|row| row[label]), lane), here);
+        let holds = |plane: V| value([plane].into_iter(), lane) == 1;
         for (queue, owned, label) in x_owners.chain(y_owners).chain(own) {
-            if value([owned].into_iter(), lane) == 1 && counter(queue) != is_head {
-                let tags = &self.ejected_tags[index * widths.tag..][..widths.tag];
-                found.push((value(tags.iter().map(|row| row[label]), lane), here));
+            let header_waits =
+                registers.is_some_and(|registers| holds(registers.full.p[label] & registers.head.p[label]));
+            if holds(owned) && counter(queue) != is_head && !header_waits {
+                found.push(ejected(label));
             }
         }
+        // Tails in registers, which nobody owns.
+        let tails = registers.map(Registers::ejecting).into_iter().flatten().zip(0..);
+        found.extend(tails.filter(|&([tail, _], _)| holds(tail)).map(|(_, label)| ejected(label)));
         found
+    }
+
+    /// See [`exempt`](Machine::exempt).
+    fn exempt_at(&self, block: usize) -> [V; 4] {
+        self.exempt.get(block).copied().unwrap_or([V::zero(); 4])
     }
 }

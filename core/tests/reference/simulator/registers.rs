@@ -51,6 +51,7 @@ impl Simulator<'_> {
         let what = What::Crosses { link, channel: channel as u8, source, number, index };
         self.run.events.push(Event { cycle: self.cycle, what });
         self.run.totals.flit_hops += 1;
+        self.note_way(&mut flit, node, (out, channel));
         flit.hops += 1;
         let neighbour = self.neighbour(node, out).unwrap();
         self.routers[neighbour as usize].queues[rules::facing(out)][channel].flits.push_back(flit);

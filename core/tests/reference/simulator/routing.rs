@@ -1,7 +1,7 @@
 //! Ways that leave something to chance. A packet's channel is the number of datelines it has crossed;
 //! the second of two kinds of ways counts from above the channels that the first may need.
 
-use super::{Flit, Lines, Port, Routing, Simulator, rules};
+use super::{Flit, Port, Routing, Simulator, rules};
 use flitloom_core::fabric::NodeId;
 
 impl Simulator<'_> {
@@ -23,15 +23,8 @@ impl Simulator<'_> {
         if port == self.p {
             return (port, if queue.0 == self.p { 0 } else { queue.1 });
         }
-        let lines = lines + usize::from(self.counts_line(node, port));
+        let lines = lines + usize::from(self.counts_line(node, port, queue.0 == self.p));
         (port, lines + if upper { self.half() } else { 0 })
-    }
-
-    fn counts_line(&self, node: NodeId, port: Port) -> bool {
-        match self.rules.lines {
-            Lines::WrapOnly => self.wraps_around(node, port),
-            Lines::Both | Lines::WrapNotFirst => self.dateline(node, port),
-        }
     }
 
     /// Dimensions in ascending or descending order, by the last bit drawn.
@@ -102,6 +95,6 @@ impl Simulator<'_> {
             flit.straight = true;
             flit.lines = 0;
         }
-        flit.lines += usize::from(self.counts_line(node, output.0));
+        flit.lines += usize::from(self.counts_line(node, output.0, flit.hops == 0));
     }
 }

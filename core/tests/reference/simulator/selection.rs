@@ -19,13 +19,21 @@ impl Simulator<'_> {
             }
         };
         let datelines = self.config.flow_control != FlowControl::Bubble;
+        let crosses = datelines && out != self.p && self.counts_line(node, out, flit.hops == 0);
+        (out, rules::channel_after(from, crosses, self.channels, self.rules))
+    }
+
+    /// Whether the link behind a port crosses a dateline that counts, for a packet whose first hop it is or not.
+    pub(super) fn counts_line(&self, node: NodeId, port: Port, first: bool) -> bool {
         let counts = match self.rules.lines {
             Lines::Both => true,
-            Lines::WrapOnly => out != self.p && self.wraps_around(node, out),
-            Lines::WrapNotFirst => flit.hops > 0 || out != self.p && !self.wraps_around(node, out),
+            Lines::WrapOnly => self.wraps_around(node, port),
+            Lines::WrapNotFirst => !first || !self.wraps_around(node, port),
+            Lines::Checkerboard => {
+                !first || rules::coordinates(self.shape, node).iter().sum::<u32>() % 2 == 0
+            }
         };
-        let crosses = datelines && counts && out != self.p && self.dateline(node, out);
-        (out, rules::channel_after(from, crosses, self.channels, self.rules))
+        counts && self.dateline(node, port)
     }
 
     /// Flits in the queue behind an output channel and on the way to it.

@@ -1,0 +1,187 @@
+//! The cycle of routers with output registers: queues and crossbar, then, by the room that leaves, the links.
+//!
+//! A register belongs to every label of an output port ([`super::block`]). It says what its flit is; the data of a
+//! header stay in the queue the header came from, since no other header reaches that queue's front before
+//! it has left the register: the flits behind it fill the queue. That takes packets at least as long as the buffer.
+
+use super::{
+    block::{Block, Events, Full, Links, Packet, QUEUES, Settings, X_QUEUES},
+    cycle::{
+        Data, Flows, Rules, Sender, choose_labels, count_hops, depart, each, fronts, keep_tags, or_all,
+        owned_flits, queue_flits, requests, select_queues, write_links,
+    },
+    lanes::Position,
+    vector::Vector,
+};
+
+/// One bit per register: of the outputs +-x with labels 0 and 1, of +-y with labels 0 to 2, of the processor's with
+/// labels 0 to 2.
+#[derive(Clone, Copy)]
+pub struct Labels<V> {
+    pub x: [[V; 2]; 2],
+    pub y: [[V; 3]; 2],
+    pub p: [V; 3],
+}
+
+impl<V: Vector> Labels<V> {
+    /// Nothing anywhere.
+    #[inline(always)]
+    pub fn none() -> Self {
+        let zero = V::zero();
+        Self { x: [[zero; 2]; 2], y: [[zero; 3]; 2], p: [zero; 3] }
+    }
+
+    /// Calls a function with every plane.
+    pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+        let Self { x, y, p } = self;
+        x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        y.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        p.iter_mut().for_each(visit);
+    }
+}
+
+/// Headers in registers, by where they came from.
+#[derive(Clone, Copy)]
+pub struct Headers<V> {
+    pub of_queues: [V; QUEUES],
+    pub of_processor: V,
+}
+
+/// The output registers of a block: which hold a flit, and which of those a header, which a tail.
+#[derive(Clone, Copy)]
+pub struct Registers<V> {
+    pub full: Labels<V>,
+    pub head: Labels<V>,
+    pub tail: Labels<V>,
+}
+
+impl<V: Vector> Registers<V> {
+    /// All empty.
+    #[inline(always)]
+    pub fn empty() -> Self {
+        Self { full: Labels::none(), head: Labels::none(), tail: Labels::none() }
+    }
+
+    /// The queues and the processors whose header is in a register.
+    pub fn headers<const K: usize>(&self, block: &Block<V, K>, exempt: [V; 4]) -> Headers<V> {
+        let waiting = combine(&self.full, &self.head, |full, head| full & head);
+        let flows = Flows::of(block, &waiting, &exempt);
+        let leaves = flows.leaves();
+        Headers { of_queues: leaves, of_processor: leaves[QUEUES - 1] }
+    }
+
+    /// Per label of the processor's port, the registers with a tail, and those with another flit.
+    pub fn ejecting(&self) -> [[V; 2]; 3] {
+        std::array::from_fn(|label| {
+            let (full, tail) = (self.full.p[label], self.tail.p[label]);
+            [full & tail, full & !tail]
+        })
+    }
+
+    /// Calls a function with every plane.
+    pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+        self.full.planes(visit);
+        self.head.planes(visit);
+        self.tail.planes(visit);
+    }
+}
+
+/// A plane of every register made of planes of others.
+#[inline(always)]
+fn combine<V: Vector>(a: &Labels<V>, b: &Labels<V>, with: impl Fn(V, V) -> V) -> Labels<V> {
+    let mut made = Labels::none();
+    each!(D in [0, 1] {
+        each!(C in [0, 1] {
+            made.x[D][C] = with(a.x[D][C], b.x[D][C]);
+        });
+        each!(C in [0, 1, 2] {
+            made.y[D][C] = with(a.y[D][C], b.y[D][C]);
+        });
+    });
+    each!(C in [0, 1, 2] {
+        made.p[C] = with(a.p[C], b.p[C]);
+    });
+    made
+}
+
+/// What [`cross`] changes of a block.
+pub struct Crossing<'a, V, const K: usize> {
+    pub block: &'a mut Block<V, K>,
+    pub counters: &'a mut [[V; QUEUES]],
+    pub minus_y: &'a [V; X_QUEUES],
+    pub packet: &'a mut Packet<V>,
+    pub registers: &'a mut Registers<V>,
+    pub full: &'a mut Full<V>,
+}
+
+/// Queue selection, and flits into the registers. Returns the routers where a flit moves, and those whose processor's
+/// packet has left its queue.
+#[inline(always)]
+pub fn cross<V: Vector, const K: usize>(
+    crossing: Crossing<'_, V, K>,
+    settings: &Settings<V>,
+    exempt: &[V; 4],
+    rules: &Rules,
+) -> (V, V) {
+    let Crossing { block, counters, minus_y, packet, registers, full } = crossing;
+    let (head, tail) = fronts(counters);
+    let ready = queue_flits(block, packet, rules);
+    let asks = requests(block, minus_y, packet, &ready, &head);
+    let held = combine(&registers.full, &registers.tail, |full, tail| full & tail);
+    select_queues(block, &asks, settings, exempt, &held);
+
+    let flits = owned_flits(block, &ready, exempt);
+    let taken = combine(&flits, &registers.full, |flit, full| flit & !full);
+    let flows = Flows::of(block, &taken, exempt);
+    let [headers, tails] = [&head, &tail].map(|set| flows.within(set).into_labels(exempt));
+    // What an empty register says of its flit does not matter.
+    registers.head =
+        combine(&combine(&registers.head, &taken, |old, new| old & !new), &headers, |a, b| a | b);
+    registers.tail = combine(&combine(&registers.tail, &taken, |old, new| old & !new), &tails, |a, b| a | b);
+    registers.full = combine(&registers.full, &taken, |full, taken| full | taken);
+
+    let leaves = flows.leaves();
+    let sent = depart(block, packet, counters, &leaves, (&head, &tail), rules);
+    let top = rules.widths.occupancy - 1;
+    each!(D in [0, 1] {
+        each!(C in [0, 1] {
+            full.x[D][C] = block.occupancy[2 * D + C][top];
+        });
+        each!(C in [0, 1, 2] {
+            full.y[D][C] = block.occupancy[X_QUEUES + 3 * D + C][top];
+        });
+    });
+    (or_all(leaves), sent)
+}
+
+/// What goes over the links, by the room there is. Returns the events but for what has left the processor's queue, per
+/// direction the routers that send a flit over the link, and those that eject one.
+#[inline(always)]
+pub fn send_registers<V: Vector, const K: usize>(
+    sender: Sender<'_, V, K>,
+    registers: &mut Registers<V>,
+    settings: &Settings<V>,
+    behind: &Full<V>,
+    exempt: &[V; 4],
+    (column, row): (&Position<V>, &Position<V>),
+    rules: &Rules,
+) -> (Events<V>, [V; 4], V) {
+    let Sender { block, x_rows, y_rows, packet_rows, links, x_links, y_links, ejected_tags, .. } = sender;
+    let widths = rules.widths;
+    let sent = choose_labels(&registers.full, &mut block.precedence, settings, behind, column, row);
+    registers.full = combine(&registers.full, &sent, |full, sent| full & !sent);
+    let heads = combine(&sent, &registers.head, |sent, head| sent & head);
+    let is_head = [or_all(heads.x[0]), or_all(heads.x[1]), or_all(heads.y[0]), or_all(heads.y[1])];
+    *links = Links::of(&sent, is_head);
+    // A header's label still belongs to the queue it came from, where its data are.
+    let headers = Flows::of(block, &heads, exempt);
+    let data = Data { x: x_rows, y: y_rows, packet: packet_rows };
+    write_links(&headers, &data, x_links, y_links, widths);
+    if widths.tag > 0 {
+        keep_tags(&headers, &data, ejected_tags, widths);
+    }
+    let [p0, p1, p2] = combine(&sent, &registers.tail, |sent, tail| sent & tail).p;
+    let sends = [or_all(sent.x[0]), or_all(sent.x[1]), or_all(sent.y[0]), or_all(sent.y[1])];
+    let four_hops = count_hops(block, sends, rules);
+    (Events { delivered: or_all([p0, p1, p2]), sent: V::zero(), four_hops }, sends, or_all(sent.p))
+}
