@@ -14,6 +14,7 @@ mod lists;
 mod message_graph;
 mod network;
 mod operation;
+mod place;
 mod ranks;
 mod route;
 mod running;
@@ -43,6 +44,7 @@ mod _core {
         message_graph::goal_workload,
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
+        place::PlacementProblem,
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},
         simulation::{Simulation, lower_bound, simulate, throttle_text},

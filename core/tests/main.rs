@@ -18,6 +18,7 @@ mod message_graphs;
 mod motion;
 mod output_registers;
 mod parts;
+mod placements;
 mod planes_equal_general;
 mod planes_equal_reference;
 mod published_durations;

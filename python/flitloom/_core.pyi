@@ -384,6 +384,33 @@ def fabric_bound(
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
 ) -> tuple[int, int]: ...
 def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> str | None: ...
+
+class PlacementProblem:
+    def __new__(
+        cls,
+        sizes: Sequence[int],
+        wraps: Sequence[bool],
+        twisted: bool,
+        ranks: int,
+        sources: NDArray[np.uint32],
+        destinations: NDArray[np.uint32],
+        units: NDArray[np.uint64],
+        slots: Sequence[int],
+    ) -> PlacementProblem: ...
+    def bounds(
+        self, axes: Sequence[tuple[int, str, int]]
+    ) -> tuple[tuple[int, dict[str, Any]], tuple[int, dict[str, Any]]]: ...
+    def search(
+        self,
+        axes: Sequence[int],
+        by_hops: bool,
+        bound: int,
+        seed: int,
+        effort: int,
+        progress: Callable[[float], None] | None = None,
+    ) -> dict[str, Any]: ...
+    def loads(self, nodes: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], tuple[int, int, int], int]: ...
+
 def plan_collective(
     sizes: Sequence[int],
     wraps: Sequence[bool],

@@ -16,7 +16,7 @@ def command(
     context: typer.Context,
     tables: Annotated[
         Path | None,
-        typer.Argument(help="A plan (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
+        typer.Argument(help="A plan or a placement (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
     ] = None,
     fabric: Annotated[
         Path | None, typer.Option(help="File with what ibnetdiscover prints, for tables of a subnet.")
@@ -61,11 +61,12 @@ def command(
     _threads: options.CommonThreads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Check a plan or routing tables.
+    """Check a plan, routing tables or a placement.
 
     Of a plan: every route, every port and link, the duration, the bound, that the engine runs it in the
     planned time under any arbitration scheme, and whether late nodes can cause a deadlock. Of tables: every
-    pair, every hop, every rule, and freedom from deadlock.
+    pair, every hop, every rule, and freedom from deadlock. Of a placement: loads, ports, hop-bytes, and the
+    certificates of its bounds.
 
     Prints the shortest cycle of channels that can wait for each other if there is one. Ends with exit
     code 1 if anything is wrong with the routes.
@@ -94,6 +95,7 @@ def command(
     from flitloom.collectives.formats import format_of
     from flitloom.commands.collective import check_collective_file, check_foreign_file
     from flitloom.commands.options import topology_fields
+    from flitloom.commands.placements import check_placement_file, is_placement
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
     from flitloom.outputs import check_output
@@ -121,6 +123,14 @@ def command(
         raise SpecError.at(
             show_file(tables), "a message graph promises nothing to check", "flitloom simulate runs it"
         )
+    if is_placement(tables):
+        refuse(
+            context,
+            ["torus", "mesh", "twist", "fail", "rules", "certificate"],
+            "does not go with a placement",
+        )
+        check_placement_file(tables, as_json)
+        return
     kind = format_of(tables)
     if kind is not None or tables.suffix == ".xml":
         refuse(context, ["rules", "certificate"], "belongs to plans of packets and to routing tables")

@@ -14,7 +14,12 @@ PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
 
 
 def command(
-    file: Annotated[Path | None, typer.Argument(help="Routing tables or a plan (.json).")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Routing tables or a plan (.json), or a placement, which brings its certificates."
+        ),
+    ] = None,
     certificate: Annotated[Path | None, typer.Argument(help="Its certificate (.json).")] = None,
     rules: Annotated[
         str | None, typer.Option(help="Rules that the tables were checked with, as angara.", metavar="NAME")
@@ -23,20 +28,29 @@ def command(
         bool, typer.Option("--program", help="Print where the program is, to read it or run it alone.")
     ] = False,
 ) -> None:
-    """Verify a deadlock certificate by a program that shares nothing with flitloom.
+    """Verify a certificate by a program that shares nothing with flitloom.
 
     Exit code 1 says that the certificate does not hold, or is not understood.
 
     \b
     For example:
       flitloom recheck tables.json certificate.json
+      flitloom recheck placement.json
     """
     from flitloom.commands import screen
+    from flitloom.commands.placements import is_placement
     from flitloom.errors import SpecError
+    from flitloom.placing.checking import PROGRAM as PLACEMENTS
 
     if program:
         screen.echo(str(PROGRAM))
         return
+    if file is not None and certificate is None and is_placement(file):
+        done = subprocess.run(
+            [sys.executable, "-I", str(PLACEMENTS), str(file.absolute())], stdout=subprocess.PIPE, text=True
+        )
+        screen.echo(done.stdout.rstrip("\n"))
+        raise typer.Exit(done.returncode)
     if file is None or certificate is None:
         raise SpecError.at("recheck", "name the tables or the plan, and the certificate")
     for place in (file, certificate):

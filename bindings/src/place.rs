@@ -1,0 +1,173 @@
+//! Where each rank sits.
+
+use crate::{errors::spec_error, running::keeping};
+use flitloom_core::{
+    fabric::Shape,
+    placement::{
+        Axis, AxisKind, Bound, Demand, Found, Problem, Proof, Score, Watch, Ways, channel_loads,
+        fullest_channel, fullest_port, least_hops, score, search,
+    },
+};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Traffic between ranks on a network without failed parts.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct PlacementProblem {
+    ways: Ways,
+    demand: Demand,
+    slots: Vec<u32>,
+    /// Ranks that a node can have.
+    per_node: usize,
+}
+
+#[pymethods]
+impl PlacementProblem {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    fn new(
+        py: Python<'_>,
+        sizes: Vec<u32>,
+        wraps: Vec<bool>,
+        twisted: bool,
+        ranks: u32,
+        sources: PyReadonlyArray1<'_, u32>,
+        destinations: PyReadonlyArray1<'_, u32>,
+        units: PyReadonlyArray1<'_, u64>,
+        slots: Vec<u32>,
+    ) -> PyResult<Self> {
+        let shape = if twisted { Shape::twisted(&sizes) } else { Shape::new(&sizes, &wraps) };
+        let shape = shape.map_err(|error| spec_error(py, "topology", error))?;
+        if twisted && shape.nodes() > Ways::MAX_TWISTED_NODES {
+            return Err(PyValueError::new_err("too many nodes for a twisted torus"));
+        }
+        let rows: Vec<(u32, u32, u64)> = (sources.as_slice()?.iter().zip(destinations.as_slice()?))
+            .zip(units.as_slice()?)
+            .map(|((source, destination), units)| (*source, *destination, *units))
+            .collect();
+        let demand = Demand::new(ranks, &rows).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut places = vec![0; shape.nodes()];
+        for node in &slots {
+            *places.get_mut(*node as usize).ok_or_else(|| PyValueError::new_err("no such node"))? += 1;
+        }
+        if slots.len() < ranks as usize || ranks == 0 {
+            return Err(PyValueError::new_err("more ranks than places, or none"));
+        }
+        let per_node = places.into_iter().max().unwrap_or(1);
+        Ok(Self { ways: Ways::new(shape), demand, slots, per_node })
+    }
+
+    /// The bounds of the fullest channel and of hop-bytes: value and proof.
+    fn bounds<'py>(
+        &self,
+        py: Python<'py>,
+        axes: Vec<(u32, String, u64)>,
+    ) -> PyResult<(Bound_<'py>, Bound_<'py>)> {
+        let axes = axes.into_iter().map(axis).collect::<PyResult<Vec<_>>>()?;
+        let (channel, hops) = py.detach(|| {
+            let channel = fullest_channel(&self.ways, &self.demand, &axes, self.per_node);
+            (channel, least_hops(&self.ways, &self.demand, self.per_node))
+        });
+        Ok((described(py, &channel)?, described(py, &hops)?))
+    }
+
+    /// The best placement found; `progress` is told the part of the effort that is done.
+    #[pyo3(signature = (axes, by_hops, bound, seed, effort, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        axes: Vec<u32>,
+        by_hops: bool,
+        bound: u64,
+        seed: u64,
+        effort: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<pyo3::Bound<'py, PyDict>> {
+        let problem = Problem { ways: &self.ways, demand: &self.demand, slots: &self.slots, axes, by_hops };
+        let bound = Bound { value: bound, proof: Proof::Nothing };
+        let done = AtomicU64::new(0);
+        let (found, failure) = keeping(
+            py,
+            |interrupt| {
+                let should_stop = |part: f64| {
+                    done.store(part.to_bits(), Ordering::Relaxed);
+                    interrupt.load(Ordering::Relaxed)
+                };
+                search(&problem, &bound, seed, effort, &mut Watch::new(&should_stop))
+            },
+            |py| match &progress {
+                Some(progress) => {
+                    progress.call1(py, (f64::from_bits(done.load(Ordering::Relaxed)),)).map(drop)
+                }
+                None => Ok(()),
+            },
+        );
+        let facts = PyDict::new(py);
+        let Found { nodes, score, row_major, finalists } = found;
+        facts.set_item("nodes", nodes.into_pyarray(py))?;
+        facts.set_item("score", told(score))?;
+        facts.set_item("row_major", told(row_major))?;
+        let finalists: Vec<_> =
+            finalists.into_iter().map(|(score, nodes)| (told(score), nodes.into_pyarray(py))).collect();
+        facts.set_item("finalists", finalists)?;
+        facts.set_item("interrupted", crate::running::was_interrupted(py, failure)?)?;
+        Ok(facts)
+    }
+
+    /// Loads of all channels (node times directions plus direction), the score, and the fullest port.
+    fn loads<'py>(&self, py: Python<'py>, nodes: PyReadonlyArray1<'_, u32>) -> PyResult<Loads<'py>> {
+        let nodes = nodes.as_slice()?;
+        let network = self.ways.shape().nodes();
+        if nodes.len() != self.demand.ranks() || nodes.iter().any(|node| *node as usize >= network) {
+            return Err(PyValueError::new_err("one node per rank is needed"));
+        }
+        let loads = channel_loads(&self.ways, &self.demand, nodes);
+        let score = told(score(&loads));
+        Ok((loads.into_pyarray(py), score, fullest_port(&self.demand, nodes, network)))
+    }
+}
+
+/// Loads by channel, the score, and the fullest port.
+type Loads<'py> = (pyo3::Bound<'py, PyArray1<u64>>, (u64, u32, u64), u64);
+
+type Bound_<'py> = (u64, pyo3::Bound<'py, PyDict>);
+
+fn told(score: Score) -> (u64, u32, u64) {
+    (score.fullest, score.count, score.hops)
+}
+
+fn axis((size, kind, units): (u32, String, u64)) -> PyResult<Axis> {
+    let kind = match kind.as_str() {
+        "a2a" => AxisKind::Clique,
+        "ring" => AxisKind::Ring,
+        "line" => AxisKind::Line,
+        _ => return Err(PyValueError::new_err("an axis is a2a, ring or line")),
+    };
+    Ok(Axis { size, kind, units })
+}
+
+fn described<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Bound_<'py>> {
+    let facts = PyDict::new(py);
+    facts.set_item("kind", bound.proof.name())?;
+    match &bound.proof {
+        Proof::Nothing => {}
+        Proof::Message { source, destination } => {
+            facts.set_item("source", source)?;
+            facts.set_item("destination", destination)?;
+        }
+        Proof::Degree { rank, sends, channels } => {
+            facts.set_item("rank", rank)?;
+            facts.set_item("sends", sends)?;
+            facts.set_item("channels", channels)?;
+        }
+        Proof::Sorted { lengths } => facts.set_item("lengths", lengths)?,
+        Proof::Cut { dimension, nodes, channels } => {
+            facts.set_item("dimension", dimension)?;
+            facts.set_item("nodes", nodes)?;
+            facts.set_item("channels", channels)?;
+        }
+    }
+    Ok((bound.value, facts))
+}

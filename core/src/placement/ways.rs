@@ -1,0 +1,122 @@
+//! Which channels the bytes of a pair of nodes use.
+
+use crate::{
+    fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
+    routing::dimension_order,
+};
+
+/// The ways of all pairs of nodes by dimension order, one channel being one direction of one link.
+pub struct Ways {
+    shape: Shape,
+    /// Per dimension, start and destination: channels of the way, for the node whose coordinate there is 0.
+    segments: Vec<Vec<Vec<LinkId>>>,
+    /// Of a twisted torus, per pair: where its channels stand in `listed`.
+    starts: Vec<u32>,
+    listed: Vec<LinkId>,
+    coordinates: Vec<u32>,
+    channels: Vec<u32>,
+}
+
+impl Ways {
+    /// Nodes up to which the ways of a twisted torus are listed.
+    pub const MAX_TWISTED_NODES: usize = 1024;
+
+    /// Ways on a network without failed parts.
+    pub fn new(shape: Shape) -> Self {
+        let fabric = Fabric::new(shape.clone());
+        let dimensions = shape.dimensions();
+        let mut channels = vec![0; dimensions];
+        for link in fabric.working_links() {
+            channels[fabric.link_ends(link).1.dimension()] += 1;
+        }
+        let coordinates = (0..shape.nodes() as NodeId).flat_map(|node| shape.coordinates(node)).collect();
+        let mut ways = Self {
+            segments: Vec::new(),
+            starts: Vec::new(),
+            listed: Vec::new(),
+            coordinates,
+            channels,
+            shape,
+        };
+        if ways.shape.is_twisted() {
+            ways.list(&fabric);
+        } else {
+            ways.segments = (0..dimensions).map(|dimension| segments(&fabric, dimension)).collect();
+        }
+        ways
+    }
+
+    fn list(&mut self, fabric: &Fabric) {
+        let nodes = self.shape.nodes() as NodeId;
+        self.starts.push(0);
+        for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+            self.listed.extend(dimension_order::path(fabric, from, to));
+            self.starts.push(self.listed.len() as u32);
+        }
+    }
+
+    /// The network.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Numbers that channels may have: below this.
+    pub fn numbers(&self) -> usize {
+        self.shape.nodes() * self.shape.directions()
+    }
+
+    /// How many channels each dimension has.
+    pub fn channels(&self) -> &[u32] {
+        &self.channels
+    }
+
+    /// Calls `visit` with every channel of the way.
+    #[inline]
+    pub fn each(&self, from: NodeId, to: NodeId, mut visit: impl FnMut(LinkId)) {
+        if from == to {
+            return;
+        }
+        if self.shape.is_twisted() {
+            let pair = from as usize * self.shape.nodes() + to as usize;
+            let channels = self.starts[pair] as usize..self.starts[pair + 1] as usize;
+            self.listed[channels].iter().for_each(|channel| visit(*channel));
+            return;
+        }
+        let dimensions = self.segments.len();
+        let directions = self.shape.directions() as u32;
+        let a = &self.coordinates[from as usize * dimensions..][..dimensions];
+        let b = &self.coordinates[to as usize * dimensions..][..dimensions];
+        let mut here = from;
+        for dimension in 0..dimensions {
+            let (start, end) = (a[dimension], b[dimension]);
+            if start == end {
+                continue;
+            }
+            let stride = self.shape.stride(dimension);
+            let base = here - start * stride;
+            let size = self.shape.size(dimension);
+            for channel in &self.segments[dimension][(start * size + end) as usize] {
+                visit(base * directions + channel);
+            }
+            here = base + end * stride;
+        }
+    }
+}
+
+fn segments(fabric: &Fabric, dimension: usize) -> Vec<Vec<LinkId>> {
+    let shape = fabric.shape();
+    let (size, wraps, stride) = (shape.size(dimension), shape.wraps(dimension), shape.stride(dimension));
+    let way = |from: u32, to: u32| {
+        let mut here = from;
+        let mut channels = Vec::new();
+        while let Some(sign) = dimension_order::sign(size, wraps, here, to) {
+            channels.push(fabric.link(here * stride, Direction::new(dimension, sign)));
+            here = match sign {
+                Sign::Plus => (here + 1) % size,
+                Sign::Minus => (here + size - 1) % size,
+            };
+        }
+        channels
+    };
+    (0..size).flat_map(|from| (0..size).map(move |to| (from, to))).map(|(from, to)| way(from, to)).collect()
+}

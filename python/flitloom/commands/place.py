@@ -1,0 +1,216 @@
+"""``flitloom place``."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flitloom.commands import options
+
+if TYPE_CHECKING:
+    from flitloom.placing import Placement, Traffic
+
+
+def command(
+    torus: options.Torus = None,
+    mesh: options.Mesh = None,
+    wrap: options.Wrap = None,
+    twist: options.Twist = False,
+    axes: Annotated[
+        str | None,
+        typer.Option(
+            help="Logical mesh of ranks, first axis fastest, as expert=8:a2a:1,data=4:ring:8. "
+            "a2a, ring, line and pairs have bytes per ordered pair; all-to-all, all-reduce, all-gather, "
+            "reduce-scatter and pipeline bytes per rank.",
+            metavar="NAME=SIZE:KIND:WEIGHT,...",
+        ),
+    ] = None,
+    traffic: Annotated[
+        Path | None,
+        typer.Option(help="CSV file: a matrix of bytes, or rows under source,destination,bytes."),
+    ] = None,
+    stencil: Annotated[
+        str | None,
+        typer.Option(help="Grid of ranks that talk to their neighbours, as 16x16.", metavar="SIZES"),
+    ] = None,
+    neighbours: Annotated[
+        int | None, typer.Option(help="With --stencil: the cell and its neighbours, 5 or 9 in the plane.")
+    ] = None,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="With --stencil: the grid closes to a torus.")
+    ] = False,
+    nodes: Annotated[
+        str | None, typer.Option(help="Nodes that ranks may have, as 0-15,20; all without.", metavar="NODES")
+    ] = None,
+    per_node: Annotated[int, typer.Option("--per-node", help="Ranks that a node can have.")] = 1,
+    minimise: Annotated[
+        str, typer.Option(help="channel (the fullest one) or hops (bytes times hops).", metavar="WHAT")
+    ] = "channel",
+    effort: Annotated[
+        int | None,
+        typer.Option(help="Millions of channel loads the search may change. [default: 150]"),
+    ] = None,
+    seed: options.Seed = None,
+    hosts: Annotated[
+        Path | None, typer.Option(help="File with a host name per node, one per line, for -o.")
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the placement; the ending says how: .json, .csv, .rankfile, .hosts, .mpich, "
+            ".jax.json, .vcoord. May be repeated.",
+        ),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option("--picture", help="Draw loads before and after, and who sits where (.png, .pdf, .svg)."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Put ranks on nodes so that the fullest channel carries least, and say what no placement can beat.
+
+    Loads are bytes on a channel (one direction of a link) under dimension-order routing, all traffic at the
+    same time. Row-major is rank 0 on node 0, rank 1 on node 1, and so on. `flitloom check` verifies what -o
+    p.json writes.
+
+    \b
+    For example:
+      flitloom place --torus 4x4x8 --axes expert=8:a2a:1,data=4:ring:8,pipeline=4:line:1 -o p.json
+      flitloom place --torus 8x8 --stencil 8x8 --neighbours 9
+      flitloom place --torus 4x4 --traffic matrix.csv -o run.hosts --hosts hosts.txt
+    """
+    from flitloom import interrupts
+    from flitloom.commands import screen
+    from flitloom.commands.schedule import _parse_nodes
+    from flitloom.errors import SpecError
+    from flitloom.extras import check_picture
+    from flitloom.outputs import check_output
+    from flitloom.placing import place
+    from flitloom.placing.formats import ending_of
+    from flitloom.placing.search import EFFORT
+    from flitloom.spec import Topology
+
+    fields = options.topology_fields(torus, mesh, wrap, None, twist)
+    if "sizes" not in fields:
+        raise SpecError.at("topology", "is missing", "give --torus 4x4x8 or --mesh 8x8")
+    topology = Topology(**fields)
+    for file in out or []:
+        ending_of(file)
+        check_output(file, (), "--out")
+    if chart is not None:
+        check_picture(chart, "--picture")
+    names = None if hosts is None else _hosts(hosts, topology.nodes)
+    chosen = None if nodes is None else _parse_nodes(nodes, topology.nodes)
+    asked = _traffic(axes, traffic, stencil, neighbours, closed)
+    with screen.progress("search for a placement") as progress, interrupts.keeping():
+        found = place(
+            topology,
+            asked,
+            minimise=minimise,
+            nodes=chosen,
+            per_node=per_node,
+            seed=1 if seed is None else seed,
+            effort=EFFORT if effort is None else effort,
+            progress=progress,
+        )
+    for file in out or []:
+        found.save(file, names)
+    if chart is not None:
+        from flitloom.plots.placing import draw_placement
+
+        draw_placement(found, chart)
+    if json:
+        screen.print_json(found.facts())
+    else:
+        _print(found)
+    if found.interrupted:
+        screen.say("note: stopped by Ctrl-C; this is the best placement so far")
+        raise typer.Exit(interrupts.INTERRUPTED)
+
+
+def _traffic(
+    axes: str | None, file: Path | None, stencil: str | None, neighbours: int | None, closed: bool
+) -> Traffic:
+    from flitloom.errors import SpecError
+    from flitloom.placing import axes_traffic, parse_axes, read_traffic, stencil_traffic
+
+    given = [name for name, value in (("--axes", axes), ("--traffic", file), ("--stencil", stencil)) if value]
+    if len(given) != 1:
+        problem = "is missing" if not given else f"is given by {' and '.join(given)}"
+        raise SpecError.at("traffic", problem, "give one of --axes, --traffic and --stencil")
+    if stencil is None and (neighbours is not None or closed):
+        raise SpecError("--neighbours and --closed belong to --stencil")
+    if axes is not None:
+        return axes_traffic(parse_axes(axes))
+    if file is not None:
+        return read_traffic(file)
+    sizes = options.sizes_of_fabric(stencil)
+    if sizes is None:
+        raise SpecError("--stencil: write the sizes of the grid, e.g. 16x16")
+    return stencil_traffic(sizes, neighbours, closed)
+
+
+def _hosts(file: Path, nodes: int) -> list[str]:
+    from flitloom.errors import SpecError, show_file
+    from flitloom.limits import NODES_BYTES
+    from flitloom.reading import read_text
+
+    names = read_text(file, NODES_BYTES).split()
+    if len(names) != nodes:
+        raise SpecError(f"{show_file(file)}: has {len(names)} host names; the network has {nodes} nodes")
+    return names
+
+
+def _print(found: Placement) -> None:
+    from flitloom.commands import screen
+
+    plain = found.row_major
+    rows: list[list[Any]] = [
+        ["fullest channel", plain["fullest_channel"], found.fullest_channel],
+        ["hop-bytes", plain["hop_bytes"], found.hop_bytes],
+    ]
+    bounds: list[Any] = [found.bound, found.hop_bytes_bound]
+    if found.minimised == "hops":
+        bounds = [None, found.hop_bytes_bound]
+    screen.print_table(
+        ["bytes", "row-major", "placed", "no less than"],
+        [[*row, bound] for row, bound in zip(rows, bounds, strict=True)],
+    )
+    screen.echo()
+    reached = found.hop_bytes if found.minimised == "hops" else found.fullest_channel
+    gap = 100 * (reached - found.bound) / found.bound if found.bound else math.inf
+    verdict = "proven optimal" if found.optimal else f"at most {gap:.1f} % above the bound"
+    screen.print_fields(
+        {
+            "network": str(found.topology),
+            "ranks": str(found.traffic.ranks),
+            "verdict": f"{verdict} ({in_words(found.bound_proof)})",
+            "fullest port": f"{found.fullest_port} bytes sent or received by one node",
+            "found in": f"{found.seconds:.2f} s",
+        }
+    )
+
+
+def in_words(proof: dict[str, Any]) -> str:
+    """What a certificate says, in a clause."""
+    kind = proof["kind"]
+    if kind == "message":
+        return f"rank {proof['source']} sends so much to rank {proof['destination']} on one way"
+    if kind == "degree":
+        verb = "sends" if proof["sends"] else "receives"
+        return f"rank {proof['rank']} {verb} it over {proof['channels']} channels"
+    if kind == "cut":
+        letter = "xyzuvw"[proof["dimension"]]
+        return (
+            f"{proof['channels']} channels leave {proof['nodes']} nodes on one side of a cut across {letter}"
+        )
+    if kind == "cosine":
+        return "matrices of cosines are positive semidefinite"
+    if kind == "sorted":
+        return "largest messages at least distances"
+    return "there is no traffic"

@@ -1,0 +1,22 @@
+"""Where each rank sits: placements of ranks on nodes, bounds with proofs, files for launchers."""
+
+from flitloom.placing.axes import Axis, parse_axes
+from flitloom.placing.checking import PlacementReport, check_placement
+from flitloom.placing.placement import Placement, read_placement
+from flitloom.placing.search import place
+from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic, read_traffic, stencil_traffic
+
+__all__ = [
+    "Axis",
+    "Placement",
+    "PlacementReport",
+    "Traffic",
+    "axes_traffic",
+    "check_placement",
+    "pairs_traffic",
+    "parse_axes",
+    "place",
+    "read_placement",
+    "read_traffic",
+    "stencil_traffic",
+]

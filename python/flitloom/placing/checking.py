@@ -1,0 +1,73 @@
+"""The check of a placement's file, by a program that shares no code with the search."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flitloom.errors import SpecError, show_file
+from flitloom.placing.placement import read_placement
+from flitloom.placing.traffic import Traffic
+from flitloom.spec import Topology
+
+#: The program; it imports nothing of flitloom.
+PROGRAM = Path(__file__).parents[1] / "programs" / "recheck_placement.py"
+
+
+@dataclass(frozen=True)
+class PlacementReport:
+    """What a check of a placement found.
+
+    Attributes
+    ----------
+    passed : bool
+        Whether loads, port loads, hop-bytes and bounds are what the file says.
+    problem : str or None
+        The first thing that is not.
+    facts : dict
+        What was counted anew, and the bounds that hold.
+    """
+
+    passed: bool
+    problem: str | None
+    facts: dict[str, int | bool]
+
+
+def check_placement(file: str | Path) -> PlacementReport:
+    """Replay the loads of a placement's file and go through its certificates.
+
+    Raises
+    ------
+    SpecError
+        The file is no placement.
+    """
+    read_placement(file)
+    done = subprocess.run(
+        [sys.executable, "-I", str(PROGRAM), str(Path(file).absolute()), "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:
+        raise SpecError.at(show_file(Path(file)), "could not be checked") from None
+    return PlacementReport(told.pop("passed"), told.pop("problem"), told)
+
+
+def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool) -> int:
+    """What a certificate proves, with a rank on every node, counted by the program that checks files."""
+    spec = importlib.util.spec_from_file_location("recheck_placement", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    axes = [vars(axis) for axis in traffic.axes]
+    ranks, bytes_of = program.pairs_of({"ranks": traffic.ranks, "axes": axes})
+    network = program.Network(topology.model_dump(mode="json"))
+    value: int = program.proven(certificate, network, ranks, bytes_of, axes, 1, hops)
+    return value

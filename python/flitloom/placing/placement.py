@@ -1,0 +1,198 @@
+"""A placement: the node of every rank, loads of channels and ports, and what no placement can beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.errors import SpecError, show_file
+from flitloom.placing.axes import Axis
+from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
+from flitloom.provenance import version
+from flitloom.spec import Topology
+
+#: What the files say they are.
+FORMAT = "flitloom placement 1"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where each rank sits.
+
+    Attributes
+    ----------
+    topology : Topology
+        The network.
+    traffic : Traffic
+        Bytes between ranks.
+    nodes : array of int
+        The node of every rank.
+    per_node : int
+        Ranks that a node can have.
+    fullest_channel : int
+        Bytes on the fullest channel, one direction of a link, under dimension-order routing.
+    channels_at_fullest : int
+        How many channels carry as much.
+    fullest_port : int
+        The most bytes that a node sends to others, or receives.
+    hop_bytes : int
+        Sum over pairs of bytes times hops.
+    bound : int
+        No placement has less: of what was minimised.
+    bound_proof : dict
+        Why: its ``kind`` and what it is about.
+    hop_bytes_bound : int
+        No placement has fewer hop-bytes.
+    hop_bytes_proof : dict
+        Why.
+    row_major : dict
+        ``fullest_channel`` and ``hop_bytes`` of ranks in the order of the nodes.
+    minimised : str
+        ``channel`` or ``hops``.
+    seed, effort : int
+        What the search was given.
+    seconds : float
+        How long it took, bounds included.
+    loads : array of int
+        Bytes per channel: node times directions plus direction (+x, -x, +y, ...).
+    row_major_loads : array of int
+        The same of ranks in the order of the nodes.
+    interrupted : bool
+        Whether the search was stopped before its end.
+    """
+
+    topology: Topology
+    traffic: Traffic
+    nodes: NDArray[np.int64]
+    per_node: int
+    fullest_channel: int
+    channels_at_fullest: int
+    fullest_port: int
+    hop_bytes: int
+    bound: int
+    bound_proof: dict[str, Any]
+    hop_bytes_bound: int
+    hop_bytes_proof: dict[str, Any]
+    row_major: dict[str, int]
+    minimised: str
+    seed: int
+    effort: int
+    seconds: float
+    loads: NDArray[np.int64] = field(repr=False)
+    row_major_loads: NDArray[np.int64] = field(repr=False)
+    interrupted: bool = False
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the bound proves that nothing is better in what was minimised."""
+        return self.bound >= (self.hop_bytes if self.minimised == "hops" else self.fullest_channel)
+
+    def coordinates(self) -> NDArray[np.int64]:
+        """Coordinates of every rank's node, one row per rank, x first."""
+        return np.stack(np.unravel_index(self.nodes, self.topology.sizes, order="F"), axis=1)
+
+    def facts(self) -> dict[str, Any]:
+        """What ``flitloom place --json`` prints."""
+        return {
+            "placement": self.nodes.tolist(),
+            "fullest_channel": self.fullest_channel,
+            "channels_at_fullest": self.channels_at_fullest,
+            "fullest_port": self.fullest_port,
+            "hop_bytes": self.hop_bytes,
+            "bound": self.bound,
+            "bound_proof": self.bound_proof["kind"],
+            "optimal": self.optimal,
+            "seconds": round(self.seconds, 6),
+            "minimised": self.minimised,
+            "certificate": self.bound_proof,
+            "hop_bytes_bound": self.hop_bytes_bound,
+            "hop_bytes_certificate": self.hop_bytes_proof,
+            "row_major": self.row_major,
+            "network": str(self.topology),
+            "seed": self.seed,
+            "effort": self.effort,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """What a file of it says: the facts, the network and the traffic."""
+        traffic: dict[str, Any] = {"ranks": self.traffic.ranks, "digest": self.traffic.digest()}
+        if self.traffic.axes:
+            traffic["axes"] = [vars(axis) for axis in self.traffic.axes]
+        else:
+            columns = (self.traffic.sources, self.traffic.destinations, self.traffic.bytes)
+            traffic["pairs"] = np.column_stack([each.astype(np.int64) for each in columns]).tolist()
+            traffic["mesh"] = list(self.traffic.mesh)
+        return {
+            "format": FORMAT,
+            "version": version(),
+            "topology": self.topology.model_dump(mode="json"),
+            "routing": "do",
+            "per_node": self.per_node,
+            "traffic": traffic,
+            **self.facts(),
+            "coordinates": self.coordinates().tolist(),
+        }
+
+    def save(self, file: str | Path, hosts: list[str] | None = None) -> None:
+        """Write it, in the format of the file's ending; see `flitloom.placing.formats`.
+
+        Raises
+        ------
+        SpecError
+            The ending is none of those known, or the file cannot be written.
+        """
+        from flitloom.placing.formats import write
+
+        write(self, file, hosts)
+
+
+def read_placement(file: str | Path) -> dict[str, Any]:
+    """The document of a placement's file (.json), with the parts that every reader needs checked.
+
+    Raises
+    ------
+    SpecError
+        It is none, or ranks sit where there is no node.
+    """
+    from flitloom.limits import COLLECTIVE_BYTES
+    from flitloom.reading import read_json
+
+    name = show_file(Path(file))
+    document = read_json(file, COLLECTIVE_BYTES)
+    if document.get("format") != FORMAT:
+        raise SpecError(f"{name}: is no placement; flitloom place ... -o p.json writes one")
+    if not isinstance(document.get("topology"), dict):
+        raise SpecError(f"{name}: topology: is missing; it names the network")
+    topology = Topology(**document["topology"])
+    nodes = document.get("placement")
+    if not isinstance(nodes, list) or not nodes:
+        raise SpecError(f"{name}: placement: is missing; it is the list of nodes by rank")
+    for rank, node in enumerate(nodes):
+        if type(node) is not int or not 0 <= node < topology.nodes:
+            raise SpecError(
+                f"{name}: placement: rank {rank} sits on {node!r:.40}; there are 0 to {topology.nodes - 1}"
+            )
+    return document
+
+
+def traffic_of(document: dict[str, Any]) -> Traffic:
+    """The traffic that a document names.
+
+    Raises
+    ------
+    SpecError
+        It is not as `Placement.document` writes it.
+    """
+    told = document.get("traffic")
+    try:
+        if isinstance(told, dict) and "axes" in told:
+            return axes_traffic([Axis(**axis) for axis in told["axes"]])
+        if isinstance(told, dict):
+            return pairs_traffic(told["ranks"], told["pairs"], mesh=told.get("mesh", ()))
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise SpecError.at("traffic", "is not understood", "flitloom place ... -o p.json writes it")

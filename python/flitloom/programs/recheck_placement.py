@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""Verify a placement of ranks and the bounds it claims, without flitloom and without floating point.
+
+usage: recheck_placement.py p.json [--json]
+
+The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension order, and
+the fullest channel, the fullest port and the hop-bytes are counted. Then every certificate is gone through:
+what a pair, a rank, a cut, or sorted distances say is computed anew in whole numbers.
+"""
+
+import json
+import sys
+from itertools import product
+
+LARGEST = 1 << 20
+#: Bytes of a file.
+MOST_BYTES = 1 << 29
+
+
+class Refused(Exception):
+    """What is wrong."""
+
+
+def need(holds, problem):
+    if not holds:
+        raise Refused(problem)
+
+
+def whole(value, low, high, place):
+    """A whole number between two others."""
+    need(
+        type(value) is int and low <= value <= high, f"{place}: {value!r:.40} is no whole number {low}-{high}"
+    )
+    return value
+
+
+class Network:
+    """A torus or mesh, plain or twisted, with dimension-order routing."""
+
+    def __init__(self, topology):
+        sizes = topology["sizes"]
+        need(type(sizes) is list and 1 <= len(sizes) <= 6, "topology.sizes: there are 1 to 6 dimensions")
+        self.sizes = [whole(size, 2, LARGEST, "topology.sizes") for size in sizes]
+        self.count = 1
+        for size in self.sizes:
+            self.count *= size
+        need(self.count <= LARGEST, "topology.sizes: too many nodes")
+        kind = topology.get("kind", "torus")
+        need(kind in ("torus", "mesh"), "topology.kind: must be torus or mesh")
+        wrap = topology.get("wrap")
+        wrap = [kind == "torus"] * len(sizes) if wrap is None else wrap
+        need(
+            len(wrap) == len(sizes) and all(type(one) is bool for one in wrap), "topology.wrap: one per size"
+        )
+        need(
+            not topology.get("failed_nodes") and not topology.get("failed_links"),
+            "topology: parts have failed",
+        )
+        self.twist = topology.get("twist", False)
+        need(type(self.twist) is bool, "topology.twist: must be true or false")
+        self.wraps = [one and size > 2 for one, size in zip(wrap, self.sizes, strict=True)]
+        if self.twist:
+            need(all(wrap), "topology.twist: all dimensions must wrap")
+            self.wraps = [True] * len(sizes)
+        self.short = min(self.sizes)
+
+    def place(self, node):
+        """The coordinates of a node."""
+        coordinates = []
+        for size in self.sizes:
+            node, coordinate = divmod(node, size)
+            coordinates.append(coordinate)
+        return coordinates
+
+    def node(self, coordinates):
+        number = 0
+        for size, coordinate in zip(reversed(self.sizes), reversed(coordinates), strict=True):
+            number = number * size + coordinate
+        return number
+
+    def step(self, here, dimension, forwards):
+        """Coordinates after a hop; over a twisted torus's short edge the long ones move by half."""
+        there = list(here)
+        there[dimension] += 1 if forwards else -1
+        size = self.sizes[dimension]
+        if not 0 <= there[dimension] < size:
+            there[dimension] %= size
+            if self.twist and size == self.short:
+                for other, long in enumerate(self.sizes):
+                    if long > self.short:
+                        there[other] = (there[other] + long // 2) % long
+        return there
+
+    def displacements(self, a, b):
+        """Shortest displacements from coordinates to others."""
+        if not self.twist:
+            choices = []
+            for dimension, size in enumerate(self.sizes):
+                ahead = b[dimension] - a[dimension]
+                if not self.wraps[dimension]:
+                    choices.append([ahead])
+                    continue
+                ahead %= size
+                choices.append(
+                    [ahead] if 2 * ahead < size else [ahead - size] if 2 * ahead > size else [ahead, -ahead]
+                )
+            return [list(one) for one in product(*choices)]
+        best, found = None, []
+        short = [d for d, size in enumerate(self.sizes) if size == self.short]
+        for turns in product((-1, 0, 1), repeat=len(short)):
+            base = [b[d] - a[d] for d in range(len(a))]
+            for d, turn in zip(short, turns, strict=True):
+                base[d] += turn * self.sizes[d]
+            shift = sum(turns)
+            choices = []
+            for d, size in enumerate(self.sizes):
+                if d in short:
+                    choices.append([base[d]])
+                    continue
+                ahead = (base[d] - shift * size // 2) % size
+                choices.append(
+                    [ahead] if 2 * ahead < size else [ahead - size] if 2 * ahead > size else [ahead, -ahead]
+                )
+            for one in product(*choices):
+                length = sum(map(abs, one))
+                if best is None or length < best:
+                    best, found = length, []
+                if length == best and list(one) not in found:
+                    found.append(list(one))
+        return found
+
+    def way(self, source, destination):
+        """Channels (node, dimension, forwards) of the way: dimension after dimension, at exactly half a ring
+        minus from the lower half of the coordinates, plus from the upper one."""
+        here = self.place(source)
+        left = self.displacements(here, self.place(destination))
+        channels = []
+        for dimension, size in enumerate(self.sizes):
+            hops = [one[dimension] for one in left]
+            chosen = max(hops) if 2 * here[dimension] >= size - size % 2 else min(hops)
+            left = [one for one in left if one[dimension] == chosen]
+            for _ in range(abs(chosen)):
+                channels.append((self.node(here), dimension, chosen > 0))
+                here = self.step(here, dimension, chosen > 0)
+        need(self.node(here) == destination, "a way does not arrive")
+        return channels
+
+    def channels(self, dimension):
+        """Channels of a dimension: both directions of all its links."""
+        rows = self.count // self.sizes[dimension]
+        links = self.sizes[dimension] if self.wraps[dimension] else self.sizes[dimension] - 1
+        return 2 * rows * links
+
+    def distances(self, lengths):
+        """Distances to all nodes, ascending, each the least over all nodes they are measured from."""
+        sources = [0]
+        if not self.twist and any(
+            not wraps and size > 2 for wraps, size in zip(self.wraps, self.sizes, strict=True)
+        ):
+            sources = range(self.count)
+        least = None
+        for source in sources:
+            here = self.place(source)
+            lines = []
+            for node in range(self.count):
+                there = self.place(node)
+                if self.twist:
+                    hops = sum(map(abs, self.displacements(here, there)[0]))
+                    lines.append(hops * min(lengths))
+                    continue
+                total = 0
+                for dimension, size in enumerate(self.sizes):
+                    apart = abs(here[dimension] - there[dimension])
+                    apart = min(apart, size - apart) if self.wraps[dimension] else apart
+                    total += apart * lengths[dimension]
+                lines.append(total)
+            lines.sort()
+            least = lines if least is None else [min(a, b) for a, b in zip(least, lines, strict=True)]
+        return least
+
+
+def pairs_of(traffic):
+    """Bytes per ordered pair of ranks, from axes or from rows."""
+    ranks = whole(traffic["ranks"], 1, LARGEST, "traffic.ranks")
+    bytes_of = {}
+    if "axes" not in traffic:
+        for source, destination, amount in traffic["pairs"]:
+            whole(source, 0, ranks - 1, "traffic.pairs")
+            whole(destination, 0, ranks - 1, "traffic.pairs")
+            whole(amount, 0, 1 << 62, "traffic.pairs")
+            if source != destination and amount:
+                bytes_of[source, destination] = bytes_of.get((source, destination), 0) + amount
+        return ranks, bytes_of
+    stride = 1
+    for axis in traffic["axes"]:
+        size = whole(axis["size"], 1, LARGEST, "traffic.axes")
+        amount = whole(axis["bytes"], 1, 1 << 62, "traffic.axes")
+        for rank in range(ranks):
+            here = rank // stride % size
+            if axis["kind"] == "a2a":
+                there = set(range(size))
+            elif axis["kind"] == "ring":
+                there = {(here + 1) % size, (here - 1) % size}
+            elif axis["kind"] == "line":
+                there = {one for one in (here - 1, here + 1) if 0 <= one < size}
+            else:
+                need(axis["kind"] == "pairs", "traffic.axes: an unknown kind")
+                there = {here ^ (1 << bit) for bit in range(size.bit_length() - 1)}
+            for one in there - {here}:
+                pair = rank, rank + (one - here) * stride
+                bytes_of[pair] = bytes_of.get(pair, 0) + amount
+        stride *= size
+    need(stride == ranks, "traffic.axes: their product is not the number of ranks")
+    return ranks, bytes_of
+
+
+def divisor(numbers):
+    found = 0
+    for number in numbers:
+        while number:
+            found, number = number, found % number
+    return found or 1
+
+
+def ceil(number, by):
+    return -(-number // by)
+
+
+def sorted_sum(network, ranks, bytes_of, per_node, lengths):
+    """At least so many bytes times lengths: every rank's largest partners at the least distances."""
+    distances = [each for each in network.distances(lengths) for _ in range(per_node)][1:]
+    partners = [{} for _ in range(ranks)]
+    for (source, destination), amount in bytes_of.items():
+        for one, other in ((source, destination), (destination, source)):
+            partners[one][other] = partners[one].get(other, 0) + amount
+    total = 0
+    for rank in range(ranks):
+        amounts = sorted(partners[rank].values(), reverse=True)
+        total += sum(a * d for a, d in zip(amounts, distances, strict=False))
+    return ceil(total, 2)
+
+
+#: 2 pi, and what fractions are multiples of, as whole numbers of 40 digits.
+ONE = 10**40
+TURN = 62831853071795864769252867665590057683943
+
+
+def cosine(part, whole_turn):
+    """cos(2 pi part / whole_turn) times ONE, wrong by less than 10^-30."""
+    part = min(part % whole_turn, -part % whole_turn)
+    angle = TURN * part // whole_turn
+    square = angle * angle // ONE
+    total, term = 0, ONE
+    for step in range(1, 60, 2):
+        total += term
+        term = -(term * square // ONE) // (step * (step + 1))
+    return total
+
+
+def cosine_sum(proof, network, ranks, axes, bytes_of):
+    """At least so many bytes times lengths, by positive semidefinite matrices of cosines, times the scale.
+
+    A pair of ranks has a class (per axis: its distance in a ring, else whether it differs) and a displacement
+    (per dimension, without its sign). Every weight belongs to a frequency and a block, and says that the sum
+    over all pairs of the product of both cosines is at least 0; a displacement's v belongs to a number of
+    pairs that is known. What a class then costs at least is counted here, not taken from the file.
+    """
+    need(ranks == network.count and axes and not network.twist, "a cosine bound is for a torus that is full")
+    need(
+        all(w or k == 2 for w, k in zip(network.wraps, network.sizes, strict=True)),
+        "a mesh has no cosine bound",
+    )
+    scale = whole(proof["scale"], 1, 10**18, "scale")
+    sizes = network.sizes
+    lengths = [whole(each, 0, 10**18, "lengths") for each in proof["lengths"]]
+    need(len(lengths) == len(sizes), "lengths: one per dimension")
+    places = list(product(*(range(k // 2 + 1) for k in sizes)))
+    kinds = [(axis["kind"], axis["size"], axis["bytes"]) for axis in axes]
+    need(all(kind in ("a2a", "ring", "line") for kind, _, _ in kinds), "axes: cliques, rings and lines")
+    classes = list(product(*(range(g // 2 + 1 if kind == "ring" else min(g, 2)) for kind, g, _ in kinds)))
+    need(len(classes) * len(places) <= 100_000, "too many classes")
+    v = [whole(each, -(10**30), 10**30, "v") for each in proof["v"]]
+    need(len(v) == len(places), "v: one per displacement")
+    blocks = {}
+    for f, e, weight in proof["weights"]:
+        whole(f, 0, len(places) - 1, "weights"), whole(e, 0, len(classes) - 1, "weights")
+        blocks.setdefault(f, []).append((e, whole(weight, 0, 10**30, "weights")))
+    known = {(j, k): cosine(j, k) for k in {*sizes, *(g for _, g, _ in kinds)} for j in range(k)}
+
+    def mean(e, a):
+        """The mean of a block's eigenvector over a class."""
+        value = ONE
+        for block, at, (kind, g, _) in zip(classes[e], classes[a], kinds, strict=True):
+            if kind == "ring":
+                value = value * known[block * at % g, g] // ONE
+            elif block and at:
+                value = -value // (g - 1)
+        return value
+
+    sums = [[0] * len(places) for _ in classes]
+    spent = 0
+    for f, members in blocks.items():
+        phases = []
+        for place in places:
+            value = ONE
+            for frequency, at, k in zip(places[f], place, sizes, strict=True):
+                value = value * known[frequency * at % k, k] // ONE
+            phases.append(value)
+        for a in range(len(classes)):
+            factor = sum(weight * mean(e, a) for e, weight in members)
+            for b, phase in enumerate(phases):
+                sums[a][b] += factor * phase // ONE
+        spent += sum(weight for _, weight in members)
+    # Cosines, and products of up to a dozen of them, are wrong by less than 10^-25.
+    wrong = spent * (ONE // 10**25) + 1
+    total, lines = 0, 0
+    for kind, g, amount in kinds:
+        if kind == "line" and g > 2:
+            lines += 2 * (g - 1) * (ranks // g) * amount
+    for a, one in enumerate(classes):
+        moved = [(at, kind) for at, kind in zip(one, kinds, strict=True) if at]
+        amount = 0
+        if len(moved) == 1:
+            at, (kind, g, each) = moved[0]
+            amount = 0 if (kind == "line" and g > 2) or (kind == "ring" and at > 1) else each
+        pairs = ranks
+        for at, (kind, g, _) in zip(one, kinds, strict=True):
+            if at:
+                pairs *= (1 if 2 * at == g else 2) if kind == "ring" else g - 1
+        least = None
+        for b, place in enumerate(places):
+            if any(one) != any(place):
+                continue
+            far = sum(each * at for each, at in zip(lengths, place, strict=True))
+            slack = (amount * far - v[b]) * ONE - sums[a][b] - wrong
+            least = slack if least is None else min(least, slack)
+        total += pairs * least
+    for b, place in enumerate(places):
+        pairs = ranks
+        for at, k in zip(place, sizes, strict=True):
+            pairs *= 1 if at == 0 or 2 * at == k else 2
+        total += pairs * v[b] * ONE
+    need(sum(bytes_of.values()) >= lines, "axes")
+    return total + min(lengths) * lines * ONE, scale * ONE
+
+
+def proven(proof, network, ranks, bytes_of, axes, per_node, hops):
+    """The number that a certificate proves."""
+    kind = proof["kind"]
+    step = divisor(bytes_of.values())
+    if kind == "nothing":
+        return 0
+    if kind == "sorted":
+        lengths = [whole(each, 0, 1 << 40, "lengths") for each in proof["lengths"]]
+        need(len(lengths) == len(network.sizes), "lengths: one per dimension")
+        total = sorted_sum(network, ranks, bytes_of, per_node, lengths)
+        if hops:
+            need(max(lengths) <= 1, "lengths: hop-bytes count every hop once")
+        else:
+            total = ceil(total, sum(network.channels(d) * each for d, each in enumerate(lengths)))
+        return ceil(total, step) * step
+    if kind == "cosine":
+        need(per_node == 1, "a cosine bound is for one rank per node")
+        total, scale = cosine_sum(proof, network, ranks, axes, bytes_of)
+        if hops:
+            need(max(proof["lengths"]) <= proof["scale"], "lengths: hop-bytes count every hop once")
+        else:
+            scale = ONE * sum(network.channels(d) * each for d, each in enumerate(proof["lengths"]))
+            need(scale > 0, "lengths: all are 0")
+        return max(0, ceil(ceil(total, scale), step) * step)
+    need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
+    if kind == "message":
+        return bytes_of.get((proof["source"], proof["destination"]), 0)
+    if kind == "degree":
+        rank = proof["rank"]
+        side = 0 if proof["sends"] else 1
+        amount = sum(amount for pair, amount in bytes_of.items() if pair[side] == rank)
+        most = sum(
+            2 if wraps or size > 2 else 1 for wraps, size in zip(network.wraps, network.sizes, strict=True)
+        )
+        return ceil(ceil(amount, most), step) * step
+    need(
+        kind == "cut" and axes and not network.twist and ranks == network.count, f"a certificate {kind!r:.40}"
+    )
+    slab = network.count // network.sizes[whole(proof["dimension"], 0, len(network.sizes) - 1, "dimension")]
+    nodes = whole(proof["nodes"], 1, ranks - 1, "nodes")
+    need(nodes % slab == 0, "a cut is between slabs")
+    channels = slab * (2 if network.wraps[proof["dimension"]] else 1)
+    # Every ordered pair of ranks sends one unit along the axes: what an edge carries, times eight.
+    load, units = 0, 1
+    for axis in axes:
+        size = axis["size"]
+        if size == 1:
+            continue
+        need(axis["kind"] in ("a2a", "ring", "line"), "a cut is for cliques, rings and lines")
+        if axis["kind"] == "a2a" or size == 2:
+            each = 8
+        elif axis["kind"] == "ring":
+            each = size * size if size % 2 == 0 else size * size - 1
+        else:
+            each = 8 * (size // 2) * ceil(size, 2)
+        each *= ranks // size
+        if each * units > load * axis["bytes"]:
+            load, units = each, axis["bytes"]
+    need(load > 0, "a cut needs traffic")
+    value = ceil(8 * nodes * (ranks - nodes) * units, load * channels)
+    return ceil(value, step) * step
+
+
+def verify(document):
+    """What holds of a placement's document; raises what does not."""
+    need(document.get("format") == "flitloom placement 1", "is no placement")
+    need(document.get("routing") == "do", "routing: ways are those of dimension order")
+    network = Network(document["topology"])
+    ranks, bytes_of = pairs_of(document["traffic"])
+    per_node = whole(document["per_node"], 1, 1024, "per_node")
+    nodes = document["placement"]
+    need(type(nodes) is list and len(nodes) == ranks, "placement: one node per rank")
+    held = {}
+    for rank, node in enumerate(nodes):
+        whole(node, 0, network.count - 1, f"placement of rank {rank}")
+        held[node] = held.get(node, 0) + 1
+        need(held[node] <= per_node, f"placement: node {node} has more than {per_node} ranks")
+    loads, sent, received = {}, {}, {}
+    for (source, destination), amount in bytes_of.items():
+        a, b = nodes[source], nodes[destination]
+        if a == b:
+            continue
+        sent[a] = sent.get(a, 0) + amount
+        received[b] = received.get(b, 0) + amount
+        for channel in network.way(a, b):
+            loads[channel] = loads.get(channel, 0) + amount
+    fullest = max(loads.values(), default=0)
+    facts = {
+        "fullest_channel": fullest,
+        "fullest_port": max([*sent.values(), *received.values()], default=0),
+        "hop_bytes": sum(loads.values()),
+    }
+    for name, value in facts.items():
+        need(
+            document.get(name) == value,
+            f"{name}: the file says {document.get(name)!r:.40}, the ways say {value}",
+        )
+    axes = document["traffic"].get("axes")
+    by_hops = document.get("minimised") == "hops"
+    for name, hops, certificate in (
+        ("bound", by_hops, document["certificate"]),
+        ("hop_bytes_bound", True, document["hop_bytes_certificate"]),
+    ):
+        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops)
+        claimed = whole(document[name], 0, 1 << 62, name)
+        need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
+        facts[name] = claimed
+    reached = facts["hop_bytes"] if by_hops else fullest
+    need(document["optimal"] is (facts["bound"] >= reached), "optimal: the bound says otherwise")
+    facts["optimal"] = document["optimal"]
+    return facts
+
+
+def main(arguments):
+    files = [one for one in arguments if one != "--json"]
+    if len(files) != 1:
+        print(__doc__.split("\n\n")[1])
+        return 1
+    problem, facts = None, {}
+    try:
+        with open(files[0], "rb") as file:
+            text = file.read(MOST_BYTES + 1)
+        need(len(text) <= MOST_BYTES, "the file is too large")
+        document = json.loads(text)
+        need(type(document) is dict, "the file is no JSON object")
+        facts = verify(document)
+    except Refused as refused:
+        problem = str(refused)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        problem = f"not understood: {type(error).__name__} {error}"
+    if "--json" in arguments:
+        print(json.dumps({"passed": problem is None, "problem": problem, **facts}))
+    elif problem is None:
+        for name, value in facts.items():
+            print(f"{name.replace('_', ' '):16} {value}")
+        print("verified: loads, ports, hop-bytes and bounds are as the file says")
+    else:
+        print(f"FAILED: {problem}")
+    return 0 if problem is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

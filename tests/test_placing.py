@@ -1,0 +1,274 @@
+"""Placements of ranks: the table of cases, the check by a program of its own, files, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.errors import SpecError
+from flitloom.placing import (
+    axes_traffic,
+    check_placement,
+    pairs_traffic,
+    parse_axes,
+    place,
+    read_traffic,
+    stencil_traffic,
+)
+
+#: Network, axes (kind, size, bytes), row-major fullest channel, what must be reached, what is proven.
+CASES = [
+    ("4x4x8", "a=8:a2a:1,b=4:ring:8,c=4:line:1", 32, 8, 8),
+    ("4x4x4", "a=8:a2a:1,b=8:ring:8", 32, 8, 8),
+    ("4x4x4", "a=8:a2a:2,b=4:ring:8,c=2:line:4", 32, 8, 8),
+    ("8x8x8", "a=8:a2a:1,b=8:ring:8,c=8:line:1", 10, 8, 8),
+    ("6x4x6", "a=12:ring:4,b=12:ring:4", 16, 4, 4),
+]
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    code = run(["place", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize(("torus", "axes", "plain", "reached", "bound"), CASES)
+def test_cases_are_solved(torus: str, axes: str, plain: int, reached: int, bound: int) -> None:
+    found = place(fl.Torus(torus), axes_traffic(parse_axes(axes)), effort=30)
+    assert found.row_major["fullest_channel"] == plain
+    assert found.fullest_channel <= reached
+    assert found.bound == bound
+    assert found.optimal
+
+
+#: Network, axes, and hop-bytes that are both found and proven to be the fewest.
+FEWEST = [("4x4x4", "a=8:a2a:1,b=8:ring:8", 1792), ("4x4x8", "a=16:a2a:2,b=8:a2a:2", 12288)]
+
+
+@pytest.mark.parametrize(("torus", "axes", "hops"), FEWEST)
+def test_cosines_prove_the_fewest_hop_bytes(tmp_path: Path, torus: str, axes: str, hops: int) -> None:
+    found = place(fl.Torus(torus), axes_traffic(parse_axes(axes)), minimise="hops", effort=30)
+    assert (found.hop_bytes, found.bound, found.bound_proof["kind"]) == (hops, hops, "cosine")
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed
+    # Without its weights a certificate proves less.
+    document = json.loads(file.read_text())
+    document["certificate"]["weights"] = []
+    file.write_text(json.dumps(document))
+    assert "its certificate proves" in str(check_placement(file).problem)
+
+
+def test_json_has_the_keys_that_scripts_read(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = command(
+        capsys, "--torus", "4x4", "--axes", "a=4:a2a:1,b=4:ring:4", "--effort", "1", "--json"
+    )
+    facts = json.loads(out)
+    assert code == 0
+    assert sorted(facts["placement"]) == list(range(16))
+    assert facts["fullest_channel"] == facts["bound"] == 4
+    assert facts["bound_proof"] == "message"
+    assert facts["optimal"] is True
+    # A rank sends 1 to each of 3 and 4 to each of 2 others.
+    assert facts["fullest_port"] == 3 + 2 * 4
+    assert facts["seconds"] > 0
+
+
+def test_hop_bytes_are_those_of_networkx() -> None:
+    rng = np.random.default_rng(5)
+    rows = np.column_stack([rng.integers(0, 12, 40), rng.integers(0, 12, 40), rng.integers(0, 99, 40)])
+    topology = fl.Mesh(3, 4)
+    found = place(topology, pairs_traffic(12, rows), minimise="hops", effort=2)
+    graph = nx.grid_2d_graph(3, 4)
+    far = dict(nx.all_pairs_shortest_path_length(graph))
+    at = [(node % 3, node // 3) for node in found.nodes.tolist()]
+    assert found.hop_bytes == sum(units * far[at[a]][at[b]] for a, b, units in rows.tolist())
+    assert found.hop_bytes_bound <= found.hop_bytes <= found.row_major["hop_bytes"]
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [fl.Torus(4, 2, 3), fl.Mesh(4, 3), fl.Torus(4, 8, twist=True), fl.Torus(4, 4, 8, twist=True)],
+    ids=str,
+)
+def test_the_check_counts_the_same(tmp_path: Path, topology: fl.Topology) -> None:
+    rng = np.random.default_rng(7)
+    ranks = topology.nodes - 1
+    rows = np.column_stack([rng.integers(0, ranks, 90), rng.integers(0, ranks, 90), rng.integers(1, 50, 90)])
+    file = tmp_path / "p.json"
+    found = place(topology, pairs_traffic(ranks, rows), effort=1)
+    found.save(file)
+    report = check_placement(file)
+    assert report.problem is None
+    assert report.facts["fullest_channel"] == found.fullest_channel
+    assert report.facts["hop_bytes"] == found.hop_bytes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fullest_channel": 7},
+        {"hop_bytes": 1},
+        {"fullest_port": 1},
+        {"bound": 9},
+        {"optimal": False},
+        {"hop_bytes_bound": 10**6},
+        {"certificate": {"kind": "degree", "rank": 0, "sends": True, "channels": 1}},
+        {"per_node": 0},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_check_refuses_what_does_not_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object]
+) -> None:
+    file = tmp_path / "p.json"
+    place(fl.Torus(4, 4, 4), axes_traffic(parse_axes("a=8:a2a:1,b=8:ring:8")), effort=10).save(file)
+    assert run(["check", str(file)]) == 0
+    assert run(["recheck", str(file)]) == 0
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps(document | change))
+    assert run(["check", str(file)]) == 1
+    assert run(["recheck", str(file)]) == 1
+    assert "FAILED" in capsys.readouterr().out
+    # Two ranks that share a place.
+    document["placement"][1] = document["placement"][0]
+    file.write_text(json.dumps(document))
+    assert not check_placement(file).passed
+
+
+def test_files_say_the_same_placement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hosts = tmp_path / "names.txt"
+    hosts.write_text("".join(f"h{node}\n" for node in range(8)))
+    endings = ["json", "csv", "rankfile", "hosts", "mpich", "jax.json", "vcoord"]
+    files = [tmp_path / f"p.{ending}" for ending in endings]
+    outs = [word for file in files for word in ("-o", file)]
+    axes = "a=4:ring:2,b=4:ring:1"
+    code, _, err = command(
+        capsys, "--torus", "4x2", "--per-node", "2", "--axes", axes, "--effort", "1", "--hosts", hosts, *outs
+    )
+    assert (code, err) == (0, "")
+    nodes = json.loads(files[0].read_text())["placement"]
+    table = [line.split(",") for line in files[1].read_text().splitlines()]
+    assert table[0] == ["rank", "node", "x", "y", "host"]
+    assert [int(row[1]) for row in table[1:]] == nodes
+    assert all(row[2:] == [str(n % 4), str(n // 4), f"h{n}"] for row, n in zip(table[1:], nodes, strict=True))
+    lines = files[2].read_text().splitlines()
+    assert [line.split("=")[1].split()[0] for line in lines] == [f"h{node}" for node in nodes]
+    assert sorted(line.split("=", 1)[1] for line in lines) == [
+        f"h{n} slot={s}" for n in range(8) for s in (0, 1)
+    ]
+    assert files[3].read_text().split() == [f"h{node}" for node in nodes]
+    order = [int(rank) for rank in files[4].read_text().split(",")]
+    assert [nodes[rank] for rank in order] == [node for node in range(8) for _ in (0, 1)]
+    jax = json.loads(files[5].read_text())
+    mesh = np.arange(8)[jax["order"]].reshape(jax["mesh_shape"])
+    assert jax["axis_names"] == ["b", "a"]
+    # Rank = a + 4 b.
+    assert mesh[2, 3] == nodes[3 + 4 * 2]
+    assert files[6].read_text().splitlines()[5] == f"({nodes[5] % 4},{nodes[5] // 4})"
+
+
+def test_operations_become_pairs() -> None:
+    axes = parse_axes("a=8:all-to-all:64KiB,b=4:all-gather:10,c=4:pipeline:7,d=8:pairs:3")
+    assert [(axis.kind, axis.bytes) for axis in axes] == [
+        ("a2a", 8192),
+        ("ring", 15),
+        ("line", 7),
+        ("pairs", 3),
+    ]
+    # A ring of four sends its 3 B / 4 both ways, so an all-reduce of 8 bytes has 6 per ordered pair.
+    assert parse_axes("a=4:all-reduce:8")[0].bytes == 6
+    traffic = axes_traffic(parse_axes("d=8:pairs:3"))
+    assert {int(a) ^ int(b) for a, b in zip(traffic.sources, traffic.destinations, strict=True)} == {1, 2, 4}
+
+
+def test_stencils_are_grids() -> None:
+    traffic = stencil_traffic([3, 4], 5)
+    rows = {(int(a), int(b)) for a, b in zip(traffic.sources, traffic.destinations, strict=True)}
+    grid = nx.grid_2d_graph(4, 3)
+    edges = {(x + 3 * y, u + 3 * v) for (y, x), (v, u) in grid.edges}
+    assert rows == edges | {(b, a) for a, b in edges}
+
+
+def test_matrix_and_rows_are_the_same_traffic(tmp_path: Path) -> None:
+    matrix, rows = tmp_path / "m.csv", tmp_path / "r.csv"
+    matrix.write_text("0,2,0\n0,0,3\n4,0,9\n")
+    rows.write_text("source,destination,bytes\n0,1,2\n1,2,3\n2,0,4\n")
+    assert read_traffic(matrix).digest() == read_traffic(rows).digest()
+
+
+def test_same_seed_same_answer_and_taken_nodes_stay_free() -> None:
+    traffic = stencil_traffic([4, 4], 9)
+    found = [
+        place(fl.Torus(6, 5), traffic, nodes=range(3, 27), seed=4, effort=5).nodes.tolist() for _ in range(2)
+    ]
+    assert found[0] == found[1]
+    assert set(found[0]) <= set(range(3, 27))
+
+
+def test_a_million_pairs_on_4096_nodes() -> None:
+    rng = np.random.default_rng(1)
+    rows = np.column_stack(
+        [rng.integers(0, 4096, 10**6), rng.integers(0, 4096, 10**6), np.ones(10**6, dtype=int)]
+    )
+    found = place(fl.Torus(16, 16, 16), pairs_traffic(4096, rows), effort=1)
+    assert math.prod(found.topology.sizes) == len(set(found.nodes.tolist()))
+    assert found.fullest_channel >= found.bound > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--axes", "a=8:a2a:1"], "topology: is missing"),
+        (["--torus", "4x4"], "give one of --axes, --traffic and --stencil"),
+        (["--torus", "4x4", "--axes", "a=8:a2a:1,b=4:ring:1"], "32 ranks do not fit on 16 nodes"),
+        (["--torus", "4x4", "--axes", "a=8:a2a:-1"], "whole number of bytes"),
+        (["--torus", "4x4", "--axes", "a=8:gossip:1"], "is no operation"),
+        (["--torus", "4x4", "--axes", "a=8"], "NAME=SIZE:KIND:WEIGHT"),
+        (["--torus", "4x4", "--axes", "a=6:pairs:1"], "power of two"),
+        (["--torus", "4x4", "--axes", "a=2:a2a:1,a=2:ring:1"], "two axes have the name"),
+        (["--torus", "4x4", "--stencil", "4x4", "--neighbours", "7"], "it is 5 or 9"),
+        (["--torus", "4x4", "--stencil", "4x4", "-o", "p.xyz"], "no ending that says a format"),
+        (["--torus", "4x4", "--stencil", "4x4", "--per-node", "0"], "1 to 1024"),
+        (["--torus", "4x4", "--stencil", "4x4", "--minimise", "luck"], "channel, hops"),
+    ],
+    ids=lambda words: " ".join(words)[:40] if isinstance(words, list) else "",
+)
+def test_bad_input_is_told_in_one_message(
+    capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    code, out, err = command(capsys, *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0,1\n1,0,2\n", "row 2 has 3 numbers"),
+        ("0,-1\n1,0\n", "no whole number of bytes"),
+        ("source,destination,bytes\n0,1\n", "row 2 has 2 numbers"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_matrices_are_refused(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(text)
+    with pytest.raises(SpecError, match=told):
+        read_traffic(file)
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "p.svg"
+    from flitloom.plots.placing import draw_placement
+
+    draw_placement(place(fl.Torus(4, 4, 4), stencil_traffic([4, 4, 4]), effort=1), file)
+    assert "row-major" in file.read_text() or file.stat().st_size > 10_000
