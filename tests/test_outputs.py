@@ -2,7 +2,10 @@
 
 import json
 import resource
+import signal
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -161,3 +164,22 @@ def test_a_spec_shows_nothing_of_the_files_it_names(field, secret, folder, capsy
 def test_no_moves_are_not_the_usual_number(capsys):
     assert run(["schedule", "--torus", "4x4", "--pattern", "shfl", "--moves", "0"]) == 2
     assert "moves: 0 is out of range" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_process_leaves_no_part_of_a_file(number, tmp_path):
+    work = """
+import sys, time
+from flitloom.outputs import replacing
+with replacing(sys.argv[1]) as out:
+    out.write(b"a" * 100000)
+    out.flush()
+    print("ready", flush=True)
+    time.sleep(100)
+"""
+    command = [sys.executable, "-c", work, str(tmp_path / "numbers.txt")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(number)
+        assert process.wait(timeout=60) == -number
+    assert list(tmp_path.iterdir()) == []

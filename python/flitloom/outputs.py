@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -207,25 +208,36 @@ class _NewFile:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        handle, name = tempfile.mkstemp(
-            dir=file.absolute().parent, prefix=f".{file.name}.", suffix=file.suffix
-        )
-        self.name = Path(name)
-        self._done = interrupts.undo_on_exit(self.name.unlink)
+        folder = file.absolute().parent
+        handle = _without_a_name(folder)
+        self.named = handle is None
+        if handle is None:
+            handle, name = tempfile.mkstemp(dir=folder, prefix=f".{file.name}.", suffix=file.suffix)
+            self.name = Path(name)
+        else:
+            self.name = folder / f".{file.name}.{secrets.token_hex(6)}{file.suffix}"
+        self._done = interrupts.undo_on_exit(lambda: self.name.unlink(missing_ok=True))
         self.out = os.fdopen(handle, "wb")
 
     def finish(self) -> None:
-        """Close it, with everything on the disk; some disks say only now that they are full."""
+        """Put everything on the disk; some disks say only now that they are full."""
         self.out.flush()
         os.fsync(self.out.fileno())
-        self.out.close()
         umask = os.umask(0)
         os.umask(umask)
-        self.name.chmod(0o666 & ~umask)
+        os.fchmod(self.out.fileno(), 0o666 & ~umask)
 
     def take_place(self) -> None:
         """Let it be the file."""
+        if not self.named:
+            folder = os.open("/proc/self/fd", os.O_RDONLY)
+            try:
+                # Only with a folder of its own does this follow what stands there to the file.
+                os.link(str(self.out.fileno()), self.name, src_dir_fd=folder)
+            finally:
+                os.close(folder)
         self.name.replace(self.file)
+        self.out.close()
 
     def forget(self) -> None:
         """Leave nothing of it that did not take its place."""
@@ -234,6 +246,17 @@ class _NewFile:
         self._done()
         with suppress(FileNotFoundError):
             self.name.unlink()
+
+
+def _without_a_name(folder: Path) -> int | None:
+    """A new file that no folder shows: nothing is left of it however the process ends. None without these."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.exists("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, flag | os.O_WRONLY, 0o600)
+    except OSError:
+        return None
 
 
 def write_bytes(file: str | Path, data: bytes | memoryview) -> None:

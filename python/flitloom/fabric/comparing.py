@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom.fabric.failures import without
 from flitloom.fabric.model import Subnet
@@ -32,10 +33,7 @@ def compare_tables(subnet: Subnet, old: str | Path, new: str | Path) -> tuple[li
     """
     before, _ = read_forwarding(subnet, old, strict=False)
     after, _ = read_forwarding(subnet, new)
-    lids = max(before.shape[1], after.shape[1])
-    tables = [
-        np.pad(ports, ((0, 0), (0, lids - ports.shape[1])), constant_values=255) for ports in (before, after)
-    ]
+    tables = of_one_width(before, after)
     differs = tables[0] != tables[1]
     changes = []
     for index, switch in enumerate(subnet.switches):
@@ -47,6 +45,12 @@ def compare_tables(subnet: Subnet, old: str | Path, new: str | Path) -> tuple[li
             )
             changes.append(TableChange(switch.name, len(where), f"LID {lid}: port {ports}"))
     return changes, int(differs.sum()), int((tables[1] != 255).sum())
+
+
+def of_one_width(*tables: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
+    """Out ports by switch and LID, all with as many LIDs; 255 where a table ends before one."""
+    lids = max(ports.shape[1] for ports in tables)
+    return [np.pad(ports, ((0, 0), (0, lids - ports.shape[1])), constant_values=255) for ports in tables]
 
 
 @dataclass(frozen=True)

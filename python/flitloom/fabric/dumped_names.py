@@ -1,8 +1,9 @@
-"""LIDs of hosts by what a dump of forwarding tables calls them."""
+"""Hosts and switches by what a dump of forwarding tables calls them."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from flitloom.reading import opened
 _ROW = re.compile(
     rb"0x([0-9a-fA-F]{1,4})\s+\d+\s*:\s*\(Channel Adapter portguid 0x([0-9a-fA-F]{1,16}): '(.*)'\)"
 )
+#: The first line about a switch.
+_HEAD = re.compile(rb"Unicast lids .* of switch Lid \d+ guid 0x([0-9a-fA-F]{1,16}) \('(.*)'\)")
 
 
 def with_dumped_lids(subnet: Subnet, file: str | Path) -> Subnet:
@@ -47,16 +50,65 @@ def with_dumped_lids(subnet: Subnet, file: str | Path) -> Subnet:
     return replace(subnet, hosts=hosts, remarks=(*subnet.remarks, remark))
 
 
+def as_it_was(subnet: Subnet, file: str | Path) -> Subnet:
+    """The subnet with the GUIDs and LIDs that replaced switches and hosts had, by their names in a dump.
+
+    A switch whose GUID the dump lacks is one of the same name there that the subnet lacks; a host likewise,
+    by its port GUID and LID.
+    """
+    heads = {guid: name for name, guid in _switches(file)}
+    lost: dict[str, list[int]] = {}
+    for guid in heads.keys() - {switch.guid for switch in subnet.switches}:
+        lost.setdefault(heads[guid], []).append(guid)
+    names = Counter(switch.name for switch in subnet.switches)
+    switches = tuple(
+        replace(switch, guid=lost[switch.name][0])
+        if switch.guid not in heads and names[switch.name] == 1 and len(lost.get(switch.name, ())) == 1
+        else switch
+        for switch in subnet.switches
+    )
+    there = {lid: (guid, name) for lid, guid, name in _destinations(file)}
+    known = {host.port_guid for host in subnet.hosts}
+    gone: dict[str, list[int]] = {}
+    for lid, (guid, name) in there.items():
+        if guid not in known:
+            gone.setdefault(name, []).append(lid)
+    plugs = Counter(host.name for host in subnet.hosts)
+    guids = {guid for guid, _ in there.values()}
+
+    def earlier(host: Host) -> Host:
+        lids = gone.get(host.name, [])
+        if host.port_guid in guids or plugs[host.name] > 1 or len(lids) != 1 << host.lmc:
+            return host
+        port = there[min(lids)][0]
+        # A host with one port has the next GUID there.
+        return replace(host, lid=min(lids), guid=port - 1, port_guid=port)
+
+    return replace(subnet, switches=switches, hosts=tuple(earlier(host) for host in subnet.hosts))
+
+
+def _switches(file: str | Path) -> Iterator[tuple[str, int]]:
+    """Names and GUIDs of the switches of a dump."""
+    for line in _lines(file):
+        if match := _HEAD.match(line):
+            yield match[2].decode("utf-8", "replace"), int(match[1], 16)
+
+
 def _destinations(file: str | Path) -> Iterator[tuple[int, int, str]]:
     """What a dump says about its destinations, each once."""
     seen: set[bytes] = set()
+    for line in _lines(file):
+        match = _ROW.match(line)
+        if match and match[1] not in seen:
+            seen.add(match[1])
+            yield int(match[1], 16), int(match[2], 16), match[3].decode("utf-8", "replace")
+
+
+def _lines(file: str | Path) -> Iterator[bytes]:
     rest = b""
     with opened(file, limits.SUBNET_BYTES) as source:
         for piece in source.pieces():
             lines = (rest + bytes(piece)).split(b"\n")
             rest = lines.pop()
-            for line in lines:
-                match = _ROW.match(line.lstrip())
-                if match and match[1] not in seen:
-                    seen.add(match[1])
-                    yield int(match[1], 16), int(match[2], 16), match[3].decode("utf-8", "replace")
+            yield from lines
+    yield rest

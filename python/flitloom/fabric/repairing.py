@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.fabric.demand import Demand
+from flitloom.fabric.dumped_names import as_it_was
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
-from flitloom.fabric.tables import NONE, channels, read_forwarding, read_path_levels
+from flitloom.fabric.tables import NONE, channels, destinations, read_forwarding, read_path_levels
 
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
@@ -34,11 +35,33 @@ class OldTables:
         differ.
     lost : tuple of array
         The same for LIDs that no host has any more.
+    ports : array
+        Out port by switch and LID, as the dump has it.
+    pair_levels : array or None
+        Service level by destination and host, if a file tells.
     """
 
     following: NDArray[np.uint32]
     levels: NDArray[np.uint8] | None
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]]
+    ports: NDArray[np.uint8]
+    pair_levels: NDArray[np.uint8] | None
+
+    def moved(self, new: NDArray[np.uint8], owners: NDArray[np.int64]) -> int | None:
+        """Ordered pairs of hosts that have another service level in new tables; None if the old are unknown.
+
+        Parameters
+        ----------
+        new : array
+            Service level by destination and host.
+        owners : array
+            The host of every destination.
+        """
+        if self.pair_levels is None:
+            return None
+        differs = self.pair_levels != new
+        differs[np.arange(len(owners)), owners] = False
+        return int(differs.sum())
 
 
 @dataclass(frozen=True)
@@ -85,13 +108,18 @@ def read_old(
     """Read the tables in a folder that ``route --fabric`` wrote, or a dump with ``path-sl.txt`` beside it."""
     folder = Path(old) if Path(old).is_dir() else Path(old).parent
     dump = folder / "opensm-lfts.dump" if Path(old).is_dir() else Path(old)
+    programmed, _ = read_forwarding(subnet, dump, strict=False)
+    was = as_it_was(subnet, dump)
+    if was != subnet:
+        # Routes to and through what was replaced stay; only its identifiers are new.
+        subnet, (lids, owners) = was, destinations(was)
     ports, _ = read_forwarding(subnet, dump, strict=False)
     following = channels(subnet, ports, lids, owners)
     none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
     file = folder / "path-sl.txt"
-    if not file.is_file() or _changes_lanes(folder):
-        return OldTables(following, None, none)
-    levels, _ = read_path_levels(subnet, file, lids)
+    levels = read_path_levels(subnet, file, lids)[0] if file.is_file() else None
+    if levels is None or _changes_lanes(folder):
+        return OldTables(following, None, none, programmed, levels)
     by_switch = _by_switch(subnet, levels)
     known = {*lids.tolist(), *(switch.lid for switch in subnet.switches)}
     gone = [lid for lid in np.flatnonzero((ports != 255).any(axis=0)).tolist() if lid and lid not in known]
@@ -104,7 +132,7 @@ def read_old(
             by_switch = None
         else:
             none = np.ascontiguousarray(lost_following), lost_by_switch
-    return OldTables(following, by_switch, none)
+    return OldTables(following, by_switch, none, programmed, levels)
 
 
 def _changes_lanes(folder: Path) -> bool:

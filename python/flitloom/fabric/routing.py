@@ -14,15 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.fabric.checking import SubnetReport, judge, proof
+from flitloom.fabric.comparing import of_one_width
 from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.qos_policy import qos_policy
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.fabric.repairing import REPAIR_SLACK, Update, read_old, repaired
+from flitloom.fabric.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.fabric.searching import TRIES, searched
-from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, with_lanes
+from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels, with_lanes
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
 
@@ -58,6 +59,8 @@ class SubnetTables:
         Entries for hosts that differ from the tables they were made from.
     update : Update or None
         How to get there from those tables.
+    old : OldTables or None
+        Those tables.
     report : SubnetReport
         The independent check of it all.
     """
@@ -79,6 +82,7 @@ class SubnetTables:
     changed: int | None
     update: Update | None
     demand: Demand | None = field(repr=False)
+    old: OldTables | None = field(repr=False)
     lane_start: NDArray[np.uint64] = field(repr=False)
     lane_rows: NDArray[np.uint8] = field(repr=False)
 
@@ -88,7 +92,8 @@ class SubnetTables:
         return self.recognition.subnet
 
     def facts(self) -> dict[str, Any]:
-        """The report as plain values."""
+        """The report as plain values; entries are counted as `compare_tables` counts them."""
+        ports, levels = self.ports(), host_levels(self.subnet, self.levels)
         return {
             "fabric": self.recognition.describe(),
             "switches": len(self.subnet.switches),
@@ -109,12 +114,12 @@ class SubnetTables:
             "unreachable": self.report.unreachable,
             "seconds": round(self.seconds, 3),
             "remarks": list(self.report.remarks),
-            "entries": int((self.following != NONE).sum()),
-            "changed_entries": self.changed,
+            "entries": int((ports != 255).sum()),
+            "changed_entries": None if self.old is None else _differ(self.old.ports, ports),
             "update": None if self.update is None else self.update.describe(),
             "update_safe": None if self.update is None else self.update.safe,
             "update_first": None if self.update is None else self.update.first,
-            "moved_levels": None if self.update is None else self.update.moved,
+            "moved_levels": None if self.old is None else self.old.moved(levels, self.owners),
         }
 
     def prices(self) -> list[str]:
@@ -258,6 +263,12 @@ class SubnetTables:
         return "".join(slvl), "".join(dump)
 
 
+def _differ(old: NDArray[np.uint8], new: NDArray[np.uint8]) -> int:
+    """Entries that differ, as `compare_tables` counts them."""
+    before, after = of_one_width(old, new)
+    return int((before != after).sum())
+
+
 def _towards(subnet: Subnet, root: int, out: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Ports of shortest ways to a switch without hosts, for management packets."""
     ports = np.full(len(subnet.switches), 255, dtype=np.uint8)
@@ -394,6 +405,7 @@ def route_subnet(
         None if before is None else int((made["next"] != before.following).sum()),
         update,
         demand,
+        before,
         made["start"],
         made["entries"],
     )
