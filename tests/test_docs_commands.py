@@ -49,6 +49,7 @@ REDUCED = {
 #: Commands that are only parsed, by how they begin, and why.
 PARSED = {
     "flitloom bench": "measures for minutes",
+    "flitloom validate booksim": "needs BookSim2; tests/test_booksim.py runs it with a stand-in",
     "flitloom demo": "draws for half a minute",
     "flitloom papers run": "takes seconds to hours; tests/test_papers.py runs them reduced",
     "flitloom view --live": "needs make wasm; tests/test_live_page.py runs it",

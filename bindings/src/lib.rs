@@ -14,6 +14,7 @@ mod lists;
 mod message_graph;
 mod network;
 mod operation;
+mod pipelined;
 mod place;
 mod ranks;
 mod route;
@@ -44,6 +45,7 @@ mod _core {
         message_graph::goal_workload,
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
+        pipelined::{Pipelined, pipelined_options},
         place::PlacementProblem,
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},

@@ -6,6 +6,7 @@ mod memory;
 mod network;
 mod options;
 mod outcome;
+pub mod pipelined;
 pub mod planes;
 mod protocol;
 mod regions;

@@ -36,6 +36,7 @@ VERBS = {
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
     "examples": "List the examples that come with flitloom, or copy them.",
     "recheck": "Verify a certificate by a program that shares nothing with flitloom.",
+    "validate": "Hold flitloom against a program of the field, on this machine.",
     "config": "Show how the command line behaves here, and why.",
     "papers": "Reproduce published tables and figures, ours beside theirs.",
     "cite": "Name the papers behind what flitloom does.",

@@ -68,8 +68,14 @@ def command(
     spec: Annotated[
         Path | None,
         typer.Argument(
-            help="An experiment in TOML (options overrule it), a message graph (.goal, .bin, .et), or a plan "
-            "of a collective operation (.json)."
+            help="An experiment in TOML (options overrule it), a message graph (.goal, .bin, .et), a plan "
+            "of a collective operation (.json), or a file of BookSim2 (.cfg, or without an ending)."
+        ),
+    ] = None,
+    overrules: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="What overrules a file of BookSim2, as injection_rate=0.3.", metavar="NAME=VALUE"
         ),
     ] = None,
     torus: options.Torus = None,
@@ -159,6 +165,9 @@ def command(
         typer.Option(help="Message graph: cycles of a unit of computing, Chakra's microsecond. [default: 1]"),
     ] = None,
     json: options.Json = False,
+    as_booksim: Annotated[
+        bool, typer.Option("--booksim", help="File of BookSim2: print the lines that BookSim2 prints.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write all records to this NetCDF file (.nc).")
     ] = None,
@@ -206,8 +215,10 @@ def command(
       flitloom simulate --torus 256x256 --pattern rand --rate 0.3 --cycles 2000 --threads 4
       flitloom simulate --torus 4x4x8 --twist --pattern bcmp
       flitloom simulate --graph cluster.topo --tables out/
+      flitloom simulate mesh.cfg injection_rate=0.3 --booksim
     """
     from flitloom import ranks
+    from flitloom.booksim.options import is_booksim
     from flitloom.collectives.formats import format_of
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
@@ -215,6 +226,20 @@ def command(
     from flitloom.simulation import Simulation, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
+    if spec is not None and spec.suffix in ("", ".cfg") and is_booksim(spec):
+        from flitloom.commands.booksim import simulate_booksim
+
+        ignored = [name for name in options.typed(context) if name not in {"json", "as_booksim"}]
+        options.refuse(
+            context, ignored, "does not go with a file of BookSim2; write NAME=VALUE behind the file"
+        )
+        if json and as_booksim:
+            raise SpecError("--booksim, --json: print different things; give one of them")
+        simulate_booksim(spec, overrules or [], as_booksim, json)
+        return
+    if as_booksim or overrules:
+        what = "--booksim" if as_booksim else (overrules or [""])[0]
+        raise SpecError.at(what, "belongs to a file of BookSim2", "give one that ends in .cfg")
     by_destination = twist and tables is not None and (tables.is_dir() or tables.suffix == ".dump")
     if graph is not None or by_destination:
         from flitloom.commands.subnets import simulate_graph

@@ -1,0 +1,154 @@
+use crate::running::interruptible;
+use flitloom_core::engine::pipelined::{
+    ClassFacts, Delays, Event, OPTIONS, Options, PacketRecord, Phases, Rates,
+};
+use numpy::IntoPyArray;
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+
+/// The options of BookSim2 that have a say in what happens, with their defaults.
+#[pyfunction]
+pub fn pipelined_options() -> Vec<(&'static str, &'static str)> {
+    OPTIONS.to_vec()
+}
+
+/// A run of the pipelined router, from a file of BookSim2.
+#[pyclass(module = "flitloom._core")]
+pub struct Pipelined {
+    phases: Phases,
+    records: Vec<PacketRecord>,
+}
+
+#[pymethods]
+impl Pipelined {
+    /// A run at its beginning. Fails with the option and what is wrong with it.
+    #[new]
+    fn new(options: Vec<(String, String)>, packets: bool) -> PyResult<Self> {
+        let mut all = Options::default();
+        for (name, value) in &options {
+            if !all.set(name, value) {
+                return Err(PyValueError::new_err((name.clone(), "is no option".to_owned())));
+            }
+        }
+        match Phases::new(&all, packets) {
+            Ok(phases) => Ok(Self { phases, records: Vec::new() }),
+            Err(error) => Err(PyValueError::new_err((error.option, error.text))),
+        }
+    }
+
+    /// Goes on to the next event; none at the end.
+    fn advance<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let (phases, records) = (&mut self.phases, &mut self.records);
+        let event = interruptible(
+            py,
+            |interrupt| {
+                let event = phases.advance(interrupt);
+                records.extend(phases.take_log());
+                event
+            },
+            |_| Ok(()),
+        )?;
+        event.map(|event| told(py, &event)).transpose()
+    }
+
+    /// The cycle that comes next.
+    #[getter]
+    fn now(&self) -> u32 {
+        self.phases.now()
+    }
+
+    /// The packets that have arrived, if they are recorded: columns in the order of their arrival.
+    fn packets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        type Column = (&'static str, fn(&PacketRecord) -> i64);
+        let columns: [Column; 10] = [
+            ("packet", |record| record.packet.into()),
+            ("class", |record| record.class.into()),
+            ("source", |record| record.source.into()),
+            ("destination", |record| record.destination.into()),
+            ("created", |record| record.created.into()),
+            ("injected", |record| record.injected.into()),
+            ("head", |record| record.head.into()),
+            ("tail", |record| record.tail.into()),
+            ("hops", |record| record.hops.into()),
+            ("size", |record| record.size.into()),
+        ];
+        let result = PyDict::new(py);
+        for (name, column) in columns {
+            result.set_item(name, self.records.iter().map(column).collect::<Vec<_>>().into_pyarray(py))?;
+        }
+        Ok(result)
+    }
+}
+
+fn told<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    let kind = match event {
+        Event::Sample { cycles, classes } => {
+            told.set_item("cycles", cycles)?;
+            let mut all = Vec::new();
+            for (class, sample) in classes {
+                let facts = facts(py, *class, &sample.facts)?;
+                facts.set_item("latency_change", sample.changes.0)?;
+                facts.set_item("rate_change", sample.changes.1)?;
+                all.push(facts);
+            }
+            told.set_item("classes", all)?;
+            "sample"
+        }
+        Event::Exceeded(class, limit) => {
+            told.set_item("class", class)?;
+            told.set_item("limit", limit)?;
+            "exceeded"
+        }
+        Event::WarmedUp(now) => {
+            told.set_item("now", now)?;
+            "warmed_up"
+        }
+        Event::Overflowed(now) => {
+            told.set_item("now", now)?;
+            "overflowed"
+        }
+        Event::Stuck => "stuck",
+        Event::TooLong => "too_long",
+        Event::Waiting => "waiting",
+        Event::Remaining(left) => {
+            told.set_item("left", left.clone())?;
+            "remaining"
+        }
+        Event::Unstable => "unstable",
+        Event::Emptying => "emptying",
+        Event::End { now, cycles, classes } => {
+            told.set_item("now", now)?;
+            told.set_item("cycles", cycles)?;
+            let all: PyResult<Vec<_>> =
+                classes.iter().map(|(class, measured)| facts(py, *class, measured)).collect();
+            told.set_item("classes", all?)?;
+            "end"
+        }
+    };
+    told.set_item("kind", kind)?;
+    Ok(told)
+}
+
+fn facts<'py>(py: Python<'py>, class: usize, facts: &ClassFacts) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    told.set_item("class", class)?;
+    let delays = |delays: &Delays| (delays.count, delays.sum, delays.least, delays.most);
+    told.set_item("packet", delays(&facts.packet))?;
+    told.set_item("network", delays(&facts.network))?;
+    told.set_item("flit", delays(&facts.flit))?;
+    told.set_item("fragmentation", delays(&facts.fragmentation))?;
+    told.set_item("hops", delays(&facts.hops))?;
+    told.set_item("slowest_packet", facts.slowest_packet)?;
+    told.set_item("slowest_flit", facts.slowest_flit)?;
+    let rates = |rates: &Rates| {
+        let (least, most) = rates.extremes();
+        (rates.sum(), rates.counts[least], least, rates.counts[most], most, rates.counts.len())
+    };
+    told.set_item("sent_packets", rates(&facts.sent_packets))?;
+    told.set_item("delivered_packets", rates(&facts.delivered_packets))?;
+    told.set_item("sent_flits", rates(&facts.sent_flits))?;
+    told.set_item("delivered_flits", rates(&facts.delivered_flits))?;
+    told.set_item("in_flight", facts.in_flight)?;
+    told.set_item("measured_in_flight", facts.measured_in_flight)?;
+    Ok(told)
+}

@@ -1,0 +1,69 @@
+//! Arbiters: one of several, by priority, then in an order that they remember.
+
+use std::cmp::Reverse;
+
+/// In which order an arbiter chooses among equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum ArbiterKind {
+    /// From a turn on, which becomes the place after the winner.
+    RoundRobin,
+    /// Who won longest ago; at first the highest place.
+    Matrix,
+}
+
+impl ArbiterKind {
+    /// The arbiter of a name.
+    pub(super) fn from_name(name: &str) -> Result<Self, String> {
+        match name {
+            "round_robin" => Ok(Self::RoundRobin),
+            "matrix" => Ok(Self::Matrix),
+            _ => Err(format!("{name:?} is no arbiter that is known here; there are round_robin, matrix")),
+        }
+    }
+}
+
+/// Several arbiters of one kind over the same number of places.
+#[derive(Clone, Debug)]
+pub(super) struct Arbiters {
+    kind: ArbiterKind,
+    places: usize,
+    /// One turn per arbiter, or per arbiter and place when it won last.
+    memory: Vec<i64>,
+    clock: i64,
+}
+
+impl Arbiters {
+    pub(super) fn new(kind: ArbiterKind, arbiters: usize, places: usize) -> Self {
+        let memory = match kind {
+            ArbiterKind::RoundRobin => vec![0; arbiters],
+            ArbiterKind::Matrix => {
+                (0..arbiters).flat_map(|_| (0..places as i64).map(|place| -place)).collect()
+            }
+        };
+        Self { kind, places, memory, clock: 1 }
+    }
+
+    /// What decides: the largest wins.
+    pub(super) fn key(&self, arbiter: u32, place: u32, priority: i64) -> (i64, Reverse<i64>) {
+        let wait = match self.kind {
+            ArbiterKind::RoundRobin => {
+                i64::from(super::behind(place, self.memory[arbiter as usize] as u32, self.places))
+            }
+            ArbiterKind::Matrix => self.memory[arbiter as usize * self.places + place as usize],
+        };
+        (priority, Reverse(wait))
+    }
+
+    /// Learns who won.
+    pub(super) fn won(&mut self, arbiter: u32, place: u32) {
+        match self.kind {
+            ArbiterKind::RoundRobin => {
+                self.memory[arbiter as usize] = i64::from(super::after(place, self.places));
+            }
+            ArbiterKind::Matrix => {
+                self.memory[arbiter as usize * self.places + place as usize] = self.clock;
+                self.clock += 1;
+            }
+        }
+    }
+}

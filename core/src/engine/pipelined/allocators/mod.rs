@@ -1,0 +1,179 @@
+//! Allocators: who of the requesters gets which resource.
+
+mod arbiter;
+mod islip;
+mod loa;
+mod pim;
+mod select;
+mod separable;
+mod wavefront;
+
+use super::numbers::Numbers;
+use arbiter::{ArbiterKind, Arbiters};
+
+/// Nobody.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A requester asks for a resource.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub requester: u32,
+    pub resource: u32,
+    /// Priority where the requester accepts.
+    pub inner: i64,
+    /// Priority where the resource grants.
+    pub outer: i64,
+}
+
+/// The kinds of allocators, with their iterations or arbiters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AllocatorKind {
+    Islip(u32),
+    Select(u32),
+    Pim(u32),
+    Loa,
+    Wavefront { skips: bool },
+    Separable { input_first: bool, arbiter: ArbiterKind },
+}
+
+impl AllocatorKind {
+    /// The names of all kinds.
+    pub(super) const NAMES: [&str; 8] = [
+        "islip",
+        "select",
+        "pim",
+        "loa",
+        "wavefront",
+        "rr_wavefront",
+        "separable_input_first",
+        "separable_output_first",
+    ];
+
+    /// The kind of a name with iterations or an arbiter in brackets; without them `iterations` and `arbiter`.
+    pub(super) fn from_text(text: &str, iterations: u32, arbiter: &str) -> Result<Self, String> {
+        let (name, inside) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => (name, Some(rest.trim_end_matches(')').trim())),
+        };
+        let times = || match inside {
+            None => Ok(iterations),
+            Some(inside) => inside
+                .parse()
+                .ok()
+                .filter(|&times| times > 0)
+                .ok_or_else(|| format!("{inside:?} is no number of iterations")),
+        };
+        Ok(match name {
+            "islip" => Self::Islip(times()?),
+            "select" => Self::Select(times()?),
+            "pim" => Self::Pim(times()?),
+            "loa" => Self::Loa,
+            "wavefront" => Self::Wavefront { skips: false },
+            "rr_wavefront" => Self::Wavefront { skips: true },
+            "separable_input_first" | "separable_output_first" => Self::Separable {
+                input_first: name == "separable_input_first",
+                arbiter: ArbiterKind::from_name(inside.unwrap_or(arbiter))?,
+            },
+            _ => return Err(format!("{text:?} is no allocator; there are {}", Self::NAMES.join(", "))),
+        })
+    }
+}
+
+/// An allocator of one router: what it remembers between calls, and the last matching.
+#[derive(Clone, Debug)]
+pub(super) struct Allocator {
+    kind: AllocatorKind,
+    requesters: usize,
+    resources: usize,
+    /// Turns of the requesters, of the resources, and of the whole.
+    accepts: Vec<u32>,
+    grants: Vec<u32>,
+    turn: u32,
+    arbiters: Option<Box<(Arbiters, Arbiters)>>,
+    /// The resource of every requester, the requester of every resource.
+    pub given: Vec<u32>,
+    pub taken: Vec<u32>,
+    /// Best offers while matching, by requester and by resource.
+    best_in: Vec<u32>,
+    best_out: Vec<u32>,
+    /// Who asked, for clearing.
+    asked: Vec<(u32, u32)>,
+    touched: Vec<u32>,
+}
+
+impl Allocator {
+    /// An allocator that was never asked.
+    pub(super) fn new(kind: AllocatorKind, requesters: usize, resources: usize) -> Self {
+        let arbiters = match kind {
+            AllocatorKind::Separable { arbiter, .. } => Some(Box::new((
+                Arbiters::new(arbiter, requesters, resources),
+                Arbiters::new(arbiter, resources, requesters),
+            ))),
+            _ => None,
+        };
+        Self {
+            kind,
+            requesters,
+            resources,
+            accepts: vec![0; requesters],
+            grants: vec![0; resources],
+            turn: 0,
+            arbiters,
+            given: vec![NONE; requesters],
+            taken: vec![NONE; resources],
+            best_in: vec![NONE; requesters],
+            best_out: vec![NONE; resources],
+            asked: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    /// Matches requests; no pair occurs twice. What it found stands in `given` and `taken` until the next call.
+    pub(super) fn allocate(&mut self, requests: &[Request], numbers: &mut Numbers) {
+        self.forget();
+        self.asked.extend(requests.iter().map(|request| (request.requester, request.resource)));
+        match self.kind {
+            AllocatorKind::Islip(times) => self.islip(times, requests),
+            AllocatorKind::Select(times) => self.select(times, requests),
+            AllocatorKind::Pim(times) => self.pim(times, requests, numbers),
+            AllocatorKind::Loa => self.loa(requests),
+            AllocatorKind::Wavefront { skips } => self.wavefront(skips, requests),
+            AllocatorKind::Separable { input_first, .. } => self.separable(input_first, requests),
+        }
+    }
+
+    /// Forgets the last matching.
+    pub(super) fn forget(&mut self) {
+        for (requester, resource) in self.asked.drain(..) {
+            self.given[requester as usize] = NONE;
+            self.taken[resource as usize] = NONE;
+        }
+    }
+
+    fn is_free(&self, request: &Request) -> bool {
+        self.given[request.requester as usize] == NONE && self.taken[request.resource as usize] == NONE
+    }
+
+    fn pair(&mut self, requester: u32, resource: u32) {
+        self.given[requester as usize] = resource;
+        self.taken[resource as usize] = requester;
+    }
+
+    /// Forgets the offers of an iteration.
+    fn clear_offers(&mut self, requests: &[Request]) {
+        for request in requests {
+            self.best_in[request.requester as usize] = NONE;
+            self.best_out[request.resource as usize] = NONE;
+        }
+    }
+}
+
+/// How far a place is behind the turn, on a circle of so many places.
+fn behind(place: u32, turn: u32, places: usize) -> u32 {
+    if place >= turn { place - turn } else { place + places as u32 - turn }
+}
+
+/// The place after this one on a circle.
+fn after(place: u32, places: usize) -> u32 {
+    if place as usize + 1 == places { 0 } else { place + 1 }
+}

@@ -1,0 +1,438 @@
+//! From options to rules, classes and a run; what is not known here, or what BookSim2 does not survive, is refused.
+
+use super::{
+    allocators::AllocatorKind,
+    buffers::{Limit, Policy, Sharing},
+    flit::Packets,
+    measures::ClassFacts,
+    network::{Rules, Subnet},
+    numbers::Numbers,
+    options::{OptionError, Options},
+    patterns::Pattern,
+    priority::Priority,
+    process::Process,
+    routing::Routing,
+    run::Run,
+    shape::Shape,
+    sources::{Class, Waiting},
+};
+use std::collections::VecDeque;
+
+fn refuse<T>(option: &'static str, text: impl Into<String>) -> Result<T, OptionError> {
+    Err(OptionError { option, text: text.into() })
+}
+
+fn shape(options: &Options) -> Result<Shape, OptionError> {
+    let wraps = match options.text("topology") {
+        "mesh" => false,
+        "torus" => true,
+        other => return refuse("topology", format!("{other:?} is not known here; there are mesh, torus")),
+    };
+    let (radix, dimensions) = (options.within("k", 1, 4096)?, options.within("n", 1, 8)?);
+    let fits = (radix as u64).checked_pow(dimensions as u32).is_some_and(|nodes| nodes <= 1 << 16);
+    if !fits {
+        return refuse("k", format!("{radix}^{dimensions} nodes are more than {}", 1 << 16));
+    }
+    if options.whole("c")? != 1 {
+        return refuse("c", "several nodes per router are not known on meshes and tori; 1 is");
+    }
+    Ok(Shape { radix: radix as u32, dimensions: dimensions as u32, wraps })
+}
+
+fn routing(options: &Options, shape: &Shape) -> Result<Routing, OptionError> {
+    let known: &[(&str, Routing)] = if shape.wraps { &Routing::TORUS } else { &Routing::MESH };
+    let text = options.text("routing_function");
+    if let Some(&(_, routing)) = known.iter().find(|(name, _)| *name == text) {
+        return Ok(routing);
+    }
+    if text == "valiant" && shape.wraps {
+        return refuse(
+            "routing_function",
+            "valiant on a torus reads a variable that BookSim2 never sets, so there is nothing to reproduce",
+        );
+    }
+    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+    let what = if shape.wraps { "tori" } else { "meshes" };
+    refuse(
+        "routing_function",
+        format!("{text:?} is not known on {what} here; there are {}", names.join(", ")),
+    )
+}
+
+fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
+    let per_channel = options.whole("vc_buf_size")?;
+    let all = options.whole("buf_size")?;
+    let text = options.text("buffer_policy");
+    let limit = match text {
+        "private" => {
+            let places = if all > 0 { all / channels as i64 } else { per_channel };
+            if places < 1 {
+                return refuse("vc_buf_size", "a channel needs at least one place");
+            }
+            return Ok(Policy::Private(places as u32));
+        }
+        "shared" => Limit::None,
+        "limited" => Limit::Fixed(0),
+        "dynamic" => Limit::Dynamic,
+        "shifting" => Limit::Shifting,
+        _ => {
+            let text =
+                format!("{text:?} is not known here; there are private, shared, limited, dynamic, shifting");
+            return refuse("buffer_policy", text);
+        }
+    };
+    for name in ["private_buf_start_vc", "private_buf_end_vc"] {
+        if options.text(name) != "-1" {
+            return refuse(name, "groups of unequal parts are not known here; leave it out");
+        }
+    }
+    let places = if all > 0 { all } else { per_channel * channels as i64 };
+    if places < 1 {
+        return refuse("buf_size", "a port needs at least one place");
+    }
+    let groups = match options.whole("private_bufs")? {
+        groups if groups < 1 => channels,
+        groups if groups as usize > channels => return refuse("private_bufs", "more groups than channels"),
+        groups => groups as usize,
+    };
+    let sizes = options.numbers_per_class("private_buf_size", groups)?;
+    let owned: Vec<u32> = sizes
+        .iter()
+        .map(|&size| if size < 0.0 { places as u32 / groups as u32 } else { size as u32 })
+        .collect();
+    if owned.iter().map(|&size| i64::from(size)).sum::<i64>() > places {
+        return refuse("private_buf_size", format!("the groups own more than the {places} places of a port"));
+    }
+    let limit = match limit {
+        Limit::Fixed(_) => match options.whole("max_held_slots")? {
+            most if most < 0 => Limit::Fixed(places as u32),
+            most => Limit::Fixed(most as u32),
+        },
+        other => other,
+    };
+    let group = (0..channels).map(|channel| (channel * groups / channels) as u16).collect();
+    Ok(Policy::Shared(Sharing { places: places as u32, group, owned, limit }))
+}
+
+fn allocator(options: &Options, name: &'static str) -> Result<AllocatorKind, OptionError> {
+    AllocatorKind::from_text(options.text(name), 1, "round_robin")
+        .map_err(|text| OptionError { option: name, text })
+}
+
+fn ranges(options: &Options, channels: usize, reads: bool) -> Result<[(u32, u32); 5], OptionError> {
+    let all = (0, channels as u32 - 1);
+    let mut ranges = [all; 5];
+    if !reads {
+        return Ok(ranges);
+    }
+    let names: [(&'static str, &'static str); 4] = [
+        ("read_request_begin_vc", "read_request_end_vc"),
+        ("read_reply_begin_vc", "read_reply_end_vc"),
+        ("write_request_begin_vc", "write_request_end_vc"),
+        ("write_reply_begin_vc", "write_reply_end_vc"),
+    ];
+    let half = channels as i64 / 2;
+    for (kind, (begin, end)) in names.into_iter().enumerate() {
+        let (low, high) = if kind % 2 == 0 { (0, half - 1) } else { (half, channels as i64 - 1) };
+        let (a, b) = (options.whole(begin)?, options.whole(end)?);
+        let (a, b) = (if a < 0 { low } else { a }, if b < 0 { high } else { b });
+        if a > b || b >= channels as i64 {
+            return refuse(end, format!("{a} to {b} are no channels; there are 0 to {}", channels - 1));
+        }
+        ranges[kind] = (a as u32, b as u32);
+    }
+    Ok(ranges)
+}
+
+/// The rules of all routers.
+pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
+    let shape = shape(options)?;
+    if options.text("router") != "iq" {
+        return refuse("router", format!("{:?} is not known here; there is iq", options.text("router")));
+    }
+    for name in ["vc_alloc_delay", "sw_alloc_delay"] {
+        let delay = options.whole(name)?;
+        if delay != 1 {
+            let text =
+                format!("BookSim2 does not survive {delay} (its issue 34: an assertion fails); give 1");
+            return refuse(name, text);
+        }
+    }
+    for name in ["output_delay", "noq"] {
+        if options.whole(name)? != 0 {
+            return refuse(name, "is not known here; 0 is");
+        }
+    }
+    let channels = options.within("num_vcs", 1, 64)?;
+    let classes = options.within("classes", 1, 64)?;
+    let subnets = options.within("subnets", 1, 16)?;
+    let crossbar =
+        options.within("st_prepare_delay", 0, 1000)? + options.within("st_final_delay", 0, 1000)?;
+    if crossbar < 1 {
+        return refuse("st_final_delay", "BookSim2 does not survive a crossbar without a cycle; give 1");
+    }
+    let internal_speedup = options.number("internal_speedup")?;
+    if internal_speedup < 1.0 {
+        let text = "below 1 BookSim2 loses flits that arrive while nothing steps; give at least 1";
+        return refuse("internal_speedup", text);
+    }
+    if internal_speedup > 64.0 {
+        return refuse("internal_speedup", "more than 64 is not known here");
+    }
+    let output_places = match options.whole("output_buffer_size")? {
+        places if places < 0 => None,
+        places => Some(places as usize),
+    };
+    if output_places.is_some() && internal_speedup > 1.0 {
+        return refuse(
+            "output_buffer_size",
+            "BookSim2 does not survive it with internal_speedup > 1; give -1",
+        );
+    }
+    let input_speedup = options.within("input_speedup", 1, 64)?;
+    let output_speedup = options.within("output_speedup", 1, 64)?;
+    if !channels.is_multiple_of(input_speedup) {
+        let text = format!("{input_speedup} is no divisor of num_vcs, {channels}");
+        return refuse("input_speedup", text);
+    }
+    if !shape.ports().is_multiple_of(output_speedup) && output_speedup > shape.ports() {
+        return refuse("output_speedup", "more than the ports of a router");
+    }
+    let holds_switch = options.flag("hold_switch_for_packet")?;
+    if holds_switch && (classes > 1 || subnets > 1) {
+        let text = "BookSim2 does not survive it with several classes or subnets";
+        return refuse("hold_switch_for_packet", text);
+    }
+    let waits_for_tail = options.flag("wait_for_tail_credit")?;
+    if waits_for_tail && classes > 1 {
+        let text = "with several classes BookSim2 takes a channel twice at a source and ends";
+        return refuse("wait_for_tail_credit", text);
+    }
+    let is_piggyback = options.text("vc_allocator") == "piggyback";
+    let is_speculative = options.flag("speculative")?;
+    if is_piggyback && !is_speculative {
+        return refuse("vc_allocator", "piggyback needs speculative = 1");
+    }
+    if is_piggyback && output_speedup > 1 {
+        let text = "piggyback with output_speedup > 1: BookSim2 does not survive two taking the last channel";
+        return refuse("vc_allocator", text);
+    }
+    if is_piggyback && (input_speedup > 1 || internal_speedup > 1.0 || shape.wraps) {
+        let text = "piggyback is known here on meshes with all speedups 1 only";
+        return refuse("vc_allocator", text);
+    }
+    let switch_allocator = allocator(options, "sw_allocator")?;
+    let speculative_allocator = match options.text("spec_sw_allocator") {
+        "prio" => None,
+        _ if !is_speculative => None,
+        _ => Some(allocator(options, "spec_sw_allocator")?),
+    };
+    let text = options.text("priority");
+    let Some(&(_, priority)) = Priority::NAMES.iter().find(|(name, _)| *name == text) else {
+        let names: Vec<_> = Priority::NAMES.iter().map(|(name, _)| *name).collect();
+        return refuse("priority", format!("{text:?} is not known here; there are {}", names.join(", ")));
+    };
+    let reads = options.numbers_per_class("use_read_write", classes)?.iter().any(|&value| value > 0.0);
+    let routing = routing(options, &shape)?;
+    let ranges = ranges(options, channels, reads)?;
+    if reads && routing == Routing::MinimalAdaptive && ranges.iter().any(|&(a, _)| a > 0) {
+        let text = "min_adapt with channels of messages that do not begin at 0: BookSim2's escape channels \
+                    then leave them";
+        return refuse("routing_function", text);
+    }
+    let halves = match routing {
+        Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
+        Routing::PlanarAdaptive => false,
+        _ => true,
+    };
+    let used = if reads { &ranges[..4] } else { &ranges[4..] };
+    if halves && used.iter().any(|(a, b)| a == b) {
+        return refuse(
+            "num_vcs",
+            "this routing function divides the channels of a packet; it needs at least 2",
+        );
+    }
+    if routing == Routing::MinimalAdaptive && is_speculative {
+        return refuse("speculative", "with min_adapt it is not known here; give 0");
+    }
+    let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
+    let credit_delay = options.within("credit_delay", 0, 1000)?;
+    Ok(Rules {
+        policy: policy(options, channels)?,
+        shape,
+        channels,
+        classes,
+        routing,
+        ranges,
+        waits_for_tail,
+        busy_when_full: options.flag("vc_busy_when_full")?,
+        prefers_empty: options.flag("vc_prioritize_empty")?,
+        donates: options.flag("vc_priority_donation")?,
+        shuffles: options.flag("vc_shuffle_requests")?,
+        holds_switch,
+        is_speculative,
+        is_piggyback,
+        checks_eligibility: options.flag("spec_check_elig")?,
+        checks_credits: options.flag("spec_check_cred")?,
+        masks_by_requests: options.flag("spec_mask_by_reqs")?,
+        channel_allocator: if is_piggyback {
+            AllocatorKind::Islip(1)
+        } else {
+            allocator(options, "vc_allocator")?
+        },
+        switch_allocator,
+        speculative_allocator,
+        priority,
+        input_speedup,
+        output_speedup,
+        internal_speedup,
+        routing_delay: options.within("routing_delay", 0, 1000)? as u32,
+        crossbar_delay: crossbar as u32,
+        credit_delay: credit_delay as u32,
+        output_places,
+        latency,
+        slots: latency as usize + 2 + credit_delay + 1,
+    })
+}
+
+/// Whether a comma stands outside of braces.
+fn has_open_comma(text: &str) -> bool {
+    let mut depth = 0;
+    text.chars().any(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        letter == ',' && depth == 0
+    })
+}
+
+fn class(
+    options: &Options,
+    index: usize,
+    classes: usize,
+    shape: &Shape,
+    numbers: &mut Numbers,
+) -> Result<Class, OptionError> {
+    for name in ["traffic", "injection_process"] {
+        if has_open_comma(options.text(name)) {
+            let text =
+                "BookSim2 reads no further than the first comma outside of braces; leave out what follows";
+            return refuse(name, text);
+        }
+    }
+    let number = |name: &'static str| Ok(options.numbers_per_class(name, classes)?[index]);
+    let text = |name: &'static str| options.per_class(name, classes)[index].clone();
+    let whole = |name: &'static str, part: &str| {
+        part.trim().parse::<u32>().map_err(|_| OptionError {
+            option: name,
+            text: format!("{part:?} is no whole number of at least 0"),
+        })
+    };
+    let list = |name: &'static str| -> Result<Vec<u32>, OptionError> {
+        let text = text(name);
+        let inside = text.trim_start_matches('{').trim_end_matches('}');
+        inside.split(',').map(|part| whole(name, part)).collect()
+    };
+    let lengths = list("packet_size")?;
+    if lengths.contains(&0) {
+        return refuse("packet_size", "a packet has at least one flit");
+    }
+    let mut rates = list("packet_size_rate")?;
+    rates.resize(lengths.len(), rates.last().copied().unwrap_or(1));
+    let sizes: Vec<_> = lengths.into_iter().zip(rates).collect();
+    let weights: u32 = sizes.iter().map(|size| size.1).sum();
+    if weights == 0 {
+        return refuse("packet_size_rate", "all rates are 0");
+    }
+    let messages = if number("use_read_write")? > 0.0 {
+        let size = |name: &'static str| number(name).map(|size| (size as u32).max(1));
+        let kinds = [
+            size("read_request_size")?,
+            size("read_reply_size")?,
+            size("write_request_size")?,
+            size("write_reply_size")?,
+        ];
+        Some((kinds, number("write_fraction")?))
+    } else {
+        None
+    };
+    let mut rate = number("injection_rate")?;
+    if options.flag("injection_rate_uses_flits")? {
+        if messages.is_some() {
+            return refuse("injection_rate_uses_flits", "with use_read_write it is not known here; give 0");
+        }
+        let sum: f64 = sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
+        rate /= sum / f64::from(weights);
+    }
+    let permutation = whole("perm_seed", options.text("perm_seed"))?;
+    let pattern = Pattern::from_text(&text("traffic"), shape, permutation, numbers)
+        .map_err(|text| OptionError { option: "traffic", text })?;
+    let burst = [options.number("burst_alpha")?, options.number("burst_beta")?, options.number("burst_r1")?];
+    let process = Process::from_text(&text("injection_process"), rate, burst, shape.nodes(), numbers)
+        .map_err(|text| OptionError { option: "injection_process", text })?;
+    Ok(Class {
+        pattern,
+        process,
+        sizes,
+        weights,
+        priority: number("class_priority")? as i32,
+        is_measured: number("measure_stats")? > 0.0,
+        messages,
+        latency_limit: number("latency_thres")?,
+        warm_up: (number("warmup_thres")?, number("acc_warmup_thres")?),
+        stopping: (number("stopping_thres")?, number("acc_stopping_thres")?),
+    })
+}
+
+/// A run at its beginning.
+pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError> {
+    let rules = rules(options)?;
+    let (nodes, count) = (rules.shape.nodes(), rules.classes);
+    let subnets = options.within("subnets", 1, 16)?;
+    let mut numbers = Numbers::new();
+    let mut classes = Vec::new();
+    for index in 0..count {
+        classes.push(class(options, index, count, &rules.shape, &mut numbers)?);
+    }
+    let seed = options.text("seed");
+    let seed =
+        seed.parse::<i64>().ok().and_then(|seed| i32::try_from(seed).ok()).ok_or_else(|| OptionError {
+            option: "seed",
+            text: format!("{seed:?} is no whole number (a seed of the clock cannot be repeated)"),
+        })?;
+    numbers.seed(seed as u32);
+    let subnet = |name: &'static str| options.within(name, 0, subnets as i64 - 1).map(|at| at as u32);
+    Ok(Run {
+        nodes,
+        numbers,
+        now: 0,
+        subnets: (0..subnets).map(|_| Subnet::new(&rules)).collect(),
+        packets: Packets::default(),
+        waiting: vec![Waiting::default(); nodes * count],
+        replies: vec![VecDeque::new(); nodes],
+        sequence: vec![0; nodes],
+        last_class: vec![0; nodes * subnets],
+        last_channel: vec![None; nodes * subnets * count],
+        subnet_of: [
+            subnet("read_request_subnet")?,
+            subnet("read_reply_subnet")?,
+            subnet("write_request_subnet")?,
+            subnet("write_reply_subnet")?,
+        ],
+        counts_queuing: options.whole("include_queuing")? != 0,
+        next_packet: 0,
+        next_flit: 0,
+        facts: vec![ClassFacts::new(nodes); count],
+        created_in_flight: vec![0; count],
+        warms_up: true,
+        measures: false,
+        drains_after: None,
+        sources_work: true,
+        log: keeps_log.then(Vec::new),
+        arrived: Vec::new(),
+        quiet: 0,
+        patience: options.within("deadlock_warn_timeout", 0, 1 << 30)? as u32,
+        warnings: 0,
+        overflowed: false,
+        classes,
+        rules,
+    })
+}

@@ -1,0 +1,138 @@
+//! Packets and their flits.
+
+/// What kind of message a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    ReadRequest,
+    ReadReply,
+    WriteRequest,
+    WriteReply,
+    Any,
+}
+
+/// A packet from its making to the retirement of its tail.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub number: u32,
+    pub first_flit: u32,
+    pub source: u32,
+    pub destination: u32,
+    pub class: u16,
+    pub kind: Kind,
+    pub size: u32,
+    pub created: u32,
+    pub injected: u32,
+    pub head_arrival: u32,
+    /// Flits that arrived.
+    pub delivered: u32,
+    pub is_measured: bool,
+    pub subnet: u16,
+    /// An intermediate node, and the phase of a way of several parts.
+    pub middle: u32,
+    pub phase: u8,
+    /// The ways at the next router, where they are computed before it.
+    pub ahead: Ways,
+}
+
+/// One flit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flit {
+    /// Place of its packet.
+    pub packet: u32,
+    pub index: u32,
+    pub injected: u32,
+    pub priority: i32,
+    pub hops: u16,
+    pub channel: u16,
+    pub is_tail: bool,
+}
+
+impl Flit {
+    pub(super) fn is_head(&self) -> bool {
+        self.index == 0
+    }
+}
+
+/// A range of output channels that a packet may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Way {
+    pub port: u16,
+    pub first: u16,
+    pub last: u16,
+    pub rank: i32,
+}
+
+/// At most two ways, the higher rank first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ways {
+    ways: [Way; 2],
+    count: u8,
+}
+
+impl Ways {
+    /// One way.
+    pub(super) fn one(port: usize, first: u32, last: u32) -> Self {
+        let mut ways = Self::default();
+        ways.add(port, first, last, 0);
+        ways
+    }
+
+    /// Adds a way, unless there is one of the same rank.
+    pub(super) fn add(&mut self, port: usize, first: u32, last: u32, rank: i32) {
+        if self.iter().any(|way| way.rank == rank) {
+            return;
+        }
+        let at = usize::from(self.count);
+        self.ways[at] = Way { port: port as u16, first: first as u16, last: last as u16, rank };
+        self.count += 1;
+        if at == 1 && self.ways[0].rank < rank {
+            self.ways.swap(0, 1);
+        }
+    }
+
+    /// The ways, the higher rank first.
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Way> {
+        self.ways[..usize::from(self.count)].iter()
+    }
+}
+
+/// Packets by place; places of retired ones are used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packets {
+    all: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    pub(super) fn add(&mut self, packet: Packet) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.all[place as usize] = packet;
+            return place;
+        }
+        self.all.push(packet);
+        self.all.len() as u32 - 1
+    }
+
+    pub(super) fn remove(&mut self, place: u32) {
+        self.all[place as usize].size = 0;
+        self.free.push(place);
+    }
+
+    /// All that were not removed.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.all.iter().filter(|packet| packet.size > 0)
+    }
+}
+
+impl std::ops::Index<u32> for Packets {
+    type Output = Packet;
+    fn index(&self, place: u32) -> &Packet {
+        &self.all[place as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Packets {
+    fn index_mut(&mut self, place: u32) -> &mut Packet {
+        &mut self.all[place as usize]
+    }
+}

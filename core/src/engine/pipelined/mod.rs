@@ -1,0 +1,27 @@
+//! The router of BookSim2 (Jiang et al., A detailed and flexible cycle-accurate network-on-chip simulator, ISPASS
+//! 2013) with its pipeline, credits and allocators, on meshes and tori, for the same packets flit for flit.
+
+mod allocators;
+mod buffers;
+mod build;
+mod flit;
+mod measures;
+mod network;
+mod numbers;
+mod options;
+mod patterns;
+mod phases;
+mod priority;
+mod process;
+mod router;
+mod routing;
+mod run;
+mod shape;
+mod sources;
+mod step;
+mod switch;
+
+pub use measures::{ClassFacts, Delays, Rates};
+pub use options::{OPTIONS, OptionError, Options};
+pub use phases::{ClassSample, Event, Left, Phases};
+pub use run::PacketRecord;

@@ -1,0 +1,257 @@
+//! The options of a BookSim2 file: names, defaults, how their values are read.
+
+use std::{collections::BTreeMap, fmt};
+
+/// The options that have a say in what happens, with their defaults.
+pub const OPTIONS: &[(&str, &str)] = &[
+    ("topology", "torus"),
+    ("k", "8"),
+    ("n", "2"),
+    ("c", "1"),
+    ("subnets", "1"),
+    ("routing_function", "none"),
+    ("use_noc_latency", "1"),
+    ("router", "iq"),
+    ("output_delay", "0"),
+    ("credit_delay", "0"),
+    ("internal_speedup", "1.0"),
+    ("output_buffer_size", "-1"),
+    ("noq", "0"),
+    ("speculative", "0"),
+    ("spec_check_elig", "1"),
+    ("spec_check_cred", "1"),
+    ("spec_mask_by_reqs", "0"),
+    ("spec_sw_allocator", "prio"),
+    ("num_vcs", "16"),
+    ("vc_buf_size", "8"),
+    ("buf_size", "-1"),
+    ("buffer_policy", "private"),
+    ("private_bufs", "-1"),
+    ("private_buf_size", "1"),
+    ("private_buf_start_vc", "-1"),
+    ("private_buf_end_vc", "-1"),
+    ("max_held_slots", "-1"),
+    ("feedback_aging_scale", "1"),
+    ("feedback_offset", "0"),
+    ("wait_for_tail_credit", "0"),
+    ("vc_busy_when_full", "0"),
+    ("vc_prioritize_empty", "0"),
+    ("vc_priority_donation", "0"),
+    ("vc_shuffle_requests", "0"),
+    ("hold_switch_for_packet", "0"),
+    ("input_speedup", "1"),
+    ("output_speedup", "1"),
+    ("routing_delay", "1"),
+    ("vc_alloc_delay", "1"),
+    ("sw_alloc_delay", "1"),
+    ("st_prepare_delay", "0"),
+    ("st_final_delay", "1"),
+    ("vc_allocator", "islip"),
+    ("sw_allocator", "islip"),
+    ("arb_type", "round_robin"),
+    ("alloc_iters", "1"),
+    ("classes", "1"),
+    ("traffic", "uniform"),
+    ("class_priority", "0"),
+    ("perm_seed", "0"),
+    ("injection_rate", "0.1"),
+    ("injection_rate_uses_flits", "0"),
+    ("packet_size", "1"),
+    ("packet_size_rate", "1"),
+    ("injection_process", "bernoulli"),
+    ("burst_alpha", "0.5"),
+    ("burst_beta", "0.5"),
+    ("burst_r1", "-1.0"),
+    ("priority", "none"),
+    ("batch_size", "1000"),
+    ("batch_count", "1"),
+    ("max_outstanding_requests", "0"),
+    ("use_read_write", "0"),
+    ("write_fraction", "0.5"),
+    ("read_request_begin_vc", "0"),
+    ("read_request_end_vc", "5"),
+    ("write_request_begin_vc", "2"),
+    ("write_request_end_vc", "7"),
+    ("read_reply_begin_vc", "8"),
+    ("read_reply_end_vc", "13"),
+    ("write_reply_begin_vc", "10"),
+    ("write_reply_end_vc", "15"),
+    ("read_request_subnet", "0"),
+    ("read_reply_subnet", "0"),
+    ("write_request_subnet", "0"),
+    ("write_reply_subnet", "0"),
+    ("read_request_size", "1"),
+    ("write_request_size", "1"),
+    ("read_reply_size", "1"),
+    ("write_reply_size", "1"),
+    ("sim_type", "latency"),
+    ("warmup_periods", "3"),
+    ("sample_period", "1000"),
+    ("max_samples", "10"),
+    ("measure_stats", "1"),
+    ("latency_thres", "500.0"),
+    ("warmup_thres", "0.05"),
+    ("acc_warmup_thres", "0.05"),
+    ("stopping_thres", "0.05"),
+    ("acc_stopping_thres", "0.05"),
+    ("sim_count", "1"),
+    ("include_queuing", "1"),
+    ("seed", "0"),
+    ("deadlock_warn_timeout", "256"),
+];
+
+/// What is wrong with an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionError {
+    /// The option.
+    pub option: &'static str,
+    /// What is wrong, and what would be right.
+    pub text: String,
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: {}", self.option, self.text)
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+/// Options with their values, as text.
+#[derive(Clone, Debug)]
+pub struct Options {
+    values: BTreeMap<&'static str, String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { values: OPTIONS.iter().map(|&(name, value)| (name, value.to_owned())).collect() }
+    }
+}
+
+/// Splits text at commas outside of braces; a part in braces is a list of its own, any other a list of one.
+pub(super) fn lists(text: &str) -> Vec<Vec<String>> {
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for letter in text.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(letter);
+        }
+    }
+    let inside = |part: &str| {
+        let part = part.trim().trim_start_matches('{').trim_end_matches('}');
+        part.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect::<Vec<_>>()
+    };
+    parts.iter().map(|part| inside(part)).filter(|part| !part.is_empty()).collect()
+}
+
+impl Options {
+    /// Sets an option; false if there is none of this name.
+    ///
+    /// ```
+    /// let mut options = flitloom_core::engine::pipelined::Options::default();
+    /// assert!(options.set("num_vcs", "4"));
+    /// assert!(!options.set("channels", "4"));
+    /// ```
+    #[must_use]
+    pub fn set(&mut self, name: &str, value: &str) -> bool {
+        let Some(slot) = self.values.get_mut(name) else { return false };
+        value.trim().clone_into(slot);
+        true
+    }
+
+    /// The text of an option.
+    pub(super) fn text(&self, name: &'static str) -> &str {
+        self.values.get(name).map_or("", String::as_str)
+    }
+
+    fn wrong(option: &'static str, value: &str, right: &str) -> OptionError {
+        OptionError { option, text: format!("{value:?} is not {right}") }
+    }
+
+    /// A whole number; a fraction is cut off, as BookSim2 does.
+    pub(super) fn whole(&self, name: &'static str) -> Result<i64, OptionError> {
+        let text = self.text(name);
+        let error = || Self::wrong(name, text, "a whole number");
+        text.parse::<i64>()
+            .or_else(|_| text.parse::<f64>().map(|value| value as i64))
+            .ok()
+            .filter(|value| i32::try_from(*value).is_ok())
+            .ok_or_else(error)
+    }
+
+    /// A whole number in a range.
+    pub(super) fn within(&self, name: &'static str, least: i64, most: i64) -> Result<usize, OptionError> {
+        let value = self.whole(name)?;
+        if (least..=most).contains(&value) {
+            return Ok(value as usize);
+        }
+        let text = format!("{value} is not within {least} to {most}");
+        Err(OptionError { option: name, text })
+    }
+
+    /// Whether an option is not 0.
+    pub(super) fn flag(&self, name: &'static str) -> Result<bool, OptionError> {
+        Ok(self.whole(name)? > 0)
+    }
+
+    /// A number.
+    pub(super) fn number(&self, name: &'static str) -> Result<f64, OptionError> {
+        let text = self.text(name);
+        text.parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite())
+            .ok_or_else(|| Self::wrong(name, text, "a number"))
+    }
+
+    /// One text per class: that of a list, or the same for all; the last one stands for those behind it.
+    pub(super) fn per_class(&self, name: &'static str, classes: usize) -> Vec<String> {
+        let text = self.text(name);
+        let mut parts = if text.starts_with('{') { split_list(text) } else { vec![text.to_owned()] };
+        if parts.is_empty() {
+            parts.push(String::new());
+        }
+        let last = parts[parts.len() - 1].clone();
+        parts.resize(classes.max(1), last);
+        parts
+    }
+
+    /// One number per class.
+    pub(super) fn numbers_per_class(
+        &self,
+        name: &'static str,
+        classes: usize,
+    ) -> Result<Vec<f64>, OptionError> {
+        let read = |text: String| text.parse().map_err(|_| Self::wrong(name, &text, "a number"));
+        self.per_class(name, classes).into_iter().map(read).collect()
+    }
+}
+
+/// The parts of a list in braces, which may be lists themselves or have brackets.
+fn split_list(text: &str) -> Vec<String> {
+    let inside = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for letter in inside.chars() {
+        match letter {
+            '{' | '(' => depth += 1,
+            '}' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(letter);
+        }
+    }
+    parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}

@@ -1,0 +1,347 @@
+//! The phases of a run: warming up, measuring until little changes, waiting for what was measured, emptying.
+
+use super::{
+    build,
+    measures::ClassFacts,
+    options::{OptionError, Options},
+    run::{PacketRecord, Run},
+};
+use std::{
+    collections::VecDeque,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// What a class looks like at the end of a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassSample {
+    /// What was measured since counts were cleared.
+    pub facts: ClassFacts,
+    /// By how much the mean latency changed, as a part of it; then the same of the rate of delivered flits.
+    pub changes: (f64, f64),
+}
+
+/// What happens between stretches of cycles.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A sample is over.
+    Sample {
+        /// Cycles since counts were cleared.
+        cycles: u32,
+        /// The classes that are measured, with their numbers.
+        classes: Vec<(usize, ClassSample)>,
+    },
+    /// For `deadlock_warn_timeout` cycles no flit has arrived.
+    Stuck,
+    /// The mean latency of a class is above its limit.
+    Exceeded(usize, f64),
+    /// Warm-up is over.
+    WarmedUp(u32),
+    /// Too little time for the measured values to settle.
+    TooLong,
+    /// What was measured is waited for.
+    Waiting,
+    /// Flits left by class: the first of all and how many, the first of those measured and how many.
+    Remaining(Vec<Left>),
+    /// Two flits took the last shared place of a queue in one step, in the cycle before this one: BookSim2 ends.
+    Overflowed(u32),
+    /// The run has no stable state.
+    Unstable,
+    /// Sources stop.
+    Emptying,
+    /// Everything has arrived.
+    End {
+        /// The cycle that would come next.
+        now: u32,
+        /// Cycles over which rates were counted.
+        cycles: u32,
+        /// The classes that are measured, with their numbers.
+        classes: Vec<(usize, ClassFacts)>,
+    },
+}
+
+/// The first flits left and how many there are, of all and of those measured.
+pub type Left = ((Vec<u32>, u64), (Vec<u32>, u64));
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Sampling,
+    Waiting,
+    Emptying,
+    Over,
+}
+
+/// A run in its phases.
+///
+/// ```
+/// use flitloom_core::engine::pipelined::{Event, Options, Phases};
+///
+/// let mut options = Options::default();
+/// for (name, value) in [("topology", "mesh"), ("routing_function", "dor"), ("k", "4")] {
+///     assert!(options.set(name, value));
+/// }
+/// let mut run = Phases::new(&options, false)?;
+/// let last = std::iter::from_fn(|| run.advance(&false.into())).last();
+/// assert!(matches!(last, Some(Event::End { .. })));
+/// # Ok::<(), flitloom_core::engine::pipelined::OptionError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Phases {
+    run: Run,
+    phase: Phase,
+    events: VecDeque<Event>,
+    samples: u32,
+    converged: u32,
+    clears: bool,
+    cleared_at: u32,
+    /// Mean latency and rate of the sample before, by class.
+    before: Vec<(f64, f64)>,
+    steps: u32,
+    warm_up: i64,
+    period: u32,
+    most: u32,
+    by_latency: bool,
+}
+
+impl Phases {
+    /// A run of some options at its beginning; packets are recorded if asked for.
+    ///
+    /// # Errors
+    ///
+    /// If an option has a value that is not known here, or with which BookSim2 itself ends.
+    pub fn new(options: &Options, keeps_log: bool) -> Result<Self, OptionError> {
+        let by_latency = match options.text("sim_type") {
+            "latency" => true,
+            "throughput" => false,
+            other => {
+                let text = format!("{other:?} is not known here; there are latency, throughput");
+                return Err(OptionError { option: "sim_type", text });
+            }
+        };
+        if options.whole("sim_count")? != 1 {
+            let text = "several runs are not known here; give 1, and one seed per run".into();
+            return Err(OptionError { option: "sim_count", text });
+        }
+        let run = build::run(options, keeps_log)?;
+        let classes = run.classes.len();
+        Ok(Self {
+            run,
+            phase: Phase::Sampling,
+            events: VecDeque::new(),
+            samples: 0,
+            converged: 0,
+            clears: false,
+            cleared_at: 0,
+            before: vec![(0.0, 0.0); classes],
+            steps: 0,
+            warm_up: options.whole("warmup_periods")?,
+            period: options.within("sample_period", 1, 1 << 30)? as u32,
+            most: options.within("max_samples", 1, 1 << 30)? as u32,
+            by_latency,
+        })
+    }
+
+    /// Goes on to the next event; `None` at the end, or soon after the flag was raised, whereupon the run is of
+    /// no more use.
+    pub fn advance(&mut self, interrupt: &AtomicBool) -> Option<Event> {
+        loop {
+            if interrupt.load(Ordering::Relaxed) {
+                return None;
+            }
+            if std::mem::take(&mut self.run.overflowed) {
+                self.phase = Phase::Over;
+                self.events.clear();
+                return Some(Event::Overflowed(self.run.now));
+            }
+            if self.run.warnings > 0 {
+                self.run.warnings -= 1;
+                return Some(Event::Stuck);
+            }
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            match self.phase {
+                Phase::Sampling => self.sample(interrupt),
+                Phase::Waiting => self.wait(interrupt),
+                Phase::Emptying => self.empty(interrupt),
+                Phase::Over => return None,
+            }
+        }
+    }
+
+    /// The cycle that comes next.
+    #[must_use]
+    pub fn now(&self) -> u32 {
+        self.run.now
+    }
+
+    /// The records of packets since the last call, in the order of their arrival.
+    pub fn take_log(&mut self) -> Vec<PacketRecord> {
+        self.run.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn measured(&self) -> Vec<usize> {
+        (0..self.run.classes.len()).filter(|&class| self.run.classes[class].is_measured).collect()
+    }
+
+    /// The first class whose mean latency, with flits under way at their age, is above its limit.
+    fn exceeded(&self) -> Option<usize> {
+        let run = &self.run;
+        self.measured().into_iter().find(|&class| {
+            let facts = &run.facts[class];
+            let ages = facts.in_flight * u64::from(run.now) - run.created_in_flight[class];
+            let limit = run.classes[class].latency_limit;
+            let mean = (facts.packet.sum + ages) as f64 / (facts.packet.count + facts.in_flight) as f64;
+            limit >= 0.0 && mean > limit
+        })
+    }
+
+    fn sample(&mut self, interrupt: &AtomicBool) {
+        if self.samples >= self.most || (self.run.measures && self.converged >= 3) {
+            self.end_samples();
+            return;
+        }
+        if std::mem::take(&mut self.clears) || self.run.warms_up && self.samples.is_multiple_of(2) {
+            self.run.facts.iter_mut().for_each(ClassFacts::clear);
+            self.cleared_at = self.run.now;
+        }
+        for _ in 0..self.period {
+            if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
+                return;
+            }
+            self.run.cycle();
+        }
+        let mut classes = Vec::new();
+        let (mut latency_moves, mut rate_moves) = (false, false);
+        let time = f64::from(self.run.now - self.cleared_at);
+        for class in self.measured() {
+            let facts = &self.run.facts[class];
+            let latency = facts.packet.mean();
+            let rate = facts.delivered_flits.sum() as f64 / time / self.run.nodes as f64;
+            let (latency_before, rate_before) = self.before[class];
+            let changes = (((latency - latency_before) / latency).abs(), ((rate - rate_before) / rate).abs());
+            self.before[class] = (latency, rate);
+            let settings = &self.run.classes[class];
+            let limits = if self.run.warms_up { settings.warm_up } else { settings.stopping };
+            latency_moves |= limits.0 >= 0.0 && changes.0 > limits.0;
+            rate_moves |= limits.1 >= 0.0 && changes.1 > limits.1;
+            classes.push((class, ClassSample { facts: facts.clone(), changes }));
+        }
+        self.events.push_back(Event::Sample { cycles: self.run.now - self.cleared_at, classes });
+        if let Some(class) = self.exceeded().filter(|_| self.by_latency) {
+            self.events.push_back(Event::Exceeded(class, self.run.classes[class].latency_limit));
+            self.fail();
+            return;
+        }
+        let settled = !(self.by_latency && latency_moves || rate_moves);
+        if self.run.warms_up {
+            let is_warm =
+                if self.warm_up > 0 { i64::from(self.samples) + 1 >= self.warm_up } else { settled };
+            if is_warm {
+                self.events.push_back(Event::WarmedUp(self.run.now));
+                self.clears = true;
+                (self.run.warms_up, self.run.measures) = (false, true);
+            }
+        } else {
+            self.converged = if settled { self.converged + 1 } else { 0 };
+        }
+        self.samples += 1;
+    }
+
+    fn fail(&mut self) {
+        self.events.push_back(Event::TooLong);
+        self.events.push_back(Event::Unstable);
+        self.phase = Phase::Over;
+    }
+
+    fn end_samples(&mut self) {
+        if !self.run.measures {
+            self.fail();
+            return;
+        }
+        self.run.measures = false;
+        self.run.drains_after = Some(self.run.now);
+        self.steps = 0;
+        if self.by_latency {
+            self.events.push_back(Event::Waiting);
+            self.phase = Phase::Waiting;
+        } else {
+            self.begin_to_empty();
+        }
+    }
+
+    fn begin_to_empty(&mut self) {
+        self.events.push_back(Event::Emptying);
+        self.run.sources_work = false;
+        self.steps = 0;
+        self.phase = Phase::Emptying;
+    }
+
+    fn is_outstanding(&self) -> bool {
+        let classes = self.run.classes.len();
+        self.measured().into_iter().any(|class| {
+            self.run.facts[class].measured_in_flight > 0
+                || (0..self.run.nodes).any(|node| !self.run.waiting[node * classes + class].is_done)
+        })
+    }
+
+    fn wait(&mut self, interrupt: &AtomicBool) {
+        while self.is_outstanding() {
+            if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
+                return;
+            }
+            self.run.cycle();
+            self.steps += 1;
+            if self.steps.is_multiple_of(1000) {
+                if let Some(class) = self.exceeded() {
+                    self.events.push_back(Event::Exceeded(class, self.run.classes[class].latency_limit));
+                    self.events.push_back(Event::Unstable);
+                    self.phase = Phase::Over;
+                    return;
+                }
+                self.events.push_back(self.remaining());
+                return;
+            }
+        }
+        self.begin_to_empty();
+    }
+
+    fn empty(&mut self, interrupt: &AtomicBool) {
+        while !self.run.is_empty() {
+            if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
+                return;
+            }
+            self.run.cycle();
+            self.steps += 1;
+            if self.steps.is_multiple_of(1000) {
+                self.events.push_back(self.remaining());
+                return;
+            }
+        }
+        let time = self.run.drains_after.unwrap_or(self.run.now) - self.cleared_at;
+        let classes = self.measured().into_iter().map(|class| (class, self.run.facts[class].clone()));
+        let classes = classes.collect();
+        self.events.push_back(Event::End { now: self.run.now, cycles: time, classes });
+        self.phase = Phase::Over;
+    }
+
+    fn remaining(&self) -> Event {
+        /// Flits that are named.
+        const NAMED: usize = 10;
+        let mut left = Vec::new();
+        for class in 0..self.run.classes.len() {
+            let mut packets: Vec<_> =
+                self.run.packets.iter().filter(|packet| usize::from(packet.class) == class).collect();
+            packets.sort_unstable_by_key(|packet| packet.first_flit);
+            let first = |only_measured: bool| {
+                let packets = packets.iter().filter(|packet| packet.is_measured || !only_measured);
+                packets
+                    .flat_map(|packet| (packet.delivered..packet.size).map(|index| packet.first_flit + index))
+                    .take(NAMED)
+                    .collect::<Vec<_>>()
+            };
+            let facts = &self.run.facts[class];
+            left.push(((first(false), facts.in_flight), (first(true), facts.measured_in_flight)));
+        }
+        Event::Remaining(left)
+    }
+}

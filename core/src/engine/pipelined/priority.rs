@@ -1,0 +1,68 @@
+//! Priorities of flits and of queues.
+
+use super::flit::Flit;
+use std::collections::VecDeque;
+
+/// What goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Priority {
+    None,
+    Class,
+    Age,
+    NetworkAge,
+    LocalAge,
+    QueueLength,
+    HopCount,
+    Sequence,
+}
+
+impl Priority {
+    /// All with their names.
+    pub(super) const NAMES: [(&str, Self); 8] = [
+        ("none", Self::None),
+        ("class", Self::Class),
+        ("age", Self::Age),
+        ("network_age", Self::NetworkAge),
+        ("local_age", Self::LocalAge),
+        ("queue_length", Self::QueueLength),
+        ("hop_count", Self::HopCount),
+        ("sequence", Self::Sequence),
+    ];
+
+    /// What a flit gets when its packet is made.
+    pub(super) fn at_creation(self, class: i32, created: u32, sequence: u32) -> i32 {
+        match self {
+            Self::Class => class,
+            Self::Age => i32::MAX - created as i32,
+            Self::Sequence => i32::MAX - sequence as i32,
+            _ => 0,
+        }
+    }
+
+    /// When a flit is sent by its source.
+    pub(super) fn on_sending(self, flit: &mut Flit, now: u32) {
+        if self == Self::NetworkAge {
+            flit.priority = i32::MAX - now as i32;
+        }
+    }
+
+    /// When a flit enters a queue.
+    pub(super) fn on_entering(self, flit: &mut Flit, now: u32) {
+        match self {
+            Self::LocalAge => flit.priority = i32::MAX - now as i32,
+            Self::HopCount => flit.priority = i32::from(flit.hops),
+            _ => {}
+        }
+    }
+
+    /// What a queue gets when it has changed; an empty one keeps what it has.
+    pub(super) fn of_queue(self, queue: &VecDeque<Flit>, donates: bool) -> Option<i32> {
+        match self {
+            Self::None => None,
+            Self::QueueLength => (!queue.is_empty()).then_some(queue.len() as i32),
+            Self::LocalAge => queue.front().map(|flit| flit.priority),
+            _ if donates => queue.iter().map(|flit| flit.priority).max(),
+            _ => queue.front().map(|flit| flit.priority),
+        }
+    }
+}

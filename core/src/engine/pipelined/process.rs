@@ -1,0 +1,65 @@
+//! When a node makes a packet.
+
+use super::numbers::Numbers;
+
+/// A process, for every node.
+#[derive(Clone, Debug)]
+pub(super) enum Process {
+    /// With a probability per cycle.
+    Bernoulli(f64),
+    /// With one while the node is on.
+    OnOff { on: f64, off: f64, rate: f64, is_on: Vec<bool> },
+}
+
+impl Process {
+    /// Asks whether a packet is made.
+    pub(super) fn fires(&mut self, node: usize, numbers: &mut Numbers) -> bool {
+        match self {
+            Self::Bernoulli(rate) => numbers.fraction() < *rate,
+            Self::OnOff { on, off, rate, is_on } => {
+                let drawn = numbers.fraction();
+                is_on[node] = if is_on[node] { drawn >= *off } else { drawn < *on };
+                is_on[node] && numbers.fraction() < *rate
+            }
+        }
+    }
+
+    /// The process of a name; alpha, beta and r1 may stand in brackets, and one of them below 0 follows from the
+    /// others.
+    pub(super) fn from_text(
+        text: &str,
+        rate: f64,
+        burst: [f64; 3],
+        nodes: usize,
+        numbers: &mut Numbers,
+    ) -> Result<Self, String> {
+        let (name, inside) = text.split_once('(').unwrap_or((text, ""));
+        match name {
+            "bernoulli" => Ok(Self::Bernoulli(rate)),
+            "on_off" => {
+                let mut given = burst;
+                let parts = inside.trim_end_matches(')').split(',').filter(|part| !part.is_empty());
+                for (slot, part) in given.iter_mut().zip(parts) {
+                    *slot = part.trim().parse().map_err(|_| format!("on_off: {part:?} is no number"))?;
+                }
+                let [mut on, mut off, mut peak] = given;
+                if given.iter().filter(|&&value| value < 0.0).count() != 1 || given.iter().any(|&v| v > 1.0) {
+                    return Err(format!(
+                        "on_off: burst_alpha, burst_beta, burst_r1 are {on}, {off}, {peak}; exactly one of \
+                         them is below 0 and follows from the others, which are at most 1"
+                    ));
+                }
+                if on < 0.0 {
+                    on = off * rate / (peak - rate);
+                } else if off < 0.0 {
+                    off = on * (peak - rate) / rate;
+                } else {
+                    peak = rate * (on + off) / on;
+                }
+                let is_on = (0..nodes).map(|_| numbers.upto(1) == 1).collect();
+                Ok(Self::OnOff { on, off, rate: peak, is_on })
+            }
+            _ => Err(format!("{text:?} is no injection process; there are bernoulli, on_off")),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A run: what a cycle is.
+
+use super::{
+    flit::{Flit, Kind, Packets},
+    measures::ClassFacts,
+    network::{Rules, Subnet},
+    numbers::Numbers,
+    sources::{Class, Reply, Waiting},
+};
+use std::collections::VecDeque;
+
+/// What is known of a packet once its tail has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketRecord {
+    /// Its number in the order in which packets were made.
+    pub packet: u32,
+    /// Its class.
+    pub class: u16,
+    /// Where it comes from.
+    pub source: u32,
+    /// Where it goes.
+    pub destination: u32,
+    /// The cycle for which it was made.
+    pub created: u32,
+    /// The cycle in which its header was sent.
+    pub injected: u32,
+    /// The cycle in which its header arrived.
+    pub head: u32,
+    /// The cycle in which its tail arrived.
+    pub tail: u32,
+    /// Routers that it passed.
+    pub hops: u16,
+    /// Its flits.
+    pub size: u32,
+}
+
+/// Networks, sources and sinks in motion.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub rules: Rules,
+    pub nodes: usize,
+    pub numbers: Numbers,
+    pub now: u32,
+    pub classes: Vec<Class>,
+    pub subnets: Vec<Subnet>,
+    pub packets: Packets,
+    /// By node and class.
+    pub waiting: Vec<Waiting>,
+    /// By node.
+    pub replies: Vec<VecDeque<Reply>>,
+    pub sequence: Vec<u32>,
+    /// By subnet and node the class that sent last, and by class the channel used last.
+    pub last_class: Vec<usize>,
+    pub last_channel: Vec<Option<u32>>,
+    /// By kind of message.
+    pub subnet_of: [u32; 4],
+    pub counts_queuing: bool,
+    pub next_packet: u32,
+    pub next_flit: u32,
+    /// By class; the sums of cycles for which flits in flight were made.
+    pub facts: Vec<ClassFacts>,
+    pub created_in_flight: Vec<u64>,
+    pub warms_up: bool,
+    pub measures: bool,
+    /// The end of measuring, once it is over.
+    pub drains_after: Option<u32>,
+    pub sources_work: bool,
+    /// Records of packets, if they are kept.
+    pub log: Option<Vec<PacketRecord>>,
+    pub arrived: Vec<(u32, Flit)>,
+    /// Cycles since a flit arrived, after how many a deadlock is suspected, and how often it was.
+    pub quiet: u32,
+    pub patience: u32,
+    pub warnings: u32,
+    /// A flit was sent for which there is no place, where BookSim2 ends.
+    pub overflowed: bool,
+}
+
+impl Run {
+    /// Whether rates are counted.
+    pub(super) fn counts(&self) -> bool {
+        self.warms_up || self.measures
+    }
+
+    /// Flits that were made and have not arrived.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.facts.iter().map(|facts| facts.in_flight).sum()
+    }
+
+    /// Whether neither flits nor credits are left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.in_flight() == 0 && self.subnets.iter().all(Subnet::has_no_credits)
+    }
+
+    /// One cycle.
+    pub(super) fn cycle(&mut self) {
+        let now = self.now;
+        if self.in_flight() > 0 {
+            self.quiet += 1;
+            if self.quiet > self.patience {
+                self.quiet = 0;
+                self.warnings += 1;
+            }
+        }
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let mut ends = Vec::new();
+        for subnet in &mut self.subnets {
+            subnet.receive(now, &self.rules, &mut arrived);
+            ends.push(arrived.len());
+        }
+        if self.sources_work {
+            self.generate();
+        }
+        for subnet in 0..self.subnets.len() {
+            for node in 0..self.nodes {
+                self.send(subnet, node);
+            }
+        }
+        let mut from = 0;
+        for (subnet, end) in ends.into_iter().enumerate() {
+            for &(node, flit) in &arrived[from..end] {
+                self.retire(node, flit);
+                self.subnets[subnet].give_back(node, flit.channel, now, &self.rules);
+            }
+            from = end;
+        }
+        arrived.clear();
+        self.arrived = arrived;
+        for subnet in &mut self.subnets {
+            self.overflowed |= subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers);
+        }
+        for subnet in &mut self.subnets {
+            subnet.send(now, &self.rules);
+        }
+        self.now += 1;
+    }
+
+    /// A flit has arrived.
+    fn retire(&mut self, node: u32, flit: Flit) {
+        self.quiet = 0;
+        let now = self.now;
+        let packet = &mut self.packets[flit.packet];
+        packet.delivered += 1;
+        if flit.is_head() {
+            packet.head_arrival = now;
+        }
+        let packet = *packet;
+        let class = usize::from(packet.class);
+        let counts = self.counts();
+        let facts = &mut self.facts[class];
+        facts.in_flight -= 1;
+        self.created_in_flight[class] -= u64::from(packet.created);
+        if packet.is_measured {
+            facts.measured_in_flight -= 1;
+        }
+        let delay = u64::from(now - flit.injected);
+        if facts.slowest_flit < 0 || facts.flit.most < delay {
+            facts.slowest_flit = i64::from(packet.first_flit + flit.index);
+        }
+        facts.flit.add(delay);
+        if counts {
+            facts.delivered_flits.counts[node as usize] += 1;
+            if flit.is_tail {
+                facts.delivered_packets.counts[node as usize] += 1;
+            }
+        }
+        if !flit.is_tail {
+            return;
+        }
+        if self.warms_up || packet.is_measured {
+            facts.hops.add(u64::from(flit.hops));
+            let network = u64::from(now - packet.injected);
+            // A delay from sending on is held against the largest from making on, as BookSim2 does.
+            if facts.slowest_packet < 0 || facts.packet.most < network {
+                facts.slowest_packet = i64::from(packet.number);
+            }
+            facts.packet.add(u64::from(now - packet.created));
+            facts.network.add(network);
+            facts.fragmentation.add(u64::from(now - packet.head_arrival - (packet.size - 1)));
+        }
+        if let Some(log) = &mut self.log {
+            log.push(PacketRecord {
+                packet: packet.number,
+                class: packet.class,
+                source: packet.source,
+                destination: packet.destination,
+                created: packet.created,
+                injected: packet.injected,
+                head: packet.head_arrival,
+                tail: now,
+                hops: flit.hops,
+                size: packet.size,
+            });
+        }
+        let reply = match packet.kind {
+            Kind::ReadRequest => Some(Kind::ReadReply),
+            Kind::WriteRequest => Some(Kind::WriteReply),
+            _ => None,
+        };
+        if let Some(kind) = reply {
+            let is_measured = packet.is_measured;
+            self.replies[node as usize].push_back(Reply { to: packet.source, time: now, is_measured, kind });
+        }
+        self.packets.remove(flit.packet);
+    }
+}

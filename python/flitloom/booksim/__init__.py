@@ -1,0 +1,6 @@
+"""Files of BookSim2: read, run with its router, printed as it prints, held against the program itself."""
+
+from flitloom.booksim.options import Options, is_booksim, read_options
+from flitloom.booksim.running import Outcome, run
+
+__all__ = ["Options", "Outcome", "is_booksim", "read_options", "run"]

@@ -1,0 +1,116 @@
+"""BookSim2 itself, as a program, held against the router here."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from flitloom.booksim.options import Options
+from flitloom.booksim.printing import lines
+from flitloom.booksim.running import run
+from flitloom.errors import SpecError, show_file
+
+#: What a comparison can come to.
+EQUAL, DIFFERENT, REFUSED, ENDED = "equal", "different", "refused", "ended by BookSim2"
+#: Where BookSim2's statistics begin and end.
+_BEGIN, _END = "END Configuration File", "Total run time"
+#: Seconds after which BookSim2 is stopped.
+_PATIENCE = 600.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One configuration on both.
+
+    Attributes
+    ----------
+    verdict : str
+        ``equal``: every printed line is; ``different``; ``refused`` here; ``ended by BookSim2``.
+    detail : str
+        The first line that differs, or the reason.
+    lines, packets : int
+        Lines compared, and packets delivered.
+    seconds, theirs : float
+        User CPU time here and of BookSim2.
+    """
+
+    verdict: str
+    detail: str = ""
+    lines: int = 0
+    packets: int = 0
+    seconds: float = math.nan
+    theirs: float = math.nan
+
+    def fields(self) -> dict[str, object]:
+        """All of it, with None where a time is unknown."""
+        times = {"seconds": self.seconds, "theirs": self.theirs}
+        known = {name: None if math.isnan(value) else value for name, value in times.items()}
+        return {
+            "verdict": self.verdict,
+            "detail": self.detail,
+            "lines": self.lines,
+            "packets": self.packets,
+            **known,
+        }
+
+
+def check_binary(binary: Path) -> None:
+    """Refuse what cannot be run."""
+    if not binary.is_file() or not os.access(binary, os.X_OK):
+        raise SpecError.at(
+            "--binary", f"{show_file(binary)} is no program", "give the program that BookSim2's make built"
+        )
+
+
+def printed(binary: Path, options: Options) -> tuple[list[str], float]:
+    """The lines that BookSim2 prints of a run, none if it ended early, and its user CPU time in seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "drawn")
+        file.write_text(options.text())
+        before = os.times().children_user
+        try:
+            done = subprocess.run(
+                [binary.resolve(), file],
+                capture_output=True,
+                text=True,
+                timeout=_PATIENCE,
+                check=False,
+                cwd=folder,
+            )
+        except subprocess.TimeoutExpired:
+            return [], math.nan
+        except OSError as error:
+            raise SpecError.at("--binary", f"cannot be run: {error.strerror or error}") from None
+        seconds = os.times().children_user - before
+    all_lines = done.stdout.splitlines()
+    begin = next((at for at, line in enumerate(all_lines) if line.startswith(_BEGIN)), None)
+    end = next((at for at, line in enumerate(all_lines) if line.startswith(_END)), None)
+    return ([], seconds) if begin is None or end is None else (all_lines[begin + 1 : end], seconds)
+
+
+def compare(binary: Path, options: Options) -> Comparison:
+    """Run one configuration on both, and compare all that is printed of it, line for line."""
+    begin = time.process_time()
+    try:
+        outcome = run(options, packets=True)
+    except SpecError as error:
+        return Comparison(REFUSED, str(error))
+    seconds = time.process_time() - begin
+    ours = list(lines(outcome.events))
+    theirs, their_seconds = printed(binary, options)
+    if not theirs:
+        return Comparison(ENDED, "it printed no statistics", seconds=seconds, theirs=their_seconds)
+    packets = len(outcome.packets["packet"])
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=False), 1):
+        if one != other:
+            detail = f"line {number}: {one.strip()!r} here, {other.strip()!r} there"
+            return Comparison(DIFFERENT, detail, number, packets, seconds, their_seconds)
+    if len(ours) != len(theirs):
+        detail = f"{len(ours)} lines here, {len(theirs)} there"
+        return Comparison(DIFFERENT, detail, min(len(ours), len(theirs)), packets, seconds, their_seconds)
+    return Comparison(EQUAL, "", len(ours), packets, seconds, their_seconds)

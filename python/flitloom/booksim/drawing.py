@@ -1,0 +1,116 @@
+"""Configurations of BookSim2, drawn over what the router can do."""
+
+from __future__ import annotations
+
+import random
+
+from flitloom.booksim.options import Options
+
+_ALLOCATORS = (
+    *("islip", "islip(2)", "select", "select(2)", "pim", "loa", "wavefront", "rr_wavefront"),
+    *("separable_input_first", "separable_output_first", "separable_input_first(matrix)"),
+)
+_MESH = ("dor", "xy_yx", "adaptive_xy_yx", "romm", "valiant", "min_adapt", "planar_adapt")
+_PRIORITIES = (
+    *("none", "none", "class", "age", "network_age", "local_age", "queue_length", "hop_count", "sequence"),
+)
+_KINDS = ("read_request", "read_reply", "write_request", "write_reply")
+
+
+def draw(number: int, seed: int = 0) -> Options:
+    """Configuration number so-and-so of a seed.
+
+    Examples
+    --------
+    >>> draw(0) == draw(0), draw(0) == draw(1)
+    (True, False)
+    """
+    drawn = random.Random(f"{seed} {number}")
+    dimensions = drawn.choice([1, 2, 2, 2, 3])
+    channels = drawn.choice([2, 4, 6, 8])
+    size = drawn.choice([1, 1, 2, 5, 8])
+    load = drawn.choice([0.05, 0.15, 0.3, 0.5])
+    values: dict[str, object] = {
+        "topology": drawn.choice(["mesh", "torus"]),
+        "n": dimensions,
+        "k": drawn.choice({1: [4, 8, 9], 2: [3, 4, 5, 8], 3: [3]}[dimensions]),
+        "num_vcs": channels,
+        "vc_buf_size": drawn.choice([1, 2, 4, 8]),
+        "traffic": drawn.choice(["uniform", "tornado", "neighbor", "randperm", "diagonal", "asymmetric"]),
+        "packet_size": size,
+        "injection_rate": f"{load / size:.5f}",
+        "seed": drawn.randrange(1000),
+        "sample_period": drawn.choice([100, 200, 300]),
+        "max_samples": 6,
+        "routing_delay": drawn.choice([0, 0, 1, 2]),
+        "credit_delay": drawn.choice([0, 1, 2, 3]),
+        "st_prepare_delay": drawn.choice([0, 0, 1]),
+        "st_final_delay": drawn.choice([1, 1, 2]),
+        "vc_allocator": drawn.choice(_ALLOCATORS),
+        "sw_allocator": drawn.choice(_ALLOCATORS),
+        "input_speedup": drawn.choice([1, 1, 1, 2]),
+        "output_speedup": drawn.choice([1, 1, 1, 2]),
+        "internal_speedup": drawn.choice(["1.0", "1.0", "1.5", "2.0"]),
+        "priority": drawn.choice(_PRIORITIES),
+    }
+    is_mesh = values["topology"] == "mesh"
+    values["routing_function"] = drawn.choice(_MESH if is_mesh else ("dim_order", "dim_order_bal"))
+    for flag in ("vc_busy_when_full", "vc_prioritize_empty", "vc_shuffle_requests", "vc_priority_donation"):
+        values[flag] = drawn.choice([0, 0, 0, 1])
+    if values["internal_speedup"] == "1.0":
+        values["output_buffer_size"] = drawn.choice([-1, -1, 2, 4])
+    _draw_speculation(drawn, values)
+    _draw_buffers(drawn, values, channels)
+    _draw_traffic(drawn, values)
+    return Options.of({name: str(value) for name, value in values.items()})
+
+
+def _draw_speculation(drawn: random.Random, values: dict[str, object]) -> None:
+    if values["routing_function"] == "min_adapt" or drawn.random() > 0.4:
+        return
+    values["speculative"] = 1
+    values["spec_check_elig"] = drawn.choice([0, 1, 1])
+    values["spec_check_cred"] = drawn.choice([0, 1, 1])
+    values["spec_mask_by_reqs"] = drawn.choice([0, 1])
+    values["spec_sw_allocator"] = drawn.choice(
+        ["prio", "prio", "islip", "separable_input_first", "wavefront"]
+    )
+    speedups = (values["input_speedup"], values["output_speedup"], values["internal_speedup"])
+    if speedups == (1, 1, "1.0") and values["topology"] == "mesh" and drawn.random() < 0.4:
+        values["vc_allocator"] = "piggyback"
+
+
+def _draw_buffers(drawn: random.Random, values: dict[str, object], channels: int) -> None:
+    policy = drawn.choice(["private", "private", "shared", "limited", "dynamic", "shifting"])
+    values["buffer_policy"] = policy
+    if policy != "private":
+        values["buf_size"] = drawn.choice([2 * channels, 3 * channels + 1, 4 * channels])
+        values["private_buf_size"] = drawn.choice([1, 1, -1, 0])
+    if policy == "limited":
+        values["max_held_slots"] = drawn.choice([2, 4, 6])
+
+
+def _draw_traffic(drawn: random.Random, values: dict[str, object]) -> None:
+    classes = drawn.choice([1, 1, 1, 2, 3])
+    if drawn.random() < 0.2:
+        values["injection_process"] = "on_off"
+    if drawn.random() < 0.1:
+        values["include_queuing"] = 0
+    if classes > 1:
+        rates = [
+            float(str(values["injection_rate"])) / classes * drawn.choice([0.5, 1]) for _ in range(classes)
+        ]
+        values["classes"] = classes
+        values["injection_rate"] = "{" + ",".join(f"{rate:.5f}" for rate in rates) + "}"
+        values["class_priority"] = "{" + ",".join(str(drawn.randrange(3)) for _ in range(classes)) + "}"
+        values["subnets"] = drawn.choice([1, 1, 2])
+        return
+    values["wait_for_tail_credit"] = drawn.choice([0, 1])
+    values["hold_switch_for_packet"] = drawn.choice([0, 0, 1])
+    if values["routing_function"] != "min_adapt" and drawn.random() < 0.2:
+        values["use_read_write"] = 1
+        for kind in _KINDS:
+            values[f"{kind}_begin_vc"] = values[f"{kind}_end_vc"] = -1
+            values[f"{kind}_size"] = drawn.choice([1, 3])
+    elif drawn.random() < 0.2:
+        values["packet_size"], values["packet_size_rate"] = "{1,5}", "{2,1}"

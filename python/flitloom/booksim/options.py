@@ -1,0 +1,193 @@
+"""Files of BookSim2: ``name = value;`` with comments behind ``//``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flitloom import _core, limits
+from flitloom.errors import SpecError, show, show_file, unknown_parts
+from flitloom.reading import read_text
+
+#: Options that change what is written or drawn, never what happens.
+SILENT = frozenset(
+    """
+    channel_file link_failures fail_seed in_ports out_ports vct x y xr yr print_activity print_csv_results
+    viewer_trace watch_file watch_flits watch_packets watch_transactions watch_out stats_out pair_stats
+    injected_flits_out received_flits_out stored_flits_out sent_flits_out outstanding_credits_out
+    ejected_flits_out active_packets_out used_credits_out free_credits_out max_credits_out sent_packets_out
+    sim_power power_output_file tech_file channel_width channel_sweep
+    """.split()  # noqa: SIM905 - fifty quotes are harder to read
+)
+#: Options that BookSim2 takes and nothing in it reads, with what has their effect.
+UNREAD = {
+    "alloc_iters": "iterations stand behind the allocator, as islip(2)",
+    "arb_type": "the arbiter stands behind the allocator, as separable_input_first(matrix)",
+}
+_ITEM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)\s*", re.DOTALL)
+_WHOLE = re.compile(r"[+-]?\d+")
+_FRACTION = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a file of BookSim2 says.
+
+    Attributes
+    ----------
+    values : dict
+        Values by name, as text; what is not given has BookSim2's default.
+    warnings : tuple of str
+        What the file says and nothing reads, and what surprises.
+
+    Examples
+    --------
+    >>> options = Options.of({"topology": "mesh", "routing_function": "dor", "alloc_iters": "2"})
+    >>> options["k"], options.warnings
+    ('8', ('alloc_iters: BookSim2 reads it nowhere; iterations stand behind the allocator, as islip(2)',))
+    """
+
+    values: Mapping[str, str]
+    warnings: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], place: str = "") -> Options:
+        """Check names and kinds of values; `place` is where they stand."""
+        defaults = dict(_core.pipelined_options())
+        kept: dict[str, str] = {}
+        warnings = []
+        for name, value in values.items():
+            where = f"{place}: {name}" if place else name
+            if name in UNREAD:
+                warnings.append(f"{name}: BookSim2 reads it nowhere; {UNREAD[name]}")
+            if name in SILENT:
+                continue
+            if name not in defaults:
+                raise SpecError.at(where, *unknown_parts(name, [*defaults, *sorted(SILENT)]))
+            _check_kind(where, value, defaults[name])
+            kept[name] = value
+        options = cls(kept)
+        return cls(kept, (*warnings, *_surprises(options)))
+
+    def __getitem__(self, name: str) -> str:
+        """The value of an option, or its default."""
+        value = self.values.get(name)
+        return dict(_core.pipelined_options())[name] if value is None else value
+
+    def text(self) -> str:
+        """A file that says the same.
+
+        >>> print(Options.of({"k": "4"}).text(), end="")
+        k = 4;
+        """
+        return "".join(f"{name} = {value};\n" for name, value in self.values.items())
+
+
+def _check_kind(where: str, value: str, default: str) -> None:
+    """Refuse a whole number where BookSim2 reads fractions, and a fraction where it reads whole numbers."""
+    if _WHOLE.fullmatch(value) and _FRACTION.fullmatch(default):
+        raise SpecError.at(where, f"is {value}, and BookSim2 ends at a whole number here", f"write {value}.0")
+    if _FRACTION.fullmatch(value) and _WHOLE.fullmatch(default):
+        raise SpecError.at(where, f"is {value}, and BookSim2 ends at a fraction here", "write a whole number")
+
+
+def _surprises(options: Options) -> list[str]:
+    """What a file asks for and does not get."""
+    found = []
+    delay = options["routing_delay"]
+    if _WHOLE.fullmatch(delay) and int(delay) > 1:
+        found.append(
+            f"routing_delay: {delay} cycles are no pipeline of {delay} stages; new headers enter when all "
+            "before them are done"
+        )
+    stages = [options["st_prepare_delay"], options["st_final_delay"]]
+    if all(_WHOLE.fullmatch(stage) for stage in stages) and sum(map(int, stages)) > 1:
+        found.append(
+            f"st_prepare_delay, st_final_delay: a crossbar of {sum(map(int, stages))} cycles takes flits in "
+            "only when it is empty, which is a part of the rate"
+        )
+    channels = options["num_vcs"]
+    if options["topology"] == "torus" and _WHOLE.fullmatch(channels) and int(channels) % 2:
+        found.append(
+            f"num_vcs: of an odd number of channels, {channels}, both halves share one; on a torus packets "
+            "can wait for each other in a circle"
+        )
+    if options["injection_rate_uses_flits"] == "0" and options["packet_size"] != "1":
+        found.append("injection_rate: counts packets, not flits (injection_rate_uses_flits = 1 counts flits)")
+    return found
+
+
+def is_booksim(file: str | Path) -> bool:
+    """Whether a file is one of BookSim2: by its name, ``.cfg``, or all of it is ``name = value;``.
+
+    >>> is_booksim("mesh.cfg"), is_booksim("experiment.toml")
+    (True, False)
+    """
+    path = Path(file)
+    if path.suffix:
+        return path.suffix == ".cfg"
+    try:
+        parse(read_text(path, limits.SPEC_BYTES), "")
+    except (SpecError, OSError):
+        return False
+    return True
+
+
+def parse(text: str, place: str) -> dict[str, str]:
+    """The items of a text.
+
+    >>> parse("k = 4; // nodes\\ntraffic = {uniform,tornado};", "")
+    {'k': '4', 'traffic': '{uniform,tornado}'}
+    """
+    plain = "\n".join(line.split("//", 1)[0] for line in text.splitlines())
+    *items, rest = plain.split(";")
+    if rest.strip():
+        raise SpecError.at(
+            place or "file", f"{show(rest.strip()[:40])} does not end in ;", "write name = value;"
+        )
+    values: dict[str, str] = {}
+    for item in items:
+        if not item.strip():
+            continue
+        found = _ITEM.fullmatch(item)
+        if found is None or not found[2].strip():
+            raise SpecError.at(
+                place or "file", f"{show(item.strip()[:40])} is no option", "write name = value;"
+            )
+        values[found[1]] = "".join(found[2].split()).strip('"')
+    return values
+
+
+def read_options(file: str | Path, changes: Iterable[str] = ()) -> Options:
+    """Read a file of BookSim2.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    changes : iterable of str
+        What overrules it, as ``injection_rate=0.3``.
+
+    Raises
+    ------
+    SpecError
+        If an option is unknown, or a value is not of its kind.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "mesh.cfg")
+    >>> _ = file.write_text("topology = mesh; k = 4;")
+    >>> read_options(file, ["k=5"]).text()
+    'topology = mesh;\\nk = 5;\\n'
+    """
+    place = show_file(file)
+    values = parse(read_text(file, limits.SPEC_BYTES), place)
+    for change in changes:
+        name, sign, value = change.partition("=")
+        if not sign or not value:
+            raise SpecError.at(show(change), "is no change of an option", "write name=value, e.g. k=4")
+        values[name.strip()] = value.strip()
+    return Options.of(values, place)

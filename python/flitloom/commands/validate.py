@@ -1,0 +1,69 @@
+"""``flitloom validate``: other people's programs held against what flitloom says, on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flitloom.commands import options
+
+app = typer.Typer(
+    help="Hold flitloom against a program of the field, on this machine.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Hold flitloom against a program of the field, on this machine."""
+
+
+@app.command()
+def booksim(
+    files: Annotated[list[Path] | None, typer.Argument(help="Files of BookSim2, beside those drawn.")] = None,
+    binary: Annotated[Path | None, typer.Option(help="BookSim2's program, as booksim2/src/booksim.")] = None,
+    configs: Annotated[int, typer.Option(help="Configurations that are drawn.", min=0)] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Run BookSim2 and flitloom on the same configurations, and compare every line of statistics.
+
+    \b
+    For example:
+      flitloom validate booksim --binary booksim2/src/booksim --configs 50
+      flitloom validate booksim mesh.cfg torus.cfg --binary booksim2/src/booksim --configs 0
+    """
+    from flitloom.booksim.comparing import DIFFERENT, EQUAL, check_binary, compare
+    from flitloom.booksim.drawing import draw
+    from flitloom.booksim.options import read_options
+    from flitloom.commands import screen
+    from flitloom.errors import SpecError, show_file
+
+    if binary is None:
+        raise SpecError.at("--binary", "is missing", "give the program that BookSim2's make built")
+    check_binary(binary)
+    cases = [(show_file(file), read_options(file)) for file in files or []]
+    cases += [(f"drawn {number}", draw(number, seed)) for number in range(configs)]
+    found = []
+    with screen.progress("configurations") as told:
+        for number, (name, case) in enumerate(cases):
+            found.append((name, compare(binary, case)))
+            told(number + 1, len(cases))
+    if json:
+        screen.print_json([{"configuration": name, **one.fields()} for name, one in found])
+    else:
+        for name, one in found:
+            if one.verdict != EQUAL:
+                screen.echo(f"{name}: {one.verdict}: {one.detail}")
+        equal = [one for _, one in found if one.verdict == EQUAL]
+        packets, lines = sum(one.packets for one in equal), sum(one.lines for one in equal)
+        screen.echo(
+            f"equal: {len(equal)} of {len(found)}, {packets:,} packets, {lines:,} lines of statistics"
+        )
+        theirs, ours = sum(one.theirs for one in equal), sum(one.seconds for one in equal)
+        screen.say(f"user CPU time of the equal ones: BookSim2 {theirs:.2f} s, flitloom {ours:.2f} s")
+    if any(one.verdict == DIFFERENT for _, one in found):
+        raise typer.Exit(1)

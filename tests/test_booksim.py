@@ -1,0 +1,176 @@
+"""Files of BookSim2 run here as BookSim2 ran them: its packets and its lines, recorded once.
+
+`recorded.jsonl` holds, per drawn configuration, what BookSim2 (commit 28f43299, with a line that logs
+packets) did: the packets delivered and a hash of their log in the order of arrival (packet, class, source,
+destination, created, injected, head, tail, hops, size), the lines of statistics and a hash of them. Nothing
+in it was computed here.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flitloom.booksim import Options, is_booksim, read_options, run
+from flitloom.booksim.comparing import EQUAL, REFUSED, compare
+from flitloom.booksim.drawing import draw
+from flitloom.booksim.options import parse
+from flitloom.booksim.printing import lines
+from flitloom.errors import SpecError
+
+RECORDED = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "booksim" / "recorded.jsonl").read_text("utf-8").splitlines()
+]
+#: Runs in the quick tests.
+QUICK = 40
+COLUMNS = ("packet", "class", "source", "destination", "created", "injected", "head", "tail", "hops", "size")
+
+
+def hashed(rows: list[str]) -> str:
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param(record, id=str(record["draw"]), marks=() if number < QUICK else pytest.mark.long)
+        for number, record in enumerate(RECORDED)
+    ],
+)
+def test_packets_and_lines_are_those_of_booksim2(record: dict) -> None:
+    outcome = run(draw(record["draw"]), packets=True)
+    columns = zip(*(outcome.packets[name].tolist() for name in COLUMNS), strict=True)
+    log = [" ".join(map(str, row)) for row in columns]
+    printed = list(lines(outcome.events))
+    assert (len(log), hashed(log)) == (record["packets"], record["log"])
+    assert (len(printed), hashed(printed)) == (record["lines"], record["printed"])
+
+
+def test_the_recorded_configurations_reach_every_option() -> None:
+    values = [draw(record["draw"]).values for record in RECORDED]
+    for name, wanted in {
+        "vc_allocator": 9,
+        "sw_allocator": 9,
+        "routing_function": 9,
+        "buffer_policy": 5,
+        "priority": 8,
+        "classes": 2,
+        "subnets": 2,
+        "use_read_write": 1,
+    }.items():
+        assert len({one[name] for one in values if name in one}) >= wanted, name
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"vc_alloc_delay": "2"}, "issue 34"),
+        ({"internal_speedup": "0.5"}, "loses flits"),
+        ({"st_final_delay": "0"}, "without a cycle"),
+        ({"classes": "2", "hold_switch_for_packet": "1"}, "several classes"),
+        ({"topology": "torus", "routing_function": "valiant"}, "never sets"),
+        ({"topology": "dragonflynew"}, "there are mesh, torus"),
+        ({"routing_function": "chaos"}, "there are dor"),
+        ({"sw_allocator": "islop"}, "there are islip"),
+        ({"injection_process": "on_off(0.1,0.2)"}, "first comma"),
+        ({"latency_thres": "200"}, "write 200.0"),
+        ({"k": "4.5"}, "write a whole number"),
+        ({"num_vcz": "4"}, "did you mean num_vcs"),
+        ({"num_vcs": "1"}, "at least 2"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_what_is_not_known_or_not_survived_is_refused_with_the_reason(changes: dict, words: str) -> None:
+    values = {"topology": "mesh", "k": "4", "routing_function": "xy_yx", **changes}
+    with pytest.raises(SpecError, match=words):
+        run(Options.of(values))
+
+
+def test_files_are_read_as_booksim2_reads_them(tmp_path: Path) -> None:
+    text = "// a mesh\nk  = 4; n = 2;\ntraffic = {uniform, tornado}; // two\n"
+    assert parse(text, "") == {"k": "4", "n": "2", "traffic": "{uniform,tornado}"}
+    file = tmp_path / "mesh88_lat"
+    file.write_text(text)
+    assert is_booksim(file)
+    assert read_options(file, ["k=5"])["k"] == "5"
+    for wrong in ("k = 4", "k 4;", "k = ;"):
+        with pytest.raises(SpecError, match="write name = value;"):
+            parse(wrong, "")
+    (tmp_path / "experiment").write_text('[topology]\nsizes = "4x4"\n')
+    assert not is_booksim(tmp_path / "experiment")
+
+
+def test_what_ends_booksim2_in_the_middle_ends_here() -> None:
+    values = {"topology": "mesh", "k": "4", "routing_function": "dor", "num_vcs": "4", "packet_size": "5"}
+    values |= {"buffer_policy": "shared", "buf_size": "8", "output_speedup": "2", "injection_rate": "0.1"}
+    with pytest.raises(SpecError, match="last shared place"):
+        run(Options.of(values))
+
+
+def test_surprises_are_told() -> None:
+    values = {
+        "topology": "torus",
+        "num_vcs": "3",
+        "routing_delay": "2",
+        "st_final_delay": "2",
+        "arb_type": "matrix",
+    }
+    told = " ".join(Options.of(values).warnings)
+    assert all(
+        word in told for word in ("odd number", "no pipeline", "only when it is empty", "reads it nowhere")
+    )
+
+
+def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "flitloom", *words], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "mesh.cfg").write_text("topology = mesh; k = 4; routing_function = dor; alloc_iters = 2;")
+    done = command("simulate", "mesh.cfg", "injection_rate=0.2", "--booksim", folder=tmp_path)
+    values = {"topology": "mesh", "k": "4", "routing_function": "dor", "injection_rate": "0.2"}
+    assert done.stdout.splitlines() == list(lines(run(Options.of(values)).events))
+    assert "alloc_iters: BookSim2 reads it nowhere" in done.stderr
+    done = command("simulate", "mesh.cfg", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["outcome"] == "stable"
+    for words, told in {
+        ("mesh.cfg", "--torus", "4x4"): "does not go with a file of BookSim2",
+        ("mesh.cfg", "rate=2"): "is unknown",
+        ("--torus", "4x4", "--booksim"): "belongs to a file of BookSim2",
+    }.items():
+        done = command("simulate", *words, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+
+
+def program(folder: Path, text: str) -> Path:
+    """A program that prints something whatever it is given."""
+    file = folder / "booksim"
+    file.write_text(f"#!{sys.executable}\nprint('''{text}''')\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_a_program_that_prints_something_else_is_found_out(tmp_path: Path) -> None:
+    options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor"})
+    ours = "\n".join(lines(run(options).events))
+    frame = "END Configuration File: x\n{}\nTotal run time 0.1".format
+    assert compare(program(tmp_path, frame(ours)), options).verdict == EQUAL
+    other = ours.replace("Hops average = ", "Hops average = 1")
+    assert "Hops average" in compare(program(tmp_path, frame(other)), options).detail
+    assert compare(program(tmp_path, "Error"), options).verdict == "ended by BookSim2"
+    assert compare(program(tmp_path, ours), Options.of({"topology": "fly"})).verdict == REFUSED
+    (tmp_path / "mesh.cfg").write_text(options.text())
+    words = ("validate", "booksim", "mesh.cfg", "--configs", "0", "--binary", str(tmp_path / "booksim"))
+    program(tmp_path, frame(ours))
+    done = command(*words, folder=tmp_path)
+    assert (done.returncode, done.stdout[:15]) == (0, "equal: 1 of 1, ")
+    program(tmp_path, frame(other))
+    assert command(*words, folder=tmp_path).returncode == 1
+    assert command("validate", "booksim", folder=tmp_path).returncode == 2
