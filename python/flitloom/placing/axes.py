@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom._core import LISTS
 from flitloom.errors import SpecError, show
 
 #: Kinds whose weight is in bytes per ordered pair.
 PAIR_KINDS = ("a2a", "ring", "line", "pairs")
-#: Kinds whose weight is in bytes per rank.
-RANK_KINDS = ("all-to-all", "all-reduce", "all-gather", "reduce-scatter", "pipeline")
+#: Kinds whose weight is in bytes per rank: operations that are alike on all ranks, and stages of a pipeline.
+RANK_KINDS = (*(name for name in LISTS["operations"] if name != "broadcast"), "pipeline")
 #: Ranks along one axis.
 MOST = 1 << 20
 
