@@ -13,7 +13,7 @@ from pathlib import Path
 from flitloom.booksim.options import Options
 from flitloom.booksim.printing import lines
 from flitloom.booksim.running import run
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError, show
 
 #: What a comparison can come to.
 EQUAL, DIFFERENT, REFUSED, ENDED = "equal", "different", "refused", "ended by BookSim2"
@@ -61,9 +61,13 @@ class Comparison:
 
 def check_binary(binary: Path) -> None:
     """Refuse what cannot be run."""
-    if not binary.is_file() or not os.access(binary, os.X_OK):
+    try:
+        is_program = binary.is_file() and os.access(binary, os.X_OK)
+    except OSError:
+        is_program = False
+    if not is_program:
         raise SpecError.at(
-            "--binary", f"{show_file(binary)} is no program", "give the program that BookSim2's make built"
+            "--binary", f"{show(str(binary))} is no program", "give the program that BookSim2's make built"
         )
 
 
