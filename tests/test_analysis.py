@@ -268,6 +268,7 @@ def test_series_that_are_none():
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
     "fabric/pictures.py": "where a picture shows a switch",
+    "placing/cosine.py": "a linear program whose solution is a proposal; whole numbers prove the bound",
     "papers/scaling_effects.py": "an exponent that is fitted to measured values",
 }
 

@@ -612,7 +612,7 @@ def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str
         (["--resilience", "--out", "x.json"], "--out does not go with --resilience"),
         (["--compare", "--method", "bfs"], "--method does not go with --compare"),
         (["--lanes", "4"], "--lanes belongs to --fabric"),
-        (["--fabric", "x", "--seed", "3"], "--seed does not go with --fabric"),
+        (["--fabric", "x", "--method", "bfs"], "--method does not go with --fabric"),
     ):
         assert run(["route", *(["--torus", "4x4"] if "--fabric" not in arguments else []), *arguments]) == 2
         assert message in capsys.readouterr().err

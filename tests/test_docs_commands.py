@@ -60,7 +60,7 @@ PARSED = {
     "flitloom campaign run": "searches for half a minute; tests/test_genetic.py runs a smaller campaign",
 }
 #: Programs of commands that are run: ours, and what every shell has.
-RUN = {"flitloom", "echo"}
+RUN = {"flitloom", "echo", "printf"}
 #: Third-party programs, which a fresh machine may lack, and why they are not run here.
 OTHERS = {
     "ibnetdiscover": "asks a real fabric",

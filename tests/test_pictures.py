@@ -124,6 +124,12 @@ def busy():
     return record_space_time(simulation)
 
 
+def placed():
+    from flitloom.placing import axes_traffic, parse_axes, place
+
+    return (place(fl.Torus(4, 4), axes_traffic(parse_axes("data=4:ring:8,expert=4:a2a:1"))),)
+
+
 #: Every function that draws, with what it draws and the number of axes that it draws in.
 DRAW = {
     "plots.collective.draw_busy": (lambda: (fl.collective(fl.Torus(4, 4), "all-gather"),), 1),
@@ -139,6 +145,7 @@ DRAW = {
     "plots.load.plot_load_curves": (lambda: ({"do": points(), "sa": points()},), 2),
     "plots.load.plot_series": (lambda: ({"do": step().series},), 3),
     "plots.load.plot_responses": (lambda: ("step", {"do": step()}), 3),
+    "plots.placing.draw_placement": (placed, 2),
     "plots.space_time.plot_space_time": (lambda: (busy(),), 1),
     "plots.space_time.compare_space_time": (lambda: ([("a", busy()), ("b", busy())],), 2),
     "plots.stacking.plot_stackings": (lambda: (stackings(),), 2),

@@ -16,7 +16,7 @@ from flitloom._core import LISTS
 from flitloom.messages import simulate_messages
 from flitloom.simulation import begin_experiment
 from flitloom.view import page
-from stored import catalogue, running
+from stored import running, stored_cases
 from stored.toml_text import dump
 from test_live_page import NODE
 
@@ -154,10 +154,10 @@ def test_the_live_page_does_the_same(tmp_path):
 
 
 def test_the_files_are_those_of_the_catalogue():
-    described = {name: dump(fields) for group in catalogue.PLAIN for name, fields in group()}
-    described |= {name: dump(fields) for name, fields, _ in catalogue.tables()}
-    described |= {name: dump(fields) for name, fields, _ in catalogue.graphs()}
-    described |= {name: dump(fields) for name, fields in catalogue.mixtures(200) if name in NAMES}
+    described = {name: dump(fields) for group in stored_cases.PLAIN for name, fields in group()}
+    described |= {name: dump(fields) for name, fields, _ in stored_cases.tables()}
+    described |= {name: dump(fields) for name, fields, _ in stored_cases.graphs()}
+    described |= {name: dump(fields) for name, fields in stored_cases.mixtures(200) if name in NAMES}
     assert {name: (running.CASES / f"{name}.toml").read_text() for name in NAMES} == described
-    for name, _, goal in catalogue.graphs():
+    for name, _, goal in stored_cases.graphs():
         assert (running.CASES / f"{name}.goal").read_text() == goal

@@ -1,7 +1,7 @@
 """Write the stored cases anew: ``python tests/stored/make.py``.
 
 Without arguments it runs the cases there are and writes ``results.toml``; names of cases limit it to those.
-``--cases`` writes the files of the cases first, as ``catalogue.py`` describes them. What ``git diff`` then
+``--cases`` writes the files of the cases first, as ``stored_cases.py`` describes them. What ``git diff`` then
 shows has changed.
 """
 
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import flitloom as fl
 from flitloom.routing.files import write_json
 from flitloom.spec.experiment import build_experiment
-from stored import catalogue, running
+from stored import running, stored_cases
 from stored.toml_text import dump
 
 #: Mixtures that are written.
@@ -27,18 +27,18 @@ def write_cases() -> None:
     """Write the files of all cases."""
     for file in running.CASES.iterdir():
         file.unlink()
-    plain = [case for group in catalogue.PLAIN for case in group()]
+    plain = [case for group in stored_cases.PLAIN for case in group()]
     for name, fields in plain:
         write(name, fields)
-    for name, fields, made in catalogue.tables():
+    for name, fields, made in stored_cases.tables():
         write(name, fields)
         topology = build_experiment(fields).topology
         write_json(fl.route(topology, **made), running.CASES / f"{name}.tables.json")
-    for name, fields, goal in catalogue.graphs():
+    for name, fields, goal in stored_cases.graphs():
         write(name, fields)
         (running.CASES / f"{name}.goal").write_text(goal)
     written = 0
-    for name, fields in catalogue.mixtures(10 * MIXTURES):
+    for name, fields in stored_cases.mixtures(10 * MIXTURES):
         if written < MIXTURES and accepted(fields):
             write(name, fields)
             written += 1

@@ -151,7 +151,7 @@ def _traffic(
         return read_traffic(file)
     sizes = options.sizes_of_fabric(stencil)
     if sizes is None:
-        raise SpecError("--stencil: write the sizes of the grid, e.g. 16x16")
+        raise SpecError.at("--stencil", "write the sizes of the grid, e.g. 16x16")
     return stencil_traffic(sizes, neighbours, closed)
 
 

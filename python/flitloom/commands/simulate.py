@@ -238,8 +238,8 @@ def command(
         simulate_booksim(spec, overrules or [], as_booksim, json)
         return
     if as_booksim or overrules:
-        what = "--booksim" if as_booksim else (overrules or [""])[0]
-        raise SpecError.at(what, "belongs to a file of BookSim2", "give one that ends in .cfg")
+        field = "--booksim" if as_booksim else (overrules or [""])[0]
+        raise SpecError.at(field, "belongs to a file of BookSim2", "give one that ends in .cfg")
     by_destination = twist and tables is not None and (tables.is_dir() or tables.suffix == ".dump")
     if graph is not None or by_destination:
         from flitloom.commands.subnets import simulate_graph

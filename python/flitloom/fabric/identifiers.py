@@ -46,9 +46,10 @@ def are_made_up(subnet: Subnet) -> bool:
 
     Examples
     --------
-    >>> from flitloom.fabric.examples import torus
+    >>> from flitloom.fabric import parse_fabric
     >>> from flitloom.fabric.identifiers import are_made_up, with_identifiers
-    >>> are_made_up(torus((4,))), are_made_up(with_identifiers(torus((4,))))
+    >>> pair = parse_fabric("a,b")
+    >>> are_made_up(pair), are_made_up(with_identifiers(pair))
     (False, True)
     """
     return _MADE_UP in subnet.remarks

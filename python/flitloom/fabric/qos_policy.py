@@ -21,9 +21,9 @@ def cannot_be_loaded(tables: SubnetTables) -> str | None:
 
     Examples
     --------
-    >>> from flitloom.fabric import examples, route_subnet
+    >>> from flitloom.fabric import parse_fabric, route_subnet
     >>> from flitloom.fabric.qos_policy import cannot_be_loaded
-    >>> cannot_be_loaded(route_subnet(examples.torus((4, 4))))
+    >>> cannot_be_loaded(route_subnet(parse_fabric("a,b")))
     'the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study'
     """
     if are_made_up(tables.subnet):

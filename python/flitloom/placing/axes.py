@@ -90,7 +90,7 @@ def parse_axes(text: str) -> list[Axis]:
     names = [axis.name for axis in axes]
     for name in names:
         if names.count(name) > 1:
-            raise SpecError(f"--axes: two axes have the name {show(name)}")
+            raise SpecError.at("--axes", f"two axes have the name {show(name)}")
     return axes
 
 

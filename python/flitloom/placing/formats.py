@@ -41,7 +41,7 @@ def ending_of(file: str | Path) -> str:
     ending = ".jax" if path.name.endswith(".jax.json") else path.suffix
     if ending not in ENDINGS:
         known = ", ".join(".jax.json" if name == ".jax" else name for name in ENDINGS)
-        raise SpecError(f"--out: {path.name} has no ending that says a format; there are {known}")
+        raise SpecError.at("--out", f"{path.name} has no ending that says a format; there are {known}")
     return ending
 
 

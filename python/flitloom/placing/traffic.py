@@ -89,8 +89,8 @@ def pairs_traffic(
         raise SpecError.at("traffic", "has a negative number", "ranks and bytes are whole numbers from 0 on")
     if len(numbers) and numbers[:, :2].max() >= ranks:
         row = int(np.argmax(numbers[:, :2].max(axis=1) >= ranks))
-        raise SpecError(
-            f"traffic: row {row + 1} names rank {numbers[row, :2].max()}; there are 0 to {ranks - 1}"
+        raise SpecError.at(
+            "traffic", f"row {row + 1} names rank {numbers[row, :2].max()}; there are 0 to {ranks - 1}"
         )
     numbers = numbers[(numbers[:, 0] != numbers[:, 1]) & (numbers[:, 2] > 0)]
     if float(numbers[:, 2].astype(np.float64).sum()) > MOST_BYTES:
@@ -121,10 +121,10 @@ def axes_traffic(axes: Sequence[Axis]) -> Traffic:
     sizes = [axis.size for axis in axes]
     ranks = math.prod(sizes)
     if not 1 <= ranks <= MOST_RANKS:
-        raise SpecError(f"--axes: {ranks} ranks in all; 1 to {MOST_RANKS} can be placed")
+        raise SpecError.at("--axes", f"{ranks} ranks in all; 1 to {MOST_RANKS} can be placed")
     pairs = sum(ranks // axis.size * len(axis.peers()) for axis in axes if axis.size <= 1 << 12)
     if pairs > MOST_PAIRS or any(axis.kind == "a2a" and axis.size > 1 << 12 for axis in axes):
-        raise SpecError(f"--axes: more than {MOST_PAIRS} pairs exchange something, which is too much")
+        raise SpecError.at("--axes", f"more than {MOST_PAIRS} pairs exchange something, which is too much")
     parts, stride = [], 1
     for axis in axes:
         peers = axis.peers()
@@ -170,7 +170,7 @@ def stencil_traffic(
         )
     ranks = math.prod(sizes)
     if not 1 <= ranks <= MOST_RANKS:
-        raise SpecError(f"--stencil: {ranks} ranks in all; 1 to {MOST_RANKS} can be placed")
+        raise SpecError.at("--stencil", f"{ranks} ranks in all; 1 to {MOST_RANKS} can be placed")
     cells = np.stack(np.unravel_index(np.arange(ranks), tuple(sizes), order="F"), axis=1)
     rows = []
     for step in np.ndindex(*[3] * dimensions):
