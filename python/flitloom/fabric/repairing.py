@@ -108,12 +108,13 @@ def read_old(
     """Read the tables in a folder that ``route --fabric`` wrote, or a dump with ``path-sl.txt`` beside it."""
     folder = Path(old) if Path(old).is_dir() else Path(old).parent
     dump = folder / "opensm-lfts.dump" if Path(old).is_dir() else Path(old)
-    programmed, _ = read_forwarding(subnet, dump, strict=False)
-    was = as_it_was(subnet, dump)
-    if was != subnet:
+    ports, absent = read_forwarding(subnet, dump, strict=False)
+    programmed = ports
+    # Names in a dump of gigabytes are only looked for where something has none of its own entries or levels.
+    if (absent or not _all_told(subnet, ports, folder, lids)) and (was := as_it_was(subnet, dump)) != subnet:
         # Routes to and through what was replaced stay; only its identifiers are new.
         subnet, (lids, owners) = was, destinations(was)
-    ports, _ = read_forwarding(subnet, dump, strict=False)
+        ports, _ = read_forwarding(subnet, dump, strict=False)
     following = channels(subnet, ports, lids, owners)
     none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
     file = folder / "path-sl.txt"
@@ -133,6 +134,17 @@ def read_old(
         else:
             none = np.ascontiguousarray(lost_following), lost_by_switch
     return OldTables(following, by_switch, none, programmed, levels)
+
+
+def _all_told(subnet: Subnet, ports: NDArray[np.uint8], folder: Path, lids: NDArray[np.int64]) -> bool:
+    """Whether old tables have entries for every LID and, if a file tells levels, those of all pairs."""
+    there = (ports != 255).any(axis=0)
+    if not all(lid < len(there) and there[lid] for lid in lids.tolist()):
+        return False
+    file = folder / "path-sl.txt"
+    return not file.is_file() or not any(
+        "are left out" in said for said in read_path_levels(subnet, file, lids)[1]
+    )
 
 
 def _changes_lanes(folder: Path) -> bool:
