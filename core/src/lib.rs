@@ -2,8 +2,8 @@
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
 //! [`save`] (how state is written down), [`names`] (what users call things), [`fault`] (what is wrong with a description), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
-//! [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
-//! network in motion), [`schedule`] and [`genetic`] (when to send) [`collective`] (who forwards what to whom) and [`placement`] (where each rank sits).
+//! [`flow`] (prices as proofs), [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
+//! network in motion), [`schedule`] and [`genetic`] (when to send), [`collective`] (who forwards what to whom) and [`placement`] (where each rank sits).
 
 #![warn(clippy::unwrap_used)]
 #![deny(unsafe_code)]
@@ -12,6 +12,7 @@ pub mod collective;
 pub mod engine;
 pub mod fabric;
 pub mod fault;
+pub mod flow;
 pub mod forwarding;
 pub mod genetic;
 pub mod names;

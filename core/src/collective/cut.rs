@@ -1,5 +1,5 @@
 use super::Graph;
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, walk};
 
 /// The set of nodes from which it is hardest to get out: members inside per link that leaves, largest
 /// over all sets without some member. Found by maximum flows and Newton's method.
@@ -119,21 +119,10 @@ impl<'a> Flow<'a> {
     }
 
     fn levels(&self) -> Vec<u32> {
-        let mut level = vec![u32::MAX; self.nodes + 1];
-        level[self.nodes] = 0;
-        let mut queue = vec![self.nodes];
-        let mut head = 0;
-        while let Some(&node) = queue.get(head) {
-            head += 1;
-            for &arc in &self.arcs[node] {
-                let next = self.head[arc as usize] as usize;
-                if self.left[arc as usize] > 0 && level[next] == u32::MAX {
-                    level[next] = level[node] + 1;
-                    queue.push(next);
-                }
-            }
-        }
-        level
+        let open = |&&arc: &&u32| self.left[arc as usize] > 0;
+        let next =
+            |node: u32| self.arcs[node as usize].iter().filter(open).map(|&arc| self.head[arc as usize]);
+        walk::distances(self.nodes + 1, self.nodes as u32, u32::MAX, next).0
     }
 
     fn push(&mut self, node: usize, sink: usize, amount: u64, levels: &[u32], next: &mut [usize]) -> u64 {

@@ -1,5 +1,8 @@
 use super::{CollectiveError, Torus};
-use crate::fabric::{Direction, Fabric, NodeId};
+use crate::fabric::{
+    Direction, Fabric, NodeId,
+    walk::{self, Ways},
+};
 use std::collections::HashSet;
 
 /// Any directed graph of nodes and links; parallel links are listed as often as they exist.
@@ -115,20 +118,26 @@ impl Graph {
 
     /// Hops from a node to every node; `u32::MAX` where no way leads.
     pub fn distances(&self, from: NodeId) -> Vec<u32> {
-        let mut distance = vec![u32::MAX; self.nodes()];
-        distance[from as usize] = 0;
-        let mut queue = vec![from];
-        let mut head = 0;
-        while let Some(&node) = queue.get(head) {
-            head += 1;
-            for &link in self.out(node) {
-                let next = self.links[link as usize].1;
-                if distance[next as usize] == u32::MAX {
-                    distance[next as usize] = distance[node as usize] + 1;
-                    queue.push(next);
-                }
-            }
-        }
-        distance
+        let next = |node| self.out(node).iter().map(|&link| self.links[link as usize].1);
+        walk::distances(self.nodes(), from, u32::MAX, next).0
+    }
+
+    /// Finds the shortest ways from a node under lengths of links, up to `target` if one is given.
+    pub fn find_ways(
+        &self,
+        ways: &mut Ways<f64>,
+        source: NodeId,
+        target: Option<NodeId>,
+        length: impl Fn(u32) -> f64,
+    ) {
+        let length = &length;
+        let leaving =
+            |node| self.out(node).iter().map(move |&link| (link, self.links[link as usize].1, length(link)));
+        ways.find(source, leaving, |node, _| Some(node) != target);
+    }
+
+    /// The links to a node on the ways from `source`, in order; `None` if no way leads there.
+    pub fn path(&self, ways: &Ways<f64>, source: NodeId, target: NodeId) -> Option<Vec<u32>> {
+        ways.path(source, target, |link| self.links[link as usize].0)
     }
 }

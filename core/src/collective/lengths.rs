@@ -1,5 +1,9 @@
-use super::{Demand, Graph, paths::Ways};
-use crate::{fabric::NodeId, power::power_of};
+use super::{Demand, Graph};
+use crate::{
+    fabric::{NodeId, walk::Ways},
+    flow::prices::{Slope, proven, scale, whole},
+    power::power_of,
+};
 
 /// Largest length of a link in a proof.
 const SCALE: f64 = 1e6;
@@ -25,11 +29,10 @@ pub fn prove_load(
     let mut ways = Ways::new(graph.nodes());
     let mut best = (0.0, vec![1.0 / links as f64; links]);
     for mut start in starts.into_iter().chain([best.1.clone()]) {
-        let sum: f64 = start.iter().sum();
-        start.iter_mut().for_each(|length| *length /= sum);
+        scale(&mut start);
         let mut total = 0.0;
         for (source, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
-            ways.find(graph, source, None, |link| start[link as usize]);
+            graph.find_ways(&mut ways, source, None, |link| start[link as usize]);
             total += targets.iter().map(|&target| ways.cost[target as usize]).sum::<f64>();
         }
         if total > best.0 {
@@ -47,7 +50,7 @@ pub fn prove_load(
             if targets.is_empty() {
                 continue;
             }
-            ways.find(graph, source, None, |link| length[link as usize]);
+            graph.find_ways(&mut ways, source, None, |link| length[link as usize]);
             let mut weight = vec![0.0; graph.nodes()];
             for &target in targets {
                 weight[target as usize] += 1.0;
@@ -77,19 +80,13 @@ pub fn prove_load(
         for (direction, load) in direction.iter_mut().zip(&load) {
             *direction = 0.7 * *direction + 0.3 * load;
         }
-        let mean = direction.iter().sum::<f64>() / links as f64;
-        let square: f64 = direction.iter().map(|value| (value - mean) * (value - mean)).sum();
-        if square < 1e-12 {
+        let slope = Slope::of(&direction);
+        if slope.square < 1e-12 {
             break;
         }
-        let stride = relax * (aim as f64 - total).max(1e-3 * aim as f64) / square;
-        for (length, direction) in length.iter_mut().zip(&direction) {
-            *length += stride * (direction - mean);
-        }
-        project(&mut length);
+        slope.climb(&mut length, &direction, relax * (aim as f64 - total).max(1e-3 * aim as f64));
     }
-    let largest = best.1.iter().copied().fold(0.0, f64::max).max(1e-300);
-    let whole: Vec<u64> = best.1.iter().map(|length| (length / largest * SCALE).round() as u64).collect();
+    let whole = whole(&best.1, SCALE);
     let steps = proven_load(graph, demands, &whole);
     (whole, steps)
 }
@@ -115,25 +112,9 @@ pub fn proven_load(graph: &Graph, demands: &[Demand], lengths: &[u64]) -> u64 {
     let mut sum = 0_u128;
     for (source, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
         // Sums of whole numbers far below 2^53 are exact.
-        ways.find(graph, source, None, |link| lengths[link as usize] as f64);
+        graph.find_ways(&mut ways, source, None, |link| lengths[link as usize] as f64);
         sum += targets.iter().map(|&target| ways.cost[target as usize] as u128).sum::<u128>();
     }
     let all: u128 = lengths.iter().map(|&length| u128::from(length)).sum();
-    sum.div_ceil(all.max(1)) as u64
-}
-
-/// The nearest point of the simplex: no negative length, a sum of one.
-fn project(lengths: &mut [f64]) {
-    let mut sorted = lengths.to_vec();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    let mut sum = 0.0;
-    let mut shift = 0.0;
-    for (count, value) in sorted.iter().enumerate() {
-        sum += value;
-        let candidate = (sum - 1.0) / (count + 1) as f64;
-        if value - candidate > 0.0 {
-            shift = candidate;
-        }
-    }
-    lengths.iter_mut().for_each(|length| *length = (*length - shift).max(0.0));
+    proven(sum, all)
 }

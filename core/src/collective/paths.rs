@@ -1,95 +1,9 @@
 use super::{Demand, Graph};
 use crate::power::power_of;
 use crate::{
-    fabric::NodeId,
+    fabric::walk::Ways,
     traffic::{Purpose, draw, draw_below},
 };
-use std::{cmp::Ordering, collections::BinaryHeap};
-
-/// A node in the queue of Dijkstra's algorithm, nearest first.
-#[derive(PartialEq)]
-struct Reached {
-    cost: f64,
-    node: NodeId,
-}
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.cost.total_cmp(&self.cost).then(other.node.cmp(&self.node))
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Shortest ways from one node under lengths of links (Dijkstra 1959).
-pub struct Ways {
-    /// Per node its distance.
-    pub cost: Vec<f64>,
-    /// Per node the link over which it is reached; `u32::MAX` at the start and where no way leads.
-    pub over: Vec<u32>,
-    queue: BinaryHeap<Reached>,
-}
-
-impl Ways {
-    /// Room for a graph of so many nodes.
-    pub fn new(nodes: usize) -> Self {
-        Self { cost: vec![f64::INFINITY; nodes], over: vec![u32::MAX; nodes], queue: BinaryHeap::new() }
-    }
-
-    /// Finds the ways from `source`, up to `target` if one is given.
-    pub fn find(
-        &mut self,
-        graph: &Graph,
-        source: NodeId,
-        target: Option<NodeId>,
-        length: impl Fn(u32) -> f64,
-    ) {
-        self.cost.fill(f64::INFINITY);
-        self.over.fill(u32::MAX);
-        self.queue.clear();
-        self.cost[source as usize] = 0.0;
-        self.queue.push(Reached { cost: 0.0, node: source });
-        while let Some(Reached { cost, node }) = self.queue.pop() {
-            if Some(node) == target {
-                return;
-            }
-            if cost > self.cost[node as usize] {
-                continue;
-            }
-            for &link in graph.out(node) {
-                let next = graph.links()[link as usize].1;
-                let through = cost + length(link);
-                if through < self.cost[next as usize] {
-                    self.cost[next as usize] = through;
-                    self.over[next as usize] = link;
-                    self.queue.push(Reached { cost: through, node: next });
-                }
-            }
-        }
-    }
-
-    /// The links to a node, in order; `None` if no way leads there.
-    pub fn path(&self, graph: &Graph, source: NodeId, target: NodeId) -> Option<Vec<u32>> {
-        let mut path = Vec::new();
-        let mut node = target;
-        while node != source {
-            let link = self.over[node as usize];
-            if link == u32::MAX {
-                return None;
-            }
-            path.push(link);
-            node = graph.links()[link as usize].0;
-        }
-        path.reverse();
-        Some(path)
-    }
-}
 
 /// Chooses one path per demand so that the fullest link carries as few as possible, at best `goal`.
 ///
@@ -117,8 +31,9 @@ pub fn balance_paths(
         if source == destination {
             continue;
         }
-        ways.find(graph, source, Some(destination), |link| 1.0 + load[link as usize] as f64 / scale);
-        let path = ways.path(graph, source, destination).ok_or(demands[number as usize])?;
+        graph
+            .find_ways(&mut ways, source, Some(destination), |link| 1.0 + load[link as usize] as f64 / scale);
+        let path = graph.path(&ways, source, destination).ok_or(demands[number as usize])?;
         path.iter().for_each(|&link| load[link as usize] += 1);
         paths[number as usize] = path;
     }
@@ -170,9 +85,9 @@ pub fn balance_paths(
                 let at =
                     |link: u32| prices_upto[(load[link as usize].max(0) as usize).min(prices_upto.len() - 1)];
                 let old: f64 = paths[number].iter().map(|&link| at(link)).sum();
-                ways.find(graph, source, Some(destination), at);
+                graph.find_ways(&mut ways, source, Some(destination), at);
                 let new =
-                    ways.path(graph, source, destination).filter(|_| ways.cost[destination as usize] < old);
+                    graph.path(&ways, source, destination).filter(|_| ways.cost[destination as usize] < old);
                 if let Some(new) = new {
                     paths[number] = new;
                 }

@@ -1,10 +1,9 @@
 use super::{Demand, Graph};
 use crate::{
-    fabric::NodeId,
+    fabric::{NodeId, walk::Ways},
     power::power_of,
     traffic::{Purpose, draw},
 };
-use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What a hop costs, beside what one chunk more costs its link.
 const HOP: i64 = 1 << 4;
@@ -124,47 +123,41 @@ impl<'a> Flow<'a> {
 
     /// Sends a chunk to the cheapest of the wanted nodes, which is returned; others may give it their ways.
     fn send(&mut self, from: NodeId, wanted: &[u32]) -> Option<NodeId> {
+        let Self { load, own, prices, potential, .. } = &*self;
         let graph = self.graph;
-        let mut cost = vec![i64::MAX; graph.nodes()];
-        // The link over which a node is reached, and whether a chunk is taken off it.
-        let mut over = vec![(u32::MAX, false); graph.nodes()];
-        cost[from as usize] = 0;
-        let mut queue = BinaryHeap::from([Reverse((0, from))]);
-        let end = loop {
-            let Reverse((here, node)) = queue.pop()?;
-            if here > cost[node as usize] {
-                continue;
-            }
-            if wanted[node as usize] > 0 {
-                break node;
-            }
-            let mut reach = |next: NodeId, price: i64, by: (u32, bool)| {
-                let through = here + price + self.potential[node as usize] - self.potential[next as usize];
-                if through < cost[next as usize] {
-                    (cost[next as usize], over[next as usize]) = (through, by);
-                    queue.push(Reverse((through, next)));
-                }
-            };
-            for &link in graph.out(node) {
-                let load = self.load[link as usize] + self.own[link as usize];
-                reach(graph.links()[link as usize].1, self.prices[load as usize], (link, false));
-            }
-            for &link in graph.into(node).iter().filter(|&&link| self.own[link as usize] > 0) {
-                let load = self.load[link as usize] + self.own[link as usize] - 1;
-                reach(graph.links()[link as usize].0, -self.prices[load as usize], (link, true));
-            }
+        // An arc is twice its link, and one more where a chunk is taken off it.
+        let arcs = |node: NodeId| {
+            let reduced =
+                move |next: NodeId, price: i64| price + potential[node as usize] - potential[next as usize];
+            let load = |link: u32| (load[link as usize] + own[link as usize]) as usize;
+            let more = graph.out(node).iter().map(move |&link| {
+                let next = graph.links()[link as usize].1;
+                (2 * link, next, reduced(next, prices[load(link)]))
+            });
+            let taken = graph.into(node).iter().filter(|&&link| own[link as usize] > 0);
+            more.chain(taken.map(move |&link| {
+                let next = graph.links()[link as usize].0;
+                (2 * link + 1, next, reduced(next, -prices[load(link) - 1]))
+            }))
         };
-        let farthest = cost[end as usize];
-        self.potential.iter_mut().zip(&cost).for_each(|(potential, &cost)| *potential += cost.min(farthest));
+        let mut ways = Ways::new(graph.nodes());
+        let mut end = None;
+        ways.find(from, arcs, |node, _| {
+            end = (wanted[node as usize] > 0).then_some(node);
+            end.is_none()
+        });
+        let end = end?;
+        let farthest = ways.cost[end as usize];
+        self.potential.iter_mut().zip(&ways.cost).for_each(|(known, &cost)| *known += cost.min(farthest));
         let mut at = end;
         while at != from {
-            let (link, back) = over[at as usize];
-            let (tail, head) = graph.links()[link as usize];
-            if back {
-                self.own[link as usize] -= 1;
+            let arc = ways.over[at as usize];
+            let (tail, head) = graph.links()[arc as usize / 2];
+            if arc % 2 == 1 {
+                self.own[arc as usize / 2] -= 1;
                 at = head;
             } else {
-                self.own[link as usize] += 1;
+                self.own[arc as usize / 2] += 1;
                 at = tail;
             }
         }

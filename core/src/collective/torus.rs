@@ -1,5 +1,5 @@
 use super::CollectiveError;
-use crate::fabric::{NodeId, Shape, Sign};
+use crate::fabric::{NodeId, Shape, Sign, walk};
 
 /// Largest number of nodes of a torus whose plans are kept as orbits.
 pub const MAX_ORBIT_NODES: u64 = 1 << 16;
@@ -130,21 +130,8 @@ impl Torus {
 
     /// Distance of every node from node 0, in hops.
     pub fn distances(&self, neighbours: &[Vec<NodeId>]) -> Vec<u32> {
-        let mut distance = vec![u32::MAX; self.nodes()];
-        distance[0] = 0;
-        let mut queue = vec![0_u32];
-        let mut head = 0;
-        while let Some(&node) = queue.get(head) {
-            head += 1;
-            for after in neighbours {
-                let next = after[node as usize];
-                if distance[next as usize] == u32::MAX {
-                    distance[next as usize] = distance[node as usize] + 1;
-                    queue.push(next);
-                }
-            }
-        }
-        distance
+        let next = |node: NodeId| neighbours.iter().map(move |after| after[node as usize]);
+        walk::distances(self.nodes(), 0, u32::MAX, next).0
     }
 }
 

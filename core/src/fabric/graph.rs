@@ -1,4 +1,4 @@
-use super::FabricError;
+use super::{FabricError, walk};
 
 /// Switches joined by cables of any shape, with the hosts that hang off each switch.
 ///
@@ -131,21 +131,8 @@ impl Graph {
 
     /// Cables from every switch to one of them, [`UNREACHABLE`] where there is no way.
     pub fn distances_to(&self, switch: u32) -> Vec<u16> {
-        let mut distances = vec![UNREACHABLE; self.switches()];
-        distances[switch as usize] = 0;
-        let mut queue = vec![switch];
-        let mut head = 0;
-        while let Some(&here) = queue.get(head) {
-            head += 1;
-            for &channel in self.outgoing(here) {
-                let there = self.ends[channel as usize].1 as usize;
-                if distances[there] == UNREACHABLE {
-                    distances[there] = distances[here as usize] + 1;
-                    queue.push(there as u32);
-                }
-            }
-        }
-        distances
+        let next = |here| self.outgoing(here).iter().map(|&channel| self.ends[channel as usize].1);
+        walk::distances(self.switches(), switch, UNREACHABLE, next).0
     }
 }
 

@@ -10,6 +10,7 @@ mod shape;
 mod shifts;
 mod symmetry;
 mod twist;
+pub mod walk;
 
 pub use direction::{Direction, Sign};
 pub use failures::Fabric;

@@ -173,7 +173,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::VecDeque;
+    use crate::fabric::walk;
 
     fn shapes() -> Vec<Shape> {
         let twisted: [&[u32]; 7] =
@@ -184,19 +184,9 @@ mod tests {
 
     /// Hops to every node, found by walking.
     fn distances(shape: &Shape, from: NodeId) -> Vec<u32> {
-        let mut found = vec![u32::MAX; shape.nodes()];
-        found[from as usize] = 0;
-        let mut waiting = VecDeque::from([from]);
-        while let Some(here) = waiting.pop_front() {
-            for direction in (0..shape.directions()).map(Direction::from_index) {
-                let Some(next) = shape.neighbour(here, direction) else { continue };
-                if found[next as usize] == u32::MAX {
-                    found[next as usize] = found[here as usize] + 1;
-                    waiting.push_back(next);
-                }
-            }
-        }
-        found
+        let directions = || (0..shape.directions()).map(Direction::from_index);
+        let next = |here| directions().filter_map(move |direction| shape.neighbour(here, direction));
+        walk::distances(shape.nodes(), from, u32::MAX, next).0
     }
 
     /// Shortest walks from one node to all others, counted by their displacements.

@@ -1,7 +1,7 @@
 //! Dimension order on a recognised grid: the healthy rule, and which paths follow it.
 
 use super::{Forwarding, NO_CHANNEL};
-use crate::fabric::{Direction, Graph, Grid, Sign, UNREACHABLE};
+use crate::fabric::{Direction, Graph, Grid, Sign, UNREACHABLE, walk};
 
 /// A graph whose switches stand on the positions of a grid.
 #[derive(Clone, Debug)]
@@ -280,19 +280,15 @@ impl Twist {
 /// By position: every shortest displacement that leads there from the first one, if all dimensions close.
 fn shortest_displacements(grid: &Grid) -> Vec<Vec<Vec<i32>>> {
     let mut ways: Vec<Vec<Vec<i32>>> = vec![Vec::new(); grid.positions()];
-    let mut distance = vec![u32::MAX; grid.positions()];
-    (ways[0], distance[0]) = (vec![vec![0; grid.dimensions()]], 0);
-    let mut waiting = std::collections::VecDeque::from([0_u32]);
-    while let Some(here) = waiting.pop_front() {
+    ways[0] = vec![vec![0; grid.dimensions()]];
+    let directions = || (0..2 * grid.dimensions()).map(Direction::from_index);
+    let next = |here| directions().filter_map(move |direction| grid.neighbour(here, direction));
+    let (distance, order) = walk::distances(grid.positions(), 0, u32::MAX, next);
+    for here in order {
         // All that lead here are known: their ends are nearer by one.
-        for direction in (0..2 * grid.dimensions()).map(Direction::from_index) {
+        for direction in directions() {
             let Some(next) = grid.neighbour(here, direction) else { continue };
-            let step = distance[here as usize] + 1;
-            if distance[next as usize] == u32::MAX {
-                distance[next as usize] = step;
-                waiting.push_back(next);
-            }
-            if distance[next as usize] == step {
+            if distance[next as usize] == distance[here as usize] + 1 {
                 let sign = if direction.sign() == Sign::Plus { 1 } else { -1 };
                 for mut way in ways[here as usize].clone() {
                     way[direction.dimension()] += sign;

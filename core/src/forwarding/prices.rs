@@ -1,10 +1,9 @@
 //! Prices of channels: what no table can go below, where planes and balanced halves say too little.
 
+use super::CutBound;
 use super::bounds::consider;
-use super::{CutBound, NO_CHANNEL};
-use crate::fabric::Graph;
+use crate::fabric::{Graph, walk::Ways};
 use rayon::prelude::*;
-use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Channels that may be looked at in all; a second or two.
 const WORK: usize = 100_000_000;
@@ -56,7 +55,7 @@ struct Weights<'a> {
     pairs: Option<&'a [u64]>,
 }
 
-impl Weights<'_> {
+impl<'a> Weights<'a> {
     fn from(self, root: u32, switch: u32) -> u64 {
         match self.pairs {
             Some(pairs) => pairs[root as usize * self.graph.switches() + switch as usize],
@@ -66,6 +65,14 @@ impl Weights<'_> {
 
     fn of(self, root: u32) -> u64 {
         if self.pairs.is_some() { 1 } else { self.graph.hosts(root).into() }
+    }
+
+    /// The channels that end at a switch, where they begin, and their prices.
+    fn back<C: Copy>(self, switch: u32, prices: &'a [C]) -> impl Iterator<Item = (u32, u32, C)> + 'a {
+        self.graph.outgoing(switch).iter().map(move |&leaving| {
+            let channel = leaving ^ 1;
+            (channel, self.graph.ends(channel).0, prices[channel as usize])
+        })
     }
 
     fn counts(self, root: u32) -> bool {
@@ -156,51 +163,20 @@ fn sweep(graph: &Graph, order: &[u32]) -> (f64, usize) {
     best
 }
 
-/// A switch to be visited, by its distance.
-#[derive(PartialEq)]
-struct Visit(f64, u32);
-
-impl Eq for Visit {}
-
-impl PartialOrd for Visit {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Visit {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
-    }
-}
-
-/// Shortest ways to a root (Dijkstra 1959).
-fn tree(weights: Weights<'_>, root: u32, prices: &[f64]) -> Tree {
-    let graph = weights.graph;
-    let switches = graph.switches();
-    let mut distance = vec![f64::INFINITY; switches];
-    let mut next = vec![NO_CHANNEL; switches];
-    let mut done = vec![false; switches];
-    let (mut order, mut sum) = (Vec::with_capacity(switches), 0.0);
-    let mut waiting = BinaryHeap::from([Visit(0.0, root)]);
-    distance[root as usize] = 0.0;
-    while let Some(Visit(far, here)) = waiting.pop() {
-        if std::mem::replace(&mut done[here as usize], true) {
-            continue;
-        }
-        order.push(here);
-        sum += far * weights.from(root, here) as f64;
-        for &back in graph.outgoing(here) {
-            let (channel, there) = (back ^ 1, graph.ends(back).1 as usize);
-            let longer = far + prices[channel as usize];
-            if longer < distance[there] {
-                distance[there] = longer;
-                next[there] = channel;
-                waiting.push(Visit(longer, there as u32));
-            }
-        }
-    }
-    Tree { next, order, sum }
+/// Shortest ways to a root.
+fn tree<'a>(weights: Weights<'a>, root: u32, prices: &'a [f64]) -> Tree {
+    let mut ways = Ways::new(weights.graph.switches());
+    let (mut order, mut sum) = (Vec::with_capacity(weights.graph.switches()), 0.0);
+    ways.find(
+        root,
+        |here| weights.back(here, prices),
+        |here, far| {
+            order.push(here);
+            sum += far * weights.from(root, here) as f64;
+            true
+        },
+    );
+    Tree { next: ways.over, order, sum }
 }
 
 /// Pairs of hosts on every channel, if all go by their trees.
@@ -221,23 +197,16 @@ fn loads(weights: Weights<'_>, roots: &[u32], trees: &[Tree]) -> Vec<u64> {
 }
 
 /// The distances of all hosts to a root at whole prices, added.
-fn distances(weights: Weights<'_>, root: u32, prices: &[u64]) -> u128 {
-    let graph = weights.graph;
-    let mut done = vec![false; graph.switches()];
-    let mut waiting = BinaryHeap::from([Reverse((0_u64, root))]);
+fn distances<'a>(weights: Weights<'a>, root: u32, prices: &'a [u64]) -> u128 {
     let mut sum = 0_u128;
-    while let Some(Reverse((far, here))) = waiting.pop() {
-        if std::mem::replace(&mut done[here as usize], true) {
-            continue;
-        }
-        sum += u128::from(far) * u128::from(weights.from(root, here));
-        for &back in graph.outgoing(here) {
-            let there = graph.ends(back).1;
-            if !done[there as usize] {
-                waiting.push(Reverse((far + prices[(back ^ 1) as usize], there)));
-            }
-        }
-    }
+    Ways::new(weights.graph.switches()).find(
+        root,
+        |here| weights.back(here, prices),
+        |here, far| {
+            sum += u128::from(far) * u128::from(weights.from(root, here));
+            true
+        },
+    );
     sum
 }
 

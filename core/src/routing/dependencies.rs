@@ -1,5 +1,5 @@
 use super::{Came, components::components};
-use crate::fabric::{Direction, Fabric, LinkId, NodeId};
+use crate::fabric::{Direction, Fabric, LinkId, NodeId, walk};
 use fixedbitset::FixedBitSet;
 use std::collections::VecDeque;
 
@@ -164,15 +164,7 @@ impl DependencyGraph {
 
     /// Whether a channel can come, through dependencies, to wait for another one.
     pub fn reaches(&self, from: u32, to: u32) -> bool {
-        let mut seen = FixedBitSet::with_capacity(self.vertices());
-        let mut open = vec![from];
-        while let Some(vertex) = open.pop() {
-            if vertex == to {
-                return true;
-            }
-            open.extend(self.targets(vertex).filter(|&target| !seen.put(target as usize)));
-        }
-        false
+        walk::reaches(self.vertices(), from, |vertex| self.targets(vertex), |vertex| vertex == to)
     }
 
     /// A rank for every vertex: no dependency goes to a lower one, and equal ranks wait for each other.
@@ -202,16 +194,10 @@ impl DependencyGraph {
 
     /// Whether a channel reaches another over ranks up to that one's.
     fn reaches_below(&self, from: u32, to: u32, ranks: &[u32]) -> bool {
-        let mut seen = FixedBitSet::with_capacity(self.vertices());
-        let mut open = VecDeque::from([from]);
-        while let Some(vertex) = open.pop_front() {
-            if ranks[vertex as usize] == ranks[to as usize] {
-                return true;
-            }
-            let below = |target: &u32| ranks[*target as usize] <= ranks[to as usize];
-            open.extend(self.targets(vertex).filter(below).filter(|&target| !seen.put(target as usize)));
-        }
-        false
+        let rank = ranks[to as usize];
+        let below = |target: &u32| ranks[*target as usize] <= rank;
+        let next = |vertex| self.targets(vertex).filter(below);
+        walk::reaches(self.vertices(), from, next, |vertex| ranks[vertex as usize] == rank)
     }
 
     /// The exact deadlock test.

@@ -1,5 +1,5 @@
 use super::{Rules, TurnSet};
-use crate::fabric::{Direction, Fabric, LinkId, NodeId};
+use crate::fabric::{Direction, Fabric, LinkId, NodeId, walk};
 use std::collections::{HashMap, HashSet};
 
 /// The routing graph of angara-routing-2021, Section 3: paths from the begin vertex of a node to the
@@ -117,25 +117,12 @@ impl RoutingGraph {
 
     /// Length of the shortest legal route from a node to every node, by breadth-first search.
     pub fn distances(&self, source: NodeId) -> Vec<Option<u32>> {
-        let nodes = self.vertices() / self.states as usize;
-        let mut distances = vec![None; nodes];
-        let mut seen = vec![false; self.vertices()];
-        let mut level = vec![self.begin(source)];
-        seen[level[0] as usize] = true;
-        let mut length = 0;
-        while !level.is_empty() {
-            let mut next = Vec::new();
-            for vertex in level {
-                for edge in self.edges(vertex) {
-                    if edge.link == RoutingEdge::NO_LINK {
-                        distances[self.node(vertex) as usize].get_or_insert(length);
-                    } else if !std::mem::replace(&mut seen[edge.target as usize], true) {
-                        next.push(edge.target);
-                    }
-                }
-            }
-            level = next;
-            length += 1;
+        let ends = |edge: &&RoutingEdge| edge.link == RoutingEdge::NO_LINK;
+        let next = |vertex| self.edges(vertex).iter().filter(move |edge| !ends(edge)).map(|edge| edge.target);
+        let (lengths, order) = walk::distances(self.vertices(), self.begin(source), u32::MAX, next);
+        let mut distances = vec![None; self.vertices() / self.states as usize];
+        for vertex in order.into_iter().filter(|&vertex| self.edges(vertex).iter().any(|edge| ends(&edge))) {
+            distances[self.node(vertex) as usize].get_or_insert(lengths[vertex as usize]);
         }
         distances
     }

@@ -1,4 +1,5 @@
 use super::{Program, System, TableError};
+use crate::flow::prices::{Slope, scale, whole};
 use crate::power::power_of;
 
 /// A lower bound on the largest load of any table of legal shortest routes, as an exact fraction.
@@ -113,7 +114,7 @@ impl Bound {
             }
         }
         shares.clone_from(&leading);
-        to_simplex(&mut shares);
+        scale(&mut shares);
         for round in 0..rounds {
             if !keep_going(f64::from(round) / f64::from(rounds)) {
                 return Err(TableError::Interrupted);
@@ -127,48 +128,21 @@ impl Bound {
             } else if round % 64 == 63 {
                 // Too far: on from the best prices with shorter steps.
                 shares.clone_from(&leading);
-                to_simplex(&mut shares);
+                scale(&mut shares);
                 continue;
             }
-            let mean = loads.iter().sum::<f64>() / loads.len() as f64;
-            let square: f64 = loads.iter().map(|load| (load - mean) * (load - mean)).sum();
-            if square <= 0.0 {
+            let slope = Slope::of(&loads);
+            if slope.square <= 0.0 {
                 break;
             }
-            let length = 1.5 / f64::from(1 + round / 64) * (enough as f64 - value) / square;
-            for (share, load) in shares.iter_mut().zip(&loads) {
-                *share += length * (load - mean);
-            }
-            project(&mut shares);
+            slope.climb(&mut shares, &loads, 1.5 / f64::from(1 + round / 64) * (enough as f64 - value));
         }
         Ok(best)
     }
 }
 
-/// Scales shares to the sum 1.
-fn to_simplex(shares: &mut [f64]) {
-    let sum: f64 = shares.iter().sum();
-    shares.iter_mut().for_each(|share| *share /= sum.max(f64::MIN_POSITIVE));
-}
-
-/// The nearest shares that are not negative and have the sum 1 (Held, Wolfe and Crowder 1974).
-fn project(shares: &mut [f64]) {
-    let mut sorted = shares.to_vec();
-    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-    let (mut sum, mut shift) = (0.0, 0.0);
-    for (count, share) in (1..).zip(&sorted) {
-        sum += share;
-        let candidate = (sum - 1.0) / f64::from(count);
-        if share - candidate > 0.0 {
-            shift = candidate;
-        }
-    }
-    shares.iter_mut().for_each(|share| *share = (*share - shift).max(0.0));
-}
-
 /// Whole prices of the links of every row, from the shares of the rows in their sum.
 fn whole_prices(shares: &[f64], sizes: &[f64]) -> Vec<u64> {
-    let price = |(share, size): (&f64, &f64)| share / size;
-    let top = shares.iter().zip(sizes).map(price).fold(f64::MIN_POSITIVE, f64::max);
-    shares.iter().zip(sizes).map(|entry| (price(entry) / top * f64::from(1 << 24)).round() as u64).collect()
+    let prices: Vec<f64> = shares.iter().zip(sizes).map(|(share, size)| share / size).collect();
+    whole(&prices, f64::from(1 << 24))
 }

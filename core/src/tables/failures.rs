@@ -1,10 +1,9 @@
 use super::{Choices, System, TableError, share};
-use crate::fabric::{Direction, Fabric, LinkId, NodeId};
+use crate::fabric::{Direction, Fabric, LinkId, NodeId, walk};
 use crate::routing::{
     DependencyGraph, Flow, Route, Rules, TurnPolicy, TurnSet, candidate_routes, route_links,
 };
 use crate::traffic::{Purpose, draw};
-use fixedbitset::FixedBitSet;
 use std::collections::{HashMap, HashSet};
 
 /// How far the rules are used to get around failures.
@@ -375,20 +374,11 @@ fn without(fabric: &Fabric, nodes: &[NodeId]) -> Fabric {
 }
 
 fn connected(fabric: &Fabric, (source, destination): (NodeId, NodeId)) -> bool {
-    let mut seen = FixedBitSet::with_capacity(fabric.shape().nodes());
-    let mut open = vec![source];
-    while let Some(node) = open.pop() {
-        if node == destination {
-            return true;
-        }
+    let next = |node| {
         let directions = (0..fabric.shape().directions()).map(Direction::from_index);
-        open.extend(
-            directions
-                .filter_map(|out| fabric.working_neighbour(node, out))
-                .filter(|&next| !seen.put(next as usize)),
-        );
-    }
-    false
+        directions.filter_map(move |out| fabric.working_neighbour(node, out))
+    };
+    walk::reaches(fabric.shape().nodes(), source, next, |node| node == destination)
 }
 
 #[cfg(test)]

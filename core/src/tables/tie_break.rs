@@ -1,6 +1,6 @@
 use super::choices::Pair;
 use super::{Choices, System};
-use crate::fabric::{LinkId, NodeId};
+use crate::fabric::{LinkId, NodeId, walk};
 use crate::routing::RoutingGraph;
 
 /// Which of a pair's routes the search of angara-routing-2021, Algorithm 4, prefers among equal ones.
@@ -70,18 +70,18 @@ impl Order<'_> {
         self.source = source;
         self.number.clear();
         self.number.resize(self.graph.vertices(), u32::MAX);
-        let mut met = vec![self.graph.begin(source)];
-        self.number[met[0] as usize] = 0;
-        let mut next = 0;
-        while let Some(&vertex) = met.get(next) {
-            next += 1;
-            for edge in self.graph.edges(vertex) {
-                if self.number[edge.target as usize] == u32::MAX {
-                    self.number[edge.target as usize] = met.len() as u32;
-                    met.push(edge.target);
-                }
+        let begin = self.graph.begin(source);
+        self.number[begin as usize] = 0;
+        let mut met = 0;
+        let next = |vertex| self.graph.edges(vertex).iter().map(|edge| edge.target);
+        walk::met(begin, next, |_, there| {
+            let new = self.number[there as usize] == u32::MAX;
+            if new {
+                met += 1;
+                self.number[there as usize] = met;
             }
-        }
+            new
+        });
     }
 
     /// Numbers of the vertices of a walk from its end to its begin; of several paths of the walk, those

@@ -1,7 +1,7 @@
 //! Switches on the positions of a grid: doubtful ones are taken up and placed again by their neighbours.
 
 use super::edges::Edges;
-use crate::fabric::Grid;
+use crate::fabric::{Grid, walk};
 use std::collections::BTreeMap;
 
 pub(super) struct Placement<'a> {
@@ -109,19 +109,16 @@ impl<'a> Placement<'a> {
                 continue;
             }
             part[start] = start as u32;
-            let mut queue = vec![start as u32];
-            let mut head = 0;
-            while let Some(&here) = queue.get(head) {
-                head += 1;
-                for &(other, _) in &self.edges.around[here as usize] {
-                    if part[other as usize] == u32::MAX && self.fits(here, other) == Some(true) {
-                        part[other as usize] = start as u32;
-                        queue.push(other);
-                    }
+            let around = |here: u32| self.edges.around[here as usize].iter().map(|&(other, _)| other);
+            let found = walk::met(start as u32, around, |here, other| {
+                let new = part[other as usize] == u32::MAX && self.fits(here, other) == Some(true);
+                if new {
+                    part[other as usize] = start as u32;
                 }
-            }
-            if queue.len() > largest.0 {
-                largest = (queue.len(), start as u32);
+                new
+            });
+            if found.len() > largest.0 {
+                largest = (found.len(), start as u32);
             }
         }
         for switch in (0..switches).filter(|&switch| part[switch] != largest.1) {

@@ -1,0 +1,3 @@
+//! What flows over a network whichever way it goes: prices on channels, and what they prove.
+
+pub mod prices;
