@@ -6,10 +6,11 @@ use crate::{
     traffic::Workload,
 };
 use flitloom_core::{
+    bits::InstructionSet,
     engine::{
         EngineKind, Options, Setup, Simulation, SimulationError,
         general::General,
-        planes::{InstructionSet, Planes, Settings, supports},
+        planes::{Planes, Settings, best_set, supports},
         time_of_exchanges,
     },
     probe::NoProbe,
@@ -34,7 +35,7 @@ pub fn engines() -> Vec<&'static str> {
 #[pyfunction]
 pub fn best_planes(network: &Network, workload: &Workload, networks: usize) -> Option<&'static str> {
     supports(&network.inner, &workload.inner).ok()?;
-    let best = InstructionSet::best(&network.inner, networks);
+    let best = best_set(&network.inner, networks);
     SETS.into_iter().find(|&(_, set)| set == best).map(|(name, _)| name)
 }
 

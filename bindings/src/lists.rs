@@ -3,8 +3,8 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
+    bits::InstructionSet,
     collective::CollectiveKind,
-    engine::planes::InstructionSet,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
     router::{ChannelScheme, FlowControl, North, ProcessorQueues, Variant},

@@ -1,13 +1,14 @@
 //! Exact simulation, scheduling and routing on torus and mesh interconnection networks.
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
-//! [`save`] (how state is written down), [`names`] (what users call things), [`fault`] (what is wrong with a description), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
+//! [`save`] (how state is written down), [`names`] (what users call things), [`fault`] (what is wrong with a description), [`bits`] (one bit per router), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
 //! [`flow`] (prices as proofs), [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
 //! network in motion), [`schedule`] and [`genetic`] (when to send), [`collective`] (who forwards what to whom) and [`placement`] (where each rank sits).
 
 #![warn(clippy::unwrap_used)]
 #![deny(unsafe_code)]
 
+pub mod bits;
 pub mod collective;
 pub mod engine;
 pub mod fabric;

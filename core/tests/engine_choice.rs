@@ -67,3 +67,16 @@ fn latencies_of_stopped_runs_are_exact_at_any_load() {
         }
     }
 }
+
+/// What the planes do not cover goes to the general engine.
+#[test]
+fn planes_are_not_asked_for_what_they_do_not_cover() {
+    let shape = Shape::torus(&[4, 4, 4]).unwrap();
+    let random = Pattern::Random.destinations(&shape, 1).unwrap();
+    let load = Workload::Load(OpenLoad::new(random, 0.1, 8, 10, 1).unwrap());
+    let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
+    assert_eq!(planes::supports(&network, &load), Err(planes::Unsupported::Dimensions(3)));
+    let options = engine::Options::default();
+    let outcome = engine::simulate_in_planes(&network, &load, &options, planes::best_set(&network, 1));
+    assert_eq!(outcome, general::simulate(&network, &load, &options, &mut NoProbe));
+}

@@ -4,10 +4,10 @@
 use crate::common::{self, Case, CaseSpace, Recorder, Router, Traffic, cases, compare, last_move, totals};
 use crate::reference::{self, End, Lines, PacketRecord, Rules, SliceRules};
 use flitloom_core::{
+    bits::InstructionSet,
     engine::{
         EngineKind, Options, Outcome, Setup, Simulation, SimulationError,
         general::{self, General},
-        planes::InstructionSet,
     },
     fabric::{NodeId, Shape},
     probe::{LinkOccupation, NoProbe, PacketRecords},

@@ -4,10 +4,11 @@
 use crate::common::{CaseSpace, Recorder, cases};
 use crate::reference::{self, End, Event, Rules, Throttle, What};
 use flitloom_core::{
+    bits::InstructionSet,
     engine::{
         Network, Options, Setup, Simulation, SimulationError,
         general::{self, General},
-        planes::{self, InstructionSet, Unsupported},
+        planes::{self, Unsupported},
         stack,
     },
     fabric::{Fabric, Shape},

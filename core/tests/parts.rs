@@ -2,9 +2,8 @@
 
 use crate::common::{Case, CaseSpace, cases};
 use flitloom_core::{
-    engine::{
-        EngineKind, Network, Options, Outcome, Setup, Simulation, SimulationError, planes::InstructionSet,
-    },
+    bits::InstructionSet,
+    engine::{EngineKind, Network, Options, Outcome, Setup, Simulation, SimulationError},
     fabric::{Direction, Fabric, NodeId, Shape, Sign},
     probe::{Histogram, LinkOccupation, Window, Windows},
     router::{Arbitration, FlowControl, MAX_CHANNELS, ProcessorQueues, RouterConfig, Variant},

@@ -1,9 +1,11 @@
 //! The plane engine against the general engine, on random networks, loads and settings.
 
 use flitloom_core::{
+    bits::InstructionSet,
     engine::{
         Network, Options, Outcome, general,
-        planes::{InstructionSet, Planes, Settings, simulate, supports},
+        planes::{Planes, Settings, supports},
+        simulate_in_planes,
     },
     fabric::{Fabric, NodeId, Shape},
     probe::{LinkOccupation, NoProbe},
@@ -166,7 +168,7 @@ fn outcomes_are_equal_bit_for_bit() {
         }
         let expected = general_outcome(&network, &workload, &Options::default());
         for set in sets() {
-            let outcome = simulate(&network, &workload, &Options::default(), set).unwrap();
+            let outcome = simulate_in_planes(&network, &workload, &Options::default(), set).unwrap();
             assert_eq!(outcome, expected, "case {seed}, {set:?}, {:?}", network.fabric().shape());
         }
         compared += 1;
@@ -187,7 +189,7 @@ fn stopped_runs_are_equal_bit_for_bit() {
             let options = Options { stop_at: Some(whole * part / 8), ..Options::default() };
             let expected = general_outcome(&network, &workload, &options);
             for set in sets() {
-                let outcome = simulate(&network, &workload, &options, set).unwrap();
+                let outcome = simulate_in_planes(&network, &workload, &options, set).unwrap();
                 assert_eq!(outcome, expected, "case {seed}, {set:?}, {:?}", network.fabric().shape());
             }
         }
@@ -345,6 +347,6 @@ fn limits_end_a_run_alike() {
     let options = Options { cycle_limit: Some(300), ..Options::default() };
     let expected = general::simulate(&network, &load, &options, &mut NoProbe).unwrap_err();
     for set in sets() {
-        assert_eq!(simulate(&network, &load, &options, set).unwrap_err(), expected);
+        assert_eq!(simulate_in_planes(&network, &load, &options, set).unwrap_err(), expected);
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::common::{self, Case, CaseSpace, cases, totals};
 use crate::reference::End;
-use flitloom_core::engine::{
-    Options,
-    planes::{self, InstructionSet},
+use flitloom_core::{
+    bits::InstructionSet,
+    engine::{self, Options, planes},
 };
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn equal(case: &Case, stop: Option<u64>) -> Result<(), TestCaseError> {
     let expected = stop.map_or(expected.totals.clone(), |stop| expected.totals_before(stop));
     let options = Options { stop_at: stop, ..Options::default() };
     for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
-        let outcome = planes::simulate(&network, &workload, &options, set);
+        let outcome = engine::simulate_in_planes(&network, &workload, &options, set);
         prop_assert_eq!(outcome.as_ref().map(totals), Ok(expected.clone()), "{:?}", set);
     }
     Ok(())

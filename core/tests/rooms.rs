@@ -2,7 +2,7 @@
 //! unsafe code stays where it is allowed.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -109,6 +109,190 @@ fn files_beside_the_rooms_know_none() {
     }
 }
 
+/// Where something is: the modules from the crate on, and perhaps names in the last of them.
+type Names = Vec<String>;
+
+/// The paths of a `use`, one by one.
+fn paths(tree: &str) -> Vec<Names> {
+    let names = |text: &str| -> Names {
+        let text = text.split(" as ").next().unwrap_or_default();
+        text.split("::").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+    };
+    let Some((head, rest)) = tree.split_once('{') else { return vec![names(tree)] };
+    let rest = rest.rsplit_once('}').map_or(rest, |(inside, _)| inside);
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for letter in rest.chars() {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        if letter == ',' && depth == 0 {
+            parts.push(String::new());
+        } else {
+            parts.last_mut().unwrap().push(letter);
+        }
+    }
+    let inner = parts.iter().filter(|part| !part.trim().is_empty()).flat_map(|part| paths(part));
+    inner.map(|path| [names(head), path].concat()).collect()
+}
+
+/// The files of the core by the modules they are, and what each names of others: what it uses, and what it
+/// passes on under its own name.
+#[derive(Default)]
+struct Files {
+    names: BTreeMap<Names, (Vec<Names>, BTreeMap<String, Names>)>,
+}
+
+impl Files {
+    fn of_the_core() -> Self {
+        let mut texts = BTreeMap::new();
+        for file in files(&source()) {
+            let inside = file.strip_prefix(source()).unwrap().with_extension("");
+            let mut module: Names = inside.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+            module.pop_if(|name| matches!(name.as_str(), "mod" | "lib"));
+            texts.insert(module, code(&fs::read_to_string(file).unwrap()));
+        }
+        Self::of(&texts)
+    }
+
+    fn of(texts: &BTreeMap<Names, String>) -> Self {
+        let absolute = |module: &Names, path: &Names| match path.first().map(String::as_str) {
+            Some("crate") => Some(path[1..].to_vec()),
+            Some("self") => Some([module, &path[1..]].concat()),
+            Some("super") => {
+                let up = path.iter().take_while(|name| *name == "super").count();
+                Some([&module[..module.len().checked_sub(up)?], &path[up..]].concat())
+            }
+            Some(child) => {
+                let child = [&module[..], &[child.to_owned()]].concat();
+                texts.contains_key(&child).then(|| [module, &path[..]].concat())
+            }
+            None => None,
+        };
+        let mut all = Self::default();
+        for (module, text) in texts {
+            let (mut used, mut passed_on) = (Vec::new(), BTreeMap::new());
+            let mut rest = String::new();
+            for statement in text.split_inclusive(';') {
+                let begin =
+                    statement.rfind("\nuse ").or(statement.rfind(" use ")).or(statement.rfind("\npub use "));
+                let Some(begin) = begin.filter(|_| statement.ends_with(';')) else {
+                    rest += statement;
+                    continue;
+                };
+                rest += &statement[..begin];
+                let is_public = statement[..begin].ends_with("pub")
+                    || statement[..begin].ends_with(')')
+                    || statement[begin..].starts_with("\npub");
+                let tree = statement[begin..].split_once("use ").unwrap().1.trim_end_matches(';');
+                for path in paths(tree).iter().filter_map(|path| absolute(module, path)) {
+                    if is_public {
+                        passed_on.insert(path.last().unwrap().clone(), path);
+                    } else {
+                        used.push(path);
+                    }
+                }
+            }
+            for root in ["crate::", "super::"] {
+                for (at, _) in rest.match_indices(root) {
+                    let letter = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ':');
+                    let path: String = rest[at..].chars().take_while(|&one| letter(one)).collect();
+                    if !rest[..at].ends_with("::") {
+                        used.extend(absolute(module, &paths(path.trim_end_matches(':'))[0]));
+                    }
+                }
+            }
+            all.names.insert(module.clone(), (used, passed_on));
+        }
+        all
+    }
+
+    /// The file in which something is: where another passes it on, that one.
+    fn home(&self, path: &[String]) -> Option<Names> {
+        let file =
+            (0..=path.len()).rev().map(|end| &path[..end]).find(|path| self.names.contains_key(*path))?;
+        let passed_on = path.get(file.len()).and_then(|name| self.names[file].1.get(name));
+        match passed_on {
+            Some(to) => self.home(&[&to[..], &path[file.len() + 1..]].concat()),
+            None => Some(file.to_vec()),
+        }
+    }
+
+    /// The files that lead back to themselves through others.
+    fn in_circles(&self) -> Vec<String> {
+        let others = |file: &Names| -> BTreeSet<Names> {
+            let homes = self.names[file].0.iter().filter_map(|path| self.home(path));
+            homes.filter(|home| home != file).collect()
+        };
+        let arrows: BTreeMap<&Names, BTreeSet<Names>> =
+            self.names.keys().map(|file| (file, others(file))).collect();
+        let leads_back = |file: &Names| {
+            let (mut seen, mut next) = (BTreeSet::new(), vec![file]);
+            while let Some(here) = next.pop() {
+                next.extend(arrows[here].iter().filter(|other| seen.insert(*other)));
+            }
+            seen.contains(file)
+        };
+        self.names.keys().filter(|file| leads_back(file)).map(|file| file.join("/")).collect()
+    }
+}
+
+#[test]
+fn circles_of_files_are_found() {
+    let circles = |texts: &[(&str, &str)]| {
+        let names = |path: &str| path.split('/').map(str::to_owned).collect::<Names>();
+        Files::of(&texts.iter().map(|(path, text)| (names(path), format!("\n{text}"))).collect()).in_circles()
+    };
+    let open = [
+        ("a", "pub(crate) use b::{B, C};\npub use b::D;\n"),
+        ("a/b", "use crate::a::e::{self, F};\n"),
+        ("a/e", ""),
+    ];
+    assert_eq!(circles(&open), [""; 0]);
+    for back in [
+        "use super::C;\n",
+        "use crate::{a::{B as X}, z};\n",
+        "\nfn f() { super::b::f() }\n",
+        "use super::super::a::D;\n",
+    ] {
+        let closed = [open[0], open[1], ("a/e", back), ("z", "")];
+        assert_eq!(circles(&closed), ["a/b", "a/e"], "{back}");
+    }
+}
+
+/// Files that are on a circle of files still: no new ones come, and who leaves one leaves the list.
+const IN_CIRCLES: &[&str] = &[
+    "engine/pipelined/allocators",
+    "engine/pipelined/allocators/arbiter",
+    "engine/pipelined/network",
+    "engine/pipelined/router",
+    "engine/pipelined/run",
+    "engine/pipelined/sources",
+    "fault",
+    "forwarding/fallback",
+    "forwarding/lanes",
+    "forwarding/lanes/resume",
+    "forwarding/route",
+    "names",
+    "placement/anneal",
+    "placement/layouts",
+    "placement/search",
+    "routing/asking",
+    "routing/dimension_order",
+    "routing/function",
+    "schedule/methods/slots/lanes",
+    "schedule/methods/slots/lanes/search",
+    "schedule/methods/slots/octants",
+    "schedule/methods/slots/octants/beam",
+    "schedule/methods/slots/octants/deal",
+    "schedule/methods/slots/octants/pair",
+    "schedule/methods/slots/octants/stored",
+    "tables/balanced",
+    "tables/search",
+];
+
+#[test]
+fn no_new_circle_of_files_is_made() {
+    assert_eq!(Files::of_the_core().in_circles(), IN_CIRCLES);
+}
+
 #[test]
 fn unsafe_code_is_in_one_file() {
     let unsafe_in = |file: &PathBuf| {
@@ -117,7 +301,7 @@ fn unsafe_code_is_in_one_file() {
         words.any(|word| word == "unsafe")
     };
     let found: Vec<PathBuf> = files(&source()).into_iter().filter(unsafe_in).collect();
-    assert_eq!(found, [source().join("engine/planes/vector.rs")]);
+    assert_eq!(found, [source().join("bits/vector.rs")]);
 }
 
 /// A routing function, a throttle and a search method are a file of their own, its `mod` line and a line in the list: the

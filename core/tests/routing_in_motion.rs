@@ -5,10 +5,11 @@
 use crate::common::{Case, CaseSpace, Recorder, cases, compare, twin};
 use crate::reference::{self, Routing, Rules};
 use flitloom_core::{
+    bits::InstructionSet,
     engine::{
         EngineKind, Network, Options, Setup, Simulation, SimulationError,
         general::{self, General},
-        planes::{self, InstructionSet, Unsupported},
+        planes::{self, Unsupported},
     },
     fabric::{Fabric, NodeId, Shape},
     router::{Arbitration, FlowControl, MAX_CHANNELS, RouterConfig, RouterError},

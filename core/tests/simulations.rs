@@ -2,9 +2,8 @@
 
 use crate::common::{Case, CaseSpace, Recorder, cases};
 use flitloom_core::{
-    engine::{
-        EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general, planes::InstructionSet,
-    },
+    bits::InstructionSet,
+    engine::{EngineKind, Options, Outcome, Setup, Simulation, SimulationError, general},
     probe::{LinkOccupation, LinkTime, NoProbe, PacketRecords, Probe},
 };
 use proptest::{prelude::*, strategy::ValueTree};

@@ -4,10 +4,10 @@
 use crate::common::{self, Case, CaseSpace, Recorder, cases, compare};
 use crate::reference::End;
 use flitloom_core::{
+    bits::InstructionSet,
     engine::{
         EngineKind, Setup, Simulation,
         general::{self, General},
-        planes::InstructionSet,
     },
     fabric::{NodeId, Shape},
     router::RouterConfig,

@@ -19,7 +19,7 @@ pub use network::{Network, NetworkError};
 pub use options::Options;
 pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint, lateness};
 pub use regions::{Lost, Mails, Rank, Transport, time_of_exchanges};
-pub use simulation::{EngineKind, Setup, Simulation};
+pub use simulation::{EngineKind, Setup, Simulation, simulate_in_planes};
 pub use sweep::stack;
 
 use crate::traffic::Workload;

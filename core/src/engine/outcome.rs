@@ -213,6 +213,11 @@ pub enum SimulationError {
     },
     /// Interrupted from outside.
     Interrupted(u64),
+    /// The planes find nothing that can move, and do not say why.
+    Stuck {
+        /// The cycle in which they do.
+        cycle: u64,
+    },
     /// The engines do not agree, which is a fault of flitloom's.
     Disagreement {
         /// Where they do.
@@ -309,6 +314,10 @@ impl SimulationError {
                 "",
             ),
             Self::Interrupted(cycle) => Fault::somewhere(format!("interrupted at cycle {cycle}"), ""),
+            Self::Stuck { cycle } => Fault::somewhere(
+                format!("nothing can move at cycle {cycle}, and not everything is delivered"),
+                "please report this case",
+            ),
             Self::Disagreement { cycle } => Fault::somewhere(
                 format!(
                     "the engines disagree at cycle {cycle}: one finds nothing that can move, the other does"

@@ -1,10 +1,11 @@
 use super::{
     Network, Options, Outcome, Rank, SimulationError,
     general::{self, Division, Kept},
-    planes::{self, InstructionSet},
+    planes::{self, Planes},
     protocol::{Clock, Engine, drive},
 };
 use crate::{
+    bits::InstructionSet,
     probe::{LinkOccupation, NoProbe, Probe, SavedProbe, Windows},
     save::{Archive, SaveError},
     traffic::Workload,
@@ -190,6 +191,7 @@ impl<P: Probe> Simulation<P> {
     /// A limit was met, the run was interrupted, or nothing can move any more.
     pub fn run(&mut self, options: &Options) -> Result<(), SimulationError> {
         drive(&mut *self.engine, &mut self.clock, options, &mut self.probe)
+            .map_err(|error| why(error, &self.network, &self.workload, options))
     }
 
     /// Whether some packets already wait for each other for good while others may still move; a run
@@ -372,5 +374,56 @@ impl<P: Probe + Clone> Clone for Simulation<P> {
             clock: self.clock,
             probe: self.probe.clone(),
         }
+    }
+}
+
+/// Simulates a workload until everything is delivered or `options` end it, as
+/// [`general::simulate`] does.
+///
+/// ```
+/// use flitloom_core::{
+///     engine::{self, Network, planes},
+///     fabric::{Fabric, Shape},
+///     router::RouterConfig,
+///     traffic::{Collective, Pattern, Workload},
+/// };
+/// let shape = Shape::torus(&[16, 16])?;
+/// let destinations = Pattern::Transpose.destinations(&shape, 0)?;
+/// let packets = Collective::default().packet_list(shape.nodes(), &destinations)?;
+/// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
+/// let workload = Workload::Packets(packets);
+/// assert_eq!(planes::supports(&network, &workload), Ok(()));
+/// let set = planes::best_set(&network, 1);
+/// let outcome = engine::simulate_in_planes(&network, &workload, &Default::default(), set)?;
+/// assert_eq!(outcome.duration, 74); // cup-stacking-2022, Table 2
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A case that is not covered, or an instruction set this processor does not have, goes to the
+/// general engine.
+///
+/// # Errors
+/// As [`general::simulate`].
+pub fn simulate_in_planes(
+    network: &Network,
+    workload: &Workload,
+    options: &Options,
+    set: InstructionSet,
+) -> Result<Outcome, SimulationError> {
+    let settings = planes::Settings { set: Some(set), ..planes::Settings::default() };
+    let Ok(mut planes) = Planes::new(network, workload, settings) else {
+        return general::simulate(network, workload, options, &mut NoProbe);
+    };
+    let outcomes = planes.run(options).map_err(|error| why(error, network, workload, options))?;
+    Ok(outcomes[0].clone())
+}
+
+/// Why nothing moves any more, where an engine does not know: the general engine is asked.
+fn why(error: SimulationError, network: &Network, workload: &Workload, options: &Options) -> SimulationError {
+    let SimulationError::Stuck { cycle } = error else { return error };
+    let options = Options { stop_at: None, cycle_limit: Some(cycle + 2), ..*options };
+    match general::simulate(network, workload, &options, &mut NoProbe) {
+        Err(error @ (SimulationError::Deadlock(_) | SimulationError::Interrupted(_))) => error,
+        _ => SimulationError::Disagreement { cycle },
     }
 }

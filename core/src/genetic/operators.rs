@@ -6,7 +6,7 @@ use super::{
     case::{Gene, GeneSpace, list_number},
 };
 use crate::{
-    engine::planes::vector::{Vector, VectorWork, with_longest, words},
+    bits::{Vector, VectorWork, with_longest, words},
     fabric::NodeId,
     router::ChannelScheme,
     traffic::{Purpose, draw, draw_all, draw_below},

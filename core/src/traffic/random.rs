@@ -1,7 +1,7 @@
 //! Random numbers from a counter: any draw is a function of (seed, node, purpose, index) alone, so
 //! results depend on no order of evaluation and nothing has to be stored to continue a stream.
 
-use crate::fabric::NodeId;
+use crate::{bits::Vector, fabric::NodeId};
 
 /// What a random number is for; streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,34 @@ impl Numbers for u64 {
     #[inline(always)]
     fn shifted(self, bits: u32) -> Self {
         self >> bits
+    }
+}
+
+/// Vectors are numbers side by side.
+impl<V: Vector> Numbers for V {
+    #[inline(always)]
+    fn all(number: u64) -> Self {
+        Self::splat(number)
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Vector::plus(self, other)
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        Vector::times(self, other)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn shifted(self, bits: u32) -> Self {
+        self.shift_right(Self::splat(bits.into()))
     }
 }
 

@@ -2,14 +2,9 @@
 //! state-propagation-throttling-2015, Section 4), as planes that move a hop against the traffic in
 //! every cycle.
 
-use super::{
-    layout::Layout,
-    links::{Planes, pieces},
-    record::Record,
-    state::{Blocks, State},
-};
+use super::layout::Layout;
 use crate::{
-    engine::planes::vector::Vector,
+    bits::{Blocks, Planes, Vector, pieces},
     fabric::Direction,
     save::{Archive, SaveError},
 };
@@ -100,7 +95,7 @@ impl Ahead {
 
     /// One cycle further, given flits in and on their way to queues, bit by bit.
     #[inline(always)]
-    fn step<V: Vector>(
+    pub fn step<V: Vector>(
         &mut self,
         layout: &Layout,
         held: &Blocks<V>,
@@ -165,17 +160,6 @@ impl Ahead {
                 }
             }
             self.clear_from[direction] = clear_from;
-        }
-    }
-}
-
-impl<V: Vector, R: Record> State<V, R> {
-    /// The registers of full buffers ahead follow the state at the start of a cycle.
-    #[inline(always)]
-    pub fn look_ahead(&mut self, layout: &Layout) {
-        if let Some(ahead) = &mut self.ahead {
-            let held = if layout.latency > 1 { &self.held } else { &self.counts };
-            ahead.step(layout, held, &self.levels, self.blocks, self.count_bits);
         }
     }
 }

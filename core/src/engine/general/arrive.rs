@@ -1,11 +1,12 @@
 //! Flits enter the queues behind the links.
 
 use super::{
+    crossing::Crossing,
     layout::Layout,
-    record::{Record, Set},
-    state::{Any, Crossing, State},
+    record::{Any, Record, Set},
+    state::State,
 };
-use crate::engine::planes::vector::{Vector, words};
+use crate::bits::{Vector, words};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Headers and flits enter; the counts of all queues follow.

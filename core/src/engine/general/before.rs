@@ -5,21 +5,12 @@
 //! unbounded queues take constant space, and packets are drawn once more only where they had to wait.
 
 use super::{
+    feeds::Before,
     layout::{Layout, Place},
     record::Record,
     state::State,
 };
-use crate::{engine::planes::vector::Vector, fabric::NodeId, throttle::AtWork, traffic::Packet};
-
-/// Packets that have started and wait before a processor queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Before {
-    pub count: u64,
-    /// The first of them is the first packet of its queue from this number on, ...
-    pub number: u64,
-    /// ... and the packet of that number starts in this cycle.
-    pub start: u64,
-}
+use crate::{bits::Vector, fabric::NodeId, throttle::AtWork, traffic::Packet};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// The packets of a node that start now go before their queues; true if there are any.

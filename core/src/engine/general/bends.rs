@@ -2,12 +2,10 @@
 
 use super::{
     layout::Layout,
-    links::Planes,
     signals::{Shown, Signals},
-    state::Blocks,
 };
 use crate::{
-    engine::planes::vector::Vector,
+    bits::{Blocks, Planes, Vector},
     fabric::{Direction, NodeId},
     save::{Archive, SaveError},
     throttle::{self, Ask, Turns},

@@ -1,17 +1,22 @@
 //! Channel selection in words: which channel of an output port sends.
 
-use super::{
-    layout::Layout,
-    links::{bits, pieces, set_bits},
-};
 use crate::{
-    engine::planes::vector::Vector,
+    bits::{Vector, bits, pieces, set_bits},
     router::{ChannelScheme, MAX_CHANNELS},
 };
 use std::ops::Range;
 
 /// A vector per channel of a port.
 pub(super) type PerChannel<V> = [V; MAX_CHANNELS as usize];
+
+/// Of a network or a part of it: its nodes, the words of a plane, the ports of a router and the channels of a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub nodes: usize,
+    pub words: usize,
+    pub ports: usize,
+    pub channels: usize,
+}
 
 /// The channel-selection schemes of all output ports.
 #[derive(Clone, Debug)]
@@ -52,22 +57,20 @@ impl OwnSchemes {
 
 impl Schemes {
     /// A scheme per port, the same to begin with.
-    pub fn own(scheme: ChannelScheme, layout: &Layout) -> Self {
-        let (words, channels) = (layout.words, layout.channels);
-        let planes = vec![0; layout.ports() * (FIXED + channels) * words];
+    pub fn own(scheme: ChannelScheme, sizes: Sizes) -> Self {
+        let Sizes { nodes, words, ports, channels } = sizes;
+        let planes = vec![0; ports * (FIXED + channels) * words];
         let mut schemes = Self::Own(OwnSchemes { planes, words, channels });
-        for (node, port) in
-            (0..layout.nodes).flat_map(|node| (0..layout.ports()).map(move |port| (node, port)))
-        {
+        for (node, port) in (0..nodes).flat_map(|node| (0..ports).map(move |port| (node, port))) {
             schemes.set(node, port, scheme);
         }
         schemes
     }
 
     /// Those of a part of the network.
-    pub fn part(&self, nodes: Range<usize>, part: &Layout) -> Self {
+    pub fn part(&self, nodes: Range<usize>, part: Sizes) -> Self {
         let Self::Own(whole) = self else { return self.clone() };
-        let planes = part.ports() * (FIXED + whole.channels);
+        let planes = part.ports * (FIXED + whole.channels);
         let mut own =
             OwnSchemes { planes: vec![0; planes * part.words], words: part.words, channels: whole.channels };
         for plane in 0..planes {
@@ -185,8 +188,10 @@ fn choose_from<V: Vector>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::general::layout::Layout;
     use crate::{
-        engine::{Network, planes::vector::Words},
+        bits::Words,
+        engine::Network,
         fabric::{Fabric, Shape},
         router::RouterConfig,
     };

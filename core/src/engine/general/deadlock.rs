@@ -6,7 +6,8 @@ use super::{
     state::State,
 };
 use crate::{
-    engine::{DeadlockReport, Network, SimulationError, WaitingChannel, planes::vector::Vector},
+    bits::Vector,
+    engine::{DeadlockReport, Network, SimulationError, WaitingChannel},
     fabric::{Direction, NodeId},
 };
 use std::collections::HashSet;

@@ -3,11 +3,11 @@
 use super::{
     choice::PerChannel,
     layout::Layout,
-    record::{Record, Set},
-    state::{Any, State},
+    record::{Any, Record, Set},
+    state::State,
 };
 use crate::{
-    engine::planes::vector::{Vector, count_ones, words},
+    bits::{Vector, count_ones, words},
     router::MAX_CHANNELS,
 };
 

@@ -1,16 +1,15 @@
 //! Records of what leaves: headers, tails, and packets that have arrived.
 
 use super::{
+    crossing::Crossing,
     layout::{Layout, Place},
     packets::Packet,
     record::{Record, Set},
-    state::{Crossing, State},
+    state::State,
 };
 use crate::{
-    engine::{
-        fingerprint, lateness,
-        planes::vector::{Vector, words},
-    },
+    bits::{Vector, words},
+    engine::{fingerprint, lateness},
     probe::Delivery,
 };
 
@@ -66,7 +65,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     bits &= bits - 1;
                     let node = word * 64 + bit as usize;
                     let to = Place::new(links.neighbour(node), behind);
-                    self.crossings.put(Crossing { to, slot: Place::new(node, output).pack() });
+                    self.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
                 }
             }
         }

@@ -5,15 +5,15 @@
 //! inside: it comes into a slot with its header and leaves it with its tail.
 
 use super::{
-    inject::Wheel,
+    crossing::{Crossing, Due},
+    feeds::Wheel,
     layout::{Layout, NONE, Place},
-    links::{bits, pieces, set_bits},
     packets::Packed,
     record::{Record, Set},
-    state::{Blocks, Crossing, Demands, Due, State},
+    state::{Demands, State},
 };
 use crate::{
-    engine::planes::vector::{Available, Vector},
+    bits::{Available, Blocks, Vector, bits, pieces, set_bits},
     fabric::NodeId,
     probe::Counted,
     throttle,

@@ -5,7 +5,7 @@ use super::{
     record::{Record, Set},
     state::State,
 };
-use crate::engine::planes::vector::{Vector, words};
+use crate::bits::{Vector, words};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every requested output channel without owner gets one; true if any did. Space downstream is

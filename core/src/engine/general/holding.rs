@@ -8,13 +8,11 @@
 use super::{
     bends::Bends,
     layout::{Layout, Place},
-    links::{bits, pieces, set_bits},
     masks::{Pauses, Useful},
     signals::{Shown, Signals},
-    state::Blocks,
 };
 use crate::{
-    engine::planes::vector::{Vector, words},
+    bits::{Blocks, Vector, bits, pieces, set_bits, words, words_mut},
     fabric::Sign,
     save::{Archive, SaveError},
     throttle::{self, Ask, RegisterSettings},
@@ -371,9 +369,7 @@ impl<V: Vector> Paths<V> {
         let mut held = V::zero();
         let turns = &self.turn[queue * layout.nodes..(queue + 1) * layout.nodes];
         let asked = words(std::slice::from_ref(&asked));
-        for ((word, &bits), held) in
-            (word..).zip(asked).zip(crate::engine::planes::vector::words_mut(std::slice::from_mut(&mut held)))
-        {
+        for ((word, &bits), held) in (word..).zip(asked).zip(words_mut(std::slice::from_mut(&mut held))) {
             let mut bits = bits;
             while bits != 0 {
                 let bit = bits.trailing_zeros();

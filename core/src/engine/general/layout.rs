@@ -1,10 +1,11 @@
 //! Everything about a network that does not change while it runs.
 
 use super::{
-    choice::Schemes,
-    links::{Extent, Links},
+    choice::{Schemes, Sizes},
+    links::Links,
 };
 use crate::{
+    bits::Extent,
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
     router::{Arbitration, ChannelScheme, FlowControl, North, Variant},
@@ -244,13 +245,17 @@ impl Layout {
                 Links::new(&self.shape, Direction::from_index(direction), nodes.clone(), part.extent)
             })
             .collect();
-        part.schemes = self.schemes.part(nodes.clone(), &part);
+        part.schemes = self.schemes.part(nodes.clone(), part.sizes());
         if let Some(Lists { ports, places }) = &self.lists {
             let lists = self.outputs * self.ports();
             let of = |all: &[u8]| all[nodes.start * lists..nodes.end * lists].to_vec();
             part.lists = Some(Lists { ports: of(ports), places: of(places) });
         }
         part
+    }
+
+    fn sizes(&self) -> Sizes {
+        Sizes { nodes: self.nodes, words: self.words, ports: self.ports(), channels: self.channels }
     }
 
     /// The ports of a router, the processor's included.
@@ -282,7 +287,7 @@ impl Layout {
         self.schemes = match arbitration.schemes[..] {
             [scheme] => Schemes::Same(scheme),
             _ => {
-                let mut schemes = Schemes::own(ChannelScheme::C00, self);
+                let mut schemes = Schemes::own(ChannelScheme::C00, self.sizes());
                 for (index, &scheme) in arbitration.schemes.iter().enumerate() {
                     schemes.set(index / self.ports(), index % self.ports(), scheme);
                 }
@@ -303,7 +308,7 @@ impl Layout {
     /// Sets the scheme of one output port.
     pub fn set_scheme(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
         if let Schemes::Same(same) = self.schemes {
-            self.schemes = Schemes::own(same, self);
+            self.schemes = Schemes::own(same, self.sizes());
         }
         self.schemes.set(node, port, scheme);
     }

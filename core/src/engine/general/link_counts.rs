@@ -2,12 +2,10 @@
 
 use super::{
     layout::Layout,
-    links::Planes,
-    record::Set,
-    state::{Any, Blocks},
+    record::{Any, Set},
 };
 use crate::{
-    engine::planes::vector::{Vector, words},
+    bits::{Blocks, Planes, Vector, words},
     probe::{LinkOccupation, SavedProbe},
     save::{Archive, SaveError},
 };

@@ -3,13 +3,11 @@
 
 use super::{
     layout::Layout,
-    links::Planes,
     pairs::Pairs,
     signals::{Shown, Signals},
-    state::Blocks,
 };
 use crate::{
-    engine::planes::vector::Vector,
+    bits::{Blocks, Planes, Vector},
     fabric::NodeId,
     save::{Archive, SaveError},
     throttle::{self, AtWork},

@@ -30,14 +30,18 @@ mod before;
 mod bends;
 mod border;
 mod choice;
+mod crossing;
 mod deadlock;
 mod decide;
 mod depart;
+mod exchange;
+mod feeds;
 mod gather;
 mod grant;
 mod guided;
 mod holding;
 mod inject;
+mod injection_control;
 mod layout;
 mod link_counts;
 mod links;
@@ -50,6 +54,7 @@ mod ranks;
 mod reach;
 mod reconsider;
 mod record;
+mod registered;
 mod registers;
 mod request;
 mod run;
@@ -59,18 +64,13 @@ mod state;
 mod step;
 mod throttling;
 
-#[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-use super::planes::vector::{Avx2, Avx512};
 use super::{
     Network, Options, Outcome, SimulationError,
-    planes::{
-        InstructionSet,
-        vector::{Available, Vector, Words},
-    },
     protocol::{Clock, Engine, drive},
     regions::Rank,
 };
 use crate::{
+    bits::{Available, InstructionSet, OnVectors, Vector, Words},
     fabric::NodeId,
     probe::{OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError, Variant},
@@ -84,7 +84,7 @@ use ranks::OneRank;
 use record::Record;
 use run::Run;
 use state::{Demands, State};
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 /// Simulates a workload until everything is delivered or `options` end it.
 ///
@@ -262,8 +262,14 @@ impl General {
             watches: claims.watches,
         };
         let throttle = options.throttle;
-        let common =
-            Common { general: self.clone(), workload: workload.clone(), demands, may_deadlock, throttle };
+        let common = Common {
+            network: self.network.clone(),
+            layout: self.layout.clone(),
+            workload: workload.clone(),
+            demands,
+            may_deadlock,
+            throttle,
+        };
         let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
         let division = if watched { Division::Threads(1) } else { division };
         Ok(self.begin_parts(common, division))
@@ -280,25 +286,12 @@ impl General {
     }
 
     fn parts_of<P: Probe, R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
-        #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-        match self.set {
-            InstructionSet::Word => {}
-            InstructionSet::Avx2 => {
-                if let Some(proof) = Avx2::available() {
-                    return begin_in::<P, Avx2, R>(proof, common, division);
-                }
-            }
-            InstructionSet::Avx512 => {
-                if let Some(proof) = Avx512::available() {
-                    return begin_in::<P, Avx512, R>(proof, common, division);
-                }
-            }
-        }
-        if self.layout.nodes > 64 {
+        let begin = Begin::<P, R>(common, division, PhantomData);
+        if self.set == InstructionSet::Word && self.layout.nodes > 64 {
             // The compiler makes vectors of four words, where there are so many.
-            begin_in::<P, Words<4>, R>(Words::PROOF, common, division)
+            begin.run(Words::<4>::PROOF)
         } else {
-            begin_in::<P, Words<1>, R>(Words::PROOF, common, division)
+            self.set.run(begin)
         }
     }
 
@@ -340,24 +333,27 @@ pub(crate) enum Division {
     Rank(Rank),
 }
 
-/// An empty network, whole or in parts.
-fn begin_in<P: Probe, V: Vector, R: Record>(
-    proof: Available<V>,
-    common: Common,
-    division: Division,
-) -> Box<dyn Engine<P>> {
-    match division {
-        Division::Rank(rank) => return Box::new(OneRank::<V, R>::new(proof, common, rank)),
-        Division::Threads(threads) => {
-            let ranges = divide(&common.general.layout, threads);
-            if ranges.len() > 1 {
-                return Box::new(Parts::<V, R>::new(proof, common, ranges));
+/// An empty network, whole or in parts, in records `R`.
+struct Begin<P, R>(Common, Division, PhantomData<(P, R)>);
+
+impl<P: Probe, R: Record> OnVectors for Begin<P, R> {
+    type Output = Box<dyn Engine<P>>;
+
+    fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
+        let Self(common, division, _) = self;
+        match division {
+            Division::Rank(rank) => return Box::new(OneRank::<V, R>::new(proof, common, rank)),
+            Division::Threads(threads) => {
+                let ranges = divide(&common.layout, threads);
+                if ranges.len() > 1 {
+                    return Box::new(Parts::<V, R>::new(proof, common, ranges));
+                }
             }
         }
+        let rule = common.rule();
+        let Common { network, layout, workload, demands, may_deadlock, .. } = common;
+        let sources = Sources::new(&workload, layout.nodes);
+        let step = Box::new(State::<V, R>::new(proof, &layout, sources, demands, rule));
+        Box::new(Run { network, layout, step, may_deadlock })
     }
-    let rule = common.rule();
-    let Common { general: General { network, layout, .. }, workload, demands, may_deadlock, .. } = common;
-    let sources = Sources::new(&workload, layout.nodes);
-    let step = Box::new(State::<V, R>::new(proof, &layout, sources, demands, rule));
-    Box::new(Run { network, layout, step, may_deadlock })
 }

@@ -3,10 +3,10 @@
 use super::{
     layout::{Layout, Place},
     record::Record,
-    state::{Blocks, State},
+    state::State,
 };
 use crate::{
-    engine::planes::vector::Vector,
+    bits::{Blocks, Vector},
     fabric::LinkId,
     probe::{Flit, OutputChannel},
 };

@@ -1,7 +1,7 @@
 //! The pairs of a queue and an output channel that occur, and who of them is the owner.
 
 use super::record::Set;
-use crate::engine::planes::vector::Vector;
+use crate::bits::Vector;
 
 /// One plane per pair, allotted at its first grant, so that every routing function gets those it
 /// uses. They are listed by output channel.

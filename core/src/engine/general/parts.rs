@@ -1,7 +1,6 @@
 //! A run in several parts, each with a thread of its own.
 
 use super::{
-    General,
     layout::Layout,
     record::Record,
     run::Run,
@@ -9,9 +8,9 @@ use super::{
     step::Step,
 };
 use crate::{
+    bits::{Available, Task, Vector},
     engine::{
-        Options, Outcome, SimulationError,
-        planes::vector::{Available, Task, Vector},
+        Network, Options, Outcome, SimulationError,
         protocol::{Clock, Engine, Rest},
         regions::{self, Lost, Mails, Region, Thread},
     },
@@ -39,7 +38,8 @@ struct Seat<V: Vector, R: Record> {
 /// What all parts share.
 #[derive(Clone)]
 pub(super) struct Common {
-    pub general: General,
+    pub network: Network,
+    pub layout: Arc<Layout>,
     pub workload: Workload,
     pub demands: Demands,
     pub may_deadlock: bool,
@@ -163,7 +163,7 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
 impl<V: Vector, R: Record> Part<V, R> {
     /// Some rows of an empty network.
     pub fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
-        let whole = &common.general.layout;
+        let whole = &common.layout;
         let sources = Sources::of_part(&common.workload, whole.nodes, nodes.clone());
         let rule = common.rule().map(|rule| rule.part(nodes.clone()));
         let layout = Arc::new(whole.part(nodes));
@@ -183,7 +183,7 @@ impl<V: Vector, R: Record> Part<V, R> {
 impl Common {
     /// A whole network as a run of its own.
     pub fn whole<V: Vector, R: Record>(&self, state: State<V, R>) -> Run {
-        let General { network, layout, .. } = self.general.clone();
+        let (network, layout) = (self.network.clone(), self.layout.clone());
         Run { network, layout, step: Box::new(state), may_deadlock: self.may_deadlock }
     }
 
@@ -192,10 +192,10 @@ impl Common {
         if matches!(self.throttle, Throttle::None | Throttle::Interlock(_)) {
             return None;
         }
-        let network = &self.general.network;
+        let network = &self.network;
         let (shape, router) = (network.fabric().shape(), network.router());
         // A register is one of the places of a buffer, not of the queue.
-        let (buffer, longest) = (self.general.layout.buffer as u16, self.demands.longest);
+        let (buffer, longest) = (self.layout.buffer as u16, self.demands.longest);
         Some(self.throttle.state(Surroundings { shape, rule: router.channel_rule(), buffer, longest }))
     }
 
@@ -205,13 +205,13 @@ impl Common {
         proof: Available<V>,
         parts: impl Iterator<Item = (&'a Layout, &'a State<V, R>)>,
     ) -> State<V, R> {
-        let Self { general, workload, demands, .. } = self;
-        State::gather(proof, &general.layout, workload, *demands, self.rule(), parts)
+        let Self { layout, workload, demands, .. } = self;
+        State::gather(proof, layout, workload, *demands, self.rule(), parts)
     }
 
     /// What happened in the windows of the whole network, given the parts' and their totals.
     pub fn windows(&self, parts: Vec<(Windows, Counted)>) -> Option<Box<Windows>> {
-        let mut windows = Windows::new(&self.workload, self.general.layout.nodes, self.demands.windows?);
+        let mut windows = Windows::new(&self.workload, self.layout.nodes, self.demands.windows?);
         windows.gather(parts);
         Some(Box::new(windows))
     }
@@ -221,7 +221,7 @@ impl<V: Vector, R: Record> Parts<V, R> {
     /// Parts of an empty network.
     pub fn new(proof: Available<V>, common: Common, ranges: Vec<Range<usize>>) -> Self {
         let parts = ranges.into_iter().map(|nodes| Part::new(proof, &common, nodes)).collect();
-        let seats = seated(&common.general.layout, parts);
+        let seats = seated(&common.layout, parts);
         Self { common, proof, seats, seen: None }
     }
 
@@ -288,7 +288,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
     }
 
     fn routers(&self) -> usize {
-        self.common.general.layout.nodes / self.seats.len().max(1)
+        self.common.layout.nodes / self.seats.len().max(1)
     }
 
     fn parts(&self) -> usize {
@@ -335,14 +335,14 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
 
     fn copy(&self) -> Box<dyn Engine<P>> {
         let parts = self.seats.iter().map(|seat| seat.part.clone()).collect();
-        let seats = seated(&self.common.general.layout, parts);
+        let seats = seated(&self.common.layout, parts);
         Box::new(Self { common: self.common.clone(), proof: self.proof, seats, seen: self.seen.clone() })
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         self.settle();
         let mut whole = self.gather();
-        let layout = self.common.general.layout.clone();
+        let layout = self.common.layout.clone();
         whole.archive(&layout, archive)?;
         if archive.is_reading() {
             let parts: Vec<Arc<Layout>> = self.seats.iter().map(|seat| seat.part.layout.clone()).collect();

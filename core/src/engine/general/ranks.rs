@@ -10,9 +10,9 @@ use super::{
     step::Step,
 };
 use crate::{
+    bits::{Available, Vector},
     engine::{
         Options, Outcome, Rank, SimulationError,
-        planes::vector::{Available, Vector},
         protocol::{Clock, Engine, Rest},
         regions::{self, Lost, Mails, Transport},
     },
@@ -44,7 +44,7 @@ impl<V: Vector, R: Record> OneRank<V, R> {
     /// A part of an empty network.
     pub fn new(proof: Available<V>, common: Common, rank: Rank) -> Self {
         let Rank { rank, ranks, transport } = rank;
-        let ranges = divide(&common.general.layout, ranks);
+        let ranges = divide(&common.layout, ranks);
         // More ranks than rows: the last ones have the last row, which the callers refuse.
         let rank = rank.min(ranges.len() - 1);
         let part = Part::new(proof, &common, ranges[rank].clone());
@@ -113,7 +113,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
 
     fn routers(&self) -> usize {
         // The same for all, so that all do the same.
-        (self.common.general.layout.nodes / self.ranges.len()).max(EXCHANGE)
+        (self.common.layout.nodes / self.ranges.len()).max(EXCHANGE)
     }
 
     fn parts(&self) -> usize {
@@ -177,9 +177,8 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         self.settle();
-        let Common { general, workload, demands, .. } = &self.common;
+        let Common { layout, workload, demands, .. } = &self.common;
         let rule = self.common.rule();
-        let layout = &general.layout;
         if !archive.is_reading() {
             let lost = |_| SaveError::Short { field: "states of other ranks" };
             return self.gather().map_err(lost)?.archive(layout, archive);

@@ -6,12 +6,21 @@ use super::{
     record::Record,
     state::State,
 };
-use crate::{engine::planes::vector::Vector, fabric::Direction, routing};
+use crate::{bits::Vector, fabric::Direction, routing};
 
 /// No choice.
 const NONE: u8 = u8::MAX;
 
 impl<V: Vector, R: Record> State<V, R> {
+    /// The registers of full buffers ahead follow the state at the start of a cycle.
+    #[inline(always)]
+    pub fn look_ahead(&mut self, layout: &Layout) {
+        if let Some(ahead) = &mut self.ahead {
+            let held = if layout.latency > 1 { &self.held } else { &self.counts };
+            ahead.step(layout, held, &self.levels, self.blocks, self.count_bits);
+        }
+    }
+
     /// Every header at the front of a queue without an output chooses one, from the state at the start
     /// of the cycle, and requests it if nobody owns it.
     #[inline(never)]

@@ -183,6 +183,23 @@ macro_rules! record {
 record!(u32, 24, 5, u64);
 record!(u128, 112, 8, u128);
 
+/// Planes of a block of which any bit may be set; all others are clear. What is not set costs
+/// nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Any<S> {
+    /// Output channels with an owner.
+    pub owned: S,
+    /// Output channels that send a flit, a header, a tail in this cycle.
+    pub sent: S,
+    pub heads: S,
+    pub tails: S,
+    /// Queues a flit leaves in this cycle, and queues that are full.
+    pub leaves: S,
+    pub full: S,
+    /// Output channels that are parked.
+    pub parked: S,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

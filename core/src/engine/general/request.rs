@@ -7,7 +7,7 @@ use super::{
     state::State,
 };
 use crate::{
-    engine::planes::vector::Vector,
+    bits::Vector,
     routing::{Header, RoutingFunction},
     traffic::{Purpose, Routes, draw},
 };

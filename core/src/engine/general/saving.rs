@@ -2,14 +2,15 @@
 //! width. What follows from other fields is not written down.
 
 use super::{
-    inject::{Backlog, Wheel},
+    crossing::Crossing,
+    feeds::{Backlog, Wheel},
     layout::{Layout, Place},
     packets::{AGAIN, Header, Packet, Packets},
     record::{Record, Set},
-    state::{Crossing, State},
+    state::State,
 };
 use crate::{
-    engine::planes::vector::Vector,
+    bits::Vector,
     fabric::NodeId,
     save::{Archive, SaveError},
     throttle::AtWork,

@@ -7,14 +7,9 @@
 //! more than ahead. So a register of n bits is kept as the number n less that place, 0 for none, bit by
 //! bit in planes.
 
-use super::{
-    border::Border,
-    layout::Layout,
-    links::{Planes, pieces},
-    state::Blocks,
-};
+use super::{border::Border, layout::Layout};
 use crate::{
-    engine::planes::vector::{Vector, Words},
+    bits::{Blocks, Planes, Vector, Words, pieces},
     fabric::Direction,
     routing::Came,
     save::{Archive, SaveError},

@@ -2,224 +2,26 @@
 
 use super::{
     ahead::Ahead,
+    crossing::{Crossing, Due},
+    feeds::Feeds,
     holding::Rule,
-    inject::Feeds,
     layout::{Layout, Place},
     link_counts::LinkCounts,
-    links::Planes,
     packets::{Fifo, Packets},
     pairs::Pairs,
-    record::Record,
+    record::{Any, Record},
     registers::Registers,
     throttling::Throttling,
 };
 use crate::{
-    engine::{
-        Outcome,
-        planes::vector::{Available, Vector, words, words_mut},
-    },
+    bits::{Available, Blocks, List, Planes, Vector},
+    engine::Outcome,
     probe::{Counted, Windows},
     routing::{Header, RoutingFunction},
-    save::{Archive, SaveError},
     throttle,
     traffic::{Routes, Sources},
 };
 use std::sync::Arc;
-
-/// Planes of a block of which any bit may be set; all others are clear. What is not set costs
-/// nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Any<S> {
-    /// Output channels with an owner.
-    pub owned: S,
-    /// Output channels that send a flit, a header, a tail in this cycle.
-    pub sent: S,
-    pub heads: S,
-    pub tails: S,
-    /// Queues a flit leaves in this cycle, and queues that are full.
-    pub leaves: S,
-    pub full: S,
-    /// Output channels that are parked.
-    pub parked: S,
-}
-
-/// Vectors in blocks: the same number of planes for every `V::BITS` nodes.
-#[derive(Clone, Debug)]
-pub(super) struct Blocks<V> {
-    vectors: Vec<V>,
-    planes: usize,
-}
-
-impl<V: Vector> Blocks<V> {
-    pub fn new(blocks: usize, planes: usize, value: V) -> Self {
-        Self { vectors: vec![value; blocks * planes], planes }
-    }
-
-    #[inline(always)]
-    pub fn block(&self, block: usize) -> &[V] {
-        &self.vectors[block * self.planes..][..self.planes]
-    }
-
-    #[inline(always)]
-    pub fn block_mut(&mut self, block: usize) -> &mut [V] {
-        &mut self.vectors[block * self.planes..][..self.planes]
-    }
-
-    /// The word of a plane that holds a node.
-    #[inline(always)]
-    pub fn word_mut(&mut self, plane: usize, node: usize) -> &mut u64 {
-        let (block, word) = (node / V::BITS, node % V::BITS / 64);
-        &mut words_mut(&mut self.vectors)[(block * self.planes + plane) * V::WORDS + word]
-    }
-
-    /// The same, to be read.
-    #[inline(always)]
-    pub fn word(&self, plane: usize, node: usize) -> u64 {
-        let (block, word) = (node / V::BITS, node % V::BITS / 64);
-        words(&self.vectors)[(block * self.planes + plane) * V::WORDS + word]
-    }
-
-    /// The bit of a node.
-    #[inline(always)]
-    pub fn bit(&self, plane: usize, node: usize) -> bool {
-        self.word(plane, node) >> (node % 64) & 1 == 1
-    }
-
-    /// Sets or clears the bit of a node.
-    #[inline(always)]
-    pub fn set(&mut self, plane: usize, node: usize, value: bool) {
-        let word = self.word_mut(plane, node);
-        *word = *word & !(1 << (node % 64)) | u64::from(value) << (node % 64);
-    }
-
-    /// Planes of a block.
-    #[inline(always)]
-    pub fn planes(&self) -> usize {
-        self.planes
-    }
-
-    /// The words of all planes in the order of the nodes, as a field.
-    pub fn archive(
-        &mut self,
-        field: &'static str,
-        words: usize,
-        archive: &mut Archive,
-    ) -> Result<(), SaveError> {
-        let places = || (0..self.planes).flat_map(|plane| (0..words).map(move |word| (plane, word * 64)));
-        let places: Vec<_> = places().collect();
-        let mut all: Vec<u64> = places.iter().map(|&(plane, node)| *self.word_mut(plane, node)).collect();
-        archive.slice(field, &mut all)?;
-        places.into_iter().zip(all).for_each(|((plane, node), word)| *self.word_mut(plane, node) = word);
-        Ok(())
-    }
-
-    /// The same blocks with more planes, clear to begin with.
-    pub fn widen(&mut self, blocks: usize, planes: usize) {
-        let mut wider = Self::new(blocks, planes, V::zero());
-        for block in 0..blocks {
-            wider.block_mut(block)[..self.planes].copy_from_slice(self.block(block));
-        }
-        *self = wider;
-    }
-}
-
-/// A list that is written without branches: an entry that is not kept is overwritten by the next.
-#[derive(Clone, Debug, Default)]
-pub(super) struct List {
-    items: Vec<Place>,
-    len: usize,
-}
-
-impl List {
-    /// Makes room for so many more.
-    #[inline(always)]
-    pub fn reserve(&mut self, more: usize) {
-        if self.items.len() <= self.len + more {
-            self.items.resize((self.len + more + 1).next_power_of_two(), Place::default());
-        }
-    }
-
-    /// Adds an entry, for which there is room, if it is to be kept.
-    #[inline(always)]
-    pub fn put(&mut self, item: Place, keep: bool) {
-        self.items[self.len] = item;
-        self.len += usize::from(keep);
-    }
-
-    #[inline(always)]
-    pub fn items(&self) -> &[Place] {
-        &self.items[..self.len]
-    }
-
-    #[inline(always)]
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Keeps an entry at the front, behind those kept before.
-    #[inline(always)]
-    pub fn keep(&mut self, kept: usize, item: Place) {
-        self.items[kept] = item;
-    }
-
-    /// Keeps the first so many.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = len;
-    }
-}
-
-/// A header that crosses a link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Crossing {
-    /// The queue it enters.
-    pub to: Place,
-    pub slot: u32,
-}
-
-/// Headers that cross a link, written without branches.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Crossings {
-    items: Vec<Crossing>,
-    len: usize,
-}
-
-impl Crossings {
-    /// Makes room for so many more.
-    #[inline(always)]
-    pub fn reserve(&mut self, more: usize) {
-        if self.items.len() < self.len + more {
-            self.items
-                .resize((self.len + more).next_power_of_two(), Crossing { to: Place::default(), slot: 0 });
-        }
-    }
-
-    /// Adds one, for which there is room.
-    #[inline(always)]
-    pub fn put(&mut self, crossing: Crossing) {
-        self.items[self.len] = crossing;
-        self.len += 1;
-    }
-
-    #[inline(always)]
-    pub fn items(&self) -> &[Crossing] {
-        &self.items[..self.len]
-    }
-
-    #[inline(always)]
-    pub fn items_mut(&mut self) -> &mut [Crossing] {
-        &mut self.items[..self.len]
-    }
-
-    /// Keeps the first so many.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = len;
-    }
-
-    #[inline(always)]
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-}
 
 /// What a run has to do beyond the plain case.
 #[derive(Clone, Copy, Debug)]
@@ -249,15 +51,6 @@ pub(super) struct Demands {
     pub seed: u64,
     /// The channel of which routers are told what is full ahead, if they are.
     pub watches: Option<u8>,
-}
-
-/// Flits on links of a latency above one.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Due {
-    /// Headers, ...
-    pub crossings: Vec<Crossing>,
-    /// ... and words of arriving flits, by plane (queue) and word.
-    pub flits: Vec<(u32, u32, u64)>,
 }
 
 /// The state of a run, in vectors `V` and records `R`.
@@ -326,21 +119,21 @@ pub(super) struct State<V: Vector, R: Record> {
     pub fifos: Vec<Fifo>,
     pub packets: Packets,
     /// Queues with a new header at the front.
-    pub asking: List,
+    pub asking: List<Place>,
     /// Per entry of it, where headers choose in every cycle: the output channel chosen in this one.
     pub chosen: Vec<u8>,
     /// Of its first entries, then: their headers, which lie here in the order in which they are looked at.
     pub headers: Vec<Header>,
     /// Output channels without owner that are requested.
-    pub wanted: List,
+    pub wanted: List<Place>,
     /// Output channels granted in this cycle, for probes.
     pub granted: Vec<Place>,
     /// Headers that cross a link in this cycle.
-    pub crossings: Crossings,
+    pub crossings: List<Crossing>,
     /// Scratch: packets whose tails cross a border of this part.
     pub leaving: Vec<u32>,
     /// Scratch: output channels a tail leaves.
-    pub freed: List,
+    pub freed: List<Place>,
     /// Packets whose tail was ejected in this cycle, and where.
     pub delivered: Vec<(u32, u32)>,
     /// By arrival cycle modulo the latency.
@@ -428,7 +221,7 @@ impl<V: Vector, R: Record> State<V, R> {
             headers: Vec::new(),
             wanted: List::default(),
             granted: Vec::new(),
-            crossings: Crossings::default(),
+            crossings: List::default(),
             leaving: Vec::new(),
             freed: List::default(),
             delivered: Vec::new(),

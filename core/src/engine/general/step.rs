@@ -8,10 +8,8 @@ use super::{
     state::State,
 };
 use crate::{
-    engine::{
-        Outcome, SimulationError,
-        planes::vector::{Task, Vector},
-    },
+    bits::{Task, Vector},
+    engine::{Outcome, SimulationError},
     fabric::{LinkId, NodeId},
     probe::{LinkOccupation, Windows},
     save::{Archive, SaveError},

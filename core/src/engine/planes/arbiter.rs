@@ -5,7 +5,7 @@
 //! After a grant of `g`, the cyclic order starts behind `g`: a pair with `g` puts `g` last, and any
 //! other pair follows the orientation of the triple.
 
-use super::vector::Vector;
+use crate::bits::Vector;
 
 /// Number of pairs of `n` contenders.
 pub const fn pairs(n: usize) -> usize {
@@ -120,7 +120,7 @@ pub fn orientation_of(ranks: &[usize]) -> impl Iterator<Item = bool> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::planes::vector::{Words, words};
+    use crate::bits::{Words, words};
 
     /// Every cyclic order and every request against a list that is rotated.
     fn check<const N: usize, const PAIRS: usize, const TRIPLES: usize>(

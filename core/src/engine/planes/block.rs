@@ -8,11 +8,8 @@
 //! a packet's whole stay in a router; on a link that crosses a dateline the receiver counts one up. A packet
 //! from the processor whose crossing does not count has the last label of its port, which no other has there.
 
-use super::{
-    arbiter::{pairs, triples},
-    registers::Labels,
-    vector::Vector,
-};
+use super::arbiter::{pairs, triples};
+use crate::bits::Vector;
 
 /// X queues.
 pub const X_QUEUES: usize = 4;
@@ -22,6 +19,9 @@ pub const Y_QUEUES: usize = 6;
 pub const LINK_QUEUES: usize = X_QUEUES + Y_QUEUES;
 /// All queues, the processor's last.
 pub const QUEUES: usize = LINK_QUEUES + 1;
+
+/// Most headers one queue may hold.
+pub const MAX_HEADERS: u32 = 4;
 
 /// Orders that change while the network runs.
 #[derive(Clone, Copy)]
@@ -110,6 +110,32 @@ pub type YRow<V> = [V; Y_QUEUES];
 
 /// One bit of header data on the links of one dimension, plus and minus.
 pub type LinkRow<V> = [V; 2];
+
+/// One bit per register: of the outputs +-x with labels 0 and 1, of +-y with labels 0 to 2, of the processor's with
+/// labels 0 to 2.
+#[derive(Clone, Copy)]
+pub struct Labels<V> {
+    pub x: [[V; 2]; 2],
+    pub y: [[V; 3]; 2],
+    pub p: [V; 3],
+}
+
+impl<V: Vector> Labels<V> {
+    /// Nothing anywhere.
+    #[inline(always)]
+    pub fn none() -> Self {
+        let zero = V::zero();
+        Self { x: [[zero; 2]; 2], y: [[zero; 3]; 2], p: [zero; 3] }
+    }
+
+    /// Calls a function with every plane.
+    pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+        let Self { x, y, p } = self;
+        x.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        y.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        p.iter_mut().for_each(visit);
+    }
+}
 
 /// Flits on the links of a block.
 #[derive(Clone, Copy)]

@@ -10,13 +10,12 @@
 use super::{
     arbiter::{first2, first3, grant2, grant3, grant4, grant5},
     block::{
-        Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, Precedence, QUEUES, Scheme, Settings,
-        Widths, X_QUEUES, XRow, Y_QUEUES, YRow,
+        Block, Events, Full, LINK_QUEUES, Labels, LinkRow, Links, Packet, Precedence, QUEUES, Scheme,
+        Settings, Widths, X_QUEUES, XRow, Y_QUEUES, YRow,
     },
     lanes::Position,
-    registers::Labels,
-    vector::Vector,
 };
+use crate::bits::Vector;
 
 /// Constants of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

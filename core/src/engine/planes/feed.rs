@@ -8,9 +8,9 @@
 use super::{
     block::{Events, Packet},
     lanes::{Axis, Router, Tiling},
-    vector::{Vector, count_ones, words, words_mut},
 };
 use crate::{
+    bits::{Vector, count_ones, words, words_mut},
     engine::{fingerprint, lateness},
     fabric::{NodeId, divide, reciprocal},
     save::{Archive, SaveError},
@@ -253,11 +253,6 @@ impl Feed {
             places,
             rows: (0..tiling.y.tile()).map(row).collect(),
         }
-    }
-
-    /// What is sent.
-    pub fn workload(&self) -> &Workload {
-        &self.common.workload
     }
 
     /// Row and bit of a node, counted over all copies.
@@ -750,7 +745,7 @@ fn minus(axis: &Axis, from: u32, to: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engine::planes::vector::Words, fabric::Sign, routing::dimension_order, traffic::PacketList};
+    use crate::{bits::Words, fabric::Sign, routing::dimension_order, traffic::PacketList};
 
     #[test]
     fn signs_without_branches_are_those_of_dimension_order() {

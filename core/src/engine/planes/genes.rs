@@ -3,9 +3,9 @@
 use super::{
     arbiter::{orientation_of, precedence_of},
     block::{Precedence, Scheme, Settings},
-    vector::{Vector, words_mut},
 };
 use crate::{
+    bits::{Vector, words_mut},
     fabric::{Direction, NodeId, Shape},
     router::{Arbitration, ChannelScheme, North, RouterConfig},
     routing::Came,

@@ -3,11 +3,14 @@
 //! A block is the same tile position of all lanes. A neighbour is in the next block at the same bit,
 //! or, at a tile's edge, in the first block one lane further: a rotation of the bits.
 
-use super::vector::{Vector, words_mut};
 use crate::{
+    bits::{Vector, words_mut},
     fabric::{NodeId, Shape},
     routing::{Came, Datelines, Line},
 };
+
+/// Routers from which on a thread alone sends and receives row by row, since all of them are in no cache.
+pub(super) const SWEPT: usize = 1 << 19;
 
 /// One dimension cut into lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl Tiling {
         let (mut x, mut y) = (axis(0), axis(1));
         let bits = bits as u32;
         // Where rows of blocks are swept, shorter ones stay longer in a cache.
-        let swept = shape.nodes() >= super::machine::SWEPT;
+        let swept = shape.nodes() >= SWEPT;
         while x.lanes * y.lanes > bits {
             // Square tiles have the fewest edges.
             let longer =

@@ -8,17 +8,16 @@ use super::{
     cycle::Rules,
     feed::{Counting, Feed, Packets},
     genes::Genes,
-    lanes::{Position, Rotation, Tiling, columns, rows},
+    lanes::{Position, Rotation, SWEPT, Tiling, columns, rows},
     occupation::Occupation,
     pieces::{Filling, Fixed, Receiving, Rows, Sending, Sent, Settled, Still},
     registers::Registers,
-    tags::value,
-    vector::{Available, Task, Vector, count_ones, words, words_mut},
     volleys::Volleys,
 };
 use crate::{
+    bits::{Available, Task, Vector, count_ones, number_at, words, words_mut},
     engine::{
-        Network, Options, Outcome, SimulationError, general,
+        Network, Options, Outcome, SimulationError,
         protocol::{Clock, Engine, Motion, Rest, advance, drive},
     },
     fabric::{Direction, NodeId},
@@ -33,8 +32,6 @@ use std::sync::Arc;
 
 /// Pieces of a phase per thread, so that threads that come late leave some to others.
 const PIECES: usize = 3;
-/// Routers from which on a thread alone sends and receives row by row, since all of them are in no cache.
-pub(super) const SWEPT: usize = 1 << 19;
 /// Cycles of a sweep through all rows.
 const CYCLES: usize = 4;
 /// Rows by which a cycle of a sweep is behind the one before it.
@@ -873,12 +870,8 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
         Ok(())
     }
 
-    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        let options = Options { stop_at: None, cycle_limit: Some(cycle + 2), ..*options };
-        match general::simulate(&self.network, self.feed.workload(), &options, &mut NoProbe) {
-            Err(error @ (SimulationError::Deadlock(_) | SimulationError::Interrupted(_))) => error,
-            _ => SimulationError::Disagreement { cycle },
-        }
+    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
+        SimulationError::Stuck { cycle }
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
@@ -916,7 +909,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
                     _ => (2 + (queue - X_QUEUES) / 3, (queue - X_QUEUES) % 3),
                 };
                 if direction < directions && channel < channels {
-                    let held = value(self.blocks[block].occupancy[queue].into_iter(), lane);
+                    let held = number_at(self.blocks[block].occupancy[queue].into_iter(), lane);
                     flits[(index * directions + direction) * channels + channel] =
                         (held - self.rules.offset as u64) as u16;
                 }
@@ -1028,6 +1021,6 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
         let place = self.place(0, node) as usize;
         let row = place / V::BITS / self.columns.len();
         let plane = std::slice::from_mut(&mut self.rows[row].below);
-        super::vector::words_mut(plane)[place % V::BITS / 64] ^= 1 << (place % 64);
+        words_mut(plane)[place % V::BITS / 64] ^= 1 << (place % 64);
     }
 }

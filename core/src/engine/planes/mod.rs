@@ -3,7 +3,7 @@
 //! Every variable of a router - an owner, a precedence, a bit of an occupancy - is a plane with one
 //! bit per router, and a cycle is a fixed sequence of logic operations on vectors of 64 to 512
 //! routers. Dimension-order routing and datelines leave eleven input queues per router, so that a
-//! router takes about 40 bytes. Outcomes equal those of [`general`] bit for bit.
+//! router takes about 40 bytes. Outcomes equal those of the [general](super::general) engine bit for bit.
 //!
 //! [`supports`] says what it covers. Packets need no identity here, so it serves no probes except
 //! the occupation of links.
@@ -21,88 +21,39 @@ mod receive;
 mod registers;
 mod saving;
 mod tags;
-#[allow(unsafe_code, reason = "vectors of the processor")]
-pub(crate) mod vector;
 mod volleys;
 
 use super::{
-    Network, Options, Outcome, SimulationError, general,
+    Network, Options, Outcome, SimulationError,
     protocol::{Clock, Engine, drive},
 };
 use crate::{
+    bits::{Available, InstructionSet, OnVectors, Vector},
     fabric::{Direction, NodeId},
     probe::NoProbe,
     router::{ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, Variant},
     routing::{Datelines, RoutingFunction},
     traffic::{PacketSource, Workload},
 };
+pub use block::MAX_HEADERS;
 use machine::{AnyMachine, Machine, Plan};
 use thiserror::Error;
-use vector::{Available, Vector, Words};
 
 /// Deepest buffer in flits.
 pub const MAX_BUFFER: u16 = 1 << (OCCUPANCY - 1);
 /// Planes of a queue's occupancy.
 const OCCUPANCY: usize = 4;
-/// Most headers one queue may hold.
-pub const MAX_HEADERS: u32 = 4;
 
-/// The vectors the planes are made of; the outcome does not depend on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum InstructionSet {
-    /// 64 bits, any processor.
-    Word,
-    /// 256 bits, x86-64 with AVX2.
-    Avx2,
-    /// 512 bits, x86-64 with AVX-512 (F, BW, DQ, VL).
-    Avx512,
-}
-
-impl InstructionSet {
-    /// All sets.
-    pub const ALL: [Self; 3] = [Self::Word, Self::Avx2, Self::Avx512];
-
-    /// Whether this processor has it.
-    pub fn is_available(self) -> bool {
-        match self {
-            Self::Word => true,
-            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-            Self::Avx2 => vector::Avx2::available().is_some(),
-            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-            Self::Avx512 => vector::Avx512::available().is_some(),
-            #[cfg(not(all(target_arch = "x86_64", feature = "vectors")))]
-            Self::Avx2 | Self::Avx512 => false,
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Word => "u64",
-            Self::Avx2 => "AVX2",
-            Self::Avx512 => "AVX-512",
-        }
-    }
-
-    /// Bits of a vector.
-    pub fn bits(self) -> usize {
-        match self {
-            Self::Word => 64,
-            Self::Avx2 => 256,
-            Self::Avx512 => 512,
-        }
-    }
-
-    /// The fastest set of this processor for `networks` copies of a network: the widest one that the
-    /// routers fill, or else the narrowest that holds them all.
-    pub fn best(network: &Network, networks: usize) -> Self {
-        let lanes =
-            |set: Self| lanes::Tiling::new(network.fabric().shape(), set.bits(), networks).lanes() as usize;
-        [Self::Avx512, Self::Avx2]
-            .into_iter()
-            .find(|&set| set.is_available() && 2 * lanes(set) > set.bits())
-            .unwrap_or(Self::Word)
-    }
+/// The fastest set of this processor for `networks` copies of a network: the widest one that the
+/// routers fill, or else the narrowest that holds them all.
+pub fn best_set(network: &Network, networks: usize) -> InstructionSet {
+    let lanes = |set: InstructionSet| {
+        lanes::Tiling::new(network.fabric().shape(), set.bits(), networks).lanes() as usize
+    };
+    [InstructionSet::Avx512, InstructionSet::Avx2]
+        .into_iter()
+        .find(|&set| set.is_available() && 2 * lanes(set) > set.bits())
+        .unwrap_or(InstructionSet::Word)
 }
 
 /// Why the planes do not cover a case.
@@ -279,45 +230,6 @@ pub fn pays(network: &Network, workload: &Workload) -> bool {
     flit_hops as f64 * share > BREAK_EVEN * shape.nodes() as f64 * cycles as f64
 }
 
-/// Simulates a workload until everything is delivered or `options` end it, as
-/// [`general::simulate`] does.
-///
-/// ```
-/// use flitloom_core::{
-///     engine::{Network, planes},
-///     fabric::{Fabric, Shape},
-///     router::RouterConfig,
-///     traffic::{Collective, Pattern, Workload},
-/// };
-/// let shape = Shape::torus(&[16, 16])?;
-/// let destinations = Pattern::Transpose.destinations(&shape, 0)?;
-/// let packets = Collective::default().packet_list(shape.nodes(), &destinations)?;
-/// let network = Network::new(Fabric::new(shape), RouterConfig::default())?;
-/// let workload = Workload::Packets(packets);
-/// assert_eq!(planes::supports(&network, &workload), Ok(()));
-/// let set = planes::InstructionSet::best(&network, 1);
-/// let outcome = planes::simulate(&network, &workload, &Default::default(), set)?;
-/// assert_eq!(outcome.duration, 74); // cup-stacking-2022, Table 2
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// A case that is not covered, or an instruction set this processor does not have, goes to the
-/// general engine.
-///
-/// # Errors
-/// As [`general::simulate`].
-pub fn simulate(
-    network: &Network,
-    workload: &Workload,
-    options: &Options,
-    set: InstructionSet,
-) -> Result<Outcome, SimulationError> {
-    match Planes::new(network, workload, Settings { set: Some(set), ..Settings::default() }) {
-        Ok(mut planes) => planes.run(options).map(|outcomes| outcomes[0].clone()),
-        Err(_) => general::simulate(network, workload, options, &mut NoProbe),
-    }
-}
-
 /// What a [`Planes`] is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -398,7 +310,7 @@ impl Planes {
     pub fn new(network: &Network, workload: &Workload, settings: Settings) -> Result<Self, Unsupported> {
         supports(network, workload)?;
         let set = settings.set.filter(|set| set.is_available());
-        let set = set.unwrap_or_else(|| InstructionSet::best(network, settings.networks));
+        let set = set.unwrap_or_else(|| best_set(network, settings.networks));
         let plan = Plan {
             workload,
             length: length(workload)?.max(1),
@@ -408,16 +320,7 @@ impl Planes {
             occupation: settings.occupation,
             totals: settings.totals,
         };
-        let engine = match set {
-            InstructionSet::Word => None,
-            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-            InstructionSet::Avx2 => vector::Avx2::available().map(|proof| build(proof, network, &plan)),
-            #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-            InstructionSet::Avx512 => vector::Avx512::available().map(|proof| build(proof, network, &plan)),
-            #[cfg(not(all(target_arch = "x86_64", feature = "vectors")))]
-            InstructionSet::Avx2 | InstructionSet::Avx512 => None,
-        };
-        let engine = engine.unwrap_or_else(|| build(Words::<1>::PROOF, network, &plan));
+        let engine = set.run(Build { network, plan: &plan });
         let ports = network.fabric().shape().directions() + 1;
         Ok(Self { engine, ports })
     }
@@ -430,8 +333,8 @@ impl Planes {
     /// Simulates from empty networks; one outcome per network.
     ///
     /// # Errors
-    /// As [`general::simulate`]. A deadlock is reported by the general engine, with the network's
-    /// own arbitration settings.
+    /// A limit was met or the run was interrupted. Nothing that the planes cover deadlocks; where nothing can move
+    /// any more, [`simulate_in_planes`](super::simulate_in_planes) asks the general engine why.
     pub fn run(&mut self, options: &Options) -> Result<&[Outcome], SimulationError> {
         // Where packets turn out to be older than the tags, once more with tags from the beginning.
         if !self.run_once(options, false)? {
@@ -480,14 +383,25 @@ impl Planes {
     }
 }
 
-fn build<V: Vector>(proof: Available<V>, network: &Network, plan: &Plan) -> Box<dyn AnyMachine> {
-    Box::new(Machine::<V, OCCUPANCY>::new(proof, network, plan))
+/// A machine to be built.
+struct Build<'a> {
+    network: &'a Network,
+    plan: &'a Plan<'a>,
+}
+
+impl OnVectors for Build<'_> {
+    type Output = Box<dyn AnyMachine>;
+
+    fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
+        Box::new(Machine::<V, OCCUPANCY>::new(proof, self.network, self.plan))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
+        engine::general,
         fabric::{Fabric, Shape},
         traffic::{OpenLoad, Pattern},
     };
@@ -575,8 +489,5 @@ mod tests {
         let router = RouterConfig::for_shape(&shape);
         let network = Network::new(Fabric::new(shape), router).unwrap();
         assert_eq!(supports(&network, &load), Err(Unsupported::Dimensions(3)));
-        let set = InstructionSet::best(&network, 1);
-        let outcome = simulate(&network, &load, &Options::default(), set);
-        assert_eq!(outcome, general::simulate(&network, &load, &Options::default(), &mut NoProbe));
     }
 }

@@ -1,7 +1,9 @@
 //! First and last cycle in which flits cross each link, and how many do, as planes of the bits.
 
-use super::{tags::value, vector::Vector};
-use crate::save::{Archive, SaveError};
+use crate::{
+    bits::{Vector, number_at},
+    save::{Archive, SaveError},
+};
 
 /// Use of the four links of every router.
 #[derive(Clone)]
@@ -147,7 +149,7 @@ impl<V: Vector> Occupation<V> {
 
     /// First and last cycle of a link, if it was used.
     pub fn cycles(&self, block: usize, lane: usize, direction: usize) -> Option<(u64, u64)> {
-        let used = value([self.used[4 * block + direction]].into_iter(), lane) == 1;
+        let used = number_at([self.used[4 * block + direction]].into_iter(), lane) == 1;
         used.then(|| {
             (
                 self.number(&self.first, block, lane, direction),
@@ -163,6 +165,6 @@ impl<V: Vector> Occupation<V> {
 
     fn number(&self, planes: &[V], block: usize, lane: usize, direction: usize) -> u64 {
         let each = 4 * self.bits;
-        value(planes[block * each..][..each].iter().skip(direction).step_by(4).copied(), lane)
+        number_at(planes[block * each..][..each].iter().skip(direction).step_by(4).copied(), lane)
     }
 }

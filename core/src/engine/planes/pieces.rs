@@ -15,8 +15,8 @@ use super::{
     occupation::Uses,
     receive::{Incoming, Receiver, receive_x, receive_y},
     registers::{Crossing, Registers, cross, send_registers},
-    vector::{Available, Task, Vector},
 };
+use crate::bits::{Available, Task, Vector};
 
 /// What does not change in a cycle.
 #[derive(Clone, Copy)]

@@ -7,11 +7,11 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{
-    block::{Block, Full, LINK_QUEUES, LinkRow, Widths, X_QUEUES, XRow, Y_QUEUES, YRow},
+    block::{Block, Full, LINK_QUEUES, LinkRow, MAX_HEADERS, Widths, X_QUEUES, XRow, Y_QUEUES, YRow},
     cycle::{More, each},
     lanes::{Position, Rotation},
-    vector::Vector,
 };
+use crate::bits::Vector;
 
 /// The planes of a block that [`receive_x`] and [`receive_y`] change.
 pub struct Receiver<'a, V, const K: usize> {
@@ -44,7 +44,7 @@ fn slots_for<V: Vector>(
     comes: V,
     queue: usize,
     used: &mut [[V; LINK_QUEUES]],
-    further: &mut [V; super::MAX_HEADERS as usize],
+    further: &mut [V; MAX_HEADERS as usize],
 ) -> V {
     if used.is_empty() {
         return comes;
@@ -89,7 +89,7 @@ pub fn receive_x<V: Vector, const K: usize>(
     widths: Widths,
 ) {
     let Receiver { block, x_rows, more, full, .. } = receiver;
-    let mut further = [[V::zero(); super::MAX_HEADERS as usize]; X_QUEUES];
+    let mut further = [[V::zero(); MAX_HEADERS as usize]; X_QUEUES];
     let mut first = [V::zero(); X_QUEUES];
     each!(D in [0, 1] {
         let crossed = if D == 0 { column.below } else { column.above };
@@ -149,7 +149,7 @@ pub fn receive_y<V: Vector, const K: usize>(
     widths: Widths,
 ) {
     let Receiver { block, y_rows, more, full, .. } = receiver;
-    let mut further = [[V::zero(); super::MAX_HEADERS as usize]; Y_QUEUES];
+    let mut further = [[V::zero(); MAX_HEADERS as usize]; Y_QUEUES];
     let mut first = [V::zero(); Y_QUEUES];
     each!(E in [0, 1] {
         let crossed = if E == 0 { row.below } else { row.above };

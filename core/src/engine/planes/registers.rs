@@ -5,40 +5,14 @@
 //! it has left the register: the flits behind it fill the queue. That takes packets at least as long as the buffer.
 
 use super::{
-    block::{Block, Events, Full, Links, Packet, QUEUES, Settings, X_QUEUES},
+    block::{Block, Events, Full, Labels, Links, Packet, QUEUES, Settings, X_QUEUES},
     cycle::{
         Data, Flows, Rules, Sender, choose_labels, count_hops, depart, each, fronts, keep_tags, or_all,
         owned_flits, queue_flits, requests, select_queues, write_links,
     },
     lanes::Position,
-    vector::Vector,
 };
-
-/// One bit per register: of the outputs +-x with labels 0 and 1, of +-y with labels 0 to 2, of the processor's with
-/// labels 0 to 2.
-#[derive(Clone, Copy)]
-pub struct Labels<V> {
-    pub x: [[V; 2]; 2],
-    pub y: [[V; 3]; 2],
-    pub p: [V; 3],
-}
-
-impl<V: Vector> Labels<V> {
-    /// Nothing anywhere.
-    #[inline(always)]
-    pub fn none() -> Self {
-        let zero = V::zero();
-        Self { x: [[zero; 2]; 2], y: [[zero; 3]; 2], p: [zero; 3] }
-    }
-
-    /// Calls a function with every plane.
-    pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
-        let Self { x, y, p } = self;
-        x.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        y.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        p.iter_mut().for_each(visit);
-    }
-}
+use crate::bits::Vector;
 
 /// Headers in registers, by where they came from.
 #[derive(Clone, Copy)]

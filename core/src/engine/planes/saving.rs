@@ -4,9 +4,11 @@ use super::{
     block::{Block, Full, LINK_QUEUES, Packet, Precedence, QUEUES, X_QUEUES, Y_QUEUES},
     feed::Account,
     machine::Machine,
-    vector::{Vector, words, words_mut},
 };
-use crate::save::{Archive, SaveError};
+use crate::{
+    bits::{Vector, words, words_mut},
+    save::{Archive, SaveError},
+};
 
 impl<V: Vector, const K: usize> Block<V, K> {
     fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {

@@ -13,16 +13,12 @@ use super::{
     feed::Loaded,
     machine::{Machine, TagsTooYoung, heads},
     registers::Registers,
-    vector::{Vector, words, words_mut},
 };
-use crate::fabric::NodeId;
+use crate::{
+    bits::{Vector, number_at, words_mut},
+    fabric::NodeId,
+};
 use std::collections::HashMap;
-
-/// The number whose bits one lane has in some planes, the lowest first.
-pub(super) fn value<V: Vector>(planes: impl Iterator<Item = V>, lane: usize) -> u64 {
-    let bit_of = |plane: V| words(&[plane])[lane / 64] >> (lane % 64) & 1;
-    planes.enumerate().map(|(bit, plane)| bit_of(plane) << bit).sum()
-}
 
 fn mask(bits: usize) -> u64 {
     (1 << bits) - 1
@@ -119,7 +115,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             waits = waits | registers.headers(&self.blocks[block], self.exempt_at(block)).of_processor;
         }
         let rows = &self.packet_rows[block * widths.x_data()..][..widths.x_data()];
-        (value([waits].into_iter(), lane) == 1).then(|| self.of_x_header(value(rows.iter().copied(), lane)))
+        (number_at([waits].into_iter(), lane) == 1)
+            .then(|| self.of_x_header(number_at(rows.iter().copied(), lane)))
     }
 
     /// Tag and destination of a header in x: the sign, x, y, the tag.
@@ -196,7 +193,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let more_x = &self.more_x[index * widths.more_x()..][..widths.more_x()];
         let more_y = &self.more_y[index * widths.more_y()..][..widths.more_y()];
         let is_head = (1_u64 << widths.counter) - 1;
-        let counter = |queue: usize| value(counters.iter().map(|row| row[queue]), lane);
+        let counter = |queue: usize| number_at(counters.iter().map(|row| row[queue]), lane);
         let size = u64::from(self.tiling.x.size);
         let own_x = u64::from(here) % size;
         let x_header = |data: u64| self.of_x_header(data);
@@ -205,7 +202,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let mut found = Vec::new();
 
         for queue in 0..LINK_QUEUES {
-            let flits = value(block.occupancy[queue].into_iter(), lane) - self.rules.offset as u64;
+            let flits = number_at(block.occupancy[queue].into_iter(), lane) - self.rules.offset as u64;
             if flits == 0 {
                 continue;
             }
@@ -217,8 +214,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 found.push(if queue < X_QUEUES {
                     let each = 2 + widths.x_data();
                     x_header(match slot {
-                        0 => value(x_rows.iter().map(|row| row[queue]), lane),
-                        _ => value(
+                        0 => number_at(x_rows.iter().map(|row| row[queue]), lane),
+                        _ => number_at(
                             more_x[(slot - 1) * each..slot * each][2..].iter().map(|row| row[queue]),
                             lane,
                         ),
@@ -226,8 +223,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 } else {
                     let (queue, each) = (queue - X_QUEUES, 1 + widths.y_data());
                     y_header(match slot {
-                        0 => value(y_rows.iter().map(|row| row[queue]), lane),
-                        _ => value(
+                        0 => number_at(y_rows.iter().map(|row| row[queue]), lane),
+                        _ => number_at(
                             more_y[(slot - 1) * each..slot * each][1..].iter().map(|row| row[queue]),
                             lane,
                         ),
@@ -240,11 +237,11 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         // The data of headers in registers are still in the queues they came from.
         if let Some(headers) = registers.map(|registers| registers.headers(block, self.exempt_at(index))) {
             for queue in
-                (0..LINK_QUEUES).filter(|&queue| value([headers.of_queues[queue]].into_iter(), lane) == 1)
+                (0..LINK_QUEUES).filter(|&queue| number_at([headers.of_queues[queue]].into_iter(), lane) == 1)
             {
                 found.push(match queue.checked_sub(X_QUEUES) {
-                    None => x_header(value(x_rows.iter().map(|row| row[queue]), lane)),
-                    Some(queue) => y_header(value(y_rows.iter().map(|row| row[queue]), lane)),
+                    None => x_header(number_at(x_rows.iter().map(|row| row[queue]), lane)),
+                    Some(queue) => y_header(number_at(y_rows.iter().map(|row| row[queue]), lane)),
                 });
             }
         }
@@ -254,8 +251,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let y_owners = (0..Y_QUEUES).map(|queue| (X_QUEUES + queue, block.owned_y[queue][1], queue % 3));
         let own = [(QUEUES - 1, block.owned_p[4], 0)];
         let tags = &self.ejected_tags[index * widths.tag..][..widths.tag];
-        let ejected = |label: usize| (value(tags.iter().map(|row| row[label]), lane), here);
-        let holds = |plane: V| value([plane].into_iter(), lane) == 1;
+        let ejected = |label: usize| (number_at(tags.iter().map(|row| row[label]), lane), here);
+        let holds = |plane: V| number_at([plane].into_iter(), lane) == 1;
         for (queue, owned, label) in x_owners.chain(y_owners).chain(own) {
             let header_waits =
                 registers.is_some_and(|registers| holds(registers.full.p[label] & registers.head.p[label]));

@@ -9,9 +9,9 @@ use super::{
     block::{Events, Packet},
     feed::{Feed, Packets},
     lanes::{Router, Tiling},
-    vector::{Vector, count_ones, words, words_mut},
 };
 use crate::{
+    bits::{Vector, count_ones, words, words_mut},
     engine::lateness,
     fabric::NodeId,
     traffic::{PacketList, Workload},

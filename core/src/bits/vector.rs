@@ -1,6 +1,5 @@
 //! Bit vectors: plain words everywhere, 256 and 512 bits on x86-64. The only unsafe code of the core.
 
-use crate::traffic::Numbers;
 use std::{
     marker::PhantomData,
     ops::{BitAnd, BitOr, BitXor, Not},
@@ -110,34 +109,6 @@ pub unsafe trait Vector:
     #[inline(always)]
     fn select(self, yes: Self, no: Self) -> Self {
         (self & yes) | (!self & no)
-    }
-}
-
-/// Words are numbers, too.
-impl<V: Vector> Numbers for V {
-    #[inline(always)]
-    fn all(number: u64) -> Self {
-        Self::splat(number)
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        Vector::plus(self, other)
-    }
-
-    #[inline(always)]
-    fn times(self, other: Self) -> Self {
-        Vector::times(self, other)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        self ^ other
-    }
-
-    #[inline(always)]
-    fn shifted(self, bits: u32) -> Self {
-        self.shift_right(Self::splat(bits.into()))
     }
 }
 
@@ -260,41 +231,6 @@ plain_words!(4: 0 1 2 3);
 // As long as the longest vectors, to hold them against.
 #[cfg(test)]
 plain_words!(8: 0 1 2 3 4 5 6 7);
-
-/// Work for vectors of any length; implementations are `#[inline(always)]`.
-pub trait VectorWork {
-    /// Does it.
-    fn run<V: Vector>(self);
-}
-
-/// Work with vectors of one kind.
-struct With<V, W>(W, PhantomData<V>);
-
-impl<V: Vector, W: VectorWork> Task for With<V, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        self.0.run::<V>();
-    }
-}
-
-/// Does some work with the longest vectors of this processor.
-pub fn with_longest<W: VectorWork>(work: W) {
-    fn with<V: Vector, W: VectorWork>(proof: Available<V>, work: W) {
-        V::enter(proof, With::<V, W>(work, PhantomData));
-    }
-    #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-    {
-        if let Some(proof) = Avx512::available() {
-            return with(proof, work);
-        }
-        if let Some(proof) = Avx2::available() {
-            return with(proof, work);
-        }
-    }
-    with(Words::<1>::PROOF, work);
-}
 
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 pub use x86::{Avx2, Avx512};
@@ -549,7 +485,6 @@ mod tests {
             a.move_groups(groups),
             Vector::plus(a, b),
             Vector::times(a, b),
-            a.shifted(27),
             V::load(words(&[a, b])),
             V::zero(),
             V::ones(),
@@ -579,7 +514,6 @@ mod tests {
             }),
             each(&|word| a[word].wrapping_add(b[word])),
             each(&|word| a[word].wrapping_mul(b[word])),
-            each(&|word| a[word] >> 27),
             a.to_vec(),
             each(&|_| 0),
             each(&|_| u64::MAX),

@@ -1,0 +1,316 @@
+//! What crosses the borders of a part, exchanged once per cycle: flits sent across, places left in the
+//! queues behind, headers with what is known of their packets.
+//!
+//! A mail has, for every channel, the bits of a row of nodes: flits that come; then for every channel
+//! the flits left in the queues that are fed across the border, bit by bit: the sender adds what it
+//! sends. Then comes what the row's registers of buffers ahead show, and their words before it; then the
+//! headers, each with its place.
+
+use super::{
+    border::Border,
+    crossing::Crossing,
+    layout::{Layout, NONE, Place},
+    packets::{PACKED, Packed},
+    record::{Record, Set},
+    state::State,
+};
+use crate::{
+    bits::{Vector, pieces},
+    engine::regions::Mails,
+};
+
+/// Words of a header: its packet, its place in the row and its channel.
+const HEADER: usize = PACKED + 1;
+/// Numbers of nodes in a [`Place`] wrap around.
+const WRAPPED: i64 = 1 << 25;
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Flits leave: [`depart_all`](Self::depart_all), and what crosses a border is written down.
+    #[inline(always)]
+    pub fn leave_part(&mut self, layout: &Layout, cycle: u64, mails: &mut Mails) {
+        if self.demands.reconsiders {
+            self.withdraw(layout);
+        }
+        self.list_packets_that_leave(layout);
+        match self.registers.take() {
+            Some(registers) => {
+                self.depart_from_registers(layout, &registers);
+                self.registers = Some(registers);
+            }
+            None => self.depart_all(layout, cycle),
+        }
+        for border in layout.borders() {
+            let mail = &mut mails.out[border.side];
+            self.write_words(layout, border, mail);
+            self.write_signals(border, mail);
+        }
+        self.write_headers(layout, mails);
+        // Their tails are across now.
+        for &slot in &self.leaving {
+            self.packets.remove(slot);
+        }
+    }
+
+    /// Flits arrive: [`arrive_all`](Self::arrive_all), with what came across the borders.
+    #[inline(always)]
+    pub fn enter_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) {
+        for border in layout.borders() {
+            self.read_flits(layout, border, &mails.come[border.side]);
+        }
+        self.arrive_all(layout, cycle);
+        for border in layout.borders() {
+            let mail = &mails.come[border.side];
+            self.read_places(layout, border, &mail[layout.channels * border.row.div_ceil(64)..], true);
+            // Links of others are not counted here.
+            for output in border.back * layout.channels..(border.back + 1) * layout.channels {
+                for (first, count) in pieces(border.row) {
+                    self.sent.set_bits(output, border.others + first as isize, count, 0);
+                }
+            }
+        }
+    }
+
+    /// Tells neighbours what room flits made that entered registers.
+    pub fn tell_room(&mut self, layout: &Layout, mails: &mut Mails) {
+        for border in layout.borders() {
+            let mail = &mut mails.out[border.side];
+            mail.clear();
+            self.write_places(layout, border, mail);
+        }
+    }
+
+    /// Registers are sent, by what room there is behind the borders; true if any is.
+    #[inline(always)]
+    pub fn send_from_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) -> bool {
+        for border in layout.borders() {
+            self.read_places(layout, border, &mails.come[border.side], false);
+        }
+        let Some(mut registers) = self.registers.take() else { return false };
+        let sends = self.send_all(layout, &mut registers);
+        self.registers = Some(registers);
+        if sends {
+            self.close_windows(cycle);
+        }
+        sends
+    }
+
+    /// Slots of packets whose tails cross a border in this cycle.
+    fn list_packets_that_leave(&mut self, layout: &Layout) {
+        self.leaving.clear();
+        for Border { row, out, own, .. } in layout.borders() {
+            for output in out * layout.channels..(out + 1) * layout.channels {
+                for (first, count) in pieces(row) {
+                    let first = own as usize + first;
+                    let any = |node: usize| self.any[node / V::BITS].tails.has(output);
+                    let mut tails = 0;
+                    if any(first) || any(first + count - 1) {
+                        tails = self.tails.bits(output, first, count);
+                    }
+                    while tails != 0 {
+                        let node = first + tails.trailing_zeros() as usize;
+                        tails &= tails - 1;
+                        if any(node) {
+                            let place = Place::new(node, output);
+                            let in_queue = || {
+                                let queue = self.output(layout, place).owner() as usize - 1;
+                                self.fifo(layout, Place::new(node, queue)).front
+                            };
+                            let registers = self.registers.as_ref();
+                            let slot = registers.map_or_else(in_queue, |all| all.slot(layout, place));
+                            self.leaving.push(slot);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Flits that cross a border, and flits left in the queues that are fed across it.
+    fn write_words(&self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, out, own, .. } = border;
+        mail.clear();
+        for output in out * layout.channels..(out + 1) * layout.channels {
+            mail.extend(
+                pieces(row).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
+            );
+        }
+        self.write_places(layout, border, mail);
+    }
+
+    /// Flits left in the queues that are fed across a border.
+    fn write_places(&self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, back, own, .. } = border;
+        let held = if layout.latency > 1 { &self.held } else { &self.counts };
+        for output in back * layout.channels..(back + 1) * layout.channels {
+            let queue = usize::from(layout.queue_behind[output]);
+            for (first, count) in pieces(row) {
+                let first = own as usize + first;
+                let has = |node: usize| self.any[node / V::BITS].leaves.has(queue);
+                // What leaves is known of those blocks only in which anything does.
+                let mut borrow = 0;
+                if has(first) {
+                    let inside = (V::BITS - first % V::BITS).min(count);
+                    borrow |= self.leaves.bits(queue, first, inside);
+                }
+                if first / V::BITS != (first + count - 1) / V::BITS && has(first + count - 1) {
+                    let inside = V::BITS - first % V::BITS;
+                    borrow |= self.leaves.bits(queue, first + inside, count - inside) << inside;
+                }
+                for bit in 0..self.count_bits {
+                    let before = held.bits(queue * self.count_bits + bit, first, count);
+                    mail.push(before ^ borrow);
+                    borrow &= !before;
+                }
+            }
+        }
+    }
+
+    /// What registers of buffers ahead show of this row.
+    fn write_signals(&self, border: Border, mail: &mut Vec<u64>) {
+        let Border { row, back, own, .. } = border;
+        let place = mail.len();
+        mail.extend([0, 0]);
+        if let Some(ahead) = &self.ahead {
+            ahead.tell(back, own, row, mail);
+        }
+        mail[place] = (mail.len() - place - 2) as u64;
+        let begin = mail.len();
+        if let Some(throttling) = &self.throttling {
+            throttling.tell(back, own, row, mail);
+        }
+        mail[place + 1] = (mail.len() - begin) as u64;
+    }
+
+    /// Takes what the registers of the row behind a border show, and returns what follows it.
+    fn read_signals<'m>(&mut self, side: usize, mail: &'m [u64]) -> &'m [u64] {
+        let (words, mail) = mail.split_at(2);
+        let (full, mail) = mail.split_at(words[0] as usize);
+        let (busy, mail) = mail.split_at(words[1] as usize);
+        if let Some(ahead) = &mut self.ahead {
+            ahead.listen(side, full);
+        }
+        if let Some(throttling) = &mut self.throttling {
+            throttling.listen(side, busy);
+        }
+        mail
+    }
+
+    /// What closed sources in other parts must know of this cycle.
+    pub fn news(&mut self) -> Option<Vec<u8>> {
+        let bytes =
+            |(source, number): (u32, u64)| source.to_le_bytes().into_iter().chain(number.to_le_bytes());
+        self.sources.are_closed().then(|| self.news.drain(..).flat_map(bytes).collect())
+    }
+
+    /// Takes the news of all parts.
+    pub fn hear(&mut self, cycle: u64, news: &[Vec<u8>]) {
+        for item in news.iter().flat_map(|news| news.chunks_exact(12)) {
+            let number =
+                |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            let (source, number) = (number(&item[..4]) as u32, number(&item[4..]));
+            if self.sources.are_elsewhere(source) {
+                continue;
+            }
+            let counted = self.counted();
+            if let Some(windows) = &mut self.windows {
+                // Nothing has happened here since they ended.
+                windows.close(cycle, counted);
+                windows.make_room(source, cycle);
+            }
+            let feeds = &mut self.feeds;
+            self.sources.delivered((source, number, 0), cycle, |node, start| {
+                feeds.wake(node, start.max(cycle + 1));
+            });
+        }
+    }
+
+    /// Headers that cross a border.
+    fn write_headers(&mut self, layout: &Layout, mails: &mut Mails) {
+        let (nodes, row) = (layout.nodes as i64, layout.row.unwrap_or(0) as i64);
+        let mut kept = 0;
+        for index in 0..self.crossings.items().len() {
+            let crossing = self.crossings.items()[index];
+            let node = crossing.to.node() as i64;
+            if node < nodes {
+                self.crossings.items_mut()[kept] = crossing;
+                kept += 1;
+                continue;
+            }
+            let (side, place) =
+                if node >= WRAPPED / 2 { (0, node - WRAPPED + row) } else { (1, node - nodes) };
+            let mut packed = self.packets.pack(crossing.slot);
+            if self.sources.looks_up() {
+                packed.route -= self.begin_of_route(layout, &packed);
+            }
+            let mail = &mut mails.out[side];
+            mail.extend(packed.words());
+            mail.push(place as u64 | (crossing.to.index() as u64) << 32);
+        }
+        self.crossings.truncate(kept);
+    }
+
+    /// Where the route of a packet begins here, which looks its route up itself.
+    pub fn begin_of_route(&mut self, layout: &Layout, packed: &Packed) -> u32 {
+        if packed.route == NONE {
+            return 0;
+        }
+        let destination = layout.destination(packed.way) as u32;
+        let route = self.sources.route(packed.source, packed.number, destination, &mut self.routes);
+        route.map_or(0, |(begin, _)| begin)
+    }
+
+    /// Takes what comes across a border.
+    fn read_flits(&mut self, layout: &Layout, border: Border, mail: &[u64]) {
+        let Border { side, row, back, own, others, .. } = border;
+        let mut words = mail.iter().copied();
+        for output in back * layout.channels..(back + 1) * layout.channels {
+            let mut any = 0;
+            for ((first, count), flits) in pieces(row).zip(&mut words) {
+                self.sent.set_bits(output, others + first as isize, count, flits);
+                any |= flits;
+            }
+            self.sent_any |= R::Set::of(output, any != 0);
+        }
+        let fixed = layout.channels * (1 + self.count_bits) * row.div_ceil(64);
+        let headers = self.read_signals(side, &mail[fixed..]).chunks_exact(HEADER);
+        self.crossings.reserve(headers.len());
+        for header in headers {
+            let (packet, place) = header.split_at(PACKED);
+            let mut packed = Packed::from_words(packet);
+            if self.sources.looks_up() {
+                packed.route += self.begin_of_route(layout, &packed);
+            }
+            let (place, queue) = (place[0] as u32 as usize, (place[0] >> 32) as usize);
+            let to = Place::new(own as usize + place, queue);
+            let slot = self.packets.unpack(packed);
+            self.crossings.push(Crossing { to, slot });
+        }
+    }
+
+    /// Which queues across a border are full now, with those flits, if they are to be counted, that were sent there.
+    fn read_places(&mut self, layout: &Layout, border: Border, places: &[u64], with_sent: bool) {
+        let Border { row, out, own, others, .. } = border;
+        let mut counts = places.iter().copied();
+        for output in out * layout.channels..(out + 1) * layout.channels {
+            let queue = usize::from(layout.queue_behind[output]);
+            let mut any = 0;
+            for (first, count) in pieces(row) {
+                let mut carry = 0;
+                if with_sent {
+                    carry = self.sent.bits(output, own + first as isize, count);
+                }
+                let mut full = 0;
+                for (bit, left) in (0..self.count_bits).zip(&mut counts) {
+                    let level = left ^ carry;
+                    carry &= left;
+                    full = if self.most >> bit & 1 == 1 { full & level } else { full | level };
+                    let plane = queue * self.count_bits + bit;
+                    self.levels.set_bits(plane, others + first as isize, count, level);
+                }
+                self.full.set_bits(queue, others + first as isize, count, full);
+                any |= full;
+            }
+            self.full_any |= R::Set::of(queue, any != 0);
+        }
+    }
+}

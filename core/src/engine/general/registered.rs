@@ -1,0 +1,262 @@
+//! The router with an output register behind every output channel (`router.variant = registers`).
+//!
+//! In a cycle, after queue selection, every output channel with an owner and an empty register takes a flit
+//! of its owner's queue (the crossbar); then, from the state that leaves, every port sends one of its full
+//! registers over its link. The flit is in the queue behind it when the next cycle begins. So the links
+//! of cycle t + 1 belong to cycle t here. An output channel keeps its owner until the tail has left the
+//! register, while the queue may go on to another one as soon as the tail has left the queue.
+
+use super::{
+    choice::PerChannel,
+    crossing::Crossing,
+    decide::count_down,
+    layout::{Layout, Place},
+    record::{Any, Record, Set},
+    registers::Registers,
+    state::State,
+};
+use crate::{
+    bits::{Vector, count_ones, words},
+    router::MAX_CHANNELS,
+};
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// The crossbars; true if any flit moves.
+    #[inline(always)]
+    pub fn cross_all(&mut self, layout: &Layout, registers: &mut Registers<V>, cycle: u64) -> bool {
+        let mut moves = false;
+        for block in 0..self.blocks {
+            if self.cross_block(registers, block) {
+                moves = true;
+                self.take_headers(layout, registers, block, cycle);
+                self.leave_behind_tails(layout, block);
+                if self.demands.exact_feed {
+                    self.drain_processors(layout, block);
+                }
+            }
+        }
+        // What left the queues makes room for what is sent now.
+        self.sent_any = R::Set::default();
+        self.entered = R::Set::default();
+        self.full_any = R::Set::default();
+        for block in 0..self.blocks {
+            self.count_block(layout, block);
+            self.any[block].leaves = R::Set::default();
+        }
+        moves
+    }
+
+    /// The choice of what is sent over the links, by what room there is; true if anything is.
+    #[inline(always)]
+    pub fn send_all(&mut self, layout: &Layout, registers: &mut Registers<V>) -> bool {
+        let mut ejected = 0;
+        for block in 0..self.blocks {
+            ejected += self.send_block(layout, registers, block);
+        }
+        self.outcome.flits_delivered += ejected;
+        !self.sent_any.is_empty()
+    }
+
+    #[inline(always)]
+    fn cross_block(&mut self, registers: &mut Registers<V>, block: usize) -> bool {
+        let nonempty = self.nonempty.block(block);
+        let own = self.own.block_mut(block);
+        let leaves = self.leaves.block_mut(block);
+        let (fresh, left) = (self.fresh.block_mut(block), self.left.block_mut(block));
+        let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
+        let (full, head) = (registers.full.block_mut(block), registers.head.block_mut(block));
+        let tail = registers.tail.block_mut(block);
+        let left_bits = self.left_bits;
+        let none = R::Set::default();
+        let mut after = Any { heads: none, tails: none, leaves: none, ..self.any[block] };
+        let mut moves = false;
+        let mut outputs = after.owned;
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let (ready, owner) = self.pairs.ready(output, own, nonempty);
+            if !owner.any() {
+                after.owned = after.owned & !R::Set::of(output, true);
+            }
+            let taken = ready & !full[output];
+            if !taken.any() {
+                continue;
+            }
+            moves = true;
+            let left = &mut left[output * left_bits..(output + 1) * left_bits];
+            let at_tail = count_down(left, taken, self.demands.uniform);
+            let at_head = taken & fresh[output];
+            fresh[output] = fresh[output] & !taken | at_tail;
+            full[output] = full[output] | taken;
+            head[output] = head[output] & !taken | at_head;
+            tail[output] = tail[output] & !taken | at_tail;
+            heads[output] = at_head;
+            tails[output] = at_tail;
+            after.heads |= R::Set::of(output, at_head.any());
+            after.tails |= R::Set::of(output, at_tail.any());
+            self.pairs.leave(output, taken, at_tail, own, leaves, &mut after.leaves);
+        }
+        self.any[block] = after;
+        moves
+    }
+
+    /// Headers that entered registers: whose packets pass from now on.
+    fn take_headers(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize, cycle: u64) {
+        let mut outputs = self.any[block].heads;
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
+            for (word, &bits) in (block * V::WORDS..).zip(heads) {
+                let mut bits = bits;
+                while bits != 0 {
+                    let node = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
+                    let slot = self.fifos[node * layout.queues + queue].front;
+                    registers.slots[node * layout.outputs + output] = slot;
+                    if layout.is_processor(queue) {
+                        self.outcome.packets_injected += 1;
+                        if self.windows.is_some() {
+                            self.packets.packet_mut(slot).injected = cycle;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Queues whose tail entered a register go on to their next packet.
+    fn leave_behind_tails(&mut self, layout: &Layout, block: usize) {
+        let lazy = !self.demands.exact_feed;
+        let mut outputs = self.any[block].tails;
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
+            for (word, &bits) in (block * V::WORDS..).zip(tails) {
+                let mut bits = bits;
+                self.asking.reserve(bits.count_ones() as usize);
+                self.feeds.reserve(bits.count_ones() as usize);
+                while bits != 0 {
+                    let node = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
+                    let more = self.fifos[node * layout.queues + queue].pop(&self.packets);
+                    let place = Place::new(node, queue);
+                    self.asking.put(place, more);
+                    self.feeds.freed(place, lazy && layout.is_processor(queue));
+                }
+            }
+        }
+    }
+
+    /// The registers that are sent; returns the flits ejected.
+    #[inline(always)]
+    fn send_block(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize) -> u64 {
+        let (channels, word) = (layout.channels, block * V::WORDS);
+        let last = self.last.block_mut(block);
+        let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
+        let full = registers.full.block_mut(block);
+        let (head, tail) = (registers.head.block(block), registers.tail.block(block));
+        let none = R::Set::default();
+        let before = self.any[block];
+        let mut after = Any { sent: none, heads: none, tails: none, ..before };
+        let (mut hops, mut ejected) = (0, 0);
+        for port in 0..=layout.directions {
+            let mut candidates: PerChannel<V> = [V::zero(); MAX_CHANNELS as usize];
+            let mut used = candidates;
+            let mut any = V::zero();
+            for channel in 0..channels {
+                let output = port * channels + channel;
+                let mut fits = V::ones();
+                if port < layout.directions {
+                    let behind = usize::from(layout.queue_behind[output]);
+                    fits = !layout.links[port].seen::<V>(self.full.with_margins(behind), word);
+                }
+                candidates[channel] = full[output] & fits;
+                used[channel] = last[output];
+                any = any | candidates[channel];
+            }
+            if self.demands.watched {
+                self.ready.block_mut(block)[port * channels..][..channels]
+                    .copy_from_slice(&full[port * channels..][..channels]);
+                self.sendable.block_mut(block)[port * channels..][..channels]
+                    .copy_from_slice(&candidates[..channels]);
+            }
+            if !any.any() {
+                continue;
+            }
+            let fresh = [V::ones(); MAX_CHANNELS as usize];
+            let chosen = layout.schemes.choose(port, word, channels, &candidates, &used, &fresh);
+            for channel in 0..channels {
+                let (output, sent) = (port * channels + channel, chosen[channel]);
+                last[output] = used[channel] & !any | sent;
+                if !sent.any() {
+                    continue;
+                }
+                sent.store(&mut self.sent.plane_mut(output)[word..]);
+                after.sent |= R::Set::of(output, true);
+                *(if port < layout.directions { &mut hops } else { &mut ejected }) +=
+                    count_ones(words(std::slice::from_ref(&sent)));
+                full[output] = full[output] & !sent;
+                heads[output] = sent & head[output];
+                tails[output] = sent & tail[output];
+                after.heads |= R::Set::of(output, heads[output].any());
+                after.tails |= R::Set::of(output, tails[output].any());
+            }
+        }
+        let mut silent = before.sent & !after.sent;
+        while !silent.is_empty() {
+            V::zero().store(&mut self.sent.plane_mut(silent.pop())[word..]);
+        }
+        self.sent_any |= after.sent;
+        self.any[block] = after;
+        self.outcome.flit_hops += hops;
+        ejected
+    }
+
+    /// Finds where headers go that leave registers, and frees what tails leave.
+    #[inline(always)]
+    pub fn depart_from_registers(&mut self, layout: &Layout, registers: &Registers<V>) {
+        self.delivered.clear();
+        for block in 0..self.blocks {
+            let Any { heads, tails, .. } = self.any[block];
+            let mut outputs = heads & R::Set::below(layout.link_outputs);
+            while !outputs.is_empty() {
+                let output = outputs.pop();
+                let links = &layout.links[layout.port_of_output(output)];
+                let behind = usize::from(layout.queue_behind[output]);
+                let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
+                for (word, &bits) in (block * V::WORDS..).zip(heads) {
+                    let mut bits = bits;
+                    self.crossings.reserve(bits.count_ones() as usize);
+                    while bits != 0 {
+                        let node = word * 64 + bits.trailing_zeros() as usize;
+                        bits &= bits - 1;
+                        let to = Place::new(links.neighbour(node), behind);
+                        let slot = registers.slots[node * layout.outputs + output];
+                        self.crossings.push(Crossing { to, slot });
+                    }
+                }
+            }
+            let mut outputs = tails;
+            while !outputs.is_empty() {
+                let output = outputs.pop();
+                let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
+                for (word, &bits) in (block * V::WORDS..).zip(tails) {
+                    let mut bits = bits;
+                    self.wanted.reserve(bits.count_ones() as usize);
+                    while bits != 0 {
+                        let node = word * 64 + bits.trailing_zeros() as usize;
+                        bits &= bits - 1;
+                        let record = &mut self.outputs[node * layout.outputs + output];
+                        *record = record.free();
+                        self.wanted.put(Place::new(node, output), record.is_requested());
+                        if output >= layout.link_outputs {
+                            let slot = registers.slots[node * layout.outputs + output];
+                            self.delivered.push((node as u32, slot));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
