@@ -105,6 +105,27 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     )
 
 
+def any_routes_bound(demands: Demands) -> RouteBound:
+    """Bound the load of the fullest link over all routes, minimal or not, by the volume of the traffic.
+
+    No route crosses fewer links of a dimension than the shortest ones do, so the hops of these over the links
+    of a dimension are a bound for every routing.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.analysis.demands import make_demands
+    >>> network = fl.Network(fl.Torus(8, 8))
+    >>> float(any_routes_bound(make_demands(network, fl.Load("torn", rate=0.1, cycles=100))).throughput)
+    0.5
+    """
+    topology = demands.topology
+    topology.require_plain("bounds over all routes")
+    if topology.failed_nodes or topology.failed_links:
+        raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
+    return RouteBound(_volume(demands), None, "volume")
+
+
 def _volume(demands: Demands) -> Fraction:
     """Hops in a dimension over its links: the largest of these."""
     topology = demands.topology

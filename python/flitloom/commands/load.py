@@ -12,6 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("curve")(load_curve.curve)
+app.command("saturation")(load_curve.saturation)
 app.command("steady")(load_curve.steady)
 app.command("ramp")(load_responses.ramp)
 app.command("step")(load_responses.step)

@@ -1,9 +1,13 @@
-"""``flitloom load curve`` and ``flitloom load steady``."""
+"""``flitloom load curve``, ``flitloom load saturation`` and ``flitloom load steady``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from flitloom._core import LIMITS
 from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
 from flitloom.commands.grouped import grouped
@@ -20,6 +24,7 @@ def curve(
     packets: shared.Packets,
     router: shared.Router,
     measured: shared.Measured,
+    refine: shared.Refine = 0.05,
     json: options.Json = False,
     out: shared.Rows = None,
     plot: shared.Plot = None,
@@ -29,6 +34,7 @@ def curve(
     Per load: warm-up as long as the network needs, a measured stretch, and the wait for its packets; accepted
     load, latency from generation (with a 95 % confidence interval) and percentiles, network latency from
     injection, and how evenly sources are served. Beyond saturation there is no latency: it is said instead.
+    Where a case saturates between two loads, those between them are measured too (--refine).
 
     \b
     For example:
@@ -41,7 +47,7 @@ def curve(
     cases = shared.cases(compared, packets, router)
     out, plot = shared.check_outputs(out, plot)
     loads = shared.read_rates(rates, "--rates")
-    points, interrupted = _run(cases, loads, measured, "point")
+    points, interrupted = _run(cases, loads, measured, "point", refine)
     rows = curve_rows(points)
     if out is not None and rows:
         if out.suffix == ".nc":
@@ -56,7 +62,7 @@ def curve(
     if json:
         screen.print_json(rows)
     elif rows:
-        _print_curve(rows, len(cases[0].labels), len(loads))
+        _print_curve(rows, len(cases[0].labels), loads)
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
@@ -103,11 +109,60 @@ def steady(
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
+@grouped
+def saturation(
+    *,
+    compared: shared.Compared,
+    within: shared.Within = 0.01,
+    packets: shared.Packets,
+    router: shared.Router,
+    measured: shared.Measured,
+    json: options.Json = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None,
+) -> None:
+    """Find the load at which each case saturates, by bisection below the bound of its routing, on all cores.
+
+    One row per case: the saturation, the latency just below it, and what the routing allows at best. The
+    last line says what each case gains over the first one.
+
+    \b
+    For example:
+      flitloom load saturation --torus 8x8 --pattern rand --routing do,ma --within 0.05
+      flitloom load saturation --torus 8x8x8 --pattern rand --routing all --throttle all
+    """
+    from flitloom.load import compared as sentence
+    from flitloom.load import run_saturation
+    from flitloom.load.bounds import THROTTLED
+    from flitloom.outputs import write_csv
+
+    cases = shared.cases(compared, packets, router)
+    out, _ = shared.check_outputs(out, None, (".csv",))
+    workers, threads = shared.shared_out(measured.threads, len(cases))
+    settings = {**vars(measured), "workers": workers, "threads": threads}
+    steady = {"kind": "load", "cycles": LIMITS["start"], "rate": 1.0}
+    shared.foretell_memory(((case, steady) for case in cases), workers)
+    with shared.progress("case", len(cases), "points") as show:
+        rows, interrupted = run_saturation(cases, within=within, **settings, progress=show)
+    if out is not None and rows:
+        write_csv(list(rows[0]), (row.values() for row in rows), out)
+    names = list(cases[0].labels)
+    if json:
+        shared.print_one_or_all(rows)
+    elif rows:
+        columns = [*names, "saturation", "outcome", "latency", "bound", "bound_of"]
+        screen.print_table(columns, [[row[name] for name in columns] for row in rows])
+        for like in dict.fromkeys(row["router"].partition(THROTTLED)[0] for row in rows):
+            screen.echo(like)
+        # What is missing may be the first case, which the others are held against.
+        if not interrupted and (told := sentence(rows, names)):
+            screen.echo(told)
+    shared.end_interrupted(interrupted, len(rows), len(cases))
+
+
 def _run(
-    cases: list[Case], loads: list[float], measured: shared.Measured, what: str
+    cases: list[Case], loads: list[float], measured: shared.Measured, what: str, refine: float = 0.0
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """All cases at all loads, and whether Ctrl-C ended it before."""
-    from flitloom._core import LIMITS
     from flitloom.load import run_curve
 
     workers, threads = shared.shared_out(measured.threads, len(cases) * len(loads))
@@ -117,7 +172,7 @@ def _run(
     # Nobody knows how often a warm-up will be doubled.
     unit = "cycles or more" if measured.warm_up is None else "cycles"
     with shared.progress(what, len(cases) * len(loads), unit) as show:
-        return run_curve(cases, loads, **settings, progress=show)
+        return run_curve(cases, loads, **settings, refine=refine, progress=show)
 
 
 def _told(name: str, value: Any) -> object:
@@ -136,8 +191,8 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
     return curves
 
 
-def _print_curve(rows: list[dict[str, Any]], labels: int, loads: int) -> None:
-    from flitloom.load import saturation
+def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float]) -> None:
+    from flitloom.load import bound_text, saturation
 
     names = list(rows[0])[:labels]
     columns = [
@@ -167,16 +222,12 @@ def _print_curve(rows: list[dict[str, Any]], labels: int, loads: int) -> None:
     ]
     screen.print_table(columns, table)
     for name, points in _by_case(rows, labels).items():
-        if len(points) < loads:
-            # Where it saturates depends on points that are missing.
-            screen.echo(f"{name or 'it'}: {len(points)} of {loads} loads are measured: no verdict")
+        verdict = saturation(points, loads)
+        if verdict["outcome"] == "incomplete":
+            screen.echo(f"{name}: {verdict['text']}")
             continue
-        best = points[0]["ideal"]
-        beside = "" if best is None else f"; links in dimension order carry {best:.4g} at best"
-        receive = points[0]["receive_bound"]
-        if receive is not None and receive < 1:
-            beside += f", the most wanted node receives {receive:.4g}"
-        screen.echo(f"{name or 'it'} {saturation(points)['text']}{beside}")
+        screen.echo(f"{name} {verdict['text']}")
+        screen.echo(f"  {points[0]['router']}; {bound_text(points[0])}")
     if any(_depends(row) for row in rows):
         screen.echo(
             "?: batches depend on each other, so the interval is too narrow; measure longer (--measure)"

@@ -26,20 +26,45 @@ Torus = Annotated[
 Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, or of several: 8x8,16x16.", metavar="SIZES")]
 Pattern = Annotated[
     str | None,
-    typer.Option(help=f"{options.one_of('patterns')}, or several: shfl,torn.", metavar="NAMES"),
+    typer.Option(help=f"{options.one_of('patterns')}, or several: shfl,torn, or all.", metavar="NAMES"),
 ]
 Routing = Annotated[
     str | None,
-    typer.Option(help=f"Which way: {options.one_of('routings')}, or several: do,sa.", metavar="NAMES"),
+    typer.Option(
+        help=f"Which way: {options.one_of('routings')}, or several: do,sa, or all.", metavar="NAMES"
+    ),
 ]
 Throttle = Annotated[
     str | None,
     typer.Option(
-        help=f"Who must wait before injecting: {options.one_of('throttles')}, or several: none,spth:8.",
+        help=f"Injection throttle: {options.one_of('throttles')}, or several: none,spth:8, or all.",
         metavar="RULES",
     ),
 ]
-Length = Annotated[int | None, typer.Option(help="Flits per packet. [default: 8]")]
+Length = Annotated[
+    str | None,
+    typer.Option(help="Flits per packet, or several lengths: 8,16. [default: 8]", metavar="FLITS"),
+]
+Channels = Annotated[
+    str | None,
+    typer.Option(
+        help="Virtual channels per link, 1 to 8, or several numbers: 3,6. [default: what the routing needs]",
+        metavar="NUMBERS",
+    ),
+]
+Buffer = Annotated[
+    str | None,
+    typer.Option(
+        help="Depth of every input queue in flits, or several: 4,8,16. [default: 4]", metavar="FLITS"
+    ),
+]
+FlowControl = Annotated[
+    str | None,
+    typer.Option(
+        help=f"{options.one_of('flow_controls')}, or several: wormhole,cut-through. [default: wormhole]",
+        metavar="NAMES",
+    ),
+]
 Process = Annotated[
     str | None,
     typer.Option(
@@ -58,6 +83,17 @@ Outstanding = Annotated[
 Window = Annotated[int, typer.Option(min=1, help="Cycles of a window.")]
 WarmUp = Annotated[
     int | None, typer.Option(min=0, help="Cycles before the measured stretch. [default: as long as needed]")
+]
+Refine = Annotated[
+    float,
+    typer.Option(
+        help="Where a case saturates between two loads, measure between them until they differ by this "
+        "share; 0: only the loads given.",
+        metavar="SHARE",
+    ),
+]
+Within = Annotated[
+    float, typer.Option(help="How sharp the saturation is to be known, as a share of it.", metavar="SHARE")
 ]
 Measure = Annotated[int, typer.Option(min=1, help="Cycles measured.")]
 Limit = Annotated[int, typer.Option(min=1, help="Most cycles of a warm-up, and of the wait for packets.")]
@@ -96,7 +132,9 @@ class Compared:
     spec: Spec = None
     torus: Torus = None
     mesh: Mesh = None
+    wrap: options.Wrap = None
     twist: options.Twist = False
+    fail: options.Fail = None
     pattern: Pattern = None
 
 
@@ -118,9 +156,10 @@ class Router:
     routing: Routing = None
     throttle: Throttle = None
     preset: options.Preset = None
-    channels: options.Channels = None
-    buffer: options.Buffer = None
-    flow_control: options.FlowControl = None
+    channels: Channels = None
+    buffer: Buffer = None
+    latency: options.Latency = None
+    flow_control: FlowControl = None
     settings: options.Changes = None
     seed: options.Seed = None
 
@@ -148,7 +187,13 @@ class Outputs:
 
 
 #: Options that may name several values, all combinations of which are compared.
-LISTS = ("torus", "mesh", "pattern", "routing", "throttle")
+LISTS = (
+    "torus", "mesh", "pattern", "routing", "throttle", "buffer", "channels", "flow_control", "length",
+)  # fmt: skip
+#: Those of which one alone tells no cases apart, and the parts of a spec that they are in.
+PARTS = {"buffer": "router", "channels": "router", "flow_control": "router", "length": "traffic"}
+#: Those that may be all of a list of the core.
+WHOLE = {"pattern": "patterns", "routing": "routings", "throttle": "throttles"}
 #: Fields of a spec's traffic that the verbs themselves set.
 RUN = ("kind", "rate", "profile", "cycles", "changes", "impulse", "payload", "packets")
 
@@ -237,29 +282,46 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
         raise SpecError.at("traffic", "is no table of fields")
     for name in RUN:
         traffic.pop(name, None)
-    traffic.update(_some(given, "length", "process", "outstanding", "hotspot_fraction", "hotspot_target"))
+    traffic.update(_some(given, "process", "outstanding", "hotspot_fraction", "hotspot_target"))
     if router.preset == "s07":
         # As that paper generates its packets (Eq. 1).
         traffic.setdefault("process", "gap")
-    of_router = _some(given, "preset", "channels", "buffer", "flow_control")
+    of_router = _some(given, "preset", "latency")
     options.merge(fields, {"router": of_router} if of_router else {})
     options.merge(fields, _some(given, "seed"))
-    if compared.twist:
-        options.merge(fields, {"topology": {"twist": True}})
+    topology = options.topology_fields(None, None, compared.wrap, compared.fail, compared.twist)
+    options.merge(fields, {"topology": topology} if topology else {})
     for setting in router.settings or []:
         change(fields, setting)
     if compared.torus is not None and compared.mesh is not None:
         raise SpecError.at("topology", "give either --torus or --mesh")
-    values = {name: _entries(given[name]) for name in LISTS if given[name] is not None}
-    length = traffic.get("length", Load.model_fields["length"].default)
+    values = {name: _named(name, given[name]) for name in LISTS if given.get(name) is not None}
+    for name, part in PARTS.items():
+        if len(values.get(name, ())) == 1:
+            [only] = values.pop(name)
+            options.merge(fields, {part: {name: _number(only)}})
+    lengths = [_number(text) for text in values.get("length", ())]
+    lengths = lengths or [traffic.get("length", Load.model_fields["length"].default)]
     known = fields.get("router", {})
-    if isinstance(known, dict) and isinstance(length, int):
-        needed = room_needed(known, values, length)
+    if isinstance(known, dict) and all(isinstance(length, int) for length in lengths):
+        needed = room_needed(known, values, max(lengths))
         options.merge(fields, {"router": needed} if needed else {})
         if needed:
             named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
             screen.say(f"all with {named}: the default router is too small for some of what is compared")
     return make_cases(fields, values, Path() if spec is None else spec.parent)
+
+
+def _named(name: str, text: str) -> list[str]:
+    """The values of an option that takes several, or all of a list of the core."""
+    from flitloom import _core
+
+    return [*_core.LISTS[WHOLE[name]]] if text == "all" and name in WHOLE else _entries(text)
+
+
+def _number(text: str) -> Any:
+    """A whole number where it is written so; what else there is, the field refuses."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else text
 
 
 def _some(given: dict[str, Any], *names: str) -> dict[str, Any]:

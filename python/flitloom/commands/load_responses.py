@@ -22,8 +22,12 @@ def ramp(
     *,
     compared: shared.Compared,
     rates: Annotated[
-        str, typer.Option(help="First and last load in flits/node/cycle.", metavar="FIRST:LAST")
-    ] = "0:0.275",
+        str | None,
+        typer.Option(
+            help="First and last load in flits/node/cycle. [default: from 0 to a fifth beyond the bound]",
+            metavar="FIRST:LAST",
+        ),
+    ] = None,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles in which the load rises.")] = 2_750_000,
     warm_up: Annotated[
         int, typer.Option(min=0, help="Cycles at the first load before it rises, as 5000.")
@@ -38,21 +42,25 @@ def ramp(
 ) -> None:
     """Let the load rise slowly, and find where the network no longer follows: its critical load.
 
-    The default is the ramp of state-propagation-throttling-2015; shorter ones are known less well.
+    Its middle is printed: the load in the middle of the average that first falls short. The default takes as
+    long as the ramp of state-propagation-throttling-2015; shorter ones are known less well.
 
     \b
     For example:
       flitloom load ramp --torus 8x8 --pattern bcmp --rates 0:0.8 --cycles 100000 --picture ramp.png
       flitloom load ramp --torus 8x8 --pattern rand,bcmp --rates 0.2:0.6 --cycles 50000 --warm-up 5000
     """
-    from flitloom.load import ramp_profile
+    from flitloom.load import ramp_end, ramp_profile
 
-    cases = shared.cases(compared, packets, router)
-    first, last = _ends(rates)
-    profile, length_of_run = ramp_profile(first, last, cycles, warm_up, hold)
-    tasks = [(case, {"profile": profile, "cycles": length_of_run}) for case in cases]
+    tasks = []
+    for case in shared.cases(compared, packets, router):
+        first, last = (0.0, None) if rates is None else _ends(rates)
+        if last is None:
+            last = ramp_end(case.experiment(kind="load", rate=1.0, cycles=1))
+        profile, length_of_run = ramp_profile(first, last, cycles, warm_up, hold)
+        tasks.append((case, {"profile": profile, "cycles": length_of_run}))
     settings = {"window": window, "averaging": averaging, "fitted": fitted}
-    columns = ("critical_load", "middle", "resolution", "outcome", "ideal", "accepted_at_end")
+    columns = ("critical_load", "resolution", "outcome", "bound", "accepted_at_end")
     _run("ramp", tasks, settings, outputs, columns)
 
 
@@ -233,6 +241,8 @@ def _named(made: list[tuple[Case, Response]]) -> dict[str, Response]:
 
 
 def _print(made: list[tuple[Case, Response]], json: bool, columns: tuple[str, ...]) -> None:
+    from flitloom.load import bound_text
+
     rows = [{**case.labels, **found.row} for case, found in made]
     if json:
         shared.print_one_or_all(rows)
@@ -242,5 +252,8 @@ def _print(made: list[tuple[Case, Response]], json: bool, columns: tuple[str, ..
     names = [*made[0][0].labels, *columns]
     screen.print_table(names, [[row[name] for name in names] for row in rows])
     for row in rows:
+        name = ", ".join(str(row[label]) for label in made[0][0].labels)
+        if "router" in row:
+            screen.echo(f"{name}: {row['router']}; {bound_text(row)}")
         if row["advice"]:
-            screen.echo(f"{', '.join(str(row[name]) for name in made[0][0].labels)}: {row['advice']}")
+            screen.echo(f"{name}: {row['advice']}")

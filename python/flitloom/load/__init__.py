@@ -10,32 +10,41 @@ Examples
 (False, True)
 """
 
+from flitloom.load.bounds import bound_text, ideal_loads, router_text
 from flitloom.load.burst import run_bursts
 from flitloom.load.cases import Case, make_cases, room_needed
 from flitloom.load.curve import curve_rows, run_curve, saturation
 from flitloom.load.responses import (
     Response,
+    ramp_end,
     ramp_profile,
     run_impulse,
     run_ramp,
     run_responses,
     run_step,
 )
+from flitloom.load.search import compared, run_saturation
 from flitloom.load.steady import Steady, run_steady
 
 __all__ = [
     "Case",
     "Response",
     "Steady",
+    "bound_text",
+    "compared",
     "curve_rows",
+    "ideal_loads",
     "make_cases",
+    "ramp_end",
     "ramp_profile",
     "room_needed",
+    "router_text",
     "run_bursts",
     "run_curve",
     "run_impulse",
     "run_ramp",
     "run_responses",
+    "run_saturation",
     "run_steady",
     "run_step",
     "saturation",

@@ -1,41 +1,138 @@
-"""What could be carried at best, beside what is."""
+"""What the routing in use could carry at best, and what the routers are like, beside what is measured."""
 
 from __future__ import annotations
 
-from flitloom.analysis.channel_loads import channel_loads
-from flitloom.analysis.demands import make_demands
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from flitloom.analysis.channel_loads import OBLIVIOUS, channel_loads
+from flitloom.analysis.demands import Demands, make_demands
+from flitloom.analysis.minimal_routes import any_routes_bound, minimal_routes_bound
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Experiment, Load
 
+#: What a bound rests on, by routing; every other routing takes some minimal route.
+BASES = {
+    "do": "links in dimension order",
+    "o1turn": "links under O1TURN",
+    "valiant": "links under Valiant's routing",
+    "ugal": "links under any routing",
+}
+MINIMAL = "links under any minimal routing"
+#: Rounds of the search for prices beside a row, by the largest number of nodes; `load bound` takes more.
+ROUNDS = ((1024, 40), (1 << 30, 8))
 
-def ideal_loads(experiment: Experiment) -> dict[str, float | None]:
-    """Loads that cannot be exceeded, in flits per node and cycle; `flitloom load bound` has more.
+#: How the throttle follows what a router is like.
+THROTTLED = "; throttle "
+
+_known: dict[str, dict[str, Any]] = {}
+
+
+def ideal_loads(experiment: Experiment) -> dict[str, Any]:
+    """The load that the routing of an experiment cannot exceed, in flits per node and cycle.
 
     Returns
     -------
     dict
-        ``ideal``: what the fullest link allows in dimension order; ``receive_bound``: what the most wanted
-        node can receive, about 1 / (p N^2) for a hotspot of share p. Both are ``None`` where they are not
-        known: networks with failed parts, and weights that are too fine.
+        ``bound``: what links, receivers and sources allow under the experiment's routing; ``bound_of``: what
+        it rests on: loads of links under dimension order, O1TURN or Valiant's routing, any minimal routing
+        (sa, cl, ma), any routing at all (ugal), or the most wanted node; ``receive_bound``: what the most
+        wanted node can receive, about 1 / (p N^2) for a hotspot of share p. All are ``None`` where they are
+        not known: networks that are twisted or have failed parts, and weights that are too fine.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> from flitloom.load.bounds import ideal_loads
-    >>> load = fl.Load("bcmp", rate=0.1, cycles=1)
-    >>> ideal_loads(fl.Experiment(topology=fl.Torus(32, 32), traffic=load))
-    {'ideal': 0.125, 'receive_bound': 1.0}
+    >>> load = fl.Load("torn", rate=0.1, cycles=1)
+    >>> ideal_loads(fl.Experiment(topology=fl.Torus(16, 16), traffic=load))
+    {'bound': 0.125, 'bound_of': 'links in dimension order', 'receive_bound': 1.0}
+    >>> valiant = fl.Router(routing="valiant")
+    >>> found = ideal_loads(fl.Experiment(topology=fl.Torus(16, 16), router=valiant, traffic=load))
+    >>> round(found["bound"], 3), found["bound_of"]
+    (0.222, "links under Valiant's routing")
     """
-    unknown: dict[str, float | None] = {"ideal": None, "receive_bound": None}
     load = experiment.traffic
     if not isinstance(load, Load):
-        return unknown
-    try:
-        network = Network(experiment.topology, experiment.router)
-        demands = make_demands(network, load, experiment.seed)
-        links = channel_loads(demands).ideal_throughput
-    except SpecError:
-        return unknown
-    receive = float(demands.receive_bound)
-    return {"ideal": min(receive, 1.0, *([] if links is None else [float(links)])), "receive_bound": receive}
+        return _unknown()
+    sent = load.model_dump(mode="json", exclude={"rate", "profile", "cycles", "impulse", "process"})
+    about = [experiment.topology.model_dump(mode="json"), experiment.router.routing, sent, experiment.seed]
+    key = json.dumps(about, sort_keys=True)
+    if key not in _known:
+        try:
+            network = Network(experiment.topology, experiment.router)
+            demands = make_demands(network, load, experiment.seed)
+            links, basis = _links(demands, experiment.router.routing)
+        except SpecError:
+            _known[key] = _unknown()
+        else:
+            _known[key] = _least(demands, links, basis)
+    return dict(_known[key])
+
+
+def _unknown() -> dict[str, Any]:
+    return {"bound": None, "bound_of": None, "receive_bound": None}
+
+
+def _links(demands: Demands, routing: str) -> tuple[Fraction | None, str]:
+    """What links allow under a routing, and what that rests on."""
+    basis = BASES.get(routing, MINIMAL)
+    if routing in OBLIVIOUS:
+        return channel_loads(demands, routing).ideal_throughput, basis
+    if routing == "ugal":
+        return any_routes_bound(demands).throughput, basis
+    rounds = next(rounds for nodes, rounds in ROUNDS if demands.topology.nodes <= nodes)
+    return minimal_routes_bound(demands, rounds).throughput, basis
+
+
+def _least(demands: Demands, links: Fraction | None, basis: str) -> dict[str, Any]:
+    receive = demands.receive_bound
+    bounds = {"the most wanted node": receive, "sources": Fraction(1)}
+    if links is not None:
+        bounds = {basis: links, **bounds}
+    least = min(bounds, key=lambda name: bounds[name])
+    return {"bound": float(bounds[least]), "bound_of": least, "receive_bound": float(receive)}
+
+
+def bound_text(row: Mapping[str, Any]) -> str:
+    """The bound of a row in a few words.
+
+    >>> bound_text({"bound": 0.125, "bound_of": "links in dimension order"})
+    'bound 0.125 (links in dimension order)'
+    """
+    if row.get("bound") is None:
+        return "no bound is known"
+    return f"bound {row['bound']:.4g} ({row['bound_of']})"
+
+
+def router_text(experiment: Experiment) -> str:
+    """The routers of an experiment in a few words: routing, flow control, channels and queues.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.load.bounds import router_text
+    >>> router_text(fl.Experiment(topology=fl.Torus(8, 8), traffic=fl.Load("rand", rate=0.1, cycles=1)))
+    'do, wormhole, 3 channels of 4 flits: half a packet'
+    """
+    router = experiment.router
+    network = Network(experiment.topology, router)
+    channels = f"{network.channels} channel{'s' * (network.channels > 1)} of {router.buffer} flits"
+    text = ", ".join([router.routing, router.flow_control, channels])
+    length = getattr(experiment.traffic, "length", None)
+    if length is not None:
+        text += f": {_packets(Fraction(router.buffer, length))}"
+    return text if experiment.throttle == "none" else f"{text}{THROTTLED}{experiment.throttle}"
+
+
+def _packets(depth: Fraction) -> str:
+    """How many packets a queue holds.
+
+    >>> [_packets(Fraction(*depth)) for depth in ((1, 2), (1, 1), (2, 1), (3, 8))]
+    ['half a packet', 'one packet', '2 packets', '0.375 packets']
+    """
+    named = {Fraction(1, 2): "half a packet", Fraction(1): "one packet"}
+    return named.get(depth, f"{float(depth):.3g} packets")

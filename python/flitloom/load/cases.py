@@ -24,7 +24,13 @@ FIELDS = {
     "pattern": "traffic.pattern",
     "routing": "router.routing",
     "throttle": "throttle",
+    "buffer": "router.buffer",
+    "channels": "router.channels",
+    "flow_control": "router.flow_control",
+    "length": "traffic.length",
 }
+#: Of these, those that hold numbers.
+NUMBERS = ("buffer", "channels", "length")
 #: Other names of patterns and routing functions, with ours.
 OURS: Mapping[str, Mapping[str, str]] = {"pattern": OTHER_NAMES, "routing": ROUTING_NAMES}
 
@@ -85,7 +91,8 @@ def make_cases(
     fields : mapping
         Fields that all cases have.
     values : mapping of str to sequence of str
-        Values by the name of what they are of: torus, mesh, pattern, routing, throttle.
+        Values by the name of what they are of: torus, mesh, pattern, routing, throttle, buffer, channels,
+        flow_control, length.
     folder : path
         Folder of files that the fields name.
 
@@ -98,7 +105,7 @@ def make_cases(
         if name not in FIELDS:
             raise SpecError.at("load", f"{name} is unknown", f"there are {', '.join(FIELDS)}")
         if not given:
-            raise SpecError(f"--{name}: names nothing")
+            raise SpecError(f"--{name.replace('_', '-')}: names nothing")
     # Rows say our names, whatever was given.
     values = {
         name: [OURS.get(name, {}).get(value, value) for value in given] for name, given in values.items()
@@ -110,7 +117,8 @@ def make_cases(
         for name, value in labels.items():
             if name in ("torus", "mesh"):
                 put(own, "topology.kind", name, f"--{name}")
-            put(own, FIELDS[name], value, f"--{name}")
+            number = name in NUMBERS and value.isascii() and value.isdigit()
+            put(own, FIELDS[name], int(value) if number else value, f"--{name.replace('_', '-')}")
         if "torus" in labels and own.get("topology", {}).get("twist") is True:
             labels["torus"] += " twisted"
         if "hots" in values.get("pattern", ()) and labels["pattern"] != "hots":
@@ -149,11 +157,16 @@ def room_needed(
         return {}
     needed: dict[str, Any] = {}
     routings = [*values.get("routing", ()), router.get("routing", "do")]
-    if "flow_control" not in router and any(ROUTING_NAMES.get(name, name) in ADAPTIVE for name in routings):
+    controls = [
+        *values.get("flow_control", ()),
+        *([router["flow_control"]] if "flow_control" in router else ()),
+    ]
+    if not controls and any(ROUTING_NAMES.get(name, name) in ADAPTIVE for name in routings):
         needed["flow_control"] = "cut-through"
-    held = length if "cut-through" in (router.get("flow_control"), needed.get("flow_control")) else 1
+    held = length if "cut-through" in (*controls, needed.get("flow_control")) else 1
     margin = max(map(_margin, values.get("throttle", ())), default=0)
-    if "buffer" not in router and max(held, margin + 1) > Router().buffer:
+    given = "buffer" in router or "buffer" in values
+    if not given and max(held, margin + 1) > Router().buffer:
         needed["buffer"] = max(ROOMY, 2 * max(held, margin))
     return needed
 

@@ -22,11 +22,12 @@ def run_curve(
     warm_up: int | None = None,
     measure: int = 10_000,
     limit: int = 400_000,
+    refine: float = 0.0,
     workers: int | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
-    """Steady states of every case at every rate, on all cores.
+    """Steady states of every case at every rate, on all cores, and around saturation.
 
     Parameters
     ----------
@@ -36,6 +37,9 @@ def run_curve(
         Offered loads in flits per node and cycle.
     window, warm_up, measure, limit
         As in `run_steady`.
+    refine : float
+        Where a case saturates between two rates, measure loads between them until they differ by this share
+        of the larger one; 0 for none.
     workers : int, optional
         Processes; by default one per core, or per so many `threads`.
     threads : int
@@ -58,16 +62,47 @@ def run_curve(
     >>> saturation(curve_rows(points))["text"]
     'saturates between 0.1 and 0.9 flits/node/cycle'
     """
+    if not 0 <= refine < 1:
+        raise SpecError.at("refine", f"{refine:g} is no share of a load", "it must be from 0 to below 1")
+    settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
+    pairs = [(case, rate) for case in cases for rate in rates]
+    found, interrupted = _measured(pairs, settings, workers, threads, progress)
+    while refine and not interrupted and (pairs := _between(cases, found, refine)):
+        # Rounds of refinement are few points each: what is shown is how many of them.
+        more, interrupted = _measured(pairs, settings, workers, threads, progress)
+        found += more
+    order = {id(case): place for place, case in enumerate(cases)}
+    return sorted(found, key=lambda point: (order[id(point[0])], point[1].row["rate"])), interrupted
+
+
+def _between(
+    cases: Sequence[Case], found: Sequence[tuple[Case, Steady]], refine: float
+) -> list[tuple[Case, float]]:
+    """Loads in the middle of the windows in which cases saturate, where these are still too wide."""
+    pairs = []
+    for case in cases:
+        verdict = saturation([point.row for of, point in found if of is case])
+        if verdict["outcome"] != "between":
+            continue
+        below, above = verdict["below"], verdict["above"]
+        if above - below > refine * above:
+            pairs.append((case, round((below + above) / 2, 6)))
+    return pairs
+
+
+def _measured(
+    pairs: Sequence[tuple[Case, float]],
+    settings: dict[str, Any],
+    workers: int | None,
+    threads: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[tuple[Case, Steady]], bool]:
+    """Steady states of cases at loads, on all cores; those that are finished, in order."""
     # Every spec is checked before anything is simulated.
-    specs = [
-        (case, case.experiment(kind="load", rate=rate, cycles=LIMITS["start"]))
-        for case in cases
-        for rate in rates
-    ]
+    specs = [(case, case.experiment(kind="load", rate=rate, cycles=LIMITS["start"])) for case, rate in pairs]
     for case, experiment in specs:
         if not isinstance(experiment.traffic, Load):
             raise SpecError.at("traffic", f"{case.name} is no load")
-    settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
     tasks = [(specs[place][1].model_dump(mode="json", exclude_none=True), settings) for place in order]
@@ -91,26 +126,36 @@ def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:
     return [{**case.labels, **point.row} for case, point in points]
 
 
-def saturation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def saturation(rows: Sequence[Mapping[str, Any]], rates: Sequence[float] = ()) -> dict[str, Any]:
     """Where a curve saturates, as an outcome: between which loads, or that it does not or does already.
 
     Parameters
     ----------
     rows : sequence of mappings
         The points of one curve.
+    rates : sequence of float
+        The loads that were to be measured. Without one of them there is no verdict, since where a curve
+        saturates depends on all.
 
     Returns
     -------
     dict
-        ``outcome`` ("between", "not reached", "below"), ``below`` and ``above`` (flits/node/cycle), the
-        largest ``accepted`` load, and a ``text`` that says so.
+        ``outcome`` ("between", "not reached", "below", "incomplete"), ``below`` and ``above``
+        (flits/node/cycle), the largest ``accepted`` load, and a ``text`` that says so.
     """
     ordered = sorted(rows, key=lambda row: row["rate"])
+    measured = {row["rate"] for row in ordered}
+    missing = [rate for rate in rates if rate not in measured]
+    if missing:
+        text = f"{len(rates) - len(missing)} of {len(rates)} loads are measured: no verdict"
+        return {"outcome": "incomplete", "below": None, "above": None, "accepted": None, "text": text}
     saturated = [row["rate"] for row in ordered if row["saturated"]]
     first = saturated[0] if saturated else None
     last = max((row["rate"] for row in ordered if first is None or row["rate"] < first), default=None)
     if first is None:
         outcome, text = "not reached", f"does not saturate up to {last:g} flits/node/cycle; try higher rates"
+        if last is not None and last >= 1:
+            text = "does not saturate up to 1 flit/node/cycle, the most that a node can send"
     elif last is None:
         outcome, text = "below", f"saturates at {first:g} flits/node/cycle already; try lower rates"
     else:

@@ -19,7 +19,7 @@ from flitloom.analysis import (
 from flitloom.analysis.settling import windows_needed
 from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError, show_file
-from flitloom.load.bounds import ideal_loads
+from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
 from flitloom.simulation import Simulation, begin_experiment
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #: Windows per average of ramps (state-propagation-throttling-2015, 5.2), and averages of a short ramp.
 AVERAGING = 200
 PARTS = 20
+#: A ramp ends at so many times the bound unless said otherwise.
+BEYOND = 1.2
 
 Points = tuple[tuple[int, float], ...]
 
@@ -76,6 +78,20 @@ def ramp_profile(
     return (*before, (warm_up, first), (warm_up + cycles, last)), warm_up + cycles + hold
 
 
+def ramp_end(experiment: Experiment) -> float:
+    """Where a ramp ends by default: a fifth beyond the bound of the routing, at most 1 flit/node/cycle.
+
+    Examples
+    --------
+    >>> from flitloom.load import make_cases, ramp_end
+    >>> [case] = make_cases({}, {"torus": ["16x16"], "pattern": ["bcmp"]})
+    >>> ramp_end(case.experiment(kind="load", rate=0.1, cycles=1))
+    0.3
+    """
+    bound = ideal_loads(experiment)["bound"]
+    return 1.0 if bound is None else min(1.0, round(BEYOND * bound, 6))
+
+
 def run_ramp(
     experiment: Experiment,
     *,
@@ -109,11 +125,12 @@ def run_ramp(
     Returns
     -------
     Response
-        ``critical_load`` by the level rule (flits/node/cycle, ``None`` with another ``outcome``), that of the
-        ``middle`` of the same average, as the congestion papers read it (neither above the proven bound,
-        where the ``outcome`` is ``at the bound``), the ``resolution`` with which it is
-        known (the load that one average reaches over), that of the slope rule where noise allows it, and the
-        accepted load at the end.
+        ``critical_load`` by the level rule, the load in the middle of the average that first falls short, as
+        the congestion papers read it (flits/node/cycle, ``None`` with another ``outcome``; never above the
+        ``bound``: there the ``outcome`` is ``at the bound``), the load at the ``end`` of that average, the
+        ``resolution`` with which it is known (the load that one average reaches over), that of the slope rule
+        where noise allows it, the bound of the routing, what the ``router`` is like, and the accepted load at
+        the end.
 
     Examples
     --------
@@ -129,15 +146,18 @@ def run_ramp(
             raise SpecError(f"{name}: {value} is out of range; it must be at least 1 window")
     series = _observe(experiment, window, progress, checkpoint, threads)
     averaging = max(1, min(averaging, series.sizes["window"] // PARTS))
-    level = critical_load(series, averaging)
+    level = critical_load(series, averaging, at="middle")
     row: dict[str, Any] = {
         "critical_load": level.value,
-        "middle": critical_load(series, averaging, at="middle").value,
+        "end": critical_load(series, averaging).value,
         "outcome": level.outcome,
         "advice": level.advice or None,
     }
+    if level.outcome == "not reached" and max(rate for _, rate in _load(experiment).points) >= 1:
+        row["advice"] = "all of the load is delivered up to 1 flits/node/cycle, and no node can send more"
     row |= ideal_loads(experiment)
-    row |= _within_bound(row, experiment.router.routing)
+    row |= _within_bound(row)
+    row["router"] = router_text(experiment)
     fitted = min(fitted, series.sizes["window"] // 4)
     row["slope_rule"] = slope_critical_load(series, fitted).as_dict() if fitted > 1 else None
     offered = throughput(series, averaging).offered
@@ -151,17 +171,13 @@ def run_ramp(
     return Response({**row, **_about(series)}, series)
 
 
-def _within_bound(row: Mapping[str, Any], routing: str) -> dict[str, Any]:
+def _within_bound(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says where the critical load was read above what can be carried at all."""
-    # What links allow in dimension order binds no other routing.
-    bound = row["ideal"] if routing == "do" else row["receive_bound"]
-    read = row["critical_load"]
-    if read is None or bound is None or read <= min(bound, 1.0):
+    bound, read = row["bound"], row["critical_load"]
+    if read is None or bound is None or read <= bound:
         return {}
-    bound = min(bound, 1.0)
     return {
         "critical_load": bound,
-        "middle": min(row["middle"], bound),
         "outcome": "at the bound",
         "advice": f"less arrives only at {read:.4g} flits/node/cycle, beyond the bound of {bound:.4g}: "
         "buffers and queues hide it while the load rises; let it rise more slowly to know how far below the "

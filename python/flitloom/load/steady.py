@@ -13,7 +13,7 @@ from flitloom.analysis import batch_means, fairness, percentile
 from flitloom.analysis import warm_up as find_warm_up
 from flitloom.analysis.critical_load import LEVEL
 from flitloom.errors import SpecError
-from flitloom.load.bounds import ideal_loads
+from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Load
 from flitloom.spec.base import require_whole
@@ -38,7 +38,7 @@ class Steady:
         ``latency`` (mean age from generation), its half ``confidence`` interval (95 %, batch means), median,
         ``p95``, ``p99`` and ``max`` in cycles, ``None`` where saturated; ``network_latency`` and its
         quantiles, from injection; fairness (packets delivered by source); ``warm_up``, ``measured`` and
-        ``cycles``.
+        ``cycles``; the ``bound`` of the routing, and what the ``router`` is like.
     series : xarray.Dataset
         What happened in windows, the warm-up included.
     """
@@ -122,7 +122,7 @@ def run_steady(
     else:
         keeps_up = False
     row = _row(series, load, begin, end, not keeps_up)
-    return Steady({**row, **ideal_loads(experiment)}, series)
+    return Steady({**row, **ideal_loads(experiment), "router": router_text(experiment)}, series)
 
 
 def _before(cycles: int, progress: Progress | None) -> Progress | None:

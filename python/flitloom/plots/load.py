@@ -71,6 +71,7 @@ def plot_load_curves(
             accepted.plot([row["rate"] for row in ordered], [row["accepted"] for row in ordered], **style)
             most = max([most, *(row["rate"] for row in ordered)])
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
+        _draw_bounds(accepted, [rows[0] for rows in curves.values() if rows], most)
         latency.set_ylim(0, top * 1.1 or 1)
         latency.set_xlim(0, most * 1.05)
         latency.set_ylabel("mean latency from generation (cycles)")
@@ -83,6 +84,22 @@ def plot_load_curves(
             accepted.legend()
         title_of_all(title, drawn, path)
     return drawn
+
+
+def _draw_bounds(axes: Axes, rows: Sequence[Mapping[str, Any]], most: float) -> None:
+    """A line at every bound that is not far above the loads that were offered."""
+    bounds = {row["bound"]: row["bound_of"] for row in rows if row.get("bound") is not None}
+    for bound, basis in bounds.items():
+        if bound <= NEAR * most:
+            axes.axhline(bound, color=FAINT, linewidth=1.0, linestyle=":")
+            axes.annotate(
+                f"bound: {basis}", (0.02, bound), xycoords=("axes fraction", "data"), fontsize="x-small",
+                color=FAINT, verticalalignment="bottom",
+            )  # fmt: skip
+
+
+#: Bounds up to so many times the largest load offered are drawn.
+NEAR = 1.25
 
 
 def plot_series(
@@ -187,6 +204,7 @@ def plot_responses(
             if found.row["critical_load"] is not None:
                 accepted.axvline(found.row["critical_load"], color=colour, linewidth=0.8, linestyle=":")
             most = max(most, float(load.max()))
+        _draw_bounds(accepted, [found.row for found in responses.values()], most)
         top = accepted.get_ylim()[1]
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         accepted.set_ylim(0, top)

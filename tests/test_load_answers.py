@@ -1,0 +1,167 @@
+"""What verdicts of `flitloom load` say beside a number: routers, bounds, and what is compared."""
+
+import json
+
+import networkx
+import pytest
+
+import flitloom as fl
+from flitloom.analysis.load_bound import load_bound
+from flitloom.commands import run
+from flitloom.load import (
+    compared,
+    curve_rows,
+    ideal_loads,
+    make_cases,
+    ramp_end,
+    run_curve,
+    run_saturation,
+    run_steady,
+    saturation,
+)
+
+ROOM = {"flow_control": "cut-through", "buffer": 16}
+
+
+def experiment(pattern="torn", size=8, **router):
+    load = fl.Load(pattern, rate=0.1, cycles=1)
+    return fl.Experiment(topology=fl.Torus(size, size), router=fl.Router(**router), traffic=load)
+
+
+@pytest.mark.parametrize("routing", ["do", "o1turn", "valiant", "sa", "cl", "ma", "ugal"])
+def test_the_bound_is_that_of_the_routing(routing):
+    one = experiment("trns", routing=routing, **ROOM)
+    known = load_bound(fl.Network(one.topology, one.router), one.traffic, ["do", "o1turn", "valiant"])
+    row = ideal_loads(one)
+    if routing == "ugal":
+        # Hops of shortest paths along x, over the links along x.
+        grid = networkx.grid_graph((8, 8), periodic=True)
+        hops = sum(networkx.shortest_path_length(grid, (x, y), (y, x)) for x in range(8) for y in range(8))
+        assert row["bound"] == pytest.approx(min(1, 2 * 64 / (hops / 2)))
+        assert row["bound_of"] in ("links under any routing", "sources")
+    elif routing in known.channel_loads:
+        assert row["bound"] == float(known.throughput(routing))
+    else:
+        assert row["bound"] == float(known.minimal_throughput) > float(known.throughput("do"))
+        assert row["bound_of"] == "links under any minimal routing"
+    assert run_steady(one, measure=300).row["bound"] == row["bound"]
+
+
+def test_a_hot_spot_is_bounded_by_its_node():
+    load = fl.Load("hots", hotspot_fraction=0.5, rate=0.1, cycles=1)
+    row = ideal_loads(fl.Experiment(topology=fl.Torus(8, 8), router=fl.Router(), traffic=load))
+    assert row["bound_of"] == "the most wanted node"
+    assert row["bound"] == row["receive_bound"] == pytest.approx(1 / (0.5 * 63 + 0.5))
+
+
+def test_verdicts_name_router_and_bound(capsys):
+    curve = ["load", "curve", "--torus", "4x4", "--pattern", "rand", "--measure", "500"]
+    assert run([*curve, "--rates", "0.1,0.95", "--routing", "valiant", "--refine", "0"]) == 0
+    verdict, beside = capsys.readouterr().out.splitlines()[-2:]
+    assert verdict == "4x4 saturates between 0.1 and 0.95 flits/node/cycle"
+    assert beside.startswith("  valiant, wormhole, 6 channels of 4 flits: half a packet; bound 0.")
+    assert beside.endswith("(links under Valiant's routing)")
+    assert run([*curve, "--rates", "0.1", "--throttle", "pt", "--buffer", "16"]) == 0
+    assert "3 channels of 16 flits: 2 packets; throttle pt; bound" in capsys.readouterr().out
+    ramp = ["load", "ramp", "--torus", "4x4", "--pattern", "bcmp", "--cycles", "9000"]
+    assert run([*ramp, "--rates", "0.2:0.9"]) == 0
+    assert "half a packet; bound 1 (links in dimension order)" in capsys.readouterr().out
+
+
+def test_a_curve_with_a_missing_load_has_no_verdict():
+    cases = make_cases({}, {"torus": ["4x4"], "pattern": ["rand"]})
+    points, _ = run_curve(cases, [0.1, 0.9], measure=300, workers=1)
+    rows = curve_rows(points)
+    assert saturation(rows, [0.1, 0.9])["outcome"] == "between"
+    missing = saturation(rows[1:], [0.1, 0.9])
+    assert (missing["outcome"], missing["above"]) == ("incomplete", None)
+    assert "no verdict" in missing["text"]
+
+
+def test_a_ramp_ends_beyond_the_bound_by_default(capsys):
+    slow = {routing: ramp_end(experiment("torn", routing=routing, **ROOM)) for routing in ("do", "sa")}
+    # Four hops of eight in one sense: links carry a quarter, in both senses a half.
+    assert slow == {"do": pytest.approx(0.3), "sa": pytest.approx(0.6)}
+    assert ramp_end(experiment("next")) == 1
+    assert run(["load", "ramp", "--torus", "8x8", "--pattern", "torn", "--cycles", "20000", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["outcome"] in ("measured", "at the bound")
+    assert 0.15 < row["critical_load"] <= row["bound"] == 0.25
+    assert row["router"] == "do, wormhole, 3 channels of 4 flits: half a packet"
+    # Where a node can send no more, nobody is asked to offer more.
+    assert run(["load", "ramp", "--torus", "4x4", "--pattern", "next", "--cycles", "9000", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["outcome"], row["advice"].partition(",")[0]) == (
+        "not reached", "all of the load is delivered up to 1 flits/node/cycle",
+    )  # fmt: skip
+
+
+def test_saturation_is_found_by_bisection():
+    cases = make_cases({}, {"torus": ["8x8"], "pattern": ["rand", "torn"], "buffer": ["4", "16"]})
+    rows, interrupted = run_saturation(cases, within=0.05, measure=1000, workers=1)
+    assert not interrupted
+    for case, row in zip(cases, rows, strict=True):
+        assert row["below"] < row["saturation"] < row["above"]
+        assert row["above"] - row["below"] <= 0.05 * row["above"]
+        assert row["saturation"] <= row["bound"] / 0.95
+        # The curve says the same of both ends.
+        points, _ = run_curve([case], [row["below"], row["above"]], measure=1000, workers=1)
+        verdict = saturation(curve_rows(points))
+        if row["above"] < row["bound"]:
+            assert (verdict["below"], verdict["above"]) == (row["below"], row["above"])
+    by_buffer = {(row["pattern"], row["buffer"]): row["saturation"] for row in rows}
+    assert by_buffer["rand", "4"] < by_buffer["rand", "16"]
+
+
+def test_a_network_that_carries_all_is_not_saturated():
+    cases = make_cases({"router": ROOM}, {"torus": ["4x4"], "pattern": ["next"]})
+    [row], _ = run_saturation(cases, measure=500)
+    assert (row["outcome"], row["saturation"], row["above"], row["below"]) == ("not reached", None, None, 1)
+
+
+def test_the_saturation_of_all_throttles_is_a_table_and_a_sentence(capsys):
+    ask = ["load", "saturation", "--torus", "4x4", "--pattern", "rand", "--within", "0.3", "--measure", "300"]
+    assert run([*ask, "--throttle", "none,pace:256", "--json"]) == 0
+    none, pace = json.loads(capsys.readouterr().out)
+    assert run([*ask, "--throttle", "none,pace:256"]) == 0
+    lost = round(100 * (1 - pace["saturation"] / none["saturation"]))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"Held against none: pace:256 accepts {lost} % less."
+    assert run([*ask, "--routing", "all", "--json"]) == 0
+    assert [row["routing"] for row in json.loads(capsys.readouterr().out)] == [*fl._core.LISTS["routings"]]
+    assert run([*ask, "--within", "0"]) == 2
+    assert "within: 0 is no share" in capsys.readouterr().err
+    assert compared([], ["routing"]) == ""
+
+
+def test_a_curve_is_refined_around_saturation(capsys):
+    curve = ["load", "curve", "--torus", "8x8", "--pattern", "torn", "--rates", "0.1,0.5", "--json"]
+    assert run([*curve, "--measure", "1000"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    found = saturation(rows)
+    assert [row["rate"] for row in rows] == sorted(row["rate"] for row in rows)
+    assert found["above"] - found["below"] <= 0.05 * found["above"]
+    assert run([*curve, "--measure", "1000", "--refine", "0"]) == 0
+    assert [row["rate"] for row in json.loads(capsys.readouterr().out)] == [0.1, 0.5]
+    assert run([*curve, "--refine", "1"]) == 2
+
+
+def test_routers_and_lengths_may_be_lists(capsys):
+    ask = ["load", "steady", "--torus", "4x4", "--pattern", "rand", "--rate", "0.1", "--measure", "300"]
+    assert run([*ask, "--buffer", "4,16", "--length", "4,8", "--channels", "3", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["buffer"], row["length"]) for row in rows] == [
+        ("4", "4"), ("4", "8"), ("16", "4"), ("16", "8"),
+    ]  # fmt: skip
+    assert "channels" not in rows[0]
+    assert rows[0]["router"].endswith("3 channels of 4 flits: one packet")
+    assert run([*ask, "--flow-control", "wormhole,cut-through", "--json"]) == 0
+    shown = capsys.readouterr()
+    # Cut-through needs queues of a packet, and what is compared has the same ones.
+    assert [row["flow_control"] for row in json.loads(shown.out)] == ["wormhole", "cut-through"]
+    assert "--buffer 16" in shown.err
+    assert run([*ask, "--buffer", "4,x"]) == 2
+    assert "buffer" in capsys.readouterr().err
+    assert run([*ask, "--latency", "4", "--wrap", "yes,no", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["latency"] > rows[0]["latency"] + 4
