@@ -71,7 +71,7 @@ def plot_load_curves(
             accepted.plot([row["rate"] for row in ordered], [row["accepted"] for row in ordered], **style)
             most = max([most, *(row["rate"] for row in ordered)])
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
-        _draw_bounds(accepted, [rows[0] for rows in curves.values() if rows], most)
+        _draw_bounds(accepted, {name: rows[0] for name, rows in curves.items() if rows}, most)
         latency.set_ylim(0, top * 1.1 or 1)
         latency.set_xlim(0, most * 1.05)
         latency.set_ylabel("mean latency from generation (cycles)")
@@ -86,16 +86,22 @@ def plot_load_curves(
     return drawn
 
 
-def _draw_bounds(axes: Axes, rows: Sequence[Mapping[str, Any]], most: float) -> None:
-    """A line at every bound that is not far above the loads that were offered."""
-    bounds = {row["bound"]: row["bound_of"] for row in rows if row.get("bound") is not None}
-    for bound, basis in bounds.items():
-        if bound <= NEAR * most:
-            axes.axhline(bound, color=FAINT, linewidth=1.0, linestyle=":")
-            axes.annotate(
-                f"bound: {basis}", (0.02, bound), xycoords=("axes fraction", "data"), fontsize="x-small",
-                color=FAINT, verticalalignment="bottom",
-            )  # fmt: skip
+def _draw_bounds(axes: Axes, rows: Mapping[str, Mapping[str, Any]], most: float) -> None:
+    """A line at every bound that is not far above the loads that were offered, and whose it is."""
+    bounds: dict[float, list[int]] = {}
+    for number, row in enumerate(rows.values()):
+        if row.get("bound") is not None and row["bound"] <= NEAR * most:
+            bounds.setdefault(row["bound"], []).append(number)
+    names = list(rows)
+    for bound, numbers in bounds.items():
+        colour = COLOURS[numbers[0] % len(COLOURS)] if len(numbers) < len(rows) else FAINT
+        whose = "" if len(numbers) == len(rows) else f" of {', '.join(names[number] for number in numbers)}"
+        axes.axhline(bound, color=colour, linewidth=1.0, linestyle=":")
+        axes.annotate(
+            f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}", (0.98, bound), fontsize="x-small",
+            xycoords=("axes fraction", "data"), color=colour, verticalalignment="bottom",
+            horizontalalignment="right",
+        )  # fmt: skip
 
 
 #: Bounds up to so many times the largest load offered are drawn.
@@ -204,7 +210,7 @@ def plot_responses(
             if found.row["critical_load"] is not None:
                 accepted.axvline(found.row["critical_load"], color=colour, linewidth=0.8, linestyle=":")
             most = max(most, float(load.max()))
-        _draw_bounds(accepted, [found.row for found in responses.values()], most)
+        _draw_bounds(accepted, {name: found.row for name, found in responses.items()}, most)
         top = accepted.get_ylim()[1]
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         accepted.set_ylim(0, top)
