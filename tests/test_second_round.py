@@ -46,7 +46,7 @@ def test_a_curve_that_was_stopped_has_no_verdict(
 
     real = load_curve._run
 
-    def stopped(cases: Any, loads: Any, measured: Any, what: str, refine: float) -> Any:
+    def stopped(cases: Any, loads: Any, measured: Any, what: str, _refine: float) -> Any:
         points, _ = real(cases, loads, measured, what)
         # The highest loads begin, and are there first.
         return points[-1:], True

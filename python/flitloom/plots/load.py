@@ -213,7 +213,7 @@ def plot_responses(
         _draw_bounds(accepted, {name: found.row for name, found in responses.items()}, most)
         top = accepted.get_ylim()[1]
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
-        accepted.set_ylim(0, top)
+        accepted.set_ylim(0, 1.06 * top)
         accepted.set_ylabel("accepted load (flits/node/cycle)")
         latency.set_ylabel("mean network age (cycles)")
         latency.set_ylim(bottom=0)
