@@ -25,6 +25,7 @@ assert_type(result, fl.Result)
 assert_type(result.duration, int)
 assert_type(fl.schedule(network, shuffle), fl.Plan)
 assert_type(fl.route(torus), fl.Tables)
+placement = fl.placing.place(torus, fl.placing.stencil_traffic([4, 4]))
 assert_type(fl.stack(network, shuffle), fl.Stacking)
 assert_type(shuffle.slice_length, int)
 

@@ -12,7 +12,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Traffic between ranks on a network without failed parts.
+/// Traffic between ranks on a network, by dimension order or by listed ways.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct PlacementProblem {
     ways: Ways,
@@ -25,6 +25,7 @@ pub struct PlacementProblem {
 #[pymethods]
 impl PlacementProblem {
     #[new]
+    #[pyo3(signature = (sizes, wraps, twisted, ranks, sources, destinations, units, slots, ways=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn new(
         py: Python<'_>,
@@ -36,11 +37,12 @@ impl PlacementProblem {
         destinations: PyReadonlyArray1<'_, u32>,
         units: PyReadonlyArray1<'_, u64>,
         slots: Vec<u32>,
+        ways: Option<(Vec<u32>, Vec<u32>)>,
     ) -> PyResult<Self> {
         let shape = if twisted { Shape::twisted(&sizes) } else { Shape::new(&sizes, &wraps) };
         let shape = shape.map_err(|error| spec_error(py, "topology", error))?;
-        if twisted && shape.nodes() > Ways::MAX_TWISTED_NODES {
-            return Err(PyValueError::new_err("too many nodes for a twisted torus"));
+        if (twisted || ways.is_some()) && shape.nodes() > Ways::MAX_LISTED_NODES {
+            return Err(PyValueError::new_err("too many nodes for listed ways"));
         }
         let rows: Vec<(u32, u32, u64)> = (sources.as_slice()?.iter().zip(destinations.as_slice()?))
             .zip(units.as_slice()?)
@@ -55,7 +57,20 @@ impl PlacementProblem {
             return Err(PyValueError::new_err("more ranks than places, or none"));
         }
         let per_node = places.into_iter().max().unwrap_or(1);
-        Ok(Self { ways: Ways::new(shape), demand, slots, per_node })
+        let ways = match ways {
+            None => Ways::new(shape),
+            Some((starts, channels)) => {
+                let listed = starts.len() == shape.nodes() * shape.nodes() + 1
+                    && starts.is_sorted()
+                    && starts.last().copied() == Some(channels.len() as u32);
+                let numbers = (shape.nodes() * shape.directions()) as u32;
+                if !listed || channels.iter().any(|channel| *channel >= numbers) {
+                    return Err(PyValueError::new_err("ways are channels per pair of nodes"));
+                }
+                Ways::listed(shape, starts, channels)
+            }
+        };
+        Ok(Self { ways, demand, slots, per_node })
     }
 
     /// The bounds of the fullest channel and of hop-bytes: value and proof.

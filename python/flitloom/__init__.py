@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from flitloom import placing
     from flitloom.collectives import CollectivePlan, check_collective, collective, read_collective
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
     from flitloom.network import Network
@@ -130,6 +131,8 @@ if not TYPE_CHECKING:
             from flitloom.provenance import version
 
             value: Any = version()
+        elif name == "placing":
+            value = import_module("flitloom.placing")
         elif name in _HOME:
             value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
         else:
@@ -180,6 +183,7 @@ __all__ = [
     "deadlock_certificate",
     "guarded_plans",
     "lower_bound",
+    "placing",
     "read_collective",
     "read_experiment",
     "read_plan",

@@ -405,6 +405,7 @@ class PlacementProblem:
         destinations: NDArray[np.uint32],
         units: NDArray[np.uint64],
         slots: Sequence[int],
+        ways: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> PlacementProblem: ...
     def bounds(
         self, axes: Sequence[tuple[int, str, int]]

@@ -286,7 +286,7 @@ pub(super) fn hops(
     watch: &mut Watch,
     finalists: &mut Finalists,
 ) {
-    let shape = problem.ways.shape();
+    let ways = problem.ways;
     let ranks = problem.demand.ranks();
     let mut board = Board::new(problem, start);
     let cost = |board: &Board, rank: u32, without: u32| -> i64 {
@@ -294,8 +294,9 @@ pub(super) fn hops(
         let peers = problem.demand.peers(rank).iter().filter(|peer| peer.rank != without);
         peers
             .map(|peer| {
-                (peer.sent + peer.received) as i64
-                    * i64::from(shape.distance(node, board.nodes[peer.rank as usize]))
+                let there = board.nodes[peer.rank as usize];
+                peer.sent as i64 * i64::from(ways.length(node, there))
+                    + peer.received as i64 * i64::from(ways.length(there, node))
             })
             .sum()
     };

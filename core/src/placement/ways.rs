@@ -5,12 +5,12 @@ use crate::{
     routing::dimension_order,
 };
 
-/// The ways of all pairs of nodes by dimension order, one channel being one direction of one link.
+/// The ways of all pairs of nodes, by dimension order or listed; one channel is one direction of one link.
 pub struct Ways {
     shape: Shape,
     /// Per dimension, start and destination: channels of the way, for the node whose coordinate there is 0.
     segments: Vec<Vec<Vec<LinkId>>>,
-    /// Of a twisted torus, per pair: where its channels stand in `listed`.
+    /// Of listed ways, per pair: where its channels stand in `listed`. Empty by dimension order on plain networks.
     starts: Vec<u32>,
     listed: Vec<LinkId>,
     coordinates: Vec<u32>,
@@ -18,32 +18,42 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Nodes up to which the ways of a twisted torus are listed.
-    pub const MAX_TWISTED_NODES: usize = 1024;
+    /// Nodes up to which ways are listed: those of a twisted torus, and those that tables say.
+    pub const MAX_LISTED_NODES: usize = 1024;
 
-    /// Ways on a network without failed parts.
+    /// Ways by dimension order on a network without failed parts.
     pub fn new(shape: Shape) -> Self {
         let fabric = Fabric::new(shape.clone());
+        let mut ways = Self::without(shape, &fabric);
+        if ways.shape.is_twisted() {
+            ways.list(&fabric);
+        } else {
+            ways.segments =
+                (0..ways.shape.dimensions()).map(|dimension| segments(&fabric, dimension)).collect();
+        }
+        ways
+    }
+
+    /// Ways that tables say: the channels of the pair (from, to) stand in `listed` from `starts[from * nodes + to]` on,
+    /// up to the next start.
+    ///
+    /// # Panics
+    ///
+    /// There is not one start per pair and one behind the last.
+    pub fn listed(shape: Shape, starts: Vec<u32>, listed: Vec<LinkId>) -> Self {
+        let fabric = Fabric::new(shape.clone());
+        assert_eq!(starts.len(), shape.nodes() * shape.nodes() + 1);
+        Self { starts, listed, ..Self::without(shape, &fabric) }
+    }
+
+    fn without(shape: Shape, fabric: &Fabric) -> Self {
         let dimensions = shape.dimensions();
         let mut channels = vec![0; dimensions];
         for link in fabric.working_links() {
             channels[fabric.link_ends(link).1.dimension()] += 1;
         }
         let coordinates = (0..shape.nodes() as NodeId).flat_map(|node| shape.coordinates(node)).collect();
-        let mut ways = Self {
-            segments: Vec::new(),
-            starts: Vec::new(),
-            listed: Vec::new(),
-            coordinates,
-            channels,
-            shape,
-        };
-        if ways.shape.is_twisted() {
-            ways.list(&fabric);
-        } else {
-            ways.segments = (0..dimensions).map(|dimension| segments(&fabric, dimension)).collect();
-        }
-        ways
+        Self { segments: Vec::new(), starts: Vec::new(), listed: Vec::new(), coordinates, channels, shape }
     }
 
     fn list(&mut self, fabric: &Fabric) {
@@ -70,13 +80,23 @@ impl Ways {
         &self.channels
     }
 
+    /// Channels of the way.
+    #[inline]
+    pub fn length(&self, from: NodeId, to: NodeId) -> u32 {
+        if self.starts.is_empty() {
+            return self.shape.distance(from, to);
+        }
+        let pair = from as usize * self.shape.nodes() + to as usize;
+        self.starts[pair + 1] - self.starts[pair]
+    }
+
     /// Calls `visit` with every channel of the way.
     #[inline]
     pub fn each(&self, from: NodeId, to: NodeId, mut visit: impl FnMut(LinkId)) {
         if from == to {
             return;
         }
-        if self.shape.is_twisted() {
+        if !self.starts.is_empty() {
             let pair = from as usize * self.shape.nodes() + to as usize;
             let channels = self.starts[pair] as usize..self.starts[pair + 1] as usize;
             self.listed[channels].iter().for_each(|channel| visit(*channel));

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flitloom.commands.placements import Sitting
 
 
 def simulate_goal(
@@ -15,8 +18,9 @@ def simulate_goal(
     calc_cycles: int,
     as_json: bool,
     threads: int = 1,
+    sitting: Sitting | None = None,
 ) -> None:
-    """Simulate a message graph, rank r on node r; messages are cut into packets of 16 flits."""
+    """Simulate a message graph, rank r on node r unless placed; messages are cut into packets of 16 flits."""
     from flitloom._core import LIMITS
     from flitloom.commands import options, screen
     from flitloom.errors import SpecError, show_file
@@ -32,6 +36,13 @@ def simulate_goal(
     graph = MessageGraph.read(file)
     network = Network(options.part(Topology, fields), options.part(Router, fields))
     routes = None if tables is None else read_tables(tables, network.topology)
+    nodes = None
+    if sitting is not None:
+        routes, nodes = routes or sitting.tables, sitting.nodes
+        if len(nodes) != graph.ranks:
+            raise SpecError(
+                f"{show_file(file)}: messages: {graph.ranks} ranks; the placement has {len(nodes)}"
+            )
     # No more packets than buffers hold are under way.
     packets = LIMITS["packets"]
     screen.foretell_memory([memory_needed(network, packets=packets, listed=False, longest=17, links=False)])
@@ -40,6 +51,7 @@ def simulate_goal(
             network,
             graph,
             tables=routes,
+            nodes=nodes,
             flit_bytes=flit_bytes,
             calc_cycles=calc_cycles,
             cycle_limit=cycle_limit,

@@ -1,10 +1,21 @@
-"""The part of ``check`` and ``recheck`` that deals with placements."""
+"""The part of ``check``, ``recheck``, ``simulate`` and ``route`` that deals with placements."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from flitloom.errors import SpecError, show_file
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from flitloom.routing import Tables
+    from flitloom.spec import Topology
 
 #: Bytes that hold the beginning of any placement.
 HEAD = 4096
@@ -37,3 +48,95 @@ def check_placement_file(file: Path, as_json: bool) -> None:
         screen.echo("passed" if report.passed else "FAILED")
     if not report.passed:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """Where the ranks of a run sit, and the ways of a network with failed parts."""
+
+    nodes: list[int]
+    tables: Tables | None
+
+
+def put_on_nodes(
+    file: Path, fields: dict[str, Any], has_tables: bool, flit_bytes: int | None, has_messages: bool
+) -> Sitting:
+    """Let the fields of a spec have the network of a placement, and its ranks' traffic on their nodes.
+
+    Raises
+    ------
+    SpecError
+        The placement is for another network, or the traffic is none of ranks.
+    """
+    from flitloom.commands import options
+    from flitloom.placing.placement import nodes_for, read_placement, traffic_of
+    from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
+    from flitloom.routing import route
+    from flitloom.spec import Packets, Topology, TrafficMatrix
+
+    document = read_placement(file)
+    fields.setdefault("topology", document["topology"])
+    topology = options.part(Topology, fields)
+    nodes = nodes_for(document, topology)
+    tables = None
+    if document.get("routing") == "balanced" and not has_tables:
+        tables = route(topology)
+    elif document.get("routing") == "tables" and not has_tables:
+        raise SpecError(f"{show_file(file)}: was made for tables; give them, too (--tables)")
+    if has_messages:
+        return Sitting(nodes, tables)
+    traffic = fields.get("traffic", {})
+    if flit_bytes is not None and traffic:
+        raise SpecError.at("--flit-bytes", "is about the bytes of a placement, and other traffic has flits")
+    if not traffic:
+        size = FLIT_BYTES if flit_bytes is None else flit_bytes
+        rows = packet_rows(traffic_of(document), nodes, size).tolist()
+        fields["traffic"] = {"kind": "packets", "table": rows}
+    elif "matrix" in traffic:
+        matrix = options.part(TrafficMatrix, {"traffic": {**traffic, "kind": "matrix"}}).matrix
+        placed = placed_matrix(matrix, nodes, topology.nodes).tolist()
+        fields["traffic"] = {**traffic, "kind": "matrix", "matrix": placed}
+    elif "table" in traffic:
+        table = options.part(Packets, {"traffic": {**traffic, "kind": "packets"}}).table
+        last = len(nodes) - 1
+        for number, (source, destination, *_) in enumerate(table):
+            if max(source, destination) > last:
+                raise SpecError.at(
+                    f"traffic.table[{number}]",
+                    f"names rank {max(source, destination)}",
+                    f"the placement has 0 to {last}",
+                )
+        fields["traffic"] = {
+            **traffic,
+            "kind": "packets",
+            "table": [[nodes[row[0]], nodes[row[1]], *row[2:]] for row in table],
+        }
+    else:
+        raise SpecError.at(
+            "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
+        )
+    return Sitting(nodes, tables)
+
+
+def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, NDArray[np.int64]]:
+    """The network of a placement and the bytes between its nodes, as weights for tables.
+
+    Raises
+    ------
+    SpecError
+        The placement is for another network.
+    """
+    import numpy as np
+
+    from flitloom.placing.placement import nodes_for, read_placement, traffic_of
+    from flitloom.spec import Topology
+
+    document = read_placement(file)
+    network = Topology(**document["topology"]) if topology is None else topology
+    nodes = np.array(nodes_for(document, network))
+    traffic = traffic_of(document)
+    weights = np.zeros((network.nodes, network.nodes), dtype=np.int64)
+    ends = nodes[traffic.sources], nodes[traffic.destinations]
+    np.add.at(weights, ends, traffic.bytes.astype(np.int64))
+    np.fill_diagonal(weights, 0)
+    return network, weights

@@ -105,6 +105,12 @@ def command(
         Path | None,
         typer.Option(help="CSV matrix of weights of pairs of nodes (--fabric: hosts): balance for this job."),
     ] = None,
+    placement: Annotated[
+        Path | None,
+        typer.Option(
+            help="A placement of ranks made by flitloom place (.json): its network, balanced for its bytes."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -135,6 +141,8 @@ def command(
 
     Example: flitloom route --torus 4x2x2x2 --fail node:3 --fail link:0-1 -o tables.json
 
+    Example: flitloom route --placement p.json -o tables.json
+
     Example: flitloom route --fabric cluster.topo -o out/
     """
     from flitloom.outputs import check_output
@@ -151,7 +159,7 @@ def command(
             "loads",
             "compare",
         ]
-        others += ["picture", "resilience", "sample", "html"]
+        others += ["picture", "resilience", "sample", "html", "placement"]
         if words or critical or twist:
             others += ["nodes", "through", "traffic"]
         elif through and nodes is None:
@@ -194,6 +202,7 @@ def command(
             "method",
             "turns",
             "traffic",
+            "placement",
             "out",
             "loads",
             "compare",
@@ -208,7 +217,18 @@ def command(
         refuse(context, ["method"], "does not go with --compare")
     if through and (nodes is None or traffic is not None or resilience):
         raise SpecError("--through goes with --nodes, and not with --traffic or --resilience")
-    topology = read_topology(torus, mesh, fail or [], None if through else nodes)
+    weights = None
+    if placement is not None:
+        from flitloom.commands.placements import placement_weights
+
+        refuse(context, ["traffic", "nodes", "through"], "does not go with --placement, which says both")
+        named = None
+        if torus is not None or mesh is not None or fail:
+            named = read_topology(torus, mesh, fail or [], None)
+        topology, weights = placement_weights(placement, named)
+        topology.require_plain("tables for a placement")
+    else:
+        topology = read_topology(torus, mesh, fail or [], None if through else nodes)
     if out is not None:
         check_output(out, OUTPUTS, "--out")
         if out.suffix != ".npz" and topology.nodes > LISTED_NODES:
@@ -228,7 +248,8 @@ def command(
     if resilience:
         _resilience(topology, rules or "angara", sample, seed, as_json)
         return
-    weights = read_matrix(traffic, topology.nodes) if traffic is not None else None
+    if traffic is not None:
+        weights = read_matrix(traffic, topology.nodes)
     if through and nodes is not None:
         weights = allocated_pairs(topology, nodes)
     options: dict[str, Any] = {

@@ -135,6 +135,13 @@ def command(
         Path | None,
         typer.Option(help="Routes of all packets: tables (.json) made by flitloom route for this network."),
     ] = None,
+    placement: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ranks on their nodes: a placement made by flitloom place (.json). It brings the network "
+            "and, without other traffic, its messages."
+        ),
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="A plan made by flitloom schedule (.json), instead of a spec.")
     ] = None,
@@ -158,7 +165,7 @@ def command(
         typer.Option(help="Plan of a collective operation: ports of a node. [default: one per link]"),
     ] = None,
     flit_bytes: Annotated[
-        int | None, typer.Option(help="Message graph: bytes of a flit. [default: 16]")
+        int | None, typer.Option(help="Message graph, placement: bytes of a flit. [default: 16]")
     ] = None,
     calc_cycles: Annotated[
         int | None,
@@ -209,6 +216,7 @@ def command(
       flitloom simulate --preset t15 --torus 32x32 --pattern bcmp --packets 10 --throttle spth:margin=8
       flitloom simulate --plan plan.json --jitter 4 --trials 100
       flitloom simulate trace.goal --torus 4x4
+      flitloom simulate --placement p.json
       flitloom simulate collective.json --flits 64 --flow-control cut-through --buffer 64
       flitloom simulate long.toml --checkpoint long.flit --every 10m
       flitloom simulate --resume long.flit --checkpoint long.flit
@@ -281,7 +289,7 @@ def command(
         matrix=matrix,
         table=packet_table,
     )
-    if spec is None:
+    if spec is None and placement is None:
         kinds = {"rate": "load", "matrix": "matrix", "table": "packets"}
         traffic["kind"] = next((kinds[name] for name in kinds if name in traffic), "collective")
     router = options.given(
@@ -301,6 +309,16 @@ def command(
     for setting in settings or []:
         change(fields, setting)
     folder = spec.parent if spec is not None else Path()
+    sitting = None
+    if placement is not None:
+        from flitloom.commands.placements import put_on_nodes
+
+        if plan is not None or resume is not None or (spec is not None and goal is None):
+            raise SpecError.at(
+                "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
+            )
+        sitting = put_on_nodes(placement, fields, tables is not None, flit_bytes, goal is not None)
+        flit_bytes = flit_bytes if goal is not None else None
     files = {"a message graph": goal, "a plan of a collective operation": chunks, "a plan": plan}
     what = next((name for name, file in files.items() if file is not None), None)
     beside = {"--checkpoint": checkpoint, "--resume": resume, "--plan": plan, "--jitter": jitter}
@@ -315,10 +333,12 @@ def command(
                 "a message graph brings its own traffic and has no records; give the network only"
             )
         size, cycle = 16 if flit_bytes is None else flit_bytes, 1 if calc_cycles is None else calc_cycles
-        simulate_goal(goal, fields, cycle_limit, tables, size, cycle, json, threads)
+        simulate_goal(goal, fields, cycle_limit, tables, size, cycle, json, threads, sitting)
         return
     if flit_bytes is not None or calc_cycles is not None:
-        raise SpecError("--flit-bytes, --calc-cycles: belong to a message graph")
+        raise SpecError(
+            "--flit-bytes, --calc-cycles: belong to a message graph (--flit-bytes to a placement)"
+        )
     if chunks is not None:
         from flitloom.commands.messages import simulate_collective_file
 
@@ -349,6 +369,8 @@ def command(
             _name_network(tables)
         experiment = build_experiment(fields, folder)
         routes = None if tables is None else read_tables(tables, experiment.topology)
+        if sitting is not None and routes is None:
+            routes = sitting.tables
         if routes is not None:
             _say_of_rules(routes, experiment.router)
         screen.foretell_memory([experiment_memory(experiment)])

@@ -3,6 +3,7 @@
 from flitloom.placing.axes import Axis, parse_axes
 from flitloom.placing.checking import PlacementReport, check_placement
 from flitloom.placing.placement import Placement, read_placement
+from flitloom.placing.running import as_packets
 from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic, read_traffic, stencil_traffic
 
@@ -11,6 +12,7 @@ __all__ = [
     "Placement",
     "PlacementReport",
     "Traffic",
+    "as_packets",
     "axes_traffic",
     "check_placement",
     "pairs_traffic",

@@ -34,7 +34,7 @@ class Placement:
     per_node : int
         Ranks that a node can have.
     fullest_channel : int
-        Bytes on the fullest channel, one direction of a link, under dimension-order routing.
+        Bytes on the fullest channel, one direction of a link.
     channels_at_fullest : int
         How many channels carry as much.
     fullest_port : int
@@ -52,7 +52,7 @@ class Placement:
     row_major : dict
         ``fullest_channel`` and ``hop_bytes`` of ranks in the order of the nodes.
     minimised : str
-        ``channel`` or ``hops``.
+        ``channel``, ``hops`` or ``time``.
     seed, effort : int
         What the search was given.
     seconds : float
@@ -63,6 +63,13 @@ class Placement:
         The same of ranks in the order of the nodes.
     interrupted : bool
         Whether the search was stopped before its end.
+    routing : str
+        Which ways count: ``do`` (dimension order), ``balanced`` or ``tables``.
+    ways : tuple of list of int
+        With tables, the nodes of every way that is used.
+    runs : tuple of dict
+        For ``time``: ``fullest_channel``, ``hop_bytes`` and ``duration`` (cycles) of the placements that
+        were simulated.
     """
 
     topology: Topology
@@ -85,11 +92,26 @@ class Placement:
     loads: NDArray[np.int64] = field(repr=False)
     row_major_loads: NDArray[np.int64] = field(repr=False)
     interrupted: bool = False
+    routing: str = "do"
+    ways: tuple[list[int], ...] = field(default=(), repr=False)
+    runs: tuple[dict[str, int], ...] = ()
 
     @property
     def optimal(self) -> bool:
         """Whether the bound proves that nothing is better in what was minimised."""
-        return self.bound >= (self.hop_bytes if self.minimised == "hops" else self.fullest_channel)
+        return self.bound >= self.reached
+
+    @property
+    def duration(self) -> int | None:
+        """Cycles that the simulator needed, if time was minimised."""
+        return min((run["duration"] for run in self.runs), default=None)
+
+    @property
+    def reached(self) -> int:
+        """What was minimised: bytes on the fullest channel, hop-bytes, or cycles."""
+        if self.duration is not None:
+            return self.duration
+        return self.hop_bytes if self.minimised == "hops" else self.fullest_channel
 
     def coordinates(self) -> NDArray[np.int64]:
         """Coordinates of every rank's node, one row per rank, x first."""
@@ -97,6 +119,7 @@ class Placement:
 
     def facts(self) -> dict[str, Any]:
         """What ``flitloom place --json`` prints."""
+        runs = {} if self.duration is None else {"duration": self.duration, "runs": list(self.runs)}
         return {
             "placement": self.nodes.tolist(),
             "fullest_channel": self.fullest_channel,
@@ -115,6 +138,7 @@ class Placement:
             "network": str(self.topology),
             "seed": self.seed,
             "effort": self.effort,
+            **runs,
         }
 
     def document(self) -> dict[str, Any]:
@@ -130,7 +154,8 @@ class Placement:
             "format": FORMAT,
             "version": version(),
             "topology": self.topology.model_dump(mode="json"),
-            "routing": "do",
+            "routing": self.routing,
+            **({"ways": list(self.ways)} if self.routing != "do" else {}),
             "per_node": self.per_node,
             "traffic": traffic,
             **self.facts(),
@@ -177,6 +202,20 @@ def read_placement(file: str | Path) -> dict[str, Any]:
                 f"{name}: placement: rank {rank} sits on {node!r:.40}; there are 0 to {topology.nodes - 1}"
             )
     return document
+
+
+def nodes_for(document: dict[str, Any], topology: Topology) -> list[int]:
+    """The node of every rank, for a run on a network.
+
+    Raises
+    ------
+    SpecError
+        The placement is for another network.
+    """
+    made = Topology(**document["topology"])
+    if not made.is_as(topology):
+        raise SpecError.at("placement", f"is for the {made}, not for the {topology}")
+    return list(document["placement"])
 
 
 def traffic_of(document: dict[str, Any]) -> Traffic:

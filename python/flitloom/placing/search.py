@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.placement import Placement
+from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
 from flitloom.placing.traffic import Traffic
+from flitloom.placing.ways import listed_ways, tables_for
 from flitloom.spec import Topology
+
+if TYPE_CHECKING:
+    from flitloom.routing import Tables
 
 #: Channel loads that a search changes, in millions, unless told otherwise.
 EFFORT = 150
 #: Objectives.
-OBJECTIVES = ("channel", "hops")
+OBJECTIVES = ("channel", "hops", "time")
+#: Placements that are simulated for the least time.
+FINALISTS = 3
 
 
 def place(
@@ -30,6 +38,8 @@ def place(
     per_node: int = 1,
     seed: int = 1,
     effort: int = EFFORT,
+    routing: str | Tables | None = None,
+    flit_bytes: int = FLIT_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> Placement:
     """Put every rank on a node, so that the fullest channel carries least, with a bound and its proof.
@@ -37,12 +47,13 @@ def place(
     Parameters
     ----------
     topology : Topology
-        The network, routed by dimension order; without failed parts.
+        The network. Nodes that failed hold no rank.
     traffic : Traffic
         Bytes between ranks.
-    minimise : {"channel", "hops"}
+    minimise : {"channel", "hops", "time"}
         ``channel``: the fullest channel, then how many are as full, then hop-bytes. ``hops``: hop-bytes
-        first.
+        first. ``time``: of the three best found for ``channel``, the one whose messages, all sent at once,
+        the simulator delivers first.
     nodes : sequence of int, optional
         Nodes that ranks may have; all without.
     per_node : int
@@ -52,13 +63,18 @@ def place(
     effort : int
         Millions of channel loads that the search may change. The answer depends on it and on the seed, not on
         the machine.
+    routing : str or Tables, optional
+        ``do`` (dimension order), ``balanced`` (tables of `flitloom.route` for equal traffic of all pairs),
+        or tables. Dimension order without, or balanced tables if parts have failed.
+    flit_bytes : int
+        Bytes of a flit, for ``time``.
     progress : callable, optional
         Told how many of how many parts are done.
 
     Raises
     ------
     SpecError
-        Ranks do not fit, or the network has failed parts.
+        Ranks do not fit, or the routing does not serve the network.
 
     Examples
     --------
@@ -71,6 +87,7 @@ def place(
     """
     begin = time.perf_counter()
     slots = _slots(topology, traffic, nodes, per_node)
+    name, tables = tables_for(topology, routing)
     if minimise not in OBJECTIVES:
         raise SpecError.at("minimise", f"is one of {', '.join(OBJECTIVES)}, not {minimise!r}")
     if not 0 <= seed < 1 << 64:
@@ -86,7 +103,11 @@ def place(
         traffic.destinations,
         traffic.bytes,
         slots,
+        None if tables is None else _served(tables, slots),
     )
+    if minimise == "time":
+        # What cannot be run is refused before the search.
+        packet_rows(traffic, slots[: traffic.ranks], flit_bytes)
     axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
     channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
     if minimise == "hops" and applies(topology, traffic, per_node):
@@ -101,6 +122,13 @@ def place(
         effort * 1_000_000,
         None if progress is None else lambda part: progress(int(100 * part), 100),
     )
+    runs: list[dict[str, int]] = []
+    if minimise == "time":
+        found["nodes"], runs = _fastest(topology, traffic, found["finalists"], tables, flit_bytes)
+        if per_node == 1:
+            bound, proof = port_bound(traffic, flit_bytes)
+        else:
+            bound, proof = 0, {"kind": "nothing"}
     loads, (fullest, count, hop_bytes), port = problem.loads(found["nodes"])
     plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[0]
     return Placement(
@@ -124,22 +152,24 @@ def place(
         loads=loads.astype(np.int64),
         row_major_loads=plain.astype(np.int64),
         interrupted=found["interrupted"],
+        routing=name,
+        ways=() if tables is None else _used_ways(tables, traffic, found["nodes"]),
+        runs=tuple(runs),
     )
 
 
 def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, per_node: int) -> list[int]:
     """The node of every place that a rank can have."""
-    if topology.failed_nodes or topology.failed_links:
-        raise SpecError.at(
-            "topology",
-            "has failed parts, and placements are made for dimension order on whole networks",
-            "leave nodes out with --nodes",
-        )
     if topology.twist and topology.nodes > 1024:
         raise SpecError.at("topology.twist", f"has {topology.nodes} nodes", "at most 1024 are placed on")
     if not 1 <= per_node <= 1024:
         raise SpecError.at("per_node", f"{per_node} is out of range", "it must be 1 to 1024")
-    chosen = range(topology.nodes) if nodes is None else sorted(set(nodes))
+    failed = set(topology.failed_nodes)
+    chosen = [node for node in range(topology.nodes) if node not in failed]
+    if nodes is not None:
+        chosen = sorted(set(nodes))
+        if gone := [node for node in chosen if node in failed]:
+            raise SpecError.at("nodes", f"node {gone[0]} has failed", "leave it out")
     if len(chosen) * per_node < traffic.ranks:
         each = f" of {per_node} ranks" if per_node > 1 else ""
         raise SpecError.at(
@@ -148,3 +178,54 @@ def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, pe
             "name more nodes, or let a node have more ranks (--per-node)",
         )
     return [node for node in chosen for _ in range(per_node)]
+
+
+def _served(tables: Tables, slots: list[int]) -> tuple[list[int], list[int]]:
+    """The ways of tables, which serve every pair of nodes that ranks may have."""
+    starts, channels = listed_ways(tables)
+    used = np.unique(slots)
+    counts = np.diff(starts.astype(np.int64)).reshape(tables.topology.nodes, -1)[np.ix_(used, used)]
+    np.fill_diagonal(counts, 1)
+    if (counts == 0).any():
+        source, destination = (int(used[at]) for at in np.argwhere(counts == 0)[0])
+        raise SpecError.at(
+            "routing",
+            f"the tables have no route from node {source} to node {destination}",
+            "leave one of them out with --nodes",
+        )
+    return starts.tolist(), channels.tolist()
+
+
+def _used_ways(tables: Tables, traffic: Traffic, nodes: NDArray[np.uint32]) -> tuple[list[int], ...]:
+    """Nodes of the way of every pair of nodes that exchanges something."""
+    count = tables.topology.nodes
+    where = nodes.astype(np.int64)
+    pairs = np.unique(where[traffic.sources] * count + where[traffic.destinations])
+    sources, destinations, offsets, through = tables.listed()
+    keys = sources.astype(np.int64) * count + destinations
+    order = np.argsort(keys)
+    pairs = pairs[pairs // count != pairs % count]
+    at = order[np.searchsorted(keys, pairs, sorter=order)]
+    return tuple(through[offsets[one] : offsets[one + 1]].tolist() for one in at.tolist())
+
+
+def _fastest(
+    topology: Topology,
+    traffic: Traffic,
+    finalists: list[tuple[tuple[int, int, int], NDArray[np.uint32]]],
+    tables: Tables | None,
+    flit_bytes: int,
+) -> tuple[NDArray[np.uint32], list[dict[str, int]]]:
+    """Of the best placements the one that is delivered first, and how long each took."""
+    from flitloom.network import Network
+
+    network = Network(topology, router_for(tables))
+    runs = []
+    best: tuple[int, NDArray[np.uint32]] | None = None
+    for (fullest, _, hops), nodes in finalists[:FINALISTS]:
+        cycles = duration(network, traffic, nodes, tables, flit_bytes)
+        runs.append({"fullest_channel": fullest, "hop_bytes": hops, "duration": cycles})
+        if best is None or cycles < best[0]:
+            best = (cycles, nodes)
+    assert best is not None
+    return best[1], runs

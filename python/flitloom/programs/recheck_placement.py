@@ -10,7 +10,7 @@ what a pair, a rank, a cut, or sorted distances say is computed anew in whole nu
 
 import json
 import sys
-from itertools import product
+from itertools import pairwise, product
 
 LARGEST = 1 << 20
 #: Bytes of a file.
@@ -52,10 +52,8 @@ class Network:
         need(
             len(wrap) == len(sizes) and all(type(one) is bool for one in wrap), "topology.wrap: one per size"
         )
-        need(
-            not topology.get("failed_nodes") and not topology.get("failed_links"),
-            "topology: parts have failed",
-        )
+        self.failed = set(topology.get("failed_nodes") or [])
+        self.broken = {frozenset(ends) for ends in topology.get("failed_links") or []}
         self.twist = topology.get("twist", False)
         need(type(self.twist) is bool, "topology.twist: must be true or false")
         self.wraps = [one and size > 2 for one, size in zip(wrap, self.sizes, strict=True)]
@@ -144,6 +142,18 @@ class Network:
                 here = self.step(here, dimension, chosen > 0)
         need(self.node(here) == destination, "a way does not arrive")
         return channels
+
+    def joined(self, here, there):
+        """The channel (node, dimension, forwards) over a working cable between neighbours."""
+        need(here not in self.failed and there not in self.failed, f"node {here} or {there} has failed")
+        need(frozenset((here, there)) not in self.broken, f"the cable {here}-{there} has failed")
+        place, target = self.place(here), self.place(there)
+        for dimension, size in enumerate(self.sizes):
+            for forwards in (True, False):
+                inside = 0 <= place[dimension] + (1 if forwards else -1) < size
+                if (inside or self.wraps[dimension]) and self.step(place, dimension, forwards) == target:
+                    return here, dimension, forwards
+        raise Refused(f"nodes {here} and {there} are no neighbours")
 
     def channels(self, dimension):
         """Channels of a dimension: both directions of all its links."""
@@ -369,6 +379,15 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops):
             need(scale > 0, "lengths: all are 0")
         return max(0, ceil(ceil(total, scale), step) * step)
     need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
+    if kind == "port":
+        # A message becomes flits, and every 16 of them, or what is left, a packet with a header.
+        bytes_of_flit = whole(proof["flit_bytes"], 1, 1 << 40, "flit_bytes")
+        side, total = 0 if proof["sends"] else 1, 0
+        for pair, amount in bytes_of.items():
+            if pair[side] == proof["rank"]:
+                flits = ceil(amount, bytes_of_flit)
+                total += flits + ceil(flits, 16)
+        return total
     if kind == "message":
         return bytes_of.get((proof["source"], proof["destination"]), 0)
     if kind == "degree":
@@ -410,8 +429,18 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops):
 def verify(document):
     """What holds of a placement's document; raises what does not."""
     need(document.get("format") == "flitloom placement 1", "is no placement")
-    need(document.get("routing") == "do", "routing: ways are those of dimension order")
     network = Network(document["topology"])
+    listed = None
+    if document.get("routing") == "do":
+        need(not network.failed and not network.broken, "routing: dimension order needs a whole network")
+    else:
+        listed = {}
+        for way in document["ways"]:
+            need(type(way) is list and len(way) > 1, "ways: a way has two nodes or more")
+            for node in way:
+                whole(node, 0, network.count - 1, "ways")
+            need((way[0], way[-1]) not in listed, f"ways: two lead from {way[0]} to {way[-1]}")
+            listed[way[0], way[-1]] = [network.joined(*hop) for hop in pairwise(way)]
     ranks, bytes_of = pairs_of(document["traffic"])
     per_node = whole(document["per_node"], 1, 1024, "per_node")
     nodes = document["placement"]
@@ -419,6 +448,7 @@ def verify(document):
     held = {}
     for rank, node in enumerate(nodes):
         whole(node, 0, network.count - 1, f"placement of rank {rank}")
+        need(node not in network.failed, f"placement: rank {rank} sits on node {node}, which has failed")
         held[node] = held.get(node, 0) + 1
         need(held[node] <= per_node, f"placement: node {node} has more than {per_node} ranks")
     loads, sent, received = {}, {}, {}
@@ -428,7 +458,8 @@ def verify(document):
             continue
         sent[a] = sent.get(a, 0) + amount
         received[b] = received.get(b, 0) + amount
-        for channel in network.way(a, b):
+        need(listed is None or (a, b) in listed, f"ways: none leads from {a} to {b}")
+        for channel in network.way(a, b) if listed is None else listed[a, b]:
             loads[channel] = loads.get(channel, 0) + amount
     fullest = max(loads.values(), default=0)
     facts = {
@@ -447,11 +478,19 @@ def verify(document):
         ("bound", by_hops, document["certificate"]),
         ("hop_bytes_bound", True, document["hop_bytes_certificate"]),
     ):
+        need(
+            (certificate["kind"] == "port") <= (document.get("minimised") == "time" and not hops),
+            f"{name}: a certificate of ports is about time",
+        )
         value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops)
         claimed = whole(document[name], 0, 1 << 62, name)
         need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
         facts[name] = claimed
     reached = facts["hop_bytes"] if by_hops else fullest
+    if document.get("minimised") == "time":
+        need(document["certificate"]["kind"] in ("port", "nothing"), "certificate: is not about time")
+        reached = whole(document["duration"], 0, 1 << 62, "duration")
+        need(facts["bound"] <= reached, "duration: is below the bound")
     need(document["optimal"] is (facts["bound"] >= reached), "optimal: the bound says otherwise")
     facts["optimal"] = document["optimal"]
     return facts

@@ -1,0 +1,119 @@
+"""Ways of packets that routing tables say, as channels per pair of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.errors import SpecError
+from flitloom.spec import Topology
+
+if TYPE_CHECKING:
+    from flitloom.routing import Tables
+
+#: Nodes up to which ways are listed.
+MOST_LISTED = 1024
+#: Names of routings; a file of tables is one, too.
+ROUTINGS = ("do", "balanced")
+
+
+def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, Tables | None]:
+    """The name of a routing and its tables; dimension order has none.
+
+    Parameters
+    ----------
+    topology : Topology
+        The network. With failed parts the routing is ``balanced`` unless told otherwise.
+    routing : str or Tables, optional
+        ``do``, ``balanced`` (tables of `flitloom.route` for equal traffic of all pairs), or tables.
+
+    Raises
+    ------
+    SpecError
+        The routing does not serve the network.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.placing.ways import tables_for
+    >>> tables_for(fl.Torus(4, 4), None)
+    ('do', None)
+    >>> tables_for(fl.Torus(4, 4, failed_links=[(0, 1)]), None)[0]
+    'balanced'
+    """
+    damaged = bool(topology.failed_nodes or topology.failed_links)
+    if routing is None:
+        routing = "balanced" if damaged else "do"
+    if routing == "do":
+        if damaged:
+            raise SpecError.at(
+                "routing", "do does not go around failed parts", "leave --routing out, or give tables"
+            )
+        return "do", None
+    if topology.twist:
+        raise SpecError.at(
+            "topology.twist",
+            "ranks are placed by dimension order on whole twisted tori only",
+            "leave nodes out with --nodes",
+        )
+    if topology.nodes > MOST_LISTED:
+        raise SpecError.at(
+            "topology",
+            f"has {topology.nodes} nodes",
+            f"ways of tables, as failed parts need them, are followed on at most {MOST_LISTED} nodes; leave "
+            "nodes out with --nodes",
+        )
+    if isinstance(routing, str):
+        if routing not in ROUTINGS:
+            raise SpecError.at("routing", f"is one of {', '.join(ROUTINGS)} or tables, not {routing!r:.40}")
+        from flitloom.routing import route
+
+        return routing, route(topology)
+    if not routing.topology.is_as(topology):
+        raise SpecError.at("routing", f"the tables are for the {routing.topology}, not for the {topology}")
+    return "tables", routing
+
+
+def listed_ways(tables: Tables) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Channels (node times directions plus direction) of all pairs, and where each pair's begin.
+
+    Pairs without a route have no channels.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> starts, channels = listed_ways(fl.route(fl.Torus(4)))
+    >>> channels[starts[3] : starts[4]].tolist()      # from node 0 to node 3: -x
+    [1]
+    """
+    topology = tables.topology
+    sources, destinations, offsets, nodes = (part.astype(np.int64) for part in tables.listed())
+    hops = np.diff(offsets) - 1
+    order = np.argsort(sources * topology.nodes + destinations, kind="stable")
+    counts = np.zeros(topology.nodes**2, dtype=np.int64)
+    counts[sources * topology.nodes + destinations] = hops
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    # The hops of all routes, in the order of the pairs.
+    first = np.repeat(offsets[:-1][order], hops[order])
+    place = np.arange(len(first)) - np.repeat(starts[:-1][counts > 0], counts[counts > 0])
+    here, there = nodes[first + place], nodes[first + place + 1]
+    channels = channels_between(topology, here, there)
+    return starts.astype(np.uint32), channels.astype(np.uint32)
+
+
+def channels_between(
+    topology: Topology, here: NDArray[np.int64], there: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The channel of every hop between neighbours of a plain torus or mesh."""
+    channels = np.full(len(here), -1, dtype=np.int64)
+    directions, stride = 2 * len(topology.sizes), 1
+    for dimension, size in enumerate(topology.sizes):
+        ahead = there // stride % size - here // stride % size
+        plus = (ahead == 1) | ((ahead == 1 - size) & (size > 2))
+        minus = (ahead == -1) | ((ahead == size - 1) & (size > 2))
+        channels[plus] = here[plus] * directions + 2 * dimension
+        channels[minus] = here[minus] * directions + 2 * dimension + 1
+        stride *= size
+    return channels
