@@ -69,7 +69,7 @@ class Result:
     def duration(self) -> int:
         """Index of the cycle in which the last flit was ejected, plus 2, in cycles.
 
-        An unhindered packet of L flits over h hops takes h + L + 1; `mean_latency` counts two cycles less.
+        An unhindered packet of L flits over h hops takes h + L + 1.
         """
         return int(self._raw["duration"])
 
@@ -136,20 +136,26 @@ class Result:
 
     @property
     def mean_latency(self) -> float | None:
-        """Mean time from a packet's start to its tail's ejection, in cycles; ``None`` without packets.
+        """Mean age of delivered packets, from their start to their tail's ejection; ``None`` without any.
 
-        An unhindered packet of L flits over h hops takes h + L - 1: from the cycle in which it starts to the
-        one in which its tail leaves. `duration`, as the papers count it, is h + L + 1: it includes one cycle
-        for the way into the network and one for the way out.
+        In cycles, counted as `duration` and as every latency of `flitloom load`: an unhindered packet of L
+        flits over h hops takes h + L + 1, one cycle into the network and one out of it included.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> result = fl.simulate(fl.Network(fl.Torus(8)), fl.Packets([(0, 3, 5, 0)]))
+        >>> result.mean_latency, result.duration
+        (9.0, 9)
         """
         delivered = self.packets_delivered
-        return int(self._raw["latency_sum"]) / delivered if delivered else None
+        return self.age_sum / delivered if delivered else None
 
     @property
     def age_sum(self) -> int:
         """Sum over delivered packets of their age: from their start to their tail's ejection, in cycles.
 
-        Counted as `duration` is, h + L + 1 for an unhindered packet: two cycles more than `mean_latency` has.
+        Counted as `duration` is, h + L + 1 for an unhindered packet.
         """
         return int(self._raw["latency_sum"]) + 2 * self.packets_delivered
 

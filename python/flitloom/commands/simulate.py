@@ -516,11 +516,10 @@ def _print(result: Result, json: bool) -> None:
     if json:
         screen.print_json({**result.to_dict(), "links": result.link_rows()})
         return
-    # Counted as is usual for each: two cycles apart for a packet by itself.
     units = {
-        "mean_latency": "cycles from start to ejection, h + L - 1 unhindered",
-        "age_sum": "cycles, counted as the duration",
-        "duration": "cycles, ways in and out included, h + L + 1 unhindered",
+        "mean_latency": "cycles from start to ejection, h + L + 1 unhindered",
+        "age_sum": "cycles",
+        "duration": "cycles, h + L + 1 for an unhindered packet",
         "throughput": "flits/node/cycle",
     }
     for name in ("height", "effective_thickness", "lower_bound", "cycles"):

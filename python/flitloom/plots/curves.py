@@ -43,7 +43,9 @@ def plot_curves(
     """Draw one column over another, a curve per value of the columns `by`.
 
     Rows with the same x of one curve (as those of several seeds) count as one point: their mean, with a
-    band from the least to the largest. Rows without a value are left out.
+    band from the least to the largest. Rows without a value are left out. Latencies of a saturated network
+    (rows whose column ``saturated`` says so) grow with the length of the run: instead of such a point a curve
+    has an arrow upwards.
 
     Parameters
     ----------
@@ -73,8 +75,21 @@ def plot_curves(
     """
     x, y, *by = _columns(rows, x, y, *by)
     curves = group(rows, x, y, by)
+    beyond: dict[tuple[str, ...], set[float]] = defaultdict(set)
+    for row in rows:
+        if _is_latency(y) and str(row.get("saturated")).lower() == "true":
+            beyond[tuple(str(row[name]) for name in by)].add(_number(row[x], x))
     with panel(path, ax, 7, 4.5) as axes:
-        return _draw(curves, x, y, by, title, axes)
+        return _draw(curves, beyond, x, y, by, title, axes)
+
+
+def _is_latency(name: str) -> bool:
+    """Whether a column holds times that grow for good beyond saturation.
+
+    >>> _is_latency("mean_latency"), _is_latency("router.latency"), _is_latency("throughput")
+    (True, False, False)
+    """
+    return "latency" in name and "." not in name
 
 
 def group(
@@ -119,6 +134,7 @@ def _number(value: Any, name: str) -> float:
 
 def _draw(
     curves: Mapping[tuple[str, ...], Mapping[float, Sequence[float]]],
+    beyond: Mapping[tuple[str, ...], set[float]],
     x: str,
     y: str,
     by: Sequence[str],
@@ -126,13 +142,29 @@ def _draw(
     ax: Axes,
 ) -> Axes:
     for number, (names, points) in enumerate(curves.items()):
-        places = sorted(points)
+        saturated = beyond.get(names, set())
+        places = sorted(place for place in points if place not in saturated)
         means = [sum(points[place]) / len(points[place]) for place in places]
         label = ", ".join(f"{name} {value}" for name, value in zip(by, names, strict=True))
         ax.plot(places, means, color=colour(number), marker=marker(number), markersize=4, label=label)
         if any(len(points[place]) > 1 for place in places):
             low, high = ([edge(points[place]) for place in places] for edge in (min, max))
             ax.fill_between(places, low, high, color=colour(number), alpha=0.2, linewidth=0)
+        above = [place for place in points if place in saturated]
+        if above:
+            # From the last steady point, or from the foot, to the first load that is too much.
+            foot = (places[-1], means[-1]) if places else (min(above), 0.0)
+            ax.annotate(
+                "", (min(above), 1.0), foot, xycoords=("data", "axes fraction"), textcoords="data",
+                arrowprops={"arrowstyle": "->", "color": colour(number), "linestyle": ":"},
+            )  # fmt: skip
+            ax.update_datalim([(place, foot[1]) for place in above])
+            ax.autoscale_view()
+    if any(beyond.values()):
+        ax.annotate(
+            "arrow: saturated", (0.99, 0.01), xycoords="axes fraction", fontsize="x-small",
+            horizontalalignment="right", verticalalignment="bottom",
+        )  # fmt: skip
     ax.set_xlabel(_with_unit(x))
     ax.set_ylabel(_with_unit(y))
     ax.set_ylim(bottom=0)

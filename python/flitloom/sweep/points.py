@@ -18,6 +18,8 @@ from flitloom.numerals import REAL, real, whole
 from flitloom.spec.experiment import Experiment, build_experiment, change
 
 #: Most simulations of a sweep.
+#: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
+COLUMNS = 2
 MOST_POINTS = 1_000_000
 
 Value = int | float | str | bool
@@ -104,6 +106,7 @@ class Sweep:
             "router": {"arbitration": fields["router"]["arbitration"]},
             "experiment": fields,
             "values": values,
+            "columns": COLUMNS,
             "seed": seed,
             "version": provenance.version(),
         }

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
+from flitloom.analysis.critical_load import LEVEL
 from flitloom.campaign.running import run_campaign
 from flitloom.campaign.store import Store
 from flitloom.errors import CycleLimitError, DeadlockError, UnreachableError
-from flitloom.simulation import run_experiment
+from flitloom.simulation import begin_experiment, run_experiment
+from flitloom.spec import Experiment, Load
 from flitloom.sweep.points import Point
 
 #: What a row says of a simulation, besides its id, the values of the grid and the seed.
@@ -20,6 +22,7 @@ ROWS = (
     "lower_bound",
     "mean_latency",
     "throughput",
+    "saturated",
     "packets_delivered",
     "flit_hops",
     "cycles",
@@ -32,7 +35,7 @@ def run_point(spec: dict[str, Any]) -> dict[str, Any]:
     begin = time.perf_counter()
     totals: dict[str, Any] = {"outcome": "delivered", "duration": None}
     try:
-        totals |= run_experiment(Point(spec).experiment, links=False).summary()
+        totals |= _totals(Point(spec).experiment)
         if Point(spec).experiment.stop_at is not None:
             totals["outcome"] = "stopped"
     except DeadlockError as error:
@@ -44,6 +47,28 @@ def run_point(spec: dict[str, Any]) -> dict[str, Any]:
     # The store keeps whole numbers beside every result.
     duration = totals["duration"] or 0
     return {"duration": duration, "score": 0, "totals": totals, "seconds": time.perf_counter() - begin}
+
+
+def _totals(experiment: Experiment) -> dict[str, Any]:
+    """The totals of one simulation; of a load also whether the network is saturated."""
+    load = experiment.traffic
+    if not isinstance(load, Load):
+        return run_experiment(experiment, links=False).summary()
+    window = max(1, -(-load.cycles // WINDOWS))
+    simulation = begin_experiment(experiment, links=False, windows=window)
+    simulation.run(until=experiment.stop_at)
+    summary = simulation.result().summary()
+    # What is generated is received in the second half of the time in which packets are generated, or not.
+    end = load.cycles if experiment.stop_at is None else min(load.cycles, experiment.stop_at)
+    series = simulation.windows()
+    later = series.sel(window=slice(end // 2, end - window))
+    generated = int(later.generated_flits.sum())
+    saturated = bool(later.ejected_flits.sum() < LEVEL * generated) if generated else None
+    return {**summary, "saturated": saturated}
+
+
+#: Windows by which a load is judged.
+WINDOWS = 32
 
 
 def run_sweep(
