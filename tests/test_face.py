@@ -149,7 +149,7 @@ def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):
             lambda: fl.check_collective(SHUFFLE),
             "is no plan of a collective operation; give fl.collective",
         ),
-        (lambda: fl.collective(NETWORK, "all-gather"), "is no topology; give fl.Torus(...)"),
+        (lambda: fl.collective(NETWORK, "all-gather"), "is no network; give fl.Torus(...)"),
         (lambda: fl.check(5), "file: 5 is no name of a file; give a text"),
         (lambda: fl.read_plan(5), "file: 5 is no name of a file"),
         (lambda: fl.read_tables(None), "file: None is no name of a file"),

@@ -55,6 +55,7 @@ assert_type(fl.check("tables.json").passed, bool)
 assert_type(tables.path(0, 5), list[int])
 
 gathered = fl.collective(fl.Mesh(4, 4), "all-gather", chunks=2)
+product = fl.collective(fl.Product("full4 x ring5", failed_nodes=[3]), "all-gather")
 gathered.save("all-gather.json")
 assert_type(fl.read_collective("all-gather.json"), fl.CollectivePlan)
 print(fl.check_collective(gathered))

@@ -16,6 +16,7 @@ pub fn plan_collective<'py>(
     sizes: Vec<u32>,
     wraps: Vec<bool>,
     twisted: bool,
+    full: Vec<bool>,
     widths: Vec<u32>,
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
@@ -28,7 +29,7 @@ pub fn plan_collective<'py>(
     demands: Option<PyReadonlyArray2<'_, u32>>,
 ) -> PyResult<Facts<'py>> {
     let failed = |error: CollectiveError| spec_error(py, "collective", error);
-    let place = Place { sizes, wraps, twisted, widths, failed_nodes, failed_cables: failed_links };
+    let place = Place { sizes, wraps, twisted, full, widths, failed_nodes, failed_cables: failed_links };
     let kind: CollectiveKind = name.parse().map_err(failed)?;
     let request = Request { kind, chunks, root, latency, seed };
     let demands: Option<Vec<Demand>> = demands.map(|rows| {
@@ -107,8 +108,9 @@ fn described<'py>(
 fn vector(place: &Place) -> impl Fn(&flitloom_core::collective::Generator) -> Vec<i64> + '_ {
     |generator| {
         let mut vector = vec![0; place.sizes.len()];
+        let step = i64::from(generator.step);
         vector[generator.dimension] =
-            if generator.sign == flitloom_core::fabric::Sign::Plus { 1 } else { -1 };
+            if generator.sign == flitloom_core::fabric::Sign::Plus { step } else { -step };
         vector
     }
 }

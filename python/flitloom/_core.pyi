@@ -425,6 +425,7 @@ def plan_collective(
     sizes: Sequence[int],
     wraps: Sequence[bool],
     twisted: bool,
+    full: Sequence[bool],
     widths: Sequence[int],
     failed_nodes: Sequence[int],
     failed_links: Sequence[tuple[int, ...]],

@@ -12,7 +12,7 @@ const CHANGES: u64 = 60;
 /// Passes at most.
 pub const PASSES: u64 = 40;
 
-/// All shortest ways to every offset, as hops along the dimensions.
+/// All shortest ways to every offset, as hops along the dimensions; the one hop along a full mesh does not count.
 pub fn shortest_ways(torus: &Torus, neighbours: &[Vec<NodeId>], distances: &[u32]) -> Vec<Vec<Hops>> {
     let mut order: Vec<NodeId> = (0..torus.nodes() as NodeId).collect();
     order.sort_by_key(|&node| distances[node as usize]);
@@ -26,7 +26,9 @@ pub fn shortest_ways(torus: &Torus, neighbours: &[Vec<NodeId>], distances: &[u32
             }
             for way in 0..ways[node as usize].len() {
                 let mut hops = ways[node as usize][way];
-                hops[generator.dimension] += if generator.sign == Sign::Plus { 1 } else { -1 };
+                if !torus.is_full(generator.dimension) {
+                    hops[generator.dimension] += if generator.sign == Sign::Plus { 1 } else { -1 };
+                }
                 if !ways[next].contains(&hops) {
                     ways[next].push(hops);
                 }

@@ -29,10 +29,10 @@ pub fn exchange(torus: &Torus, chunks: u32, latency: u32, seed: u64) -> Orbit {
     let ways = shortest_ways(torus, &neighbours, &distances);
     let total: u64 = distances.iter().map(|&distance| u64::from(distance)).sum::<u64>() * u64::from(chunks);
     let goal = total.div_ceil(torus.generators().len() as u64);
-    let widths: Vec<u32> = (0..torus.sizes().len()).map(|dimension| width(torus, dimension)).collect();
+    let widths: Vec<u32> = (0..torus.sizes().len()).map(|dimension| torus.width(dimension)).collect();
     let passes = if torus.is_twisted() { PASSES } else { 0 };
     let chosen = balanced(&ways, chunks, &widths, goal, passes, seed);
-    let items = machines(torus, &widths, &chosen);
+    let items = machines(torus, &widths, &chosen, chunks);
     let rows = if latency == 0 {
         coloured(&items, neighbours.len())
     } else {
@@ -50,33 +50,34 @@ pub fn exchange(torus: &Torus, chunks: u32, latency: u32, seed: u64) -> Orbit {
     Orbit { kind: OrbitKind::Exchange, steps, rows }
 }
 
-fn width(torus: &Torus, dimension: usize) -> u32 {
-    let of = |generator: &&super::Generator| generator.dimension == dimension && generator.sign == Sign::Plus;
-    torus.generators().iter().filter(of).count() as u32
-}
-
 /// Per item the generators of its hops; parallel links take hops in turn.
-fn machines(torus: &Torus, widths: &[u32], chosen: &[Hops]) -> Vec<Vec<u32>> {
-    let first = |dimension: usize, sign: Sign| {
-        let same = |generator: &super::Generator| generator.dimension == dimension && generator.sign == sign;
-        torus.generators().iter().position(same).unwrap_or(0) as u32
+fn machines(torus: &Torus, widths: &[u32], chosen: &[Hops], chunks: u32) -> Vec<Vec<u32>> {
+    let first = |dimension: usize, sign: Sign, step: u32| {
+        let same = |generator: &super::Generator| {
+            (generator.dimension, generator.sign, generator.step) == (dimension, sign, step)
+        };
+        torus.generators().iter().position(same).unwrap_or(0)
     };
-    let firsts: Vec<[u32; 2]> = (0..widths.len())
-        .map(|dimension| [first(dimension, Sign::Plus), first(dimension, Sign::Minus)])
-        .collect();
-    let mut turn = vec![[0_u32; 2]; widths.len()];
-    let of = |hops: &Hops| {
+    let mut turn = vec![0_u32; torus.generators().len()];
+    let of = |(item, hops): (usize, &Hops)| {
         let mut list = Vec::new();
         for (dimension, &width) in widths.iter().enumerate() {
-            let side = usize::from(hops[dimension] < 0);
-            for _ in 0..hops[dimension].unsigned_abs() {
-                list.push(firsts[dimension][side] + turn[dimension][side]);
-                turn[dimension][side] = (turn[dimension][side] + 1) % width;
+            let hops = hops[dimension];
+            let (first, count) = if torus.is_full(dimension) {
+                let step = torus.digit(item as u32 / chunks, dimension);
+                (first(dimension, Sign::Plus, step), u16::from(step > 0))
+            } else {
+                let sign = if hops < 0 { Sign::Minus } else { Sign::Plus };
+                (first(dimension, sign, 1), hops.unsigned_abs())
+            };
+            for _ in 0..count {
+                list.push(first as u32 + turn[first]);
+                turn[first] = (turn[first] + 1) % width;
             }
         }
         list
     };
-    chosen.iter().map(of).collect()
+    chosen.iter().enumerate().map(of).collect()
 }
 
 /// Steps for all hops, as (step, generator, item): no generator and no item twice in a step, with as

@@ -36,7 +36,7 @@ pub use operation::CollectiveKind;
 pub use orbit::{Orbit, OrbitKind, Row};
 pub use place::Place;
 pub use solve::{MAX_MOVES, Plan, Request, Schedule, plan_demands, plan_graph, plan_repaired, plan_torus};
-pub use torus::{Generator, MAX_ORBIT_NODES, Torus};
+pub use torus::{Generator, MAX_ORBIT_NODES, MAX_PORTS, Torus};
 
 use crate::fabric::{FabricError, NodeId};
 use thiserror::Error;
@@ -66,6 +66,9 @@ pub enum CollectiveError {
     /// A width out of range.
     #[error("width: {0} parallel links; 1 to 64 are possible")]
     Width(u32),
+    /// Too many links at a node.
+    #[error("topology: {0} links leave every node; at most {MAX_PORTS} are planned")]
+    Ports(usize),
     /// A twisted mesh.
     #[error("twist: a twisted torus wraps around in every dimension")]
     TwistedMesh,

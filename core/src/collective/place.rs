@@ -4,7 +4,8 @@ use super::{
 };
 use crate::fabric::{Fabric, NodeId, Shape};
 
-/// Where an operation takes place: a torus, plain or twisted, or a mesh, with failed parts and parallel links.
+/// Where an operation takes place: a torus, plain or twisted, a mesh, or a product with full meshes, with failed parts
+/// and parallel links.
 ///
 /// ```
 /// use flitloom_core::collective::{CollectiveKind, Place, Request, Schedule};
@@ -25,6 +26,8 @@ pub struct Place {
     pub wraps: Vec<bool>,
     /// Whether it is twisted.
     pub twisted: bool,
+    /// Per dimension whether it is a full mesh; none given: none is.
+    pub full: Vec<bool>,
     /// Parallel links per dimension; none given: one each.
     pub widths: Vec<u32>,
     /// Nodes that do not work.
@@ -43,7 +46,16 @@ impl Place {
         if self.twisted && !wraps {
             return Err(CollectiveError::TwistedMesh);
         }
-        if wraps { Torus::new(&self.sizes, self.twisted, &self.widths).map(Some) } else { Ok(None) }
+        if wraps { self.closed().map(Some) } else { Ok(None) }
+    }
+
+    /// The group of its nodes with all lines closed to rings.
+    fn closed(&self) -> Result<Torus, CollectiveError> {
+        if self.full.contains(&true) {
+            Torus::product(&self.sizes, &self.full, &self.widths)
+        } else {
+            Torus::new(&self.sizes, self.twisted, &self.widths)
+        }
     }
 
     /// Its working nodes and links.
@@ -57,7 +69,14 @@ impl Place {
             return Graph::of_torus(&torus, &self.failed_nodes, &self.failed_cables);
         }
         // Checks sizes and widths as for a torus.
-        Torus::new(&self.sizes, false, &self.widths)?;
+        let closed = self.closed()?;
+        if self.full.contains(&true) {
+            let open = (0..self.sizes.len())
+                .filter(|&dimension| self.sizes[dimension] > 2 && !self.wraps[dimension]);
+            let closing = open.flat_map(|dimension| closed.closing(dimension));
+            let cables: Vec<_> = closing.chain(self.failed_cables.iter().copied()).collect();
+            return Graph::of_torus(&closed, &self.failed_nodes, &cables);
+        }
         let mut fabric = Fabric::new(Shape::new(&self.sizes, &self.wraps)?);
         self.failed_nodes.iter().try_for_each(|&node| fabric.fail_node(node))?;
         self.failed_cables.iter().try_for_each(|&(a, b)| fabric.fail_cable(a, b))?;

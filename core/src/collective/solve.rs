@@ -118,9 +118,9 @@ fn plane_cut(torus: &Torus, dimension: usize, chunks: u64) -> (u64, u32, u32) {
     let half = size / 2;
     let plane = torus.nodes() as u64 / u64::from(size);
     let crossing = plane * u64::from(half) * plane * u64::from(size - half) * chunks;
-    let links = torus.generators().iter().filter(|generator| generator.dimension == dimension).count() as u64;
-    // Each of the two senses leaves the half at one of its ends; a dimension of size 2 has one.
-    (crossing.div_ceil(plane * links), 0, half)
+    // Each of the two senses of a ring leaves the half at one of its ends; a ring of size 2 has one.
+    let ends = if torus.is_full(dimension) { half * (size - half) } else { size.min(3) - 1 };
+    (crossing.div_ceil(plane * u64::from(ends * torus.width(dimension))), 0, half)
 }
 
 fn farthest(distances: &[u32]) -> (NodeId, u32) {

@@ -3,6 +3,8 @@ use crate::fabric::{NodeId, Shape, Sign, walk};
 
 /// Largest number of nodes of a torus whose plans are kept as orbits.
 pub const MAX_ORBIT_NODES: u64 = 1 << 16;
+/// Most links that leave a node of a product.
+pub const MAX_PORTS: usize = 1 << 10;
 
 /// Links of one direction, one per node: every node `v` has a link to `v + element`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,18 +13,20 @@ pub struct Generator {
     pub dimension: usize,
     /// Its sense along the dimension.
     pub sign: Sign,
+    /// By how much it changes the coordinate: 1, or up to the size less 1 along a full mesh.
+    pub step: u32,
     /// Number among the parallel links of the same direction, from 0.
     pub lane: u32,
     /// Where node 0's link leads.
     pub element: NodeId,
 }
 
-/// A torus, plain or twisted, as a commutative group with its links as generators.
+/// A torus, plain or twisted, or a product of rings and full meshes, as a commutative group with its links as generators.
 ///
 /// Nodes are numbered as in [`Shape`](crate::fabric::Shape), the first dimension fastest. In a twisted torus a
 /// step over the edge of a short dimension also moves half of every long one (Camara, Moreto, Vallejo
 /// et al. 2010: sizes K x K x 2K and K x 2K x 2K). A dimension of size 2 has one link per node unless
-/// the twist makes its two senses differ.
+/// the twist makes its two senses differ. Along a full mesh every node has a link to every other one of its line.
 ///
 /// ```
 /// use flitloom_core::collective::Torus;
@@ -35,6 +39,8 @@ pub struct Generator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Torus {
     shape: Shape,
+    /// Per dimension whether it is a full mesh.
+    full: Vec<bool>,
     generators: Vec<Generator>,
 }
 
@@ -56,19 +62,51 @@ impl Torus {
             return Err(CollectiveError::Width(width));
         }
         let shape = if twisted { Shape::twisted(sizes) } else { Shape::torus(sizes) }?;
-        let mut torus = Self { shape, generators: Vec::new() };
-        for dimension in 0..sizes.len() {
-            let plus = torus.shape.stride(dimension);
-            for (sign, element) in [(Sign::Plus, plus), (Sign::Minus, torus.negative(plus))] {
-                if sign == Sign::Minus && element == plus {
-                    continue;
-                }
-                let lanes = widths.get(dimension).copied().unwrap_or(1);
-                let lanes = (0..lanes).map(|lane| Generator { dimension, sign, lane, element });
+        Ok(Self::with(shape, vec![false; sizes.len()], widths))
+    }
+
+    /// A product of full meshes and, where `full` does not say so, rings, with so many parallel links per dimension
+    /// (none given: one each).
+    ///
+    /// ```
+    /// use flitloom_core::collective::Torus;
+    /// // Full meshes of 8 and of 4 nodes, and a ring: 7 + 3 + 2 links leave a node.
+    /// let product = Torus::product(&[8, 4, 6], &[true, true, false], &[])?;
+    /// assert_eq!(product.generators().len(), 12);
+    /// assert_eq!(product.distances(&product.neighbours()).into_iter().max(), Some(5));
+    /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A size or number of links is out of range, or a node would have more than [`MAX_PORTS`] links.
+    pub fn product(sizes: &[u32], full: &[bool], widths: &[u32]) -> Result<Self, CollectiveError> {
+        let rings = Self::new(sizes, false, widths)?;
+        let full = (0..sizes.len()).map(|place| full.get(place).copied().unwrap_or(false)).collect();
+        let product = Self::with(rings.shape, full, widths);
+        match product.generators.len() {
+            ports if ports > MAX_PORTS => Err(CollectiveError::Ports(ports)),
+            _ => Ok(product),
+        }
+    }
+
+    fn with(shape: Shape, full: Vec<bool>, widths: &[u32]) -> Self {
+        let mut torus = Self { shape, full, generators: Vec::new() };
+        for dimension in 0..torus.sizes().len() {
+            let (size, stride) = (torus.sizes()[dimension], torus.shape.stride(dimension));
+            let lanes = widths.get(dimension).copied().unwrap_or(1);
+            let links: Vec<(Sign, u32, NodeId)> = if torus.full[dimension] {
+                (1..size).map(|step| (Sign::Plus, step, step * stride)).collect()
+            } else {
+                let back = torus.negative(stride);
+                let ring = [(Sign::Plus, 1, stride), (Sign::Minus, 1, back)];
+                ring[..1 + usize::from(back != stride)].to_vec()
+            };
+            for (sign, step, element) in links {
+                let lanes = (0..lanes).map(|lane| Generator { dimension, sign, step, lane, element });
                 torus.generators.extend(lanes);
             }
         }
-        Ok(torus)
+        torus
     }
 
     /// Sizes of all dimensions.
@@ -79,6 +117,22 @@ impl Torus {
     /// Whether it is twisted.
     pub fn is_twisted(&self) -> bool {
         self.shape.is_twisted()
+    }
+
+    /// Whether a dimension is a full mesh.
+    pub fn is_full(&self, dimension: usize) -> bool {
+        self.full[dimension]
+    }
+
+    /// Parallel links of a dimension.
+    pub fn width(&self, dimension: usize) -> u32 {
+        let along = self.generators.iter().filter(|generator| generator.dimension == dimension);
+        along.map(|generator| generator.lane + 1).max().unwrap_or(1)
+    }
+
+    /// A coordinate of a node.
+    pub fn digit(&self, node: NodeId, dimension: usize) -> u32 {
+        self.shape.coordinate(node, dimension)
     }
 
     /// Number of nodes.
@@ -101,23 +155,26 @@ impl Torus {
         found.unwrap_or(generator)
     }
 
+    /// The cables that make rings of the lines of a dimension.
+    pub fn closing(&self, dimension: usize) -> Vec<(NodeId, NodeId)> {
+        let last = self.sizes()[dimension] - 1;
+        let ends = (0..self.nodes() as NodeId).filter(|&node| self.digit(node, dimension) == last);
+        ends.map(|node| (node, node - last * self.shape.stride(dimension))).collect()
+    }
+
     /// The sum of two nodes as elements of the group.
     pub fn add(&self, a: NodeId, b: NodeId) -> NodeId {
-        self.combined(|dimension| self.coordinate(a, dimension) + self.coordinate(b, dimension))
+        self.combined(|dimension| i64::from(self.digit(a, dimension)) + i64::from(self.digit(b, dimension)))
     }
 
     /// The element that undoes the given one.
     pub fn negative(&self, node: NodeId) -> NodeId {
-        self.combined(|dimension| -self.coordinate(node, dimension))
+        self.combined(|dimension| -i64::from(self.digit(node, dimension)))
     }
 
     fn combined(&self, coordinate: impl Fn(usize) -> i64) -> NodeId {
         let coordinates: Vec<i64> = (0..self.shape.dimensions()).map(coordinate).collect();
         self.shape.node_beyond(&coordinates)
-    }
-
-    fn coordinate(&self, node: NodeId, dimension: usize) -> i64 {
-        self.shape.coordinate(node, dimension).into()
     }
 
     /// Per generator the node after every node.

@@ -20,6 +20,7 @@ BENCHMARKS = (
     "methods",
     "scale",
     "collective",
+    "products",
     "start",
     "fabric",
     "failures",

@@ -11,18 +11,18 @@ from functools import cached_property
 from itertools import product
 
 from flitloom.errors import SpecError
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
 from flitloom.spec.topology import has_twist
 
 Vector = tuple[int, ...]
 
 
 class Ground:
-    """A torus, plain or twisted, or a mesh, with failed parts and parallel links.
+    """A torus, plain or twisted, a mesh, or a product with full meshes, with failed parts and parallel links.
 
     Parameters
     ----------
-    topology : Topology
+    topology : Topology or Product
         Sizes, wrap-around and failures.
     twist : bool
         Whether a step over the edge of a short dimension also moves half of every long one.
@@ -40,11 +40,13 @@ class Ground:
     (768, 6)
     """
 
-    def __init__(self, topology: Topology, twist: bool = False, width: Sequence[int] = ()) -> None:
+    def __init__(self, topology: Topology | Product, twist: bool = False, width: Sequence[int] = ()) -> None:
         self.topology = topology
         self.sizes = tuple(topology.sizes)
         self.twist = twist = twist or topology.twist
-        self.width = tuple(width) or (1,) * len(self.sizes)
+        own = topology.width if isinstance(topology, Product) else (1,) * len(self.sizes)
+        self.width = tuple(width) or own
+        self.full = topology.full if isinstance(topology, Product) else (False,) * len(self.sizes)
         if len(self.width) != len(self.sizes):
             raise SpecError.at("width", f"{len(self.width)} numbers for {len(self.sizes)} dimensions")
         self.short = min(self.sizes) if twist else 0
@@ -60,16 +62,16 @@ class Ground:
         return str(self.routers)
 
     @property
-    def routers(self) -> Topology:
+    def routers(self) -> Topology | Product:
         """The topology with the twist."""
-        if not self.twist or self.topology.twist:
+        if not self.twist or self.topology.twist or isinstance(self.topology, Product):
             return self.topology
         twisted = self.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
         return Topology.model_validate(twisted)
 
     @property
     def whole(self) -> bool:
-        """Whether it is a torus without failures: every node sees the same."""
+        """Whether every node sees the same: rings and full meshes only, and no failures."""
         round_about = all(
             wraps or size == 2 for wraps, size in zip(self.topology.wraps, self.sizes, strict=True)
         )
@@ -120,9 +122,14 @@ class Ground:
         wraps = self.topology.wraps
         for place, size in enumerate(self.sizes):
             ends = []
-            for sign in (1, -1):
-                moved = [*point[:place], point[place] + sign, *point[place + 1 :]]
-                if not (0 <= moved[place] < size or wraps[place] or (self.twist and size == self.short)):
+            for step in range(1, size) if self.full[place] else (1, -1):
+                moved = [*point[:place], point[place] + step, *point[place + 1 :]]
+                if not (
+                    0 <= moved[place] < size
+                    or wraps[place]
+                    or self.full[place]
+                    or (self.twist and size == self.short)
+                ):
                     continue
                 end = self.normal(moved)
                 if end not in ends:

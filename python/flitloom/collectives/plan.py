@@ -17,8 +17,8 @@ from flitloom._core import LISTS
 from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
 from flitloom.outputs import write_text
-from flitloom.spec import Topology
 from flitloom.spec.base import Frozen
+from flitloom.spec.product import network_of
 
 #: Form of plan files; readers refuse others.
 FORMAT: Literal["flitloom collective 1"] = "flitloom collective 1"
@@ -146,7 +146,7 @@ class CollectivePlan(Frozen):
     def ground(self) -> Ground:
         """The network it is for."""
         try:
-            return Ground(Topology(**self.topology), self.twist, self.width)
+            return Ground(network_of(self.topology), self.twist, self.width)
         except (SpecError, TypeError) as error:
             raise SpecError.at("plan.topology", str(error)) from None
 

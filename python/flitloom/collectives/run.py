@@ -17,6 +17,7 @@ from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Router
+from flitloom.spec.product import require_grid
 
 #: Simulations until the starts of all chunks agree with their arrivals.
 MOST_ROUNDS = 2000
@@ -141,6 +142,7 @@ def simulate_collective(
     (4, 18, 72)
     """
     ground = plan.ground
+    routers = require_grid(ground.routers, "the engine is")
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
     lanes = _lanes(ground)
@@ -154,9 +156,12 @@ def simulate_collective(
         raise SpecError.at(
             "plan", f"{len(moves) * packets} packets", f"at most {_core.LIMITS['packets']} are simulated"
         )
-    return _Run(moves, _ports(ground, lanes, moves, count), Network(ground.routers, router), count).result(
-        plan, flits, packet_payload
-    )
+    return _Run(
+        moves,
+        _ports(ground, lanes, moves, count),
+        Network(routers, router),
+        count,
+    ).result(plan, flits, packet_payload)
 
 
 def _ways(ground: Ground) -> dict[tuple[int, int], int]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from flitloom import _core, provenance
 from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.errors import SpecError, require_kind, unknown_parts
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
 
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
@@ -21,7 +21,7 @@ ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
 def collective(
-    topology: Topology,
+    topology: Topology | Product,
     operation: OperationName | str,
     *,
     chunks: int = 1,
@@ -37,8 +37,8 @@ def collective(
 
     Parameters
     ----------
-    topology : Topology
-        A torus or mesh, with its failed parts.
+    topology : Topology or Product
+        A torus or mesh, or a product with full meshes, with its failed parts.
     operation : str
         One of `OPERATIONS`.
     chunks : int
@@ -51,7 +51,7 @@ def collective(
     latency : int
         Steps a chunk spends on a link besides the one in which the link is busy with it.
     width : sequence of int, optional
-        Parallel links per dimension; one each without.
+        Parallel links per dimension; one each without. A product says its own.
     nodes : sequence of int, optional
         Nodes that take part; the others only pass things on. All working nodes without.
     matrix : array, optional
@@ -69,10 +69,13 @@ def collective(
     >>> import flitloom as fl
     >>> fl.collective(fl.Torus(4, 4, 8), "all-to-all", twist=True).steps  # 128 without the twist
     74
+    >>> fl.collective(fl.Product("full8 x full8 x full4 x full4"), "all-to-all")
+    CollectivePlan(all-to-all on full8 x full8 x full4 x full4: 256 steps, optimal)
     """
     if operation not in OPERATIONS:
         raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
-    require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
+    known = "fl.Torus(...), fl.Mesh(...) or fl.Product(...)"
+    require_kind("topology", topology, Topology | Product, "network", known)
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")
@@ -84,6 +87,13 @@ def collective(
         raise SpecError.at("root", f"{operation} has none", f"{', '.join(ROOTED)} have")
     if (operation == "all-to-all-v") != (matrix is not None):
         raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
+    widths = list(width or [])
+    if isinstance(topology, Product):
+        if twist:
+            raise SpecError.at("twist", f"{topology} has none", "a twisted torus is given by its sizes")
+        if widths:
+            raise SpecError.at("width", "a product says its own", "write it into the network, e.g. ring4*6")
+        widths = list(topology.width)
     twist = twist or topology.twist
     members = None if nodes is None else sorted({int(node) for node in nodes})
     if members is not None and matrix is not None:
@@ -100,7 +110,8 @@ def collective(
             list(topology.sizes),
             list(topology.wraps),
             twist,
-            list(width or []),
+            list(topology.full) if isinstance(topology, Product) else [],
+            widths,
             list(topology.failed_nodes),
             [tuple(cable) for cable in topology.failed_links],
             "all-to-all" if operation == "all-to-all-v" else operation,
@@ -189,7 +200,7 @@ def _demands(matrix: ArrayLike, nodes: int) -> list[tuple[int, int, int]]:
     return [(int(a), int(b), int(table[a, b])) for a, b in zip(*np.nonzero(table), strict=True)]
 
 
-def _proof(raw: dict[str, Any], topology: Topology) -> dict[str, Any]:
+def _proof(raw: dict[str, Any], topology: Topology | Product) -> dict[str, Any]:
     proof: dict[str, Any] = dict(raw["proof"])
     if proof["kind"] in ("cut", "crossing"):
         rest = set(range(topology.nodes)) - set(topology.failed_nodes) - set(proof["nodes"])

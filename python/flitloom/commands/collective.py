@@ -27,6 +27,7 @@ def plan(
     context: typer.Context,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
+    network: options.Network = None,
     wrap: options.Wrap = None,
     twist: Twist = False,
     fail: options.Fail = None,
@@ -70,6 +71,7 @@ def plan(
       flitloom collective all-to-all --torus 4x4x8 --twist
       flitloom collective all-gather --torus 8x8 --fail link:0-1 --fail node:12
       flitloom collective broadcast --mesh 6x6 --root 14 --chunks 64
+      flitloom collective all-to-all --network "full8 x full8 x full4 x full4"
     """
     from flitloom.collectives import collective
     from flitloom.commands import screen
@@ -77,16 +79,18 @@ def plan(
     from flitloom.errors import SpecError
     from flitloom.extras import check_picture
     from flitloom.outputs import check_output
-    from flitloom.spec import Topology
+    from flitloom.spec.product import network_of
 
     if out is not None:
         check_output(out, (".json",), "--out")
     if chart is not None:
         check_picture(chart, "--picture")
-    fields = options.topology_fields(torus, mesh, wrap, fail)
-    if "sizes" not in fields:
-        raise SpecError.at("topology", "is missing", "give --torus 8x8x8 or --mesh 6x6")
-    topology = Topology(**fields)
+    fields = options.topology_fields(torus, mesh, wrap, fail, network=network)
+    if not {"sizes", "network"} & fields.keys():
+        raise SpecError.at(
+            "topology", "is missing", "give --torus 8x8x8, --mesh 6x6 or --network 'full8 x ring16'"
+        )
+    topology = network_of(fields)
     found = collective(
         topology,
         str(context.info_name),

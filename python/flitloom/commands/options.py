@@ -43,6 +43,13 @@ def one_of(name: str, last: str = "or") -> str:
 
 Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
 Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.", metavar="SIZES")]
+Network = Annotated[
+    str | None,
+    typer.Option(
+        help="Product of rings, lines and full meshes, e.g. 'full8 x full8 x ring4*6' (*6: parallel links).",
+        metavar="FACTORS",
+    ),
+]
 Wrap = Annotated[
     str | None, typer.Option(help="Per dimension, whether it wraps, as yes,no.", metavar="YES,NO,...")
 ]
@@ -159,12 +166,23 @@ def refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
 
 
 def topology_fields(
-    torus: str | None, mesh: str | None, wrap: str | None, fail: Sequence[str] | None, twist: bool = False
+    torus: str | None,
+    mesh: str | None,
+    wrap: str | None,
+    fail: Sequence[str] | None,
+    twist: bool = False,
+    network: str | None = None,
 ) -> dict[str, Any]:
-    """The fields of a topology that options give."""
+    """The fields of a topology, or of a product, that options give."""
     if torus is not None and mesh is not None:
         raise SpecError.at("topology", "give either --torus or --mesh")
     fields: dict[str, Any] = {}
+    if network is not None:
+        if torus is not None or mesh is not None:
+            raise SpecError.at("network", "give either --network, --torus or --mesh")
+        if wrap is not None:
+            raise SpecError.at("--wrap", "a product says itself what wraps", "write ring8 or line8")
+        fields["network"] = network
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
     if wrap is not None:

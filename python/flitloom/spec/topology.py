@@ -22,6 +22,7 @@ from flitloom.spec.base import (
     whole,
     whole_number,
 )
+from flitloom.spec.factors import factors_of
 
 #: Names of the dimensions, in the order of coordinates.
 DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
@@ -96,10 +97,17 @@ _PLACES = re.compile(f"{_PLACE}-{_PLACE}")
 _STEP = re.compile(rf"{_PLACE}([+-])([{''.join(DIMENSION_NAMES)}])")
 
 
+def _sizes_given(info: ValidationInfo) -> Sequence[int] | None:
+    """The sizes of the network whose parts are read, if they could be read."""
+    if "network" in info.data:
+        return [factor.size for factor in factors_of(info.data["network"])]
+    return info.data.get("sizes")
+
+
 def _node_at(digits: str, info: ValidationInfo) -> int:
     """The number of the node at coordinates."""
     place = [int(part) for part in digits.split(",")]
-    sizes = info.data.get("sizes")
+    sizes = _sizes_given(info)
     if sizes is None:
         raise problem(f"({digits}): coordinates need the sizes of the network")
     if len(place) != len(sizes) or any(at >= size for at, size in zip(place, sizes, strict=True)):
@@ -116,7 +124,7 @@ def _node_at(digits: str, info: ValidationInfo) -> int:
 def _beside(digits: str, sign: str, name: str, info: ValidationInfo) -> tuple[int, int]:
     """A node and its neighbour in a direction, over the edge as well."""
     here = _node_at(digits, info)
-    sizes, dimension = info.data["sizes"], DIMENSION_NAMES.index(name)
+    sizes, dimension = _sizes_given(info) or (), DIMENSION_NAMES.index(name)
     if dimension >= len(sizes):
         raise problem(f"({digits}){sign}{name}: the network has no dimension {name}")
     place = [int(part) for part in digits.split(",")]
@@ -131,7 +139,7 @@ def _beside(digits: str, sign: str, name: str, info: ValidationInfo) -> tuple[in
     return here, _node_at(",".join(map(str, place)), info)
 
 
-def _node(value: Any, info: ValidationInfo) -> Any:
+def read_node(value: Any, info: ValidationInfo) -> Any:
     """A node by its number, or as ``(1,2,0)``."""
     if isinstance(value, str) and (match := re.fullmatch(_PLACE, value)):
         return _node_at(match[1], info)
@@ -142,7 +150,7 @@ def _sizes(value: Any, info: ValidationInfo) -> Any:
     return _each_size(parse_sizes(value), info)
 
 
-def _cable(value: Any, info: ValidationInfo) -> Any:
+def read_cable(value: Any, info: ValidationInfo) -> Any:
     """A cable by its ends, also as ``(0,1)-(1,1)`` or ``(0,1)+x``."""
     if isinstance(value, str) and (match := _PLACES.fullmatch(value)):
         return _node_at(match[1], info), _node_at(match[2], info)
@@ -188,9 +196,9 @@ class Topology(SpecModel):
         | None
     ) = None
     twist: Annotated[bool, Checked(boolean, {"type": "boolean"})] = False
-    failed_nodes: Annotated[tuple[int, ...], Checked(each(_node), listed(NODE_OR_PLACE))] = ()
+    failed_nodes: Annotated[tuple[int, ...], Checked(each(read_node), listed(NODE_OR_PLACE))] = ()
     failed_links: Annotated[
-        tuple[tuple[int, int], ...], Checked(each(_cable, _MOST_CABLES), listed(CABLE, _MOST_CABLES))
+        tuple[tuple[int, int], ...], Checked(each(read_cable, _MOST_CABLES), listed(CABLE, _MOST_CABLES))
     ] = ()
 
     if TYPE_CHECKING:

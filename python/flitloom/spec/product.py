@@ -1,0 +1,169 @@
+"""Networks beyond rings: products of rings, lines and full meshes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import ValidationInfo
+
+from flitloom._core import LIMITS
+from flitloom.errors import SpecError, show
+from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
+from flitloom.spec.factors import KINDS, WIDEST, Factor, factors_of, parse_factors
+from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, read_cable, read_node
+
+
+def _network(value: Any, _: ValidationInfo) -> str:
+    """The canonical text of a product."""
+    hint = 'write factors like "full8 x ring4*6 x line4": ring, line or full, the size, and *6 for six links'
+    if not isinstance(value, str):
+        raise problem(f"{show(value)} is no network", hint)
+    factors = []
+    for factor in parse_factors(value):
+        if isinstance(factor, str):
+            raise problem(f"{show(factor)} is no factor", hint)
+        factors.append(factor)
+    for factor in factors:
+        if factor.size < 2:
+            raise problem(f"{factor}: a factor has at least 2 nodes")
+        if not 1 <= factor.width <= WIDEST:
+            raise problem(f"{factor}: 1 to {WIDEST} parallel links are possible")
+    if len(factors) > LIMITS["dimensions"]:
+        raise problem(f"{len(factors)} factors; at most {LIMITS['dimensions']} are possible")
+    nodes = prod(factor.size for factor in factors)
+    if nodes > LIMITS["nodes"]:
+        raise problem(f"{nodes} nodes; at most {LIMITS['nodes']} are possible")
+    return " x ".join(map(str, factors))
+
+
+_ONE = rf"({'|'.join(KINDS)})[0-9]+(\*[0-9]+)?"
+_TEXT = {"type": "string", "pattern": f"^{_ONE}( *x *{_ONE})*$"}
+
+
+class Product(SpecModel):
+    """A product of rings, lines and full meshes, with its failed parts.
+
+    Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line.
+    Collective operations are planned on products; the engines and routing tables know tori and meshes.
+
+    Parameters
+    ----------
+    network : str
+        The factors, x first: ``full8``, ``ring16`` or ``line4``, each with ``*2`` for two parallel links.
+    failed_nodes, failed_links
+        As in `Topology`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> network = fl.Product("full8 x full8 x ring4*6")
+    >>> network.nodes, network.ports
+    (256, 26)
+    >>> print(network)
+    full8 x full8 x ring4*6
+    """
+
+    place: ClassVar[str] = "network"
+    positional: ClassVar[str] = "network"
+    #: As those of a topology: no product is twisted.
+    twist: ClassVar[bool] = False
+
+    kind: Annotated[str, one_of("product")] = "product"
+    network: Annotated[str, Checked(_network, _TEXT)]
+    failed_nodes: Annotated[tuple[int, ...], Checked(each(read_node), listed(NODE_OR_PLACE))] = ()
+    failed_links: Annotated[tuple[tuple[int, int], ...], Checked(each(read_cable), listed(CABLE))] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            network: str,
+            *,
+            failed_nodes: Iterable[int | str] = (),
+            failed_links: Iterable[Sequence[int] | str] = (),
+        ) -> None: ...
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """The dimensions."""
+        return factors_of(self.network)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Nodes along each dimension."""
+        return tuple(factor.size for factor in self.factors)
+
+    @property
+    def wraps(self) -> tuple[bool, ...]:
+        """Whether the ends of each dimension are linked."""
+        return tuple(factor.kind != "line" and factor.size > 2 for factor in self.factors)
+
+    @property
+    def full(self) -> tuple[bool, ...]:
+        """Whether each dimension is a full mesh."""
+        return tuple(factor.kind == "full" for factor in self.factors)
+
+    @property
+    def width(self) -> tuple[int, ...]:
+        """Parallel links of each dimension."""
+        return tuple(factor.width for factor in self.factors)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return prod(self.sizes)
+
+    @property
+    def ports(self) -> int:
+        """Links that leave a node in the middle of its lines."""
+        ways = (
+            size - 1 if full else min(size - 1, 2) for size, full in zip(self.sizes, self.full, strict=True)
+        )
+        return sum(count * width for count, width in zip(ways, self.width, strict=True))
+
+    def is_as(self, other: Topology | Product) -> bool:
+        """Whether the same nodes are linked in the same way.
+
+        >>> import flitloom as fl
+        >>> fl.Product("full4xring3").is_as(fl.Product("full4 x ring3"))
+        True
+        """
+        return isinstance(other, Product) and self._parts() == other._parts()
+
+    def _parts(self) -> tuple[object, ...]:
+        failed = frozenset(self.failed_nodes)
+        cables = frozenset(frozenset(ends) for ends in self.failed_links if not failed.intersection(ends))
+        return self.network, failed, cables
+
+    def __str__(self) -> str:
+        failed = len(self.failed_nodes) + len(self.failed_links)
+        return self.network + (f" with {failed} failed parts" if failed else "")
+
+
+def network_of(fields: dict[str, Any]) -> Topology | Product:
+    """The network that the fields of a file or of options describe."""
+    return Product(**fields) if "network" in fields else Topology(**fields)
+
+
+def require_grid(network: Topology | Product, what: str) -> Topology:
+    """The network as a torus or mesh.
+
+    Raises
+    ------
+    SpecError
+        It is a product.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> require_grid(fl.Product("full4"), "the engine is")
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: network: full4 is a product, and the engine is for tori and meshes
+    """
+    if isinstance(network, Product):
+        raise SpecError.at("network", f"{network} is a product, and {what} for tori and meshes")
+    return network
