@@ -193,8 +193,3 @@ def test_tables_after_a_dead_node_say_what_is_in_the_way(
         message = capsys.readouterr().err
         assert "no route leads to node 5, which has failed: give traffic that leaves it out" in message
         assert "routing tables can" not in message
-    for options in ([], ["--pattern", "trns"]):
-        assert run(["simulate", "--tables", "tables.json", *options]) == 2
-        message = capsys.readouterr().err
-        assert "topology: is missing; tables.json is for a 4x4 torus" in message
-        assert "write --torus 4x4 --fail node:5" in message

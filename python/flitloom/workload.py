@@ -32,6 +32,51 @@ def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.
     )
 
 
+def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
+    """The packets of a collective whose two ends work; random ones are drawn until they go to such a node.
+
+    Raises
+    ------
+    SpecError
+        No packet has two ends that work.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> network = fl.Network(fl.Torus(4, failed_nodes=[1]))
+    >>> among_working(network, fl.Collective("next"), 1).table
+    ((2, 3, 8, 0, 0), (3, 0, 8, 0, 0))
+    """
+    failed = set(network.topology.failed_nodes)
+    to = make_destinations(network, traffic, seed)
+    random = traffic.pattern in ("rand", "hots") and traffic.hotspot_fraction != 1
+    rows = []
+    for source in (node for node in range(network.nodes) if node not in failed):
+        drawn = 0
+        ends = []
+        for _ in range(traffic.packets):
+            destination = to.of(source, drawn)
+            while random and destination in failed and drawn < MOST_DRAWS:
+                drawn += 1
+                destination = to.of(source, drawn)
+            drawn += 1
+            if destination not in failed:
+                ends.append(destination)
+        start = traffic.delays[source] if traffic.delays else 0
+        rows += [
+            (source, destination, traffic.slice_length, start + number * traffic.interval, part)
+            for packet, destination in enumerate(ends)
+            for part, number in enumerate(range(packet * traffic.slices, (packet + 1) * traffic.slices))
+        ]
+    if not rows:
+        raise SpecError.at("traffic.pattern", "sends no packet between two nodes that work")
+    return Packets(rows)
+
+
+#: Draws of destinations for one node.
+MOST_DRAWS = 1 << 20
+
+
 def make_workload(
     network: Network, traffic: Collective | Load | Packets | TrafficMatrix, seed: int
 ) -> _core.Workload:

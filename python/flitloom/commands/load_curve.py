@@ -44,7 +44,7 @@ def curve(
     from flitloom.load import curve_rows
     from flitloom.outputs import write_csv
 
-    cases = shared.cases(compared, packets, router)
+    cases = shared.cases(compared, packets, router, measured.tables)
     out, plot = shared.check_outputs(out, plot)
     loads = shared.read_rates(rates, "--rates")
     points, interrupted = _run(cases, loads, measured, "point", refine)
@@ -87,7 +87,7 @@ def steady(
     """
     from flitloom.load import curve_rows
 
-    cases = shared.cases(compared, packets, router)
+    cases = shared.cases(compared, packets, router, measured.tables)
     out, plot = shared.check_outputs(out, plot, (".nc",))
     loads = shared.read_rates(rate, "--rate")
     points, interrupted = _run(cases, loads, measured, "load")
@@ -129,16 +129,17 @@ def saturation(
     For example:
       flitloom load saturation --torus 8x8 --pattern rand --routing do,ma --within 0.05
       flitloom load saturation --torus 8x8x8 --pattern rand --routing all --throttle all
+      flitloom load saturation --tables before.json,after.json --pattern rand
     """
     from flitloom.load import compared as sentence
     from flitloom.load import run_saturation
     from flitloom.load.bounds import THROTTLED
     from flitloom.outputs import write_csv
 
-    cases = shared.cases(compared, packets, router)
+    cases = shared.cases(compared, packets, router, measured.tables)
     out, _ = shared.check_outputs(out, None, (".csv",))
     workers, threads = shared.shared_out(measured.threads, len(cases))
-    settings = {**vars(measured), "workers": workers, "threads": threads}
+    settings = measured.settings(workers, threads)
     steady = {"kind": "load", "cycles": LIMITS["start"], "rate": 1.0}
     shared.foretell_memory(((case, steady) for case in cases), workers)
     with shared.progress("case", len(cases), "points") as show:
@@ -166,7 +167,7 @@ def _run(
     from flitloom.load import run_curve
 
     workers, threads = shared.shared_out(measured.threads, len(cases) * len(loads))
-    settings = {**vars(measured), "workers": workers, "threads": threads}
+    settings = measured.settings(workers, threads)
     steady = {"kind": "load", "cycles": LIMITS["start"]}
     shared.foretell_memory(((case, {**steady, "rate": load}) for case in cases for load in loads), workers)
     # Nobody knows how often a warm-up will be doubled.

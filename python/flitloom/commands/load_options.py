@@ -95,6 +95,15 @@ Refine = Annotated[
 Within = Annotated[
     float, typer.Option(help="How sharp the saturation is to be known, as a share of it.", metavar="SHARE")
 ]
+RoutingTables = Annotated[
+    str | None,
+    typer.Option(
+        "--tables",
+        help="Routes of all packets (.json, made by flitloom route), on the network that the file names; or "
+        "several: before.json,after.json.",
+        metavar="FILES",
+    ),
+]
 Measure = Annotated[int, typer.Option(min=1, help="Cycles measured.")]
 Limit = Annotated[int, typer.Option(min=1, help="Most cycles of a warm-up, and of the wait for packets.")]
 Rows = Annotated[
@@ -173,6 +182,12 @@ class Measured:
     measure: Measure = 10_000
     limit: Limit = 400_000
     threads: Threads = None
+    tables: RoutingTables = None
+
+    def settings(self, workers: int | None, threads: int) -> dict[str, Any]:
+        """What `flitloom.load` takes of them."""
+        given = {name: value for name, value in vars(self).items() if name != "tables"}
+        return {**given, "workers": workers, "threads": threads}
 
 
 @dataclass
@@ -268,7 +283,7 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
     screen.foretell_memory(needs(), workers)
 
 
-def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
+def cases(compared: Compared, packets: Packets, router: Router, tables: str | None = None) -> list[Case]:
     """What the options compare: all combinations of their lists."""
     from flitloom.load import make_cases, room_needed
     from flitloom.spec.experiment import change, read_fields
@@ -309,7 +324,8 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
         if needed:
             named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
             screen.say(f"all with {named}: the default router is too small for some of what is compared")
-    return make_cases(fields, values, Path() if spec is None else spec.parent)
+    files = [Path(name) for name in _entries(tables or "") if name]
+    return make_cases(fields, values, Path() if spec is None else spec.parent, files)
 
 
 def _named(name: str, text: str) -> list[str]:

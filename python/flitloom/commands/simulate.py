@@ -366,8 +366,8 @@ def command(
         )
     else:
         if tables is not None and "sizes" not in fields.get("topology", {}):
-            _name_network(tables)
-        experiment = build_experiment(fields, folder)
+            _take_network(fields, tables)
+        experiment = _among_working(build_experiment(fields, folder))
         routes = None if tables is None else read_tables(tables, experiment.topology)
         if sitting is not None and routes is None:
             routes = sitting.tables
@@ -427,30 +427,50 @@ def _begun(experiment: Experiment, **settings: Any) -> Simulation:
         ) from None
 
 
-def _name_network(tables: Path) -> None:
-    """Refuse tables without a network, and say for which one they are, if they say so themselves.
+def _among_working(experiment: Experiment) -> Experiment:
+    """The experiment with a pattern of a network with failed nodes sent among those that work."""
+    from flitloom.commands import screen
+    from flitloom.network import Network
+    from flitloom.spec import Collective
+    from flitloom.workload import among_working
+
+    traffic, topology = experiment.traffic, experiment.topology
+    if not topology.failed_nodes or not isinstance(traffic, Collective) or traffic.pattern is None:
+        return experiment
+    network = Network(topology, experiment.router)
+    left = among_working(network, traffic, experiment.seed)
+    working = topology.nodes - len(topology.failed_nodes)
+    omitted = working * traffic.packets - len(left.table) // traffic.slices
+    screen.say(
+        f"{traffic.pattern} among the {working} nodes that work"
+        + (f"; {omitted} packets to failed nodes are left out" if omitted else "")
+    )
+    return experiment.model_copy(update={"traffic": left})
+
+
+def _take_network(fields: dict[str, Any], tables: Path) -> None:
+    """Give an experiment the network that tables are for, and a router in which they are free of deadlock.
 
     Raises
     ------
     SpecError
-        They name a network.
+        The file is damaged, or does not name its network.
     """
+    from flitloom.commands import screen
     from flitloom.routing import read_tables
+    from flitloom.routing.given import network_fields, router_fields
 
-    try:
-        topology = read_tables(tables).topology
-    except SpecError:
+    read = read_tables(tables)
+    fields["topology"] = {**network_fields(read), **fields.get("topology", {})}
+    router, traffic = fields.get("router", {}), fields.get("traffic", {})
+    if not isinstance(router, dict) or not isinstance(traffic, dict):
         return
-    sizes = "x".join(map(str, topology.sizes))
-    parts = [f"--{'mesh' if topology.kind == 'mesh' else 'torus'} {sizes}"]
-    parts += [f"--fail node:{node}" for node in topology.failed_nodes]
-    parts += [f"--fail link:{a}-{b}" for a, b in topology.failed_links]
-    more = " ..." if len(parts) > 4 else ""
-    raise SpecError.at(
-        "topology",
-        "is missing",
-        f"{show_file(tables)} is for a {topology}: write {' '.join(parts[:4])}{more}",
-    )
+    length = traffic.get("length", traffic.get("payload", 7) + 1)
+    needed = router_fields(read, length) if isinstance(length, int) else {}
+    if needed and not {"flow_control", "channels", "preset"} & set(router):
+        fields["router"] = {**needed, **router}
+        named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
+        screen.say(f"{read.topology}, as the tables say, with {named}")
 
 
 def refuse_together(

@@ -12,6 +12,8 @@ from flitloom.analysis.demands import Demands, make_demands
 from flitloom.analysis.minimal_routes import any_routes_bound, minimal_routes_bound
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.routing.given import largest_load
+from flitloom.routing.tables import Tables
 from flitloom.spec import Experiment, Load
 
 #: What a bound rests on, by routing; every other routing takes some minimal route.
@@ -31,8 +33,8 @@ THROTTLED = "; throttle "
 _known: dict[str, dict[str, Any]] = {}
 
 
-def ideal_loads(experiment: Experiment) -> dict[str, Any]:
-    """The load that the routing of an experiment cannot exceed, in flits per node and cycle.
+def ideal_loads(experiment: Experiment, tables: Tables | None = None) -> dict[str, Any]:
+    """The load that the routing of an experiment, or tables, cannot exceed, in flits per node and cycle.
 
     Returns
     -------
@@ -58,6 +60,8 @@ def ideal_loads(experiment: Experiment) -> dict[str, Any]:
     load = experiment.traffic
     if not isinstance(load, Load):
         return _unknown()
+    if tables is not None:
+        return _on_tables(experiment, load, tables)
     sent = load.model_dump(mode="json", exclude={"rate", "profile", "cycles", "impulse", "process"})
     about = [experiment.topology.model_dump(mode="json"), experiment.router.routing, sent, experiment.seed]
     key = json.dumps(about, sort_keys=True)
@@ -71,6 +75,16 @@ def ideal_loads(experiment: Experiment) -> dict[str, Any]:
         else:
             _known[key] = _least(demands, links, basis)
     return dict(_known[key])
+
+
+def _on_tables(experiment: Experiment, load: Load, tables: Tables) -> dict[str, Any]:
+    """What the fullest link of tables allows."""
+    try:
+        demands = make_demands(Network(experiment.topology, experiment.router), load, experiment.seed)
+        largest = Fraction(largest_load(tables, demands))
+    except SpecError:
+        return _unknown()
+    return _least(demands, 1 / largest if largest else None, "links on these tables")
 
 
 def _unknown() -> dict[str, Any]:
@@ -108,7 +122,7 @@ def bound_text(row: Mapping[str, Any]) -> str:
     return f"bound {row['bound']:.4g} ({row['bound_of']})"
 
 
-def router_text(experiment: Experiment) -> str:
+def router_text(experiment: Experiment, tables: Tables | None = None) -> str:
     """The routers of an experiment in a few words: routing, flow control, channels and queues.
 
     Examples
@@ -121,7 +135,8 @@ def router_text(experiment: Experiment) -> str:
     router = experiment.router
     network = Network(experiment.topology, router)
     channels = f"{network.channels} channel{'s' * (network.channels > 1)} of {router.buffer} flits"
-    text = ", ".join([router.routing, router.flow_control, channels])
+    routing = router.routing if tables is None else f"{tables.method} tables"
+    text = ", ".join([routing, router.flow_control, channels])
     length = getattr(experiment.traffic, "length", None)
     if length is not None:
         text += f": {_packets(Fraction(router.buffer, length))}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
@@ -16,6 +17,9 @@ from flitloom.spec import OTHER_NAMES
 from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import ROUTING_NAMES, Router
 from flitloom.spec.throttle import read_throttle
+
+if TYPE_CHECKING:
+    from flitloom.routing import Tables
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
 FIELDS = {
@@ -53,11 +57,24 @@ class Case:
         Fields of an experiment, as in a TOML file, without a rate.
     folder : path
         Folder of files that the fields name.
+    tables : path, optional
+        File with the routes of all packets.
     """
 
     labels: Mapping[str, str]
     fields: Mapping[str, Any]
     folder: Path = Path()
+    tables: Path | None = None
+
+    def routes(self) -> Tables | None:
+        """The tables of the case, if it has any; read once per process.
+
+        Raises
+        ------
+        SpecError
+            Their file is damaged.
+        """
+        return None if self.tables is None else tables_of(self.tables)
 
     def experiment(self, **traffic: Any) -> Experiment:
         """The experiment with these fields of its traffic.
@@ -79,10 +96,19 @@ class Case:
         return ", ".join(self.labels.values())
 
 
+@lru_cache(maxsize=16)
+def tables_of(file: Path) -> Tables:
+    """Tables in a file, which is read once."""
+    from flitloom.routing import read_tables
+
+    return read_tables(file)
+
+
 def make_cases(
     fields: Mapping[str, Any],
     values: Mapping[str, Sequence[str]],
     folder: Path = Path(),
+    tables: Sequence[Path] = (),
 ) -> list[Case]:
     """All combinations of values, each put into the fields of an experiment.
 
@@ -95,6 +121,8 @@ def make_cases(
         flow_control, length.
     folder : path
         Folder of files that the fields name.
+    tables : sequence of path
+        Files with routes: every case is made for each, on the network that it names.
 
     Raises
     ------
@@ -110,6 +138,13 @@ def make_cases(
     values = {
         name: [OURS.get(name, {}).get(value, value) for value in given] for name, given in values.items()
     }
+    if tables:
+        cases = []
+        for file in tables:
+            named = {"tables": file.name} if len(tables) > 1 or not values else {}
+            made = make_cases(_on_tables(fields, values, file), values, folder)
+            cases += [replace(case, labels={**named, **case.labels}, tables=file) for case in made]
+        return cases
     cases = []
     for combination in itertools.product(*values.values()):
         labels = dict(zip(values, combination, strict=True))
@@ -127,6 +162,26 @@ def make_cases(
                 own["traffic"].pop(name, None)
         cases.append(Case(labels, own, folder))
     return cases
+
+
+def _on_tables(fields: Mapping[str, Any], values: Mapping[str, Sequence[str]], file: Path) -> dict[str, Any]:
+    """Fields with the network that tables are for, and a router in which they are free of deadlock."""
+    from flitloom.routing.given import network_fields, router_fields
+
+    read = tables_of(file)
+    for name in ("torus", "mesh"):
+        if name in values:
+            raise SpecError.at(f"--{name}", "the tables name their network", "leave it out")
+    own = copy.deepcopy(dict(fields))
+    own["topology"] = network_fields(read)
+    router = own.setdefault("router", {})
+    lengths = [int(length) for length in values.get("length", ())]
+    length = max([*lengths, own.get("traffic", {}).get("length", 8)])
+    if not {"flow_control", "channels", "preset"} & set(router) and "flow_control" not in values:
+        own["router"] = {**router_fields(read, length), **router}
+        if "buffer" in values:
+            own["router"].pop("buffer", None)
+    return own
 
 
 def room_needed(

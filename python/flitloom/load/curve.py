@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.load.cases import Case
+from flitloom.load.cases import Case, tables_of
 from flitloom.load.running import run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.spec import Load
@@ -105,7 +106,10 @@ def _measured(
             raise SpecError.at("traffic", f"{case.name} is no load")
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
-    tasks = [(specs[place][1].model_dump(mode="json", exclude_none=True), settings) for place in order]
+    tasks = [
+        (specs[place][1].model_dump(mode="json", exclude_none=True), settings, specs[place][0].tables)
+        for place in order
+    ]
     made, interrupted = run_all(_point, tasks, workers=workers, threads=threads, progress=progress)
     found = {place: point for place, point in zip(order, made, strict=True) if point is not None}
     return [(specs[place][0], found[place]) for place in sorted(found)], interrupted
@@ -116,9 +120,12 @@ def _rate(experiment: Experiment) -> float:
     return experiment.traffic.rate or 0.0
 
 
-def _point(fields: dict[str, Any], settings: dict[str, Any], progress: Progress | None = None) -> Steady:
+def _point(
+    fields: dict[str, Any], settings: dict[str, Any], tables: Path | None, progress: Progress | None = None
+) -> Steady:
     """One point, in a worker process or here."""
-    return run_steady(build_experiment(fields), **settings, progress=progress)
+    routes = None if tables is None else tables_of(tables)
+    return run_steady(build_experiment(fields), **settings, tables=routes, progress=progress)
 
 
 def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:

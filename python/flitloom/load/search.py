@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from flitloom._core import LIMITS
 from flitloom.analysis.critical_load import LEVEL
 from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads
-from flitloom.load.cases import Case
+from flitloom.load.cases import Case, tables_of
 from flitloom.load.running import run_all
 from flitloom.load.steady import Progress, run_steady
 from flitloom.spec import Load
@@ -69,27 +70,35 @@ def run_saturation(
         raise SpecError.at("within", f"{within:g} is no share of a load", "it must be from 0.0001 to below 1")
     specs = [case.experiment(kind="load", rate=1.0, cycles=LIMITS["start"]) for case in cases]
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
-    tasks = [(spec.model_dump(mode="json", exclude_none=True), within, settings) for spec in specs]
+    tasks = [
+        (spec.model_dump(mode="json", exclude_none=True), within, settings, case.tables)
+        for case, spec in zip(cases, specs, strict=True)
+    ]
     made, interrupted = run_all(_search, tasks, workers=workers, threads=threads, progress=progress)
     rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
     return rows, interrupted
 
 
 def _search(
-    fields: dict[str, Any], within: float, settings: dict[str, Any], progress: Progress | None = None
+    fields: dict[str, Any],
+    within: float,
+    settings: dict[str, Any],
+    tables: Path | None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """One bisection, in a worker process or here."""
     experiment = build_experiment(fields)
     measured: list[dict[str, Any]] = []
+    routes = None if tables is None else tables_of(tables)
 
     def steady(rate: float) -> dict[str, Any]:
-        row = run_steady(_at(experiment, rate), **settings).row
+        row = run_steady(_at(experiment, rate), **settings, tables=routes).row
         measured.append(row)
         if progress is not None:
             progress(len(measured), len(measured) + 1)
         return row
 
-    known = ideal_loads(experiment)
+    known = ideal_loads(experiment, routes)
     # Offered beyond this, less than the level of saturation can be accepted: nothing to be simulated.
     above = 1.0 if known["bound"] is None else min(1.0, known["bound"] / LEVEL * 1.001)
     proven = known["bound"] is not None and above < 1

@@ -21,6 +21,8 @@ from flitloom.spec.base import require_whole
 if TYPE_CHECKING:
     import xarray as xr
 
+    from flitloom.routing import Tables
+
 #: What is told of a distribution of ages.
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 
@@ -60,6 +62,7 @@ def run_steady(
     measure: int = 10_000,
     limit: int = 400_000,
     threads: int = 1,
+    tables: Tables | None = None,
     progress: Progress | None = None,
 ) -> Steady:
     """Run a constant load until the network is warm, measure, and wait for the measured packets.
@@ -79,6 +82,8 @@ def run_steady(
         Most cycles of a warm-up, and of the wait for measured packets, in cycles.
     threads : int
         Threads, each with some rows of the network; the result does not depend on it.
+    tables : Tables, optional
+        Routes of all packets, for the experiment's network; those of its routing without.
     progress : callable, optional
         Told how many of how many cycles are done.
 
@@ -90,6 +95,12 @@ def run_steady(
     load = experiment.traffic
     if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
         raise SpecError.at("traffic.rate", "a steady state needs a load of constant rate")
+    if tables is not None and experiment.topology.failed_nodes:
+        raise SpecError.at(
+            "traffic",
+            "every node of a load sends packets, and some of this network have failed",
+            "take tables without failed nodes, or flitloom simulate with a matrix",
+        )
     if load.changes:
         raise SpecError.at(
             "traffic.changes", "a steady state needs a load that does not change", "take load step"
@@ -101,7 +112,7 @@ def run_steady(
     load = load.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     simulation = begin_experiment(
-        endless, links=False, windows=window, threads=threads, on_ranks=ranks.started() > 1
+        endless, links=False, windows=window, threads=threads, tables=tables, on_ranks=ranks.started() > 1
     )
     measured_cycles = -(-measure // window) * window
     begin, settled = _warm_up(simulation, window, warm_up, limit, _before(measured_cycles, progress))
@@ -122,7 +133,8 @@ def run_steady(
     else:
         keeps_up = False
     row = _row(series, load, begin, end, not keeps_up)
-    return Steady({**row, **ideal_loads(experiment), "router": router_text(experiment)}, series)
+    beside = {**ideal_loads(experiment, tables), "router": router_text(experiment, tables)}
+    return Steady({**row, **beside}, series)
 
 
 def _before(cycles: int, progress: Progress | None) -> Progress | None:
