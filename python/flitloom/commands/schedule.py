@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom import interrupts, settings
+from flitloom import _core, interrupts, settings
 from flitloom.commands import options
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def command(
         str | None,
         typer.Option(
             help="dor, balanced-ties, any-order (XY or YX), minimal (two bends) or, for all-to-all, "
-            "staircase (any bends). [default: dor]",
+            "staircase (any bends). [default: dor; all-to-all: staircase where there is one, else "
+            "balanced-ties]",
             metavar="NAME",
         ),
     ] = None,
@@ -176,6 +178,8 @@ def command(
         traffic_fields["pattern"] = "next"
     experiment = build_experiment({"topology": topology, "traffic": traffic_fields, "seed": seed})
     network = Network(experiment.topology)
+    if fail:
+        _say_of_failures(operation)
     traffic: Collective | TrafficMatrix | Operation
     if operation is not None:
         members = None if nodes is None else tuple(_parse_nodes(nodes, network.nodes))
@@ -208,7 +212,7 @@ def command(
                     network, traffic, guard=int(guard), progress=lambda *seen: told(*seen[2:]), **search
                 )
         elif jitter is None:
-            plan = schedule(network, traffic, guard=int(guard), progress=watcher, **search)
+            plan = _best_known(network, traffic, guard=int(guard), progress=watcher, **search)
             if separate:
                 plan = plan.separated()
         else:
@@ -292,9 +296,38 @@ def command(
     if "unison" in fields:
         rows["unison"] = f"{fields['unison']} cycles, {_saved(plan.duration, fields['unison'])}"
         rows["stacked"] = f"{fields['stacked']} cycles, {_saved(plan.duration, fields['stacked'])}"
+    if operation in _core.LISTS["collectives"] and nodes is None and not fail:
+        shape = f"--torus {torus}" if torus is not None else f"--mesh {mesh}"
+        rows["over all ports"] = f"flitloom collective {operation} {shape}"
     with screen.report():
         screen.print_fields(rows)
     raise typer.Exit(code)
+
+
+def _say_of_failures(operation: str | None) -> None:
+    """Say what goes around failed parts, which the shortest routes of a schedule do not."""
+    from flitloom.commands import screen
+
+    other = (
+        "flitloom collective --fail goes" if operation else "flitloom route --fail and simulate --tables go"
+    )
+    screen.say(f"note: packets keep to shortest routes, which failed parts may cut; {other} around them")
+
+
+def _best_known(network: Network, traffic: Any, **search: Any) -> Plan:
+    """The plan over the routes that are known to be best: staircases for all-to-all where there are any."""
+    from flitloom.errors import SpecError
+    from flitloom.scheduling import Operation, schedule
+    from flitloom.scheduling.search import STAIRCASE
+
+    kept = {"guard", "as_one", "free_slices", "interval", "cp_sat_seconds"}
+    all_to_all = isinstance(traffic, Operation) and traffic.name == "all-to-all" and traffic.nodes is None
+    plain = search["routes"] is None and search["method"] == "exact"
+    if all_to_all and plain and not any(search[name] for name in kept):
+        # Sizes without such routes are refused before anything is searched.
+        with suppress(SpecError):
+            return schedule(network, traffic, **{**search, "routes": STAIRCASE})
+    return schedule(network, traffic, **search)
 
 
 def _optimal_text(plan: Plan) -> str:

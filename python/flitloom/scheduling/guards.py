@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,10 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
     return Plan(**{**plan.model_dump(), **changes, "packets": packets})
 
 
+#: What a search gets at least, in seconds.
+LEAST_SECONDS = 0.01
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A plan that was tried under delays.
@@ -144,7 +149,7 @@ def guarded_plans(
     progress : callable, optional
         Called with the number of plans tried and of all.
     **search
-        Further arguments of `schedule`.
+        Further arguments of `schedule`; `seconds` is a limit for all plans together.
 
     Returns
     -------
@@ -163,23 +168,40 @@ def guarded_plans(
     require_network(network)
     check_jitter(jitter, trials)
     kinds: list[Callable[[], Plan]] = []
-    plain = schedule(network, traffic, guard=0, seed=seed, **search)
+    seconds = search.get("seconds")
+    deadline = None if seconds is None else perf_counter() + seconds
+    searches = 1 + sum(map(bool, guards))
+
+    def searched(guard: int, left: int) -> Plan:
+        """A plan with a guard, of `left` that share the time that is left."""
+        own = dict(search)
+        if deadline is not None:
+            own["seconds"] = max(LEAST_SECONDS, (deadline - perf_counter()) / left)
+        return schedule(network, traffic, guard=guard, seed=seed, **own)
+
+    def late() -> bool:
+        return deadline is not None and perf_counter() >= deadline
+
+    plain = searched(0, searches)
     require_independent(plain)
     kinds.append(lambda: plain)
 
-    def guarded(guard: int) -> Callable[[], Plan]:
-        return lambda: schedule(network, traffic, guard=guard, seed=seed, **search)
+    def guarded(guard: int, left: int) -> Callable[[], Plan]:
+        return lambda: searched(guard, left)
 
     def widened(extra: int, reach: int | None) -> Callable[[], Plan]:
         return lambda: spread(plain, jitter, extra, reach=reach, seed=seed)
 
-    kinds += [guarded(guard) for guard in guards if guard]
+    uniform = [guard for guard in guards if guard]
+    kinds += [guarded(guard, len(uniform) - number) for number, guard in enumerate(uniform)]
     if jitter:
         kinds += [widened(extra, reach) for extra in extras for reach in REACHES]
     tried: list[Candidate] = []
     ended = False
     try:
         for number, make in enumerate(kinds):
+            if tried and late():
+                break
             plan = make()
             # Without a time limit, only Ctrl-C ends a search early.
             ended = not plan.reproducible and search.get("seconds") is None
@@ -193,7 +215,7 @@ def guarded_plans(
             if progress is not None:
                 progress(number + 1, len(kinds))
         tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
-        for lead in leads_for(jitter):
+        for lead in () if late() else leads_for(jitter):
             best = tried[0].plan
             mean = mean_duration(network, best, jitter, trials, (seed, 1), lead)
             if mean < tried[0].mean:
