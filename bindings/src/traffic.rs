@@ -116,9 +116,8 @@ impl Workload {
         Ok(Self { inner: traffic::Workload::Packets(list) })
     }
 
-    fn with_book(&self, py: Python<'_>, book: Arc<dyn RouteBook>) -> PyResult<Self> {
-        let inner = py.detach(|| self.inner.clone().with_book(&book));
-        inner.map(|inner| Self { inner }).map_err(|error| spec_error(py, "tables", error))
+    fn with_book(&self, py: Python<'_>, book: Arc<dyn RouteBook>) -> Self {
+        Self { inner: py.detach(|| self.inner.clone().with_book(&book)) }
     }
 }
 
@@ -173,7 +172,7 @@ impl Workload {
         if table.inner.system().fabric() != network.inner.fabric() {
             return Err(spec_error(py, "tables", "they are for another network"));
         }
-        self.with_book(py, table.inner.clone())
+        Ok(self.with_book(py, table.inner.clone()))
     }
 
     /// The same over listed routes: route i visits `nodes[offsets[i]..offsets[i + 1]]`.
@@ -200,7 +199,7 @@ impl Workload {
             );
             spec_error(py, "tables", text)
         })?;
-        self.with_book(py, Arc::new(listed))
+        Ok(self.with_book(py, Arc::new(listed)))
     }
 
     /// Packets in rows of source, destination, length, start and slice; those of one source stay in

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::reference;
 use flitloom_core::{
-    engine::{Network, Options, SimulationError, general},
+    engine::{FailedEnds, Network, Options, SimulationError, general},
     fabric::{Fabric, NodeId, Shape},
     probe::NoProbe,
     router::{FlowControl, RouterConfig},
@@ -98,22 +98,14 @@ fn loads_and_collectives_over_tables_run_as_in_the_reference() {
             let rules = reference::Rules::default();
             let expected = reference::simulate_with_routes(&network, &packets, Some(&routes), &rules);
             assert_eq!(expected.end, reference::End::Delivered);
-            let result = general::simulate(
-                &network,
-                &workload.with_book(&book).unwrap(),
-                &Default::default(),
-                &mut NoProbe,
-            );
-            assert!(
-                matches!(
-                    result,
-                    Err(SimulationError::Unreachable { source_node: 7, .. })
-                        | Err(SimulationError::Route { source_node: 7, .. })
-                ),
-                "{result:?}"
-            );
+            let result =
+                general::simulate(&network, &workload.with_book(&book), &Default::default(), &mut NoProbe);
+            let Err(SimulationError::Unreachable { pairs, failed, .. }) = result else {
+                panic!("{result:?}");
+            };
+            assert_eq!((pairs, failed), (vec![(7, 7)], FailedEnds::All(7)));
             // The same packets without those of the failed node.
-            let list = Workload::Packets(PacketList::from_nodes(packets).unwrap()).with_book(&book).unwrap();
+            let list = Workload::Packets(PacketList::from_nodes(packets).unwrap()).with_book(&book);
             let outcome = general::simulate(&network, &list, &Default::default(), &mut NoProbe).unwrap();
             assert_eq!(outcome.fingerprint, expected.totals.fingerprint);
             assert_eq!(outcome.latency_sum, expected.totals.latency_sum);
@@ -159,7 +151,7 @@ fn random_loads_over_tables_run_as_in_the_reference() {
     let expected =
         reference::simulate_with_routes(&network, &packets, Some(&routes), &reference::Rules::default());
     let book: Arc<dyn RouteBook> = table;
-    let over_tables = load.clone().with_book(&book).unwrap();
+    let over_tables = load.clone().with_book(&book);
     let outcome = general::simulate(&network, &over_tables, &Default::default(), &mut NoProbe).unwrap();
     assert_eq!(outcome.fingerprint, expected.totals.fingerprint);
     assert_eq!(outcome.flit_hops, expected.totals.flit_hops);
@@ -193,7 +185,7 @@ proptest! {
         let expected = reference::simulate_with_routes(&network, &packets, Some(&routes), &rules);
         let workload = if listed { Workload::Packets(PacketList::from_nodes(packets).unwrap()) } else { load };
         let book: Arc<dyn RouteBook> = table;
-        let workload = workload.with_book(&book).unwrap();
+        let workload = workload.with_book(&book);
         let options = Options { throttle, ..Options::default() };
         let outcome = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
         prop_assert_eq!(expected.end, reference::End::Delivered);

@@ -17,7 +17,9 @@ pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
 pub use memory::bytes_per_router;
 pub use network::{Network, NetworkError};
 pub use options::Options;
-pub use outcome::{DeadlockReport, Outcome, SimulationError, WaitingChannel, fingerprint, lateness};
+pub use outcome::{
+    DeadlockReport, FailedEnds, Obstacle, Outcome, SimulationError, WaitingChannel, fingerprint, lateness,
+};
 pub use regions::{Lost, Mails, Rank, Transport, time_of_exchanges};
 pub use simulation::{EngineKind, Setup, Simulation, simulate_in_planes};
 pub use sweep::stack;

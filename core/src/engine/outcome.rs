@@ -130,6 +130,26 @@ pub struct DeadlockReport {
     pub stuck_flits: u64,
 }
 
+/// What says the ways of packets, and so has none for some of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Dimension order, which leads over failed parts.
+    Routing,
+    /// Given routes: those of tables.
+    Routes,
+}
+
+/// Which of some pairs of nodes begin or end at a failed node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedEnds {
+    /// None of them.
+    None,
+    /// Some, the first of them at this node.
+    Some(NodeId),
+    /// All, the first of them at this node.
+    All(NodeId),
+}
+
 /// Why a simulation has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SimulationError {
@@ -152,6 +172,10 @@ pub enum SimulationError {
         more: &'static str,
         /// The pairs, at most 1000 of them.
         pairs: Vec<(NodeId, NodeId)>,
+        /// What has no way for them.
+        obstacle: Obstacle,
+        /// Which of the listed pairs begin or end at a failed node.
+        failed: FailedEnds,
     },
     /// Cut-through or bubble flow control, or grants that need room, with buffers that are too small for
     /// the packets.
@@ -240,13 +264,35 @@ impl SimulationError {
             Self::Nodes { given, needed } => {
                 Fault::somewhere(format!("the workload is for {given} nodes, the network has {needed}"), "")
             }
-            Self::Unreachable { source_node, destination, count, more, .. } => Fault::somewhere(
-                format!(
-                    "{count}{more} pairs of nodes need a failed part, the first from node {source_node} to node \
-                     {destination}"
-                ),
-                "dimension-order routing cannot go around failures, routing tables can (flitloom route)",
-            ),
+            Self::Unreachable { source_node, destination, count, more, obstacle, failed, .. } => {
+                let pairs = format!("{count}{more} pairs of nodes");
+                let first = format!("the first from node {source_node} to node {destination}");
+                let leave = |node| {
+                    format!(
+                        "node {node} has failed, and no route leads to it: give traffic that leaves it out"
+                    )
+                };
+                let (problem, advice) = match obstacle {
+                    Obstacle::Routing => (
+                        format!("{pairs} need a failed part, {first}"),
+                        "dimension-order routing cannot go around failures, routing tables can (flitloom route)",
+                    ),
+                    Obstacle::Routes => (
+                        format!("no route is given for {pairs}, {first}"),
+                        "flitloom route with the same --fail makes tables for all pairs of working nodes",
+                    ),
+                };
+                match *failed {
+                    FailedEnds::None => Fault::somewhere(problem, advice),
+                    FailedEnds::Some(node) => {
+                        Fault::somewhere(problem, format!("{}; for the others: {advice}", leave(node)))
+                    }
+                    FailedEnds::All(node) => Fault::somewhere(
+                        format!("{pairs} begin or end at a failed node, {first}"),
+                        leave(node),
+                    ),
+                }
+            }
             Self::PacketTooLong { buffer, flow_control, grant_needs_room, needed, length } => {
                 let rule = if *grant_needs_room { " with grants that need room" } else { "" };
                 let advice = format!(

@@ -148,35 +148,28 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The same over the routes of a book; packets of a node to itself need none.
-    ///
-    /// # Errors
-    /// A packet goes to a node to which the book has no route. (Those of a load are checked when it is
-    /// simulated.)
-    pub fn with_book(self, book: &Arc<dyn RouteBook>) -> Result<Self, WorkloadError> {
-        let hops = |source_node: NodeId, destination: NodeId| match book.hops(source_node, destination) {
-            Some(hops) => Ok(hops),
-            None if source_node == destination => Ok(Vec::new()),
-            None => Err(WorkloadError::NoRoute { source_node, destination }),
-        };
+    /// The same over the routes of a book; packets of a node to itself need none. Packets to which the
+    /// book has no route are found when the workload is simulated.
+    pub fn with_book(self, book: &Arc<dyn RouteBook>) -> Self {
+        let hops = |source, destination| book.hops(source, destination).unwrap_or_default();
         let mut routes = Routes::default();
-        Ok(match self {
+        match self {
             Self::Packets(list) => {
                 for (source, packet) in list.iter() {
-                    routes.push(hops(source, packet.destination)?, 0);
+                    routes.push(hops(source, packet.destination), 0);
                 }
-                Self::Packets(list.with_routes(routes)?)
+                Self::Packets(PacketList { routes: Some(Arc::new(routes)), ..list })
             }
             Self::Load(load) => Self::Load(load.with_book(Arc::clone(book))),
             Self::Graph(graph) => {
                 let mut pairs = RouteOfPair::new();
                 for (source, destination) in graph.pairs() {
                     pairs.insert((source, destination), routes.len());
-                    routes.push(hops(source, destination)?, 0);
+                    routes.push(hops(source, destination), 0);
                 }
                 Self::Graph(graph.with_routes(routes, pairs))
             }
-        })
+        }
     }
 }
 
@@ -239,13 +232,6 @@ pub enum WorkloadError {
         number: usize,
         /// What is wrong with it.
         what: PacketError,
-    },
-    /// A pair of nodes for which routing tables have no route.
-    NoRoute {
-        /// Source of a packet.
-        source_node: NodeId,
-        /// Its destination.
-        destination: NodeId,
     },
     /// A rate out of range.
     Rate(f64),
@@ -319,10 +305,6 @@ impl WorkloadError {
             Self::Packet { source_node, number, what } => {
                 Fault::somewhere(format!("packet {number} of node {source_node}: {what}"), "")
             }
-            Self::NoRoute { source_node, destination } => Fault::somewhere(
-                format!("the tables have no route from node {source_node} to node {destination}"),
-                "",
-            ),
             Self::Rate(rate) => Fault::of(
                 "traffic.load",
                 format!("is {rate} flits/node/cycle"),

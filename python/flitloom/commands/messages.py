@@ -23,6 +23,7 @@ def simulate_goal(
     """Simulate a message graph, rank r on node r unless placed; messages are cut into packets of 16 flits."""
     from flitloom._core import LIMITS
     from flitloom.commands import options, screen
+    from flitloom.commands.simulate import say_of_rules
     from flitloom.errors import SpecError, show_file
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
@@ -43,6 +44,8 @@ def simulate_goal(
             raise SpecError(
                 f"{show_file(file)}: messages: {graph.ranks} ranks; the placement has {len(nodes)}"
             )
+    if routes is not None:
+        say_of_rules(routes, network.router)
     # No more packets than buffers hold are under way.
     packets = LIMITS["packets"]
     screen.foretell_memory([memory_needed(network, packets=packets, listed=False, longest=17, links=False)])

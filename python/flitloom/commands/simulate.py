@@ -231,7 +231,7 @@ def command(
     from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.routing import read_tables
-    from flitloom.simulation import Simulation, experiment_memory
+    from flitloom.simulation import Simulation, begin_experiment, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
     if spec is not None and spec.suffix in ("", ".cfg") and is_booksim(spec):
@@ -372,9 +372,9 @@ def command(
         if sitting is not None and routes is None:
             routes = sitting.tables
         if routes is not None:
-            _say_of_rules(routes, experiment.router)
+            say_of_rules(routes, experiment.router)
         screen.foretell_memory([experiment_memory(experiment)])
-        simulation = _begun(
+        simulation = begin_experiment(
             experiment,
             # Ranks keep no records of single packets.
             packets=out is not None and not on_ranks,
@@ -386,7 +386,7 @@ def command(
     _run(simulation, outputs, read_time(every, "--every"), json)
 
 
-def _say_of_rules(tables: Tables, router: Router) -> None:
+def say_of_rules(tables: Tables, router: Router) -> None:
     """Say where the rules of tables do not keep free of deadlock in a router."""
     from flitloom.commands import screen
 
@@ -398,33 +398,6 @@ def _say_of_rules(tables: Tables, router: Router) -> None:
             f"note: tables of rules {rules.name} are free of deadlock with {needed}; with "
             f"{router.flow_control} flow control packets may get stuck (a deadlock is reported)"
         )
-
-
-def _begun(experiment: Experiment, **settings: Any) -> Simulation:
-    """Begin a simulation; where traffic needs failed nodes, say so, whatever routes there are.
-
-    Raises
-    ------
-    UnreachableError
-        There are pairs without a way.
-    """
-    from flitloom.errors import UnreachableError
-    from flitloom.simulation import begin_experiment
-
-    try:
-        return begin_experiment(experiment, **settings)
-    except UnreachableError as error:
-        failed = set(experiment.topology.failed_nodes)
-        if not error.pairs or not all(failed & {*pair} for pair in error.pairs):
-            raise
-        source, destination = error.pairs[0]
-        node = min(failed & {source, destination})
-        raise UnreachableError(
-            f"pairs of nodes begin or end at a failed node, the first from node {source} to node "
-            f"{destination}; no route leads to node {node}, which has failed: give traffic that leaves it "
-            "out",
-            error.pairs,
-        ) from None
 
 
 def _among_working(experiment: Experiment) -> Experiment:

@@ -51,7 +51,7 @@ def command(
     from flitloom.outputs import check_output, write_csv
     from flitloom.simulation import experiment_memory
     from flitloom.spec.experiment import change, read_fields
-    from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
+    from flitloom.sweep import Sweep, read_values, run_sweep, sweep_causes, sweep_rows
 
     check_output(out, (".csv", ".parquet"), "--out")
     if out.suffix == ".parquet":
@@ -82,6 +82,7 @@ def command(
         with interrupts.keeping(), screen.progress("simulations") as show:
             count = run_sweep(points, results, executor=executor, workers=workers, progress=show)
         rows = list(sweep_rows(points, results))
+        causes = sweep_causes(points, results)
     except KeyboardInterrupt:
         interrupts.kept()
         finished = results.finished()
@@ -100,4 +101,6 @@ def command(
         write_csv(list(rows[0]), (row.values() for row in rows), out)
     if json:
         screen.print_json(rows)
+    for outcome, (times, first, cause) in causes.items():
+        screen.say(f"note: outcome {outcome} {times} times, first of {first}: {cause}")
     screen.say(f"wrote {out}: {len(rows)} simulations, {count} of them run now")

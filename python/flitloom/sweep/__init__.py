@@ -11,6 +11,6 @@ Examples
 """
 
 from flitloom.sweep.points import Point, Sweep, read_values
-from flitloom.sweep.running import ROWS, run_sweep, sweep_rows
+from flitloom.sweep.running import ROWS, run_sweep, sweep_causes, sweep_rows
 
-__all__ = ["ROWS", "Point", "Sweep", "read_values", "run_sweep", "sweep_rows"]
+__all__ = ["ROWS", "Point", "Sweep", "read_values", "run_sweep", "sweep_causes", "sweep_rows"]

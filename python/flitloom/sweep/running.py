@@ -39,11 +39,12 @@ def run_point(spec: dict[str, Any]) -> dict[str, Any]:
         if Point(spec).experiment.stop_at is not None:
             totals["outcome"] = "stopped"
     except DeadlockError as error:
-        totals |= {"outcome": "deadlock", "cycles": error.cycle}
+        totals |= {"outcome": "deadlock", "cycles": error.cycle, "cause": str(error)}
     except CycleLimitError as error:
         totals |= {"outcome": "cycle limit", "cycles": error.cycles, "packets_delivered": error.delivered}
-    except UnreachableError:
-        totals["outcome"] = "unreachable"
+        totals["cause"] = str(error)
+    except UnreachableError as error:
+        totals |= {"outcome": "unreachable", "cause": str(error)}
     # The store keeps whole numbers beside every result.
     duration = totals["duration"] or 0
     return {"duration": duration, "score": 0, "totals": totals, "seconds": time.perf_counter() - begin}
@@ -112,3 +113,30 @@ def sweep_rows(points: Sequence[Point], store: Store) -> Iterator[dict[str, Any]
                 "seed": point.spec["seed"],
                 **{name: totals.get(name) for name in ROWS},
             }
+
+
+def sweep_causes(points: Sequence[Point], store: Store) -> dict[str, tuple[int, str, str]]:
+    """Why simulations were not delivered: per outcome how many there are, the id of the first, and its cause.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from flitloom.campaign import Store
+    >>> from flitloom.sweep import Sweep, run_sweep, sweep_causes
+    >>> dead = {"sizes": "4x4", "failed_nodes": [5]}
+    >>> traffic = {"kind": "collective", "pattern": "brev"}
+    >>> points = Sweep({"topology": dead, "traffic": traffic}, {"seed": [1, 2]}).points()
+    >>> store = Store(":memory:")
+    >>> run_sweep(points, store, executor=ThreadPoolExecutor(1))
+    2
+    >>> sweep_causes(points, store)["unreachable"][2].split("; ")[1]
+    'node 5 has failed, and no route leads to it: give traffic that leaves it out'
+    """
+    finished = store.finished()
+    causes: dict[str, tuple[int, str, str]] = {}
+    for point in points:
+        totals = store.result(point.id)["totals"] if point.id in finished else {}
+        if "cause" in totals:
+            first = causes.get(totals["outcome"], (0, point.id[:16], totals["cause"]))
+            causes[totals["outcome"]] = (first[0] + 1, *first[1:])
+    return causes

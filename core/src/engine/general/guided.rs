@@ -1,7 +1,7 @@
 //! Where the routers of a network do not know the way: every packet brings that of dimension order.
 
 use crate::{
-    engine::{Network, SimulationError},
+    engine::Network,
     fabric::{Direction, Fabric, NodeId},
     routing::{RoutingFunction, dimension_order},
     traffic::{PacketSource, RouteBook, Workload},
@@ -29,15 +29,12 @@ impl RouteBook for Ways {
 
 /// The workload with the ways of its packets, where a coordinate does not say in which sense a ring is taken:
 /// on twisted tori.
-pub(super) fn by_dimension_order(
-    network: &Network,
-    workload: &Workload,
-) -> Result<Option<Workload>, SimulationError> {
+pub(super) fn by_dimension_order(network: &Network, workload: &Workload) -> Option<Workload> {
     let given = workload.routes().is_some() || workload.book().is_some();
     let routers = network.router().routing == RoutingFunction::DimensionOrder;
     if given || !routers || !network.fabric().shape().is_twisted() {
-        return Ok(None);
+        return None;
     }
     let book: Arc<dyn RouteBook> = Arc::new(Ways(network.fabric().clone()));
-    Ok(Some(workload.clone().with_book(&book)?))
+    Some(workload.clone().with_book(&book))
 }

@@ -221,7 +221,7 @@ impl General {
         division: Division,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
-        let guided = guided::by_dimension_order(&self.network, workload)?;
+        let guided = guided::by_dimension_order(&self.network, workload);
         let workload = guided.as_ref().unwrap_or(workload);
         if self.network.fabric().shape().is_twisted() {
             if options.throttle.claims().signals {

@@ -1,7 +1,7 @@
 //! Whether every packet has a whole way to its destination.
 
 use crate::{
-    engine::{Network, SimulationError},
+    engine::{FailedEnds, Network, Obstacle, SimulationError},
     fabric::{Direction, Fabric, NodeId},
     routing::{RoutingFunction, dimension_order},
     traffic::{Guide, PacketSource, Way, Workload},
@@ -40,11 +40,14 @@ pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), Simula
                 (from == to && fabric.node_works(from)) || covers
             }
             Guide::Route(index) => {
-                let given = workload.routes();
-                if !given.is_some_and(|routes| leads(fabric, from, to, routes.directions(index))) {
+                let routes = workload.routes();
+                let directions = || routes.map(|routes| routes.directions(index)).into_iter().flatten();
+                let none = from != to && directions().next().is_none();
+                let served = !none && fabric.node_works(from) && fabric.node_works(to);
+                if served && !leads(fabric, from, to, directions()) {
                     return Err(SimulationError::Route { source_node: from, number, destination: to });
                 }
-                true
+                served
             }
         };
         if served {
@@ -65,8 +68,23 @@ pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), Simula
             destination,
             count: unserved.len(),
             more,
+            obstacle: if by_function_alone { Obstacle::Routing } else { Obstacle::Routes },
+            failed: FailedEnds::of(fabric, &listed),
             pairs: listed,
         }),
+    }
+}
+
+impl FailedEnds {
+    /// What failed nodes have to do with pairs that are not served.
+    fn of(fabric: &Fabric, pairs: &[(NodeId, NodeId)]) -> Self {
+        let failed =
+            |&(from, to): &(NodeId, NodeId)| [to, from].into_iter().find(|&node| !fabric.node_works(node));
+        match pairs.iter().find_map(failed) {
+            None => Self::None,
+            Some(node) if pairs.iter().all(|pair| failed(pair).is_some()) => Self::All(node),
+            Some(node) => Self::Some(node),
+        }
     }
 }
 

@@ -1,0 +1,122 @@
+"""What keeps packets from arriving is told truly, at every door: failed nodes, failed links, tables."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.errors import UnreachableError
+from flitloom.messages import MessageGraph, simulate_messages
+
+LEAVE = "node 5 has failed, and no route leads to it: give traffic that leaves it out"
+DEAD = fl.Torus(4, 4, failed_nodes=[5])
+TABLES = fl.route(DEAD)
+NETWORK = fl.Network(DEAD, fl.Router(flow_control="bubble", buffer=16, channels=1))
+
+
+def goal_of(pairs: list[tuple[int, int]], folder: Path) -> Path:
+    """A message graph with a message of 16 bytes per pair."""
+    lines = ["num_ranks 16"]
+    for rank in range(16):
+        sends = [f"l{n}: send 16b to {b} tag {n}" for n, (a, b) in enumerate(pairs) if a == rank]
+        receives = [f"m{n}: recv 16b from {a} tag {n}" for n, (a, b) in enumerate(pairs) if b == rank]
+        lines += [f"rank {rank} {{", *sends, *receives, "}"]
+    file = folder / "messages.goal"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("tables", [None, TABLES])
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        fl.Packets([(0, 5, 4, 0)]),
+        # Bit reversal sends from 5 to 10 and back, transposition from 5 to itself.
+        fl.Collective("brev"),
+        fl.Load("trns", rate=0.1, length=4, cycles=100),
+        fl.Load("brev", rate=0.1, length=4, cycles=100),
+        fl.TrafficMatrix([[int((a, b) == (5, 3)) for b in range(16)] for a in range(16)]),
+    ],
+)
+def test_traffic_to_a_failed_node_is_called_that(traffic: Any, tables: fl.Tables | None) -> None:
+    for begin in (fl.simulate, fl.Simulation):
+        with pytest.raises(UnreachableError) as caught:
+            begin(NETWORK, traffic, tables=tables)
+        text, pairs = str(caught.value), caught.value.pairs
+        dead = [pair for pair in pairs if 5 in pair]
+        # Without tables dimension order is cut by the node, too, for nodes that work.
+        assert dead
+        assert LEAVE in text
+        assert ("begin or end at a failed node" in text) == (dead == pairs)
+        assert ("routing tables can" in text) == (dead != pairs)
+        if tables is not None:
+            assert dead == pairs
+
+
+def test_packets_of_a_failed_node_to_itself_are_no_matter_of_routes() -> None:
+    with pytest.raises(UnreachableError, match=f"from node 5 to node 5; {LEAVE}"):
+        fl.simulate(NETWORK, fl.Collective("trns"), tables=TABLES)
+
+
+def test_tables_without_a_route_are_the_cause_between_nodes_that_work(tmp_path: Path) -> None:
+    file = tmp_path / "tables.json"
+    fl.route(fl.Torus(4, 4)).to_json(file)
+    data = json.loads(file.read_text(encoding="utf-8"))
+    data["routes"] = [one for one in data["routes"] if (one["source"], one["destination"]) != (5, 10)]
+    file.write_text(json.dumps(data), encoding="utf-8")
+    tables = fl.read_tables(file)
+    network = fl.Network(fl.Torus(4, 4), NETWORK.router)
+    for traffic in (fl.Packets([(5, 10, 4, 0)]), fl.Load("brev", rate=0.1, length=4, cycles=50)):
+        with pytest.raises(UnreachableError) as caught:
+            fl.simulate(network, traffic, tables=tables)
+        assert "no route is given for 1 pairs of nodes, the first from node 5 to node 10" in str(caught.value)
+        assert caught.value.pairs == [(5, 10)]
+
+
+@pytest.mark.parametrize("tables", [None, TABLES])
+def test_messages_to_a_failed_node(tables: fl.Tables | None, tmp_path: Path) -> None:
+    graph = MessageGraph.read(goal_of([(0, 1), (6, 5)], tmp_path))
+    with pytest.raises(UnreachableError) as caught:
+        simulate_messages(NETWORK, graph, tables=tables)
+    assert LEAVE in str(caught.value)
+    assert caught.value.pairs == [(6, 5)]
+
+
+def test_twisted_tori_tell_the_same() -> None:
+    """Their packets bring the ways of dimension order, which are no tables of anybody."""
+    twisted = fl.Network(fl.Torus(4, 8, 8, twist=True, failed_links=[(0, 1)]))
+    for traffic in (fl.Packets([(0, 1, 4, 0)]), fl.Load("rand", rate=0.1, length=4, cycles=50)):
+        with pytest.raises(UnreachableError, match=r"need a failed part.*routing tables can"):
+            fl.simulate(twisted, traffic)
+
+
+@pytest.mark.parametrize("verb", ["steady", "burst", "ramp"])
+def test_verbs_of_loads_tell_it(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--torus", "4x4", "--pattern", "brev", "--set", "topology.failed_nodes=[5]"]
+    assert run(["load", verb, *options]) == 2
+    assert LEAVE in capsys.readouterr().err
+
+
+def test_sweeps_tell_it_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'topology = {sizes = "4x4", failed_nodes = [5]}\ntraffic = {kind = "collective", pattern = "brev"}\n',
+        encoding="utf-8",
+    )
+    assert run(["sweep", str(spec), "--grid", "traffic.payload=3,7", "-o", str(tmp_path / "out.csv")]) == 0
+    told = capsys.readouterr().err
+    assert "note: outcome unreachable 2 times, first of " in told
+    assert LEAVE in told
+
+
+def test_message_graphs_are_told_what_tables_promise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    TABLES.to_json(tmp_path / "tables.json")
+    graph = goal_of([(0, 1)], tmp_path)
+    options = ["--torus", "4x4", "--fail", "node:5", "--tables", str(tmp_path / "tables.json")]
+    assert run(["simulate", str(graph), *options]) == 0
+    assert "note: tables of rules angara are free of deadlock with bubble" in capsys.readouterr().err
