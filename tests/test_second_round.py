@@ -1,5 +1,6 @@
 """What attacks from outside found in plans, traces and loads: each fault with the case that showed it."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,66 @@ def test_tables_after_a_dead_node_say_what_is_in_the_way(
         message = capsys.readouterr().err
         assert "node 5 has failed, and no route leads to it: give traffic that leaves it out" in message
         assert "routing tables can" not in message
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "count"),
+    [
+        ("curve", ["--rates", "0.1:0.3:0.1", "--measure", "500"], 3),
+        ("steady", ["--rate", "0.1,0.2", "--measure", "500"], 2),
+    ],
+)
+def test_rows_of_what_was_stopped_say_so(
+    verb: str,
+    options: list[str],
+    count: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from flitloom.commands import load_curve
+
+    real = load_curve._run
+    stop = True
+
+    def stopped(*given: Any) -> Any:
+        points, _ = real(*given)
+        return (points[-1:], True) if stop else (points, False)
+
+    monkeypatch.setattr(load_curve, "_run", stopped)
+    arguments = ["load", verb, "--torus", "4x4", "--pattern", "rand", *options]
+    if verb == "curve":
+        arguments += ["-o", str(tmp_path / "rows.csv")]
+    said = f"1 of {count} simulations are finished"
+    assert run([*arguments, "--json"]) == 130
+    found = json.loads(capsys.readouterr().out)
+    assert (found[0] if verb == "curve" else found)["stopped"] == said
+    if verb == "curve":
+        assert said in (tmp_path / "rows.csv").read_text(encoding="utf-8")
+    stop = False
+    assert run([*arguments, "--json"]) == 0
+    assert "stopped" not in capsys.readouterr().out
+
+
+def test_rows_of_stopped_responses_bursts_and_saturations_say_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import flitloom.load as load
+
+    for verb, name, options in (
+        ("burst", "run_bursts", []),
+        ("ramp", "run_responses", ["--rates", "0.1:0.3"]),
+        ("saturation", "run_saturation", ["--within", "0.3", "--measure", "300"]),
+    ):
+        real = getattr(load, name)
+
+        def stopped(*given: Any, real: Any = real, **settings: Any) -> Any:
+            rows, _ = real(*given, **settings)
+            return rows[:1], True
+
+        monkeypatch.setattr(load, name, stopped)
+        command = ["load", verb, "--torus", "4x4", "--pattern", "rand,trns", *options]
+        assert run([*command, "--json"]) == 130, verb
+        found = json.loads(capsys.readouterr().out)
+        assert found["stopped"] == "1 of 2 simulations are finished", verb
+        monkeypatch.setattr(load, name, real)

@@ -178,10 +178,6 @@ impl Case {
     /// A throttled router keeps free of deadlock, so that nobody waits for ever.
     fn at_ease(mut self) -> Self {
         if self.throttle != Throttle::None {
-            // Datelines that do not count for first hops meet throttles in throttles.rs.
-            if matches!(self.router.lines, Lines::WrapNotFirst | Lines::Checkerboard) {
-                self.router.lines = Lines::Both;
-            }
             // Above every margin that is drawn.
             self.router.buffer = self.router.buffer.max(4);
             self.router.channels = self.router.channels.max(RouterConfig::channels_needed(&self.shape));

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 #: Problems of a kind that are listed.
 MOST_PROBLEMS = 20
@@ -16,7 +17,24 @@ Content = tuple[int, int]
 Place = tuple[str, int]
 
 
-@dataclass
+class Named(Protocol):
+    """What has numbered steps or operations with names."""
+
+    def at(self, place: int) -> str:
+        """The name of one of them."""
+
+
+class At(NamedTuple):
+    """A step or operation, whose name is made when it is needed."""
+
+    block: Named
+    place: int
+
+    def __str__(self) -> str:
+        return self.block.at(self.place)
+
+
+@dataclass(slots=True)
 class Hop:
     """One chunk over one link in a replay."""
 
@@ -60,14 +78,11 @@ class Contents:
         What is wrong, each with GPU, threadblock and step where there is one.
     memory : dict
         Per GPU what its places hold.
-    writers : dict
-        Who wrote last to a place of a GPU.
     """
 
     def __init__(self, buffers: Buffers) -> None:
         self.buffers = buffers
         self.problems: list[str] = []
-        self.writers: dict[tuple[int, Place], str] = {}
         self.memory = {gpu: self._initial(gpu) for gpu in range(buffers.gpus)}
 
     def inputs(self, gpu: int) -> int:
@@ -100,6 +115,10 @@ class Contents:
         return {
             self.place(gpu, ("i", first + chunk)): (chunk, 1 << gpu) for chunk in range(count)
         }  # fmt: skip
+
+    def writer(self, gpu: int, place: Place) -> object | None:
+        """Who wrote last to a place of a GPU, for `str` to name; None if nobody has."""
+        raise NotImplementedError
 
     def problem(self, text: str) -> None:
         """Note what is wrong, up to a number that can be read."""
@@ -163,7 +182,7 @@ class Contents:
             if found == content:
                 continue
             where = f"chunk {place[1]} of buffer {place[0]}"
-            writer = self.writers.get((gpu, at), f"gpu {gpu}")
+            writer = self.writer(gpu, at) or f"gpu {gpu}"
             if found is None:
                 empty.append(f"{writer}: {where} holds nothing instead of {self.show(content)}")
             else:

@@ -39,20 +39,40 @@ class Order:
         self._last: list[int] = []
         self._groups: list[int] = []
         self._relaxed: list[tuple[int, int]] = []
+        #: Per chain how many events of other chains its events have been told to follow.
+        self._told: list[dict[int, int]] = []
 
     def chain(self, group: int) -> int:
         """A new chain of events, of a group (a GPU)."""
         self._last.append(-1)
         self._groups.append(group)
+        self._told.append({})
         return len(self._last) - 1
 
     def add(self, chain: int, preds: Iterable[int] = ()) -> int:
         """A new event of a chain, which the chain's last one and `preds` precede."""
         last = self._last[chain]
         known = [last] if last >= 0 else []
-        known += [event for event in preds if event != last]
+        told = self._told[chain]
+        for event in preds:
+            if event != last:
+                known.append(event)
+                other, place = self._chain[event], self._place[event]
+                if other >= 0 and told.get(other, 0) < place:
+                    told[other] = place
         self._last[chain] = len(self._preds)
         return self._append(chain, 1 + (self._place[last] if last >= 0 else 0), self._groups[chain], known)
+
+    def follows(self, first: int, then: int) -> bool:
+        """Whether the last event of a chain follows an event of a chain for a reason that is seen at once.
+
+        That is where it, or an event before it in its chain, was added with this one or a later one of its
+        chain in `preds`. False says nothing.
+        """
+        chain, other = self._chain[then], self._chain[first]
+        if chain < 0 or other < 0 or self._last[chain] != then:
+            return False
+        return (first <= then) if chain == other else self._told[chain].get(other, 0) >= self._place[first]
 
     def add_loose(self, group: int, preds: Iterable[int]) -> int:
         """A new event of no chain; it is nobody's first event in `unordered`."""

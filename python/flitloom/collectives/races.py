@@ -21,8 +21,8 @@ class Access(NamedTuple):
         Which piece of work it belongs to; those of one piece are in order.
     actor : int
         Who does it; later pieces of work of an actor are over later.
-    name : str
-        The step or operation.
+    name : object
+        The step or operation; `str` names it.
     writes : bool
         Whether it writes.
     proven : bool
@@ -33,7 +33,7 @@ class Access(NamedTuple):
     end: list[int]
     work: int
     actor: int
-    name: str
+    name: object
     writes: bool
     proven: bool = False
 
@@ -45,7 +45,24 @@ class _Cell:
 
     def __init__(self) -> None:
         self.write: Access | None = None
-        self.reads: dict[int, Access] = {}
+        #: Most places have one reader, and there are very many.
+        self.reads: Access | dict[int, Access] | None = None
+
+    def readers(self) -> list[Access]:
+        """The last read of every actor."""
+        if self.reads is None:
+            return []
+        return list(self.reads.values()) if isinstance(self.reads, dict) else [self.reads]
+
+    def read(self, access: Access) -> None:
+        """Note a read."""
+        known = self.reads
+        if known is None or (isinstance(known, Access) and known.actor == access.actor):
+            self.reads = access
+        elif isinstance(known, Access):
+            self.reads = {known.actor: known, access.actor: access}
+        else:
+            known[access.actor] = access
 
 
 class Accesses:
@@ -77,18 +94,23 @@ class Accesses:
         if cell is None:
             cell = self._cells[key] = _Cell()
         if access.writes:
-            for read in cell.reads.values():
+            for read in cell.readers():
                 self._pair(read, access, gpu, place)
             if cell.write is not None and not (cell.write.proven and cell.reads):
                 self._pair(cell.write, access, gpu, place)
-            cell.write, cell.reads = access, {}
+            cell.write, cell.reads = access, None
             return
         if cell.write is not None and not proven:
             self._pair(cell.write, access, gpu, place)
-        cell.reads[access.actor] = access
+        cell.read(access)
+
+    def writer(self, gpu: int, place: Place) -> object | None:
+        """The step or operation that has written to a place last; None if nothing has."""
+        cell = self._cells.get((gpu, place))
+        return None if cell is None or cell.write is None else cell.write.name
 
     def _pair(self, first: Access, then: Access, gpu: int, place: Place) -> None:
-        if first.work != then.work:
+        if first.work != then.work and not (first.end and self.order.follows(first.end[0], then.start)):
             self._pairs.setdefault((first.work, then.work, first.writes), (first, then, gpu, place))
 
     def races(self) -> list[str]:

@@ -299,7 +299,7 @@ def degraded(
     limits, seed = (int(low), int(high or low)), 1 if seed is None else seed
     results = Store(":memory:" if store is None else check_output(store, place="--store").absolute())
     pool = Workers(workers)
-    interrupted = False
+    stopped = ""
     try:
         with interrupts.keeping(), screen.progress("plans") as progress:
             rows = study(
@@ -314,19 +314,19 @@ def degraded(
             )
     except KeyboardInterrupt:
         interrupts.kept()
-        interrupted = True
         jobs = plan_jobs(topology, damaged(topology, count, limits, seed), chosen)
         kept = len(results.finished() & {job.id for job in jobs})
-        interrupts.tell(f"interrupted: {kept} of {len(jobs)} plans are finished")
+        stopped = f"{kept} of {len(jobs)} plans are finished"
+        interrupts.tell(f"interrupted: {stopped}")
         rows = degraded_rows(jobs, results)
     finally:
         pool.stop()
         results.close()
     if json:
-        screen.print_json({"rows": rows})
+        screen.print_json({"rows": rows, **({"stopped": stopped} if stopped else {})})
     elif rows:
         screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
-    if interrupted:
+    if stopped:
         raise typer.Exit(interrupts.INTERRUPTED)
 
 

@@ -49,18 +49,19 @@ def curve(
     loads = shared.read_rates(rates, "--rates")
     points, interrupted = _run(cases, loads, measured, "point", refine)
     rows = curve_rows(points)
+    written = shared.marked(rows, interrupted, len(cases) * len(loads))
     if out is not None and rows:
         if out.suffix == ".nc":
             shared.write_series(out, points)
         else:
-            write_csv(list(rows[0]), (row.values() for row in rows), out)
+            write_csv(list(written[0]), (row.values() for row in written), out)
     # Nobody who presses Ctrl-C waits for a picture.
     if plot is not None and rows and not interrupted:
         from flitloom.plots.load import plot_load_curves
 
         plot_load_curves(_by_case(rows, len(cases[0].labels)), plot, shared.common("Load and latency", cases))
     if json:
-        screen.print_json(rows)
+        screen.print_json(written)
     elif rows:
         _print_curve(rows, len(cases[0].labels), loads)
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
@@ -101,7 +102,7 @@ def steady(
         named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}
         plot_series(named, plot, title=shared.common("Steady state", cases))
     if json:
-        shared.print_one_or_all(rows)
+        shared.print_one_or_all(shared.marked(rows, interrupted, len(cases) * len(loads)))
     else:
         for row in rows:
             screen.print_fields({name: _told(name, value) for name, value in row.items()})
@@ -144,11 +145,12 @@ def saturation(
     shared.foretell_memory(((case, steady) for case in cases), workers)
     with shared.progress("case", len(cases), "points") as show:
         rows, interrupted = run_saturation(cases, within=within, **settings, progress=show)
+    written = shared.marked(rows, interrupted, len(cases))
     if out is not None and rows:
-        write_csv(list(rows[0]), (row.values() for row in rows), out)
+        write_csv(list(written[0]), (row.values() for row in written), out)
     names = list(cases[0].labels)
     if json:
-        shared.print_one_or_all(rows)
+        shared.print_one_or_all(written)
     elif rows:
         columns = [*names, "saturation", "outcome", "latency", "bound", "bound_of"]
         screen.print_table(columns, [[row[name] for name in columns] for row in rows])

@@ -389,6 +389,12 @@ def print_one_or_all(rows: list[dict[str, Any]]) -> None:
     screen.print_json(rows[0] if len(rows) == 1 else rows)
 
 
+def marked(rows: list[dict[str, Any]], interrupted: bool, count: int) -> list[dict[str, Any]]:
+    """The rows for files and JSON; after Ctrl-C each says how much of what was asked for there is."""
+    stopped = {"stopped": f"{len(rows)} of {count} simulations are finished"} if interrupted else {}
+    return [{**row, **stopped} for row in rows]
+
+
 def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
     """Say after Ctrl-C what is finished, and end with its exit code."""
     if interrupted:

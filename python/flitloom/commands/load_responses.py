@@ -183,10 +183,11 @@ def burst(
         rows, interrupted = run_bursts(
             cases, packets, length=length, workers=workers, threads=each, progress=show
         )
+    written = shared.marked(rows, interrupted, len(cases))
     if out is not None and rows:
-        write_csv(list(rows[0]), (row.values() for row in rows), out)
+        write_csv(list(written[0]), (row.values() for row in written), out)
     if json:
-        shared.print_one_or_all(rows)
+        shared.print_one_or_all(written)
     elif rows:
         screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
     shared.end_interrupted(interrupted, len(rows), len(cases))
@@ -227,7 +228,11 @@ def _run(
 
         title = shared.common(kind.capitalize(), [case for case, _ in made])
         load.plot_responses(kind, _named(made), plot, title)
-    _print(made, outputs.json, () if interrupted else columns)
+    rows = [{**case.labels, **found.row} for case, found in made]
+    if outputs.json:
+        shared.print_one_or_all(shared.marked(rows, interrupted, len(tasks)))
+    else:
+        _print(rows, [*tasks[0][0].labels], () if interrupted else columns)
     shared.end_interrupted(interrupted, len(made), len(tasks))
 
 
@@ -240,19 +245,15 @@ def _named(made: list[tuple[Case, Response]]) -> dict[str, Response]:
     return dict(zip(names, (found for _, found in made), strict=True))
 
 
-def _print(made: list[tuple[Case, Response]], json: bool, columns: tuple[str, ...]) -> None:
+def _print(rows: list[dict[str, Any]], labels: list[str], columns: tuple[str, ...]) -> None:
     from flitloom.load import bound_text
 
-    rows = [{**case.labels, **found.row} for case, found in made]
-    if json:
-        shared.print_one_or_all(rows)
-        return
     if not rows:
         return
-    names = [*made[0][0].labels, *columns]
+    names = [*labels, *columns]
     screen.print_table(names, [[row[name] for name in names] for row in rows])
     for row in rows:
-        name = ", ".join(str(row[label]) for label in made[0][0].labels)
+        name = ", ".join(str(row[label]) for label in labels)
         if "router" in row:
             screen.echo(f"{name}: {row['router']}; {bound_text(row)}")
         if row["advice"]:

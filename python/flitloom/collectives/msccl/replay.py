@@ -9,15 +9,48 @@ and a sending after the message whose slot it takes has been received.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from typing import Any
+from heapq import heappop, heappush
 
-from flitloom.collectives.contents import MOST_PROBLEMS, Content, Contents, Hop, some
-from flitloom.collectives.msccl.read import TYPES, Algorithm, Block, Step
+from flitloom.collectives.contents import MOST_PROBLEMS, At, Content, Contents, Hop, Place, some
+from flitloom.collectives.msccl.read import TYPES, Algorithm, Block
 from flitloom.collectives.order import Order
 from flitloom.collectives.races import Access, Accesses
 
 #: Messages a connection holds that the receiver has not taken yet.
 SLOTS = 8
+
+
+class _Connection:
+    """The FIFO from one GPU to another over a channel, and who sleeps until it changes."""
+
+    __slots__ = ("letters", "received", "receivers", "senders", "sent")
+
+    def __init__(self) -> None:
+        #: When they are there, what they bring, their hops, and the event of their sending.
+        self.letters: deque[tuple[int, list[Content], list[Hop], int]] = deque()
+        #: Events of all receives, and the number of all sends.
+        self.received: list[int] = []
+        self.sent = 0
+        self.receivers: list[int] = []
+        self.senders: list[int] = []
+
+
+class _Thread:
+    """A threadblock in a replay."""
+
+    __slots__ = ("arriving", "block", "chain", "events", "lanes", "leaving", "sleepers")
+
+    def __init__(
+        self, block: Block, chain: int, arriving: _Connection, leaving: _Connection, lanes: list[int]
+    ) -> None:
+        self.block = block
+        self.chain = chain
+        self.arriving = arriving
+        self.leaving = leaving
+        self.lanes = lanes
+        #: Events of its steps, and who sleeps until it has done one.
+        self.events: list[int] = []
+        self.sleepers: dict[int, list[int]] = {}
 
 
 class Replay(Contents):
@@ -44,11 +77,15 @@ class Replay(Contents):
         self.steps = 0
         self.order = Order()
         self.accesses = Accesses(self.order)
-        self._chains = {(block.gpu, block.number): self.order.chain(block.gpu) for block in algorithm.blocks}
-        #: Events of all steps of a threadblock, and of all receives of a connection.
-        self._events: dict[tuple[int, int], list[int]] = {key: [] for key in self._chains}
-        self._received: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-        self._sent: dict[tuple[int, int, int], int] = defaultdict(int)
+        self._connections: defaultdict[tuple[int, int, int], _Connection] = defaultdict(_Connection)
+        #: Per link until when each of its lanes is taken.
+        self._lanes: dict[tuple[int, int], list[int]] = {}
+        self._threads = [self._thread(block) for block in algorithm.blocks]
+        self._named = {(one.block.gpu, one.block.number): one for one in self._threads}
+        #: Threadblocks that may go on now, in this sweep and in the next one, or at a time.
+        self._ready: list[int] = []
+        self._again: list[int] = []
+        self._timers: list[tuple[int, int]] = []
         self.problems = some(algorithm.flaws)
         missing = some(self._missing_links())
         if not self.problems:
@@ -73,136 +110,174 @@ class Replay(Contents):
                 )
         return found
 
-    def _run(self) -> None:
-        fifos: dict[tuple[int, int, int], deque[tuple[int, list[Content], list[Hop], int]]] = defaultdict(
-            deque
-        )
-        free: dict[tuple[int, int], list[int]] = {}
-        waiting: list[Block] = [block for block in self.algorithm.blocks if block.steps]
-        now = 0
-        while waiting and len(self.problems) < MOST_PROBLEMS:
-            progress = False
-            moved = True
-            while moved:
-                moved = False
-                for block in waiting:
-                    while block.done < len(block.steps) and self._step(block, now, fifos, free):
-                        moved = progress = True
-            waiting = [block for block in waiting if block.done < len(block.steps)]
-            pending = [arrival for queue in fifos.values() for arrival, *_ in queue if arrival > now]
-            busy = [time for times in free.values() for time in times if time > now]
-            if waiting and not progress and not pending and not busy:
-                for block in waiting[:5]:
-                    kind = block.steps[block.done].kind
-                    self.problem(f"{block}: waits for ever ({kind}: {self._awaited(block, fifos)})")
-                return
-            now = min([*pending, *busy], default=now + 1)
-        for (start, end, channel), queue in fifos.items():
-            if queue and not waiting:
-                self.problem(
-                    f"gpu {end}: {len(queue)} messages from gpu {start} over channel {channel} are never "
-                    "received"
-                )
+    def writer(self, gpu: int, place: Place) -> object | None:
+        """The step that wrote last to a place of a GPU."""
+        return self.accesses.writer(gpu, place)
 
-    def _awaited(self, block: Block, fifos: Any) -> str:
+    def _thread(self, block: Block) -> _Thread:
+        link = (block.gpu, block.send)
+        width = 1 if self.links is None else max(self.links[link], 1)
+        return _Thread(
+            block,
+            self.order.chain(block.gpu),
+            self._connections[block.receive, block.gpu, block.channel],
+            self._connections[block.gpu, block.send, block.channel],
+            self._lanes.setdefault(link, [0] * width),
+        )
+
+    def _run(self) -> None:
+        """Sweep over the threadblocks in their order until none can go on, then go to the next time.
+
+        Who cannot go on sleeps until what it waits for comes: only then may its next try end otherwise.
+        """
+        self._again = [number for number, one in enumerate(self._threads) if one.block.steps]
+        left, now = len(self._again), 0
+        while left and len(self.problems) < MOST_PROBLEMS:
+            while self._again:
+                self._ready, self._again = sorted(self._again), []
+                while self._ready:
+                    number = heappop(self._ready)
+                    block = self._threads[number].block
+                    while block.done < len(block.steps) and self._step(number, now):
+                        pass
+                    left -= block.done == len(block.steps)
+            if left and not self._timers:
+                waiting = [one for one in self._threads if one.block.done < len(one.block.steps)]
+                for one in waiting[:5]:
+                    kind = one.block.steps[one.block.done].kind
+                    self.problem(f"{one.block}: waits for ever ({kind}: {self._awaited(one)})")
+                return
+            if left:
+                now = self._timers[0][0]
+            while self._timers and self._timers[0][0] == now:
+                self._again.append(heappop(self._timers)[1])
+        if not left:
+            for (start, end, channel), connection in self._connections.items():
+                if connection.letters:
+                    left = len(connection.letters)
+                    self.problem(
+                        f"gpu {end}: {left} messages from gpu {start} over channel {channel} are never "
+                        "received"
+                    )
+
+    def _wake(self, sleepers: list[int], number: int) -> None:
+        """Let sleepers try again: those behind a threadblock in this sweep, the others in the next one."""
+        for other in sleepers:
+            if other > number:
+                heappush(self._ready, other)
+            else:
+                self._again.append(other)
+        sleepers.clear()
+
+    def _awaited(self, thread: _Thread) -> str:
         """What a threadblock waits for."""
+        block = thread.block
         step = block.steps[block.done]
         receives, sends, _, _ = TYPES[step.kind]
         if step.depends is not None:
-            known = {(one.gpu, one.number): one for one in self.algorithm.blocks}
-            other = known[block.gpu, step.depends[0]]
+            other = self._named[block.gpu, step.depends[0]].block
             if other.done <= step.depends[1]:
                 return f"step {step.depends[1]} of threadblock {other.number}"
-        if receives and not fifos[block.receive, block.gpu, block.channel]:
+        if receives and not thread.arriving.letters:
             return f"a message from gpu {block.receive} over channel {block.channel}"
         return f"a slot to gpu {block.send} over channel {block.channel}" if sends else "a link"
 
-    def _step(self, block: Block, now: int, fifos: Any, free: Any) -> bool:
-        """Run the next step of a threadblock if it can run now."""
+    def _step(self, number: int, now: int) -> bool:
+        """Run the next step of a threadblock, or note what it waits for."""
+        thread = self._threads[number]
+        block, arriving, leaving = thread.block, thread.arriving, thread.leaving
         step = block.steps[block.done]
         receives, sends, reads, writes = TYPES[step.kind]
         before: list[int] = []
         if step.depends is not None:
-            finished = self._events[block.gpu, step.depends[0]]
-            if len(finished) <= step.depends[1]:
+            other = self._named[block.gpu, step.depends[0]]
+            if len(other.events) <= step.depends[1]:
+                other.sleepers.setdefault(step.depends[1], []).append(number)
                 return False
-            before.append(finished[step.depends[1]])
-        arriving = fifos[block.receive, block.gpu, block.channel]
-        if receives and (not arriving or arriving[0][0] > now):
-            return False
-        link = (block.gpu, block.send)
-        leaving = fifos[block.gpu, block.send, block.channel]
+            before.append(other.events[step.depends[1]])
+        if receives:
+            if not arriving.letters:
+                arriving.receivers.append(number)
+                return False
+            if arriving.letters[0][0] > now:
+                heappush(self._timers, (arriving.letters[0][0], number))
+                return False
         if sends:
-            lanes = free.setdefault(link, [0] * (1 if self.links is None else max(self.links[link], 1)))
-            lane = min(range(len(lanes)), key=lanes.__getitem__)
-            if lanes[lane] > now or len(leaving) >= self.slots:
+            free = min(thread.lanes)
+            if free > now:
+                heappush(self._timers, (free, number))
+                return False
+            if len(leaving.letters) >= self.slots:
+                leaving.senders.append(number)
                 return False
         content: list[Content | None] = [None] * step.count
-        channel = (block.gpu, block.send, block.channel)
-        if sends and not receives and self._sent[channel] >= self.slots:
-            before.append(self._received[channel][self._sent[channel] - self.slots])
+        if sends and not receives and leaving.sent >= self.slots:
+            before.append(leaving.received[leaving.sent - self.slots])
         if receives:
-            _, received, hops, sending = arriving.popleft()
+            _, received, hops, sending = arriving.letters.popleft()
+            self._wake(arriving.senders, number)
             before.append(sending)
             for hop in hops:
                 hop.adds = step.kind.startswith("rr")
             if len(received) != step.count:
                 self.problem(f"{block}: receives {step.count} chunks, {len(received)} were sent")
             content[: len(received)] = received[: step.count]
-        event = self.order.add(self._chains[block.gpu, block.number], before)
-        self._note(block, step, event, reads, writes)
+        event = self.order.add(thread.chain, before)
+        name = At(block, block.done)
+        access = Access(event, [event], event, thread.chain, name, writes=False)
+        source = self._places(block.gpu, step.source, step.count) if reads else []
+        target = self._places(block.gpu, step.target, step.count) if writes else []
+        for place in (*source, *(target if step.kind == "re" else ())):
+            self.accesses.note(block.gpu, place, access)
         if receives:
-            self._received[block.receive, block.gpu, block.channel].append(event)
+            arriving.received.append(event)
         if reads:
-            content = [self._read(block, step, place, one) for place, one in enumerate(content)]
-        memory = self.memory[block.gpu]
+            content = [
+                self._read(
+                    block, place, self._held(block, target[one]) if step.kind == "re" else content[one]
+                )
+                for one, place in enumerate(source)
+            ]
         if writes:
-            for place, one in enumerate(content):
-                at = self.place(block.gpu, (step.target[0], step.target[1] + place))
-                self.writers[block.gpu, at] = str(block)
+            memory, access = self.memory[block.gpu], access._replace(writes=True)
+            for place, one in zip(target, content, strict=True):
+                self.accesses.note(block.gpu, place, access)
                 if one is None:
-                    memory.pop(at, None)
+                    memory.pop(place, None)
                 else:
-                    memory[at] = one
+                    memory[place] = one
         if sends:
-            lanes[lane] = now + step.count
+            thread.lanes[thread.lanes.index(free)] = there = now + step.count
             whole = [(0, 0) if one is None else one for one in content]
             given = block.times[block.done] if block.done < len(block.times) else -1
             sent = [
                 Hop(now + place, block.gpu, block.send, one, False, given if given < 0 else given + place)
                 for place, one in enumerate(whole)
             ]
-            leaving.append((now + step.count, whole, sent, event))
-            self._sent[channel] += 1
-            self.steps = max(self.steps, now + step.count)
+            leaving.letters.append((there, whole, sent, event))
+            leaving.sent += 1
+            self._wake(leaving.receivers, number)
+            self.steps = max(self.steps, there)
             self.hops += sent
-        self._events[block.gpu, block.number].append(event)
+        if thread.sleepers:
+            self._wake(thread.sleepers.pop(block.done, []), number)
+        thread.events.append(event)
         block.done += 1
         return True
 
-    def _note(self, block: Block, step: Step, event: int, reads: bool, writes: bool) -> None:
-        """Note which places of its GPU a step reads and writes."""
-        chain, name = self._chains[block.gpu, block.number], str(block)
-        for used, (buffer, offset), writing in (
-            (reads, step.source, False),
-            (step.kind == "re", step.target, False),
-            (writes, step.target, True),
-        ):
-            if used:
-                access = Access(event, [event], event, chain, name, writing)
-                for place in range(offset, offset + step.count):
-                    self.accesses.note(block.gpu, self.place(block.gpu, (buffer, place)), access)
+    def _places(self, gpu: int, first: Place, count: int) -> list[Place]:
+        """The memory behind chunks of a buffer."""
+        if count == 1:
+            return [self.place(gpu, first)]
+        return [self.place(gpu, (first[0], first[1] + one)) for one in range(count)]
 
-    def _read(self, block: Block, step: Step, place: int, arrived: Content | None) -> Content | None:
+    def _held(self, block: Block, place: Place) -> Content | None:
+        """What a place holds, which should be something."""
+        content = self.memory[block.gpu].get(place)
+        if content is None:
+            self.problem(f"{block}: chunk {place[1]} of buffer {place[0]} holds nothing yet")
+        return content
+
+    def _read(self, block: Block, place: Place, arrived: Content | None) -> Content | None:
         """A chunk of the source buffer, added to what has arrived (for `re`: to the destination)."""
-        memory = self.memory[block.gpu]
-        at = self.place(block.gpu, (step.source[0], step.source[1] + place))
-        own = memory.get(at)
-        if own is None:
-            self.problem(f"{block}: chunk {at[1]} of buffer {at[0]} holds nothing yet")
-        if step.kind == "re":
-            target = self.place(block.gpu, (step.target[0], step.target[1] + place))
-            arrived = memory.get(target)
-            if arrived is None:
-                self.problem(f"{block}: chunk {target[1]} of buffer {target[0]} holds nothing yet")
-        return self.sum(block, own, arrived)
+        return self.sum(block, self._held(block, place), arrived)

@@ -64,6 +64,7 @@ class Replay(Contents):
         self.accesses = Accesses(self.ordering.order)
         #: The event of the writer of a packet that lies at a place of a GPU.
         self.packed: dict[tuple[int, Place], int] = {}
+        self.writers: dict[tuple[int, Place], str] = {}
         missing: dict[tuple[int, int, int, int], str] = {}
         self.missing = missing
         self.problems = some(plan.flaws)
@@ -74,6 +75,10 @@ class Replay(Contents):
             self.ordering.settle()
             self.problems += some(self.ordering.mixed() + self.accesses.races())
         self.problems = some(list(missing.values())) + self.problems
+
+    def writer(self, gpu: int, place: Place) -> object | None:
+        """The operation whose chunk lies at a place of a GPU."""
+        return self.writers.get((gpu, place))
 
     def _run(self) -> None:
         waiting = [block for block in self.plan.blocks if block.operations]
