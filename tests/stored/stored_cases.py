@@ -151,15 +151,16 @@ def registers() -> Iterator[tuple[str, Fields]]:
     for name in ("interlock", "spth", "alo-own", "pace", "global"):
         throttle = THROTTLES[name].replace("margin=8", "margin=1")
         yield f"registers-{name}", case(TORUS, busy(name), router(), throttle=throttle)
+    for buffer in (2, 4):
+        yield f"registers-pt-{buffer}", case(TORUS, busy("pt"), router(buffer=buffer), throttle="pt")
 
 
 def routings() -> Iterator[tuple[str, Fields]]:
     shapes = {"torus": {"sizes": [5, 4]}, "mesh": MESH, "torus-3d": SHAPES["torus-3x3x3"]}
     for routing in ("do", "sa", "cl", "o1turn", "valiant", "ma", "ugal"):
         for name, shape in shapes.items():
-            if (routing, name) != ("cl", "mesh"):
-                router = {"preset": "s07", "routing": routing, "channels": 8}
-                yield f"routing-{routing}-{name}", case(shape, load(rate=0.6), router)
+            router = {"preset": "s07", "routing": routing, "channels": 8}
+            yield f"routing-{routing}-{name}", case(shape, load(rate=0.6), router)
     for routing in ("o1turn", "valiant", "ugal"):
         router = {"routing": routing, "channels": 8, "latency": 2}
         yield f"routing-{routing}-wormhole", case(TORUS, collective("shfl", packets=5), router)
@@ -180,6 +181,10 @@ def throttles() -> Iterator[tuple[str, Fields]]:
             router = {"preset": "s07", "routing": routing, "channels": 6}
             throttle = THROTTLES[name]
             yield f"throttle-{name}-{routing}", case(TORUS, load(rate=0.9), router, throttle=throttle)
+    for name, throttle in {"alo-own": "alo:useful=own", "spth-own": "spth:watch=own", "pt": "pt"}.items():
+        # Packets that are injected right before the wrap stay in channel 0.
+        router = {"channels": 4, "buffer": 8, "datelines": "passing", "processor_queues": "per-direction"}
+        yield f"throttle-{name}-passing", case(TORUS, busy(name), router, throttle=throttle)
 
 
 def failures() -> Iterator[tuple[str, Fields]]:
