@@ -120,6 +120,33 @@ pub struct Labels<V> {
     pub p: [V; 3],
 }
 
+/// An operation on every plane of two sets of labels. No closures: they would not be compiled for the instruction set of
+/// the task that they end up in.
+macro_rules! labels_by {
+    ($(#[$doc:meta])* $name:ident, $a:ident, $b:ident, $with:expr) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(&self, other: &Self) -> Self {
+            let mut made = *self;
+            for d in 0..2 {
+                for c in 0..2 {
+                    let ($a, $b) = (self.x[d][c], other.x[d][c]);
+                    made.x[d][c] = $with;
+                }
+                for c in 0..3 {
+                    let ($a, $b) = (self.y[d][c], other.y[d][c]);
+                    made.y[d][c] = $with;
+                }
+            }
+            for c in 0..3 {
+                let ($a, $b) = (self.p[c], other.p[c]);
+                made.p[c] = $with;
+            }
+            made
+        }
+    };
+}
+
 impl<V: Vector> Labels<V> {
     /// Nothing anywhere.
     #[inline(always)]
@@ -127,6 +154,13 @@ impl<V: Vector> Labels<V> {
         let zero = V::zero();
         Self { x: [[zero; 2]; 2], y: [[zero; 3]; 2], p: [zero; 3] }
     }
+
+    labels_by!(/// What is in both.
+        and, a, b, a & b);
+    labels_by!(/// What is in these and not in others.
+        and_not, a, b, a & !b);
+    labels_by!(/// What is in any of both.
+        or, a, b, a | b);
 
     /// Calls a function with every plane.
     pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {

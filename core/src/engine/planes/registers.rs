@@ -37,19 +37,23 @@ impl<V: Vector> Registers<V> {
     }
 
     /// The queues and the processors whose header is in a register.
+    #[inline(always)]
     pub fn headers<const K: usize>(&self, block: &Block<V, K>, exempt: [V; 4]) -> Headers<V> {
-        let waiting = combine(&self.full, &self.head, |full, head| full & head);
+        let waiting = self.full.and(&self.head);
         let flows = Flows::of(block, &waiting, &exempt);
         let leaves = flows.leaves();
         Headers { of_queues: leaves, of_processor: leaves[QUEUES - 1] }
     }
 
     /// Per label of the processor's port, the registers with a tail, and those with another flit.
+    #[inline(always)]
     pub fn ejecting(&self) -> [[V; 2]; 3] {
-        std::array::from_fn(|label| {
-            let (full, tail) = (self.full.p[label], self.tail.p[label]);
-            [full & tail, full & !tail]
-        })
+        let mut planes = [[V::zero(); 2]; 3];
+        each!(LABEL in [0, 1, 2] {
+            let (full, tail) = (self.full.p[LABEL], self.tail.p[LABEL]);
+            planes[LABEL] = [full & tail, full & !tail];
+        });
+        planes
     }
 
     /// Calls a function with every plane.
@@ -58,24 +62,6 @@ impl<V: Vector> Registers<V> {
         self.head.planes(visit);
         self.tail.planes(visit);
     }
-}
-
-/// A plane of every register made of planes of others.
-#[inline(always)]
-fn combine<V: Vector>(a: &Labels<V>, b: &Labels<V>, with: impl Fn(V, V) -> V) -> Labels<V> {
-    let mut made = Labels::none();
-    each!(D in [0, 1] {
-        each!(C in [0, 1] {
-            made.x[D][C] = with(a.x[D][C], b.x[D][C]);
-        });
-        each!(C in [0, 1, 2] {
-            made.y[D][C] = with(a.y[D][C], b.y[D][C]);
-        });
-    });
-    each!(C in [0, 1, 2] {
-        made.p[C] = with(a.p[C], b.p[C]);
-    });
-    made
 }
 
 /// What [`cross`] changes of a block.
@@ -101,18 +87,18 @@ pub fn cross<V: Vector, const K: usize>(
     let (head, tail) = fronts(counters);
     let ready = queue_flits(block, packet, rules);
     let asks = requests(block, minus_y, packet, &ready, &head);
-    let held = combine(&registers.full, &registers.tail, |full, tail| full & tail);
+    let held = registers.full.and(&registers.tail);
     select_queues(block, &asks, settings, exempt, &held);
 
     let flits = owned_flits(block, &ready, exempt);
-    let taken = combine(&flits, &registers.full, |flit, full| flit & !full);
+    let taken = flits.and_not(&registers.full);
     let flows = Flows::of(block, &taken, exempt);
-    let [headers, tails] = [&head, &tail].map(|set| flows.within(set).into_labels(exempt));
+    let headers = flows.within(&head).into_labels(exempt);
+    let tails = flows.within(&tail).into_labels(exempt);
     // What an empty register says of its flit does not matter.
-    registers.head =
-        combine(&combine(&registers.head, &taken, |old, new| old & !new), &headers, |a, b| a | b);
-    registers.tail = combine(&combine(&registers.tail, &taken, |old, new| old & !new), &tails, |a, b| a | b);
-    registers.full = combine(&registers.full, &taken, |full, taken| full | taken);
+    registers.head = registers.head.and_not(&taken).or(&headers);
+    registers.tail = registers.tail.and_not(&taken).or(&tails);
+    registers.full = registers.full.or(&taken);
 
     let leaves = flows.leaves();
     let sent = depart(block, packet, counters, &leaves, (&head, &tail), rules);
@@ -143,8 +129,8 @@ pub fn send_registers<V: Vector, const K: usize>(
     let Sender { block, x_rows, y_rows, packet_rows, links, x_links, y_links, ejected_tags, .. } = sender;
     let widths = rules.widths;
     let sent = choose_labels(&registers.full, &mut block.precedence, settings, behind, column, row);
-    registers.full = combine(&registers.full, &sent, |full, sent| full & !sent);
-    let heads = combine(&sent, &registers.head, |sent, head| sent & head);
+    registers.full = registers.full.and_not(&sent);
+    let heads = sent.and(&registers.head);
     let is_head = [or_all(heads.x[0]), or_all(heads.x[1]), or_all(heads.y[0]), or_all(heads.y[1])];
     *links = Links::of(&sent, is_head);
     // A header's label still belongs to the queue it came from, where its data are.
@@ -154,7 +140,7 @@ pub fn send_registers<V: Vector, const K: usize>(
     if widths.tag > 0 {
         keep_tags(&headers, &data, ejected_tags, widths);
     }
-    let [p0, p1, p2] = combine(&sent, &registers.tail, |sent, tail| sent & tail).p;
+    let [p0, p1, p2] = sent.and(&registers.tail).p;
     let sends = [or_all(sent.x[0]), or_all(sent.x[1]), or_all(sent.y[0]), or_all(sent.y[1])];
     let four_hops = count_hops(block, sends, rules);
     (Events { delivered: or_all([p0, p1, p2]), sent: V::zero(), four_hops }, sends, or_all(sent.p))
