@@ -7,6 +7,7 @@
 use super::{
     holding::Rule,
     layout::{Layout, NONE, Place},
+    masks::Owners,
     record::Record,
     state::State,
     throttling::Throttling,
@@ -109,7 +110,13 @@ impl<V: Vector, R: Record> State<V, R> {
                         paths.may(layout, pending, block, queue)
                     }
                     (Rule::Useful(useful), _) if throttling.in_words => {
-                        useful.may(layout, pending, block, queue, &self.pairs, self.own.block(block))
+                        let registers = self.registers.as_deref();
+                        let owners = Owners {
+                            pairs: &self.pairs,
+                            own: self.own.block(block),
+                            registers: registers.map(|all| (all.full.block(block), all.tail.block(block))),
+                        };
+                        useful.may(layout, pending, block, queue, &owners)
                     }
                     (Rule::Pauses(pauses), _) => pauses.may(pending, block),
                     (Rule::State(_), Some(true)) => pending,

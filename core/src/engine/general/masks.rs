@@ -91,6 +91,30 @@ impl<V: Vector> Pauses<V> {
     }
 }
 
+/// Who owns the output channels of a block.
+pub(super) struct Owners<'a, V> {
+    pub pairs: &'a Pairs,
+    /// Per pair of a queue and an output, where the queue owns the output.
+    pub own: &'a [V],
+    /// Per output, where its register holds a flit, and where that is a tail.
+    pub registers: Option<(&'a [V], &'a [V])>,
+}
+
+impl<V: Vector> Owners<'_, V> {
+    /// Where an output channel has an owner: until its tail has left, the register as well.
+    #[inline(always)]
+    fn of(&self, output: usize) -> V {
+        let mut taken = match self.registers {
+            Some((full, tail)) => full[output] & tail[output],
+            None => V::zero(),
+        };
+        for &(plane, _) in self.pairs.of_output(output) {
+            taken = taken | self.own[usize::from(plane)];
+        }
+        taken
+    }
+}
+
 /// `alo`: headers wait while no useful channel is without owner and empty behind its link.
 #[derive(Clone)]
 pub(super) struct Useful {
@@ -128,19 +152,18 @@ impl Useful {
         pending: V,
         block: usize,
         direction: usize,
-        pairs: &Pairs,
-        own: &[V],
+        owners: &Owners<'_, V>,
     ) -> V {
         let word = block * V::WORDS;
-        let mut free = self.free(layout, word, direction, 0, pairs, own);
+        let mut free = self.free(layout, word, direction, 0, owners);
         if self.alo.is_own() {
             let second = V::load(&self.second[direction][word..]);
             if second.any() {
-                free = second.select(self.free(layout, word, direction, 1, pairs, own), free);
+                free = second.select(self.free(layout, word, direction, 1, owners), free);
             }
         } else {
             for channel in 1..layout.channels {
-                free = free | self.free(layout, word, direction, channel, pairs, own);
+                free = free | self.free(layout, word, direction, channel, owners);
             }
         }
         pending & free
@@ -154,13 +177,9 @@ impl Useful {
         word: usize,
         direction: usize,
         channel: usize,
-        pairs: &Pairs,
-        own: &[V],
+        owners: &Owners<'_, V>,
     ) -> V {
-        let mut taken: V = self.held.busy_behind(layout, direction, channel, word);
-        for &(plane, _) in pairs.of_output(direction * layout.channels + channel) {
-            taken = taken | own[usize::from(plane)];
-        }
-        !taken
+        let busy: V = self.held.busy_behind(layout, direction, channel, word);
+        !(busy | owners.of(direction * layout.channels + channel))
     }
 }
