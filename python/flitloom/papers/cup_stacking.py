@@ -16,10 +16,6 @@ ROUTER_REMARK = (
     "The router is the preset cup-stacking: the one rule found that gives every deterministic value of both "
     "papers (docs/papers.md)."
 )
-SEARCH_REMARK = (
-    "Searches run on the default router, the plainest reading of the papers' words (docs/router.md), not on "
-    "the preset cup-stacking."
-)
 PLAIN_REMARK = (
     "Lines named plain are of the default router, the plainest reading of the papers' words (docs/router.md)."
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flitloom.campaign import Campaign
-from flitloom.papers.cup_stacking import PATTERNS, SEARCH_REMARK
+from flitloom.papers.cup_stacking import PATTERNS, ROUTER_REMARK
 from flitloom.papers.cup_stacking_genetic import GRID, remark, run, searches
 from flitloom.papers.report import Cell, Context, Report
 
@@ -39,7 +39,7 @@ def reproduce(context: Context) -> Report:
             papers_grid=grid,
             extrapolate=stacked,
         )
-        for objective in ("duration", "thickness")
+        for objective in ("duration", "span")
         for stacked in (2, 4)
     ]
 
@@ -61,9 +61,9 @@ def reproduce(context: Context) -> Report:
 
         ours = (
             least("duration", 2, "score"),
-            least("thickness", 2, "score"),
-            min(least("duration", 2, "duration"), least("thickness", 2, "duration")),
-            min(least("duration", 4, "duration"), least("thickness", 4, "duration")),
+            least("span", 2, "score"),
+            min(least("duration", 2, "duration"), least("span", 2, "duration")),
+            min(least("duration", 4, "duration"), least("span", 4, "duration")),
         )
         cells += [
             Cell(pattern, name, paper, value, at_most=True)
@@ -74,6 +74,6 @@ def reproduce(context: Context) -> Report:
         "T_e is the largest occupation of a link, the paper's words; what it prints is the span of the "
         "network (docs/router.md). So torn's published 64 is a T_e in both columns: a slice of 67 cycles has "
         "a span of 64, and 67 is the bound for t_d.",
-        SEARCH_REMARK,
+        ROUTER_REMARK,
     ]
     return Report(IDENTIFIER, TITLE, cells, remarks)

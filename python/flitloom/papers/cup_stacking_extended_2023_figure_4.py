@@ -34,7 +34,7 @@ REMARKS = [
 def reproduce(context: Context) -> Report:
     """Compute the curves anew."""
     generations = 200 if context.quick else 1000
-    net, collective = network(preset=None), fl.Collective("brev", payload=14, slices=2)
+    net, collective = network(), fl.Collective("brev", payload=14, slices=2)
     runs: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {}
     cells = []
     for number, (name, (restart, seed)) in enumerate(RUNS.items()):

@@ -30,7 +30,7 @@ def reproduce(context: Context) -> Report:
     """Compute the charts anew."""
     generations = 100 if context.quick else 1000
     settings = genetic.GeneticSettings(generations=generations, training=generations // 10)
-    net, collective = network(preset=None), fl.Collective("bcmp", payload=28, slices=4)
+    net, collective = network(), fl.Collective("bcmp", payload=28, slices=4)
     stacking = fl.stack(net, collective, threads=context.threads)
     panels = [(f"(a) simple stacking: {stacking.duration} cycles", fl.simulate(net, stacking.best))]
     cells = []

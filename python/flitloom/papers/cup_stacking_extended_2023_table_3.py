@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.papers.cup_stacking import SCHEMES, SEARCH_REMARK
+from flitloom.papers.cup_stacking import SCHEMES, ROUTER_REMARK
 from flitloom.papers.cup_stacking_genetic import searches, table
 from flitloom.papers.report import Context, Report
 
@@ -28,4 +28,4 @@ def reproduce(context: Context) -> Report:
     """Compute the table anew."""
     campaigns = [searches(scheme, context, genes="timing", arbitrations=[scheme]) for scheme in SCHEMES]
     cells, remark = table(PUBLISHED, campaigns, context)
-    return Report(IDENTIFIER, TITLE, cells, [remark, SEARCH_REMARK])
+    return Report(IDENTIFIER, TITLE, cells, [remark, ROUTER_REMARK])

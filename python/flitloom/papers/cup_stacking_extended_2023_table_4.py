@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flitloom.papers.cup_stacking import SEARCH_REMARK
+from flitloom.papers.cup_stacking import ROUTER_REMARK
 from flitloom.papers.cup_stacking_genetic import searches, table
 from flitloom.papers.report import Context, Report
 
@@ -48,4 +48,4 @@ def reproduce(context: Context) -> Report:
     """Compute the table anew."""
     campaigns = [searches(name, context, **fields) for name, fields in METHODS.items()]
     cells, remark = table(PUBLISHED, campaigns, context)
-    return Report(IDENTIFIER, TITLE, cells, [remark, SEARCH_REMARK])
+    return Report(IDENTIFIER, TITLE, cells, [remark, ROUTER_REMARK])

@@ -10,7 +10,7 @@ from typing import Any
 from flitloom.campaign import Store, run_campaign
 from flitloom.campaign.jobs import Campaign, Job, parse_campaign
 from flitloom.outputs import check_output
-from flitloom.papers.cup_stacking import PATTERNS
+from flitloom.papers.cup_stacking import PATTERNS, PRESET
 from flitloom.papers.report import Cell, Context
 from flitloom.workers import Workers
 
@@ -74,6 +74,7 @@ def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Cam
         {
             "name": name,
             "topology": {"sizes": "16x16"},
+            "router": {"preset": PRESET},
             "payload": 7 * slices,
             "slices": slices,
             "seed": context.seed,
