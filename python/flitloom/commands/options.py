@@ -209,8 +209,8 @@ def topology_fields(
     return fields
 
 
-def sizes_of_fabric(text: str | None) -> tuple[int, ...] | None:
-    """What ``--sizes`` says of a fabric, as 4x4x8.
+def sizes_of_fabric(text: str | None, place: str = "--sizes") -> tuple[int, ...] | None:
+    """What ``--sizes`` says of a fabric, or another option of a grid, as 4x4x8.
 
     >>> sizes_of_fabric("4x4x8"), sizes_of_fabric(None)
     ((4, 4, 8), None)
@@ -224,7 +224,7 @@ def sizes_of_fabric(text: str | None) -> tuple[int, ...] | None:
     try:
         return tuple(parse_sizes(text))
     except PydanticCustomError as error:
-        raise SpecError.at("--sizes", error.message()) from None
+        raise SpecError.at(place, error.message()) from None
 
 
 def whole_numbers(text: str, place: str) -> list[int]:

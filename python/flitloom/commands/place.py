@@ -15,12 +15,36 @@ if TYPE_CHECKING:
     from flitloom.routing import Tables
 
 
+#: Options that say what is placed, or how well, otherwise than --shape.
+NOT_OF_SHAPES = (
+    *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node", "minimise"),
+    *("routing", "flit_bytes", "seed", "chart"),
+)
+
+
 def command(
+    context: typer.Context,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     wrap: options.Wrap = None,
     twist: options.Twist = False,
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            "--graph",
+            "--fabric",
+            help="With --shape: any graph of switches (ibnetdiscover, GraphML, CSV), recognised as a torus.",
+        ),
+    ] = None,
     fail: options.Fail = None,
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            help="A grid of ranks that must fit cable by cable, as 8x4; --wrap then says which of its "
+            "dimensions close (all without).",
+            metavar="SIZES",
+        ),
+    ] = None,
     axes: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +92,10 @@ def command(
     ] = None,
     effort: Annotated[
         int | None,
-        typer.Option(help="Millions of channel loads the search may change. [default: 150]"),
+        typer.Option(
+            help="Millions of channel loads the search may change; with --shape thousands of its steps. "
+            "[default: 150, 30]"
+        ),
     ] = None,
     seed: options.Seed = None,
     hosts: Annotated[
@@ -102,6 +129,7 @@ def command(
       flitloom place --torus 8x8 --stencil 8x8 --neighbours 9 --minimise time
       flitloom place --torus 4x4x4 --fail node:5 --fail link:0-1 --stencil 7x9
       flitloom place --torus 4x4 --traffic matrix.csv -o run.hosts --hosts hosts.txt
+      flitloom place --torus 4x4x4 --fail link:0-1 --shape 8x8 --wrap yes,no
     """
     from flitloom import interrupts
     from flitloom.commands import screen
@@ -116,16 +144,23 @@ def command(
     from flitloom.placing.ways import ROUTINGS
     from flitloom.spec import Topology
 
+    for file in out or []:
+        ending_of(file)
+        check_output(file, (), "--out")
+    if shape is not None:
+        from flitloom.commands.shapes import fit_shape
+
+        options.refuse(context, NOT_OF_SHAPES, "does not go with --shape")
+        fit_shape(shape, wrap, (torus, mesh, graph), fail or [], effort, out or [], hosts, json)
+        return
+    options.refuse(context, ["graph"], "goes with --shape")
     fields = options.topology_fields(torus, mesh, wrap, fail, twist)
     if "sizes" not in fields:
         raise SpecError.at("topology", "is missing", "give --torus 4x4x8 or --mesh 8x8")
     topology = Topology(**fields)
-    for file in out or []:
-        ending_of(file)
-        check_output(file, (), "--out")
     if chart is not None:
         check_picture(chart, "--picture")
-    names = None if hosts is None else _hosts(hosts, topology.nodes)
+    names = None if hosts is None else read_hosts(hosts, topology.nodes)
     chosen = None if nodes is None else _parse_nodes(nodes, topology.nodes)
     asked = _traffic(axes, traffic, stencil, neighbours, closed)
     if flit_bytes is not None and minimise != "time":
@@ -179,13 +214,14 @@ def _traffic(
         return axes_traffic(parse_axes(axes))
     if file is not None:
         return read_traffic(file)
-    sizes = options.sizes_of_fabric(stencil)
+    sizes = options.sizes_of_fabric(stencil, "--stencil")
     if sizes is None:
         raise SpecError.at("--stencil", "write the sizes of the grid, e.g. 16x16")
     return stencil_traffic(sizes, neighbours, closed)
 
 
-def _hosts(file: Path, nodes: int) -> list[str]:
+def read_hosts(file: Path, nodes: int) -> list[str]:
+    """The host of every node."""
     from flitloom.errors import SpecError, show_file
     from flitloom.limits import NODES_BYTES
     from flitloom.reading import read_text

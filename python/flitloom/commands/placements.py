@@ -79,10 +79,11 @@ def put_on_nodes(
     topology = options.part(Topology, fields)
     nodes = nodes_for(document, topology)
     tables = None
-    if document.get("routing") == "balanced" and not has_tables:
-        tables = route(topology)
-    elif document.get("routing") == "tables" and not has_tables:
+    if document.get("routing") == "tables" and not has_tables:
         raise SpecError(f"{show_file(file)}: was made for tables; give them, too (--tables)")
+    damaged = bool(topology.failed_nodes or topology.failed_links)
+    if not has_tables and (document.get("routing") == "balanced" or damaged):
+        tables = route(topology)
     if has_messages:
         return Sitting(nodes, tables)
     traffic = fields.get("traffic", {})

@@ -2,6 +2,8 @@
 
 from flitloom.placing.axes import Axis, parse_axes
 from flitloom.placing.checking import PlacementReport, check_placement
+from flitloom.placing.fitting import Fit, fit
+from flitloom.placing.ground import Grid, Ground, ground_of, ground_of_fabric
 from flitloom.placing.placement import Placement, read_placement
 from flitloom.placing.running import as_packets
 from flitloom.placing.search import place
@@ -9,12 +11,18 @@ from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic, read_
 
 __all__ = [
     "Axis",
+    "Fit",
+    "Grid",
+    "Ground",
     "Placement",
     "PlacementReport",
     "Traffic",
     "as_packets",
     "axes_traffic",
     "check_placement",
+    "fit",
+    "ground_of",
+    "ground_of_fabric",
     "pairs_traffic",
     "parse_axes",
     "place",

@@ -1,0 +1,125 @@
+"""The part of ``place`` that deals with grids that must fit exactly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from flitloom.placing import Fit, Grid, Ground
+
+
+def fit_shape(
+    sizes: str,
+    wrap: str | None,
+    network: tuple[str | None, str | None, Path | None],
+    fail: Sequence[str],
+    effort: int | None,
+    out: Sequence[Path],
+    hosts: Path | None,
+    as_json: bool,
+) -> None:
+    """Place a grid cable by cable, or say why it does not fit and end with exit code 1."""
+    from flitloom.commands import screen
+    from flitloom.commands.place import read_hosts
+    from flitloom.outputs import write_text
+    from flitloom.placing import fit
+    from flitloom.placing.fitting import EFFORT, as_placement
+
+    grid = _grid(sizes, wrap)
+    ground = _ground(*network, fail)
+    steps = EFFORT if effort is None else 1000 * effort
+    if steps < 1:
+        raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
+    names = list(ground.names) if network[2] is not None else None
+    if hosts is not None:
+        names = read_hosts(hosts, len(ground.names))
+    begin = time.perf_counter()
+    found = fit(grid, ground, steps)
+    seconds = time.perf_counter() - begin
+    if found.nodes is not None:
+        for file in out:
+            if ground.topology is None and file.suffix == ".hosts":
+                called = ground.names if names is None else names
+                write_text(file, "".join(f"{called[node]}\n" for node in found.nodes))
+            else:
+                as_placement(found, seconds).save(file, names)
+    facts = _facts(found, seconds)
+    if as_json:
+        screen.print_json(facts)
+    else:
+        _print(found, facts)
+    if found.nodes is None:
+        raise typer.Exit(1)
+
+
+def _grid(sizes: str, wrap: str | None) -> Grid:
+    from flitloom.commands import options
+    from flitloom.placing import Grid
+
+    parsed = options.sizes_of_fabric(sizes, "--shape")
+    if parsed is None:
+        raise SpecError.at("--shape", "write the sizes of the grid, e.g. 8x4")
+    answers = options.topology_fields(None, None, wrap, None).get("wrap", [True] * len(parsed))
+    return Grid(parsed, tuple(answers))
+
+
+def _ground(torus: str | None, mesh: str | None, graph: Path | None, fail: Sequence[str]) -> Ground:
+    from flitloom.commands import options
+    from flitloom.placing import ground_of, ground_of_fabric
+    from flitloom.spec import Topology
+
+    if sum(one is not None for one in (torus, mesh, graph)) != 1:
+        raise SpecError.at("topology", "give one of --torus, --mesh and --graph")
+    if graph is not None:
+        return ground_of_fabric(graph, fail)
+    return ground_of(Topology(**options.topology_fields(torus, mesh, None, list(fail))))
+
+
+def _facts(found: Fit, seconds: float) -> dict[str, Any]:
+    ground = found.ground
+    network = "graph" if ground.topology is None else str(ground.topology)
+    facts: dict[str, Any] = {
+        "fits": found.nodes is not None,
+        "placement": found.nodes,
+        "found_by": found.found_by,
+        "network": network,
+        "nodes": len(ground.nodes),
+        "cables": len(ground.cables),
+        "missing": [ground.called(part) for part in ground.missing],
+        "shape": str(found.shape),
+        "seconds": round(seconds, 6),
+    }
+    if found.nodes is None:
+        facts["reason"] = found.reason
+    else:
+        facts["names"] = [ground.names[node] for node in found.nodes]
+    return facts
+
+
+def _print(found: Fit, facts: dict[str, Any]) -> None:
+    from flitloom.commands import screen
+
+    missing = facts["missing"]
+    told = {
+        "network": f"{facts['network']}, {facts['nodes']} nodes and {facts['cables']} cables",
+        "missing": ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else ""),
+        "shape": facts["shape"],
+        "fits": f"yes, found by a {found.found_by}" if found.nodes is not None else "no",
+        "reason": found.reason.get("text", ""),
+    }
+    if found.reason.get("kind") == "undecided":
+        told["fits"] = "not decided"
+    screen.print_fields({name: value for name, value in told.items() if value})
+    if found.nodes is not None:
+        first = found.shape.sizes[0]
+        screen.echo()
+        screen.echo("nodes by rank, a row along the first dimension each")
+        for row in range(0, len(found.nodes), first):
+            screen.echo("  ".join(found.ground.names[node] for node in found.nodes[row : row + first]))

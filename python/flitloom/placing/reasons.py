@@ -1,0 +1,159 @@
+"""Why a grid does not fit on a network, as far as counts, colours and cuts say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flitloom.placing.ground import Grid, Ground
+
+
+def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+    """The first proof that a grid does not fit: positions, cables, degrees, parts, colours, cuts.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.placing import Grid, ground_of
+    >>> plain_reason(Grid((5, 3), (True, True)), ground_of(fl.Torus(4, 4)))["text"]
+    'a ring of 5 has an odd number of cables, and no ring of the network has'
+    """
+    cables = shape.cables()
+    positions = shape.positions
+    if positions > len(ground.nodes):
+        text = f"{positions} nodes are needed, {len(ground.nodes)} are there"
+        return {"kind": "positions", "text": text, "needed": positions, "there": len(ground.nodes)}
+    if len(cables) > len(ground.cables):
+        text = f"{len(cables)} cables are needed, {len(ground.cables)} are there"
+        return {"kind": "cables", "text": text, "needed": len(cables), "there": len(ground.cables)}
+    degrees = [0] * positions
+    for a, b in cables:
+        degrees[a] += 1
+        degrees[b] += 1
+    for degree in range(max(degrees), 0, -1):
+        need = sum(one >= degree for one in degrees)
+        have = sum(len(ground.neighbours[node]) >= degree for node in ground.nodes)
+        if need > have:
+            text = f"{need} positions need {degree} cables, only {have} nodes have as many"
+            return {"kind": "degrees", "text": text, "degree": degree, "needed": need, "there": have}
+    return _parted(shape, ground) or _coloured(shape, ground) or _separated(shape, ground)
+
+
+def _parted(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+    largest = max(len(part) for part in _parts(ground))
+    if largest >= shape.positions:
+        return None
+    text = f"{shape.positions} connected nodes are needed, the largest part of the network has {largest}"
+    return {"kind": "parts", "text": text, "needed": shape.positions, "there": largest}
+
+
+def _parts(ground: Ground) -> list[list[int]]:
+    """Connected parts of the network, their nodes in two colours as far as that goes: even depth first."""
+    seen: set[int] = set()
+    parts = []
+    for start in ground.nodes:
+        if start in seen:
+            continue
+        seen.add(start)
+        part = [start]
+        for node in part:
+            for peer in ground.neighbours[node]:
+                if peer not in seen:
+                    seen.add(peer)
+                    part.append(peer)
+        parts.append(part)
+    return parts
+
+
+def _colours(neighbours: Sequence[Sequence[int]], start: int) -> tuple[int, int] | None:
+    """How many nodes of a connected part have each colour; None if a ring is odd."""
+    colour = {start: 0}
+    line = [start]
+    for node in line:
+        for peer in neighbours[node]:
+            if peer not in colour:
+                colour[peer] = 1 - colour[node]
+                line.append(peer)
+            elif colour[peer] == colour[node]:
+                return None
+    ones = sum(colour.values())
+    return len(line) - ones, ones
+
+
+def _coloured(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+    counts = [_colours(ground.neighbours, part[0]) for part in _parts(ground) if len(part) >= shape.positions]
+    if any(count is None for count in counts):
+        return None
+    pairs = [sorted(count) for count in counts if count is not None]
+    odd = [
+        size for size, wrap in zip(shape.sizes, shape.wraps, strict=True) if wrap and size % 2 and size > 2
+    ]
+    if odd:
+        text = f"a ring of {odd[0]} has an odd number of cables, and no ring of the network has"
+        return {"kind": "odd_ring", "text": text, "ring": odd[0]}
+    wanted = [shape.positions // 2, shape.positions - shape.positions // 2]
+    if any(few >= wanted[0] and many >= wanted[1] for few, many in pairs):
+        return None
+    few, many = max(pairs)
+    text = (
+        f"neighbours have two colours in turn: {wanted[0]} and {wanted[1]} nodes of them are needed, "
+        f"{few} and {many} are there"
+    )
+    return {"kind": "colours", "text": text, "needed": wanted, "there": [few, many]}
+
+
+def _separated(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+    """A node whose loss parts the network; a shape that no node parts is on one side of it."""
+    long = [(size, wrap) for size, wrap in zip(shape.sizes, shape.wraps, strict=True) if size > 1]
+    if len(long) < 2 and not (long and long[0][1] and long[0][0] > 2):
+        return None
+    largest, cutters = _blocks(ground)
+    if largest >= shape.positions or not cutters:
+        return None
+    name = ground.names[cutters[0]]
+    text = (
+        f"node {name} separates the network: at most {largest} nodes are joined by two ways that share no "
+        f"node, {shape.positions} are needed"
+    )
+    return {"kind": "separated", "text": text, "node": name, "needed": shape.positions, "there": largest}
+
+
+def _blocks(ground: Ground) -> tuple[int, list[int]]:
+    """Nodes of the largest part that no node separates, and the nodes that separate (Tarjan 1972)."""
+    number: dict[int, int] = {}
+    low: dict[int, int] = {}
+    largest, cutters = 0, set()
+    for start in ground.nodes:
+        if start in number:
+            continue
+        number[start] = low[start] = len(number)
+        stack = [(start, -1, iter(ground.neighbours[start]))]
+        trail = [start]
+        children = 0
+        while stack:
+            node, parent, peers = stack[-1]
+            peer = next(peers, None)
+            if peer is None:
+                stack.pop()
+                if not stack:
+                    continue
+                above = stack[-1][0]
+                low[above] = min(low[above], low[node])
+                if low[node] >= number[above]:
+                    size = 1
+                    while trail.pop() != node:
+                        size += 1
+                    largest = max(largest, size + 1)
+                    if above != start:
+                        cutters.add(above)
+                    else:
+                        children += 1
+            elif peer not in number:
+                number[peer] = low[peer] = len(number)
+                trail.append(peer)
+                stack.append((peer, node, iter(ground.neighbours[peer])))
+            elif peer != parent:
+                low[node] = min(low[node], number[peer])
+        if children > 1:
+            cutters.add(start)
+    return largest, sorted(cutters)
