@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.papers.cup_stacking import SCHEMES, ROUTER_REMARK
+from flitloom.papers.cup_stacking import ROUTER_REMARK, SCHEMES
 from flitloom.papers.cup_stacking_genetic import searches, table
 from flitloom.papers.report import Context, Report
 
