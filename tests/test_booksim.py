@@ -77,6 +77,7 @@ def test_the_recorded_configurations_reach_every_option() -> None:
         ({"routing_function": "chaos"}, "there are dor"),
         ({"sw_allocator": "islop"}, "there are islip"),
         ({"injection_process": "on_off(0.1,0.2)"}, "first comma"),
+        ({"traffic": "randperm", "injection_process": "on_off"}, "randperm with"),
         ({"latency_thres": "200"}, "write 200.0"),
         ({"k": "4.5"}, "write a whole number"),
         ({"num_vcz": "4"}, "did you mean num_vcs"),

@@ -55,7 +55,7 @@ def test_simulate_prints_what_python_computes(flit):
     assert sum(row["flits"] for row in values["links"]) == result.flit_hops
     assert values["spec"]["traffic"]["interval"] == 20
     assert (
-        f"duration             {result.duration} cycles, ways in and out included"
+        f"duration             {result.duration} cycles, h + L + 1 for an unhindered packet"
         in flit(*SHUFFLE, "--payload", 14, "--slices", 2, "--interval", 20)[1]
     )
 

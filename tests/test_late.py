@@ -364,7 +364,7 @@ def ctrl_c(arguments: list[str], ready: Callable[[bytes], bool]) -> tuple[int, s
 
 def test_ctrl_c_keeps_the_best_schedule(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
-    command = ["-m", "flitloom", "schedule", "--torus", "8x8", "--operation", "all-to-all"]
+    command = ["-m", "flitloom", "schedule", "--torus", "8x8", "--operation", "all-to-all", "--routes", "dor"]
     code, text = ctrl_c([*command, "--seconds", "10m", "-o", str(file)], lambda text: b"trying" in text)
     assert code == 130, text
     assert "interrupted: the best schedule found so far is kept" in text
