@@ -199,3 +199,12 @@ def test_latencies_beyond_saturation_are_not_drawn():
     assert axes.get_xlim()[1] >= 0.3
     axes = plot_curves(rows, "traffic.rate", "throughput", ax=Figure().subplots())
     assert axes.lines[0].get_xdata().tolist() == [0.1, 0.2, 0.3]
+
+
+def test_a_saturation_below_the_least_load_of_a_search_is_still_measured() -> None:
+    fields = {"traffic": {"hotspot_fraction": 1.0}}
+    [case] = make_cases(fields, {"torus": ["128x128"], "pattern": ["hots"]})
+    [row], _ = run_saturation([case], measure=100, window=10, workers=1)
+    assert row["points"] == 1
+    assert 0 < row["bound"] < 1e-4
+    assert (row["below"] or 0) < row["above"] <= 1.06 * row["bound"]

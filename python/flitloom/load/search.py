@@ -107,7 +107,8 @@ def _search(
         row = steady(above)
         below = None if row["saturated"] else row
     low = 0.0 if below is None else above
-    while low < above and above - low > within * above and above > LEAST:
+    # One load is measured however small the bound is.
+    while not measured or (low < above and above - low > within * above and above > LEAST):
         middle = round((low + above) / 2, 6)
         row = steady(middle)
         if row["saturated"]:
