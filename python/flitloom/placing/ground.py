@@ -15,6 +15,15 @@ from flitloom.spec import Topology
 MOST_POSITIONS = 1 << 14
 
 
+def strides_of(sizes: Sequence[int]) -> list[int]:
+    """By how much a node's number grows along each dimension, the first one fastest.
+
+    >>> strides_of([4, 2, 3])
+    [1, 4, 8]
+    """
+    return [math.prod(sizes[:dimension]) for dimension in range(len(sizes))]
+
+
 def grid_cables(sizes: Sequence[int], wraps: Sequence[bool]) -> list[tuple[int, int]]:
     """Neighbours in a grid, the first dimension fastest, the lower number first.
 
@@ -23,7 +32,7 @@ def grid_cables(sizes: Sequence[int], wraps: Sequence[bool]) -> list[tuple[int, 
     >>> grid_cables([3], [True]), grid_cables([2], [True])
     ([(0, 1), (1, 2), (0, 2)], [(0, 1)])
     """
-    cables, strides = [], [math.prod(sizes[:d]) for d in range(len(sizes))]
+    cables, strides = [], strides_of(sizes)
     for node in range(math.prod(sizes)):
         for size, wrap, stride in zip(sizes, wraps, strides, strict=True):
             here = node // stride % size
@@ -173,7 +182,7 @@ def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
     if seen.kind not in ("torus", "mesh") or seen.misfits:
         return Ground(names, tuple(range(len(names))), tuple(cables))
     topology = Topology(kind=seen.kind, sizes=seen.sizes, wrap=seen.wraps)
-    strides = [math.prod(seen.sizes[:d]) for d in range(len(seen.sizes))]
+    strides = strides_of(seen.sizes)
 
     def number(place: Sequence[int]) -> int:
         return sum(at * stride for at, stride in zip(place, strides, strict=True))

@@ -9,7 +9,8 @@ from itertools import combinations, permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.placing.ground import Grid, Ground
+from flitloom.placing.ground import Grid, Ground, strides_of
+from flitloom.placing.ways import goes_up
 
 #: Layouts that are tried.
 MOST_LAYOUTS = 400
@@ -140,7 +141,7 @@ def fitted(shape: Grid, ground: Ground) -> tuple[list[int], list[int | tuple[int
     if topology is None:
         return None
     sizes, wraps = topology.sizes, topology.wraps
-    strides = [math.prod(sizes[:d]) for d in range(len(sizes))]
+    strides = strides_of(sizes)
     cables = np.array(shape.cables(), dtype=np.int64).reshape(-1, 2)
     lost = [_parts(part, sizes, strides) for part in ground.missing]
     best: tuple[int, NDArray[np.int64]] | None = None
@@ -208,7 +209,7 @@ def _hits(
     a, b = places[cables[:, 0]], places[cables[:, 1]]
     apart = b - a
     for d, size in enumerate(sizes):
-        plus = (apart[:, d] == 1) | ((apart[:, d] == 1 - size) & (size > 2))
+        plus = goes_up(apart[:, d], size)
         minus = ~plus & (apart[:, d] != 0)
         links[d][tuple(a[plus].T)] = 1
         links[d][tuple(b[minus].T)] = 1

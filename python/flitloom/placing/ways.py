@@ -103,6 +103,16 @@ def listed_ways(tables: Tables) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]
     return starts.astype(np.uint32), channels.astype(np.uint32)
 
 
+def goes_up(steps: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Which differences of coordinates are hops upwards, over the edge of a ring as well.
+
+    >>> goes_up(np.array([1, -3, -1, 0]), 4).tolist()
+    [True, True, False, False]
+    """
+    up: NDArray[np.bool_] = (steps == 1) | ((steps == 1 - size) & (size > 2))
+    return up
+
+
 def channels_between(
     topology: Topology, here: NDArray[np.int64], there: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -111,8 +121,7 @@ def channels_between(
     directions, stride = 2 * len(topology.sizes), 1
     for dimension, size in enumerate(topology.sizes):
         ahead = there // stride % size - here // stride % size
-        plus = (ahead == 1) | ((ahead == 1 - size) & (size > 2))
-        minus = (ahead == -1) | ((ahead == size - 1) & (size > 2))
+        plus, minus = goes_up(ahead, size), goes_up(-ahead, size)
         channels[plus] = here[plus] * directions + 2 * dimension
         channels[minus] = here[minus] * directions + 2 * dimension + 1
         stride *= size

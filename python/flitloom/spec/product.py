@@ -13,7 +13,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
 from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
 from flitloom.spec.factors import KINDS, WIDEST, Factor, factors_of, parse_factors
-from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, read_cable, read_node
+from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, failed_parts, read_cable, read_node
 
 
 def _network(value: Any, _: ValidationInfo) -> str:
@@ -134,9 +134,7 @@ class Product(SpecModel):
         return isinstance(other, Product) and self._parts() == other._parts()
 
     def _parts(self) -> tuple[object, ...]:
-        failed = frozenset(self.failed_nodes)
-        cables = frozenset(frozenset(ends) for ends in self.failed_links if not failed.intersection(ends))
-        return self.network, failed, cables
+        return self.network, *failed_parts(self.failed_nodes, self.failed_links)
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)

@@ -159,6 +159,18 @@ def read_cable(value: Any, info: ValidationInfo) -> Any:
     return _ends(parse_cable(value), info)
 
 
+def failed_parts(
+    nodes: Iterable[int], links: Iterable[tuple[int, int]]
+) -> tuple[frozenset[int], frozenset[frozenset[int]]]:
+    """What does not work, however it is written: nodes, and cables of nodes that work.
+
+    >>> failed_parts([3], [(1, 0), (0, 1), (3, 2)])
+    (frozenset({3}), frozenset({frozenset({0, 1})}))
+    """
+    failed = frozenset(nodes)
+    return failed, frozenset(frozenset(ends) for ends in links if not failed.intersection(ends))
+
+
 class Topology(SpecModel):
     """A torus or mesh of 1 to 6 dimensions with its failed nodes and links.
 
@@ -272,9 +284,7 @@ class Topology(SpecModel):
             raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
 
     def _parts(self) -> tuple[object, ...]:
-        failed = frozenset(self.failed_nodes)
-        cables = frozenset(frozenset(ends) for ends in self.failed_links if not failed.intersection(ends))
-        return self.sizes, self.wraps, self.twist, failed, cables
+        return self.sizes, self.wraps, self.twist, *failed_parts(self.failed_nodes, self.failed_links)
 
     def __str__(self) -> str:
         text = f"{'x'.join(map(str, self.sizes))} {'twisted ' if self.twist else ''}{self.kind}"
