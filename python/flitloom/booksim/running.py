@@ -69,14 +69,6 @@ def run(
     >>> outcome.outcome, outcome.cycles, round(outcome.classes[0]["packet_latency"], 3)
     ('stable', 6055, 19.574)
     """
-    traffic, process = (options.values.get(name, "") for name in ("traffic", "injection_process"))
-    if "randperm" in traffic and "on_off" in process:
-        # BookSim2 draws the permutation from generators in a state of their own.
-        raise SpecError.at(
-            "traffic",
-            "randperm with injection_process = on_off is not known here",
-            "give another pattern, or injection_process = bernoulli",
-        )
     try:
         simulation = _core.Pipelined(list(options.values.items()), packets)
     except ValueError as error:

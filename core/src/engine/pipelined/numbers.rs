@@ -20,14 +20,14 @@ struct Lagged {
     state: [u64; LONG],
     batch: [u64; LONG],
     used: usize,
+    is_seeded: bool,
 }
 
 impl Lagged {
-    fn new(bits: u32, adds: bool, seed: u32) -> Self {
+    /// A generator that was not seeded yet: its state is nothing but zeros until it is.
+    fn new(bits: u32, adds: bool) -> Self {
         let mask = (1 << bits) - 1;
-        let mut made = Self { mask, adds, state: [0; LONG], batch: [0; LONG], used: LONG };
-        made.seed(seed);
-        made
+        Self { mask, adds, state: [0; LONG], batch: [0; LONG], used: LONG, is_seeded: false }
     }
 
     fn combine(&self, older: u64, newer: u64) -> u64 {
@@ -89,10 +89,14 @@ impl Lagged {
             self.make(&mut values);
         }
         self.used = LONG;
+        self.is_seeded = true;
     }
 
     fn next(&mut self) -> u64 {
         if self.used == LONG {
+            if !self.is_seeded {
+                self.seed(UNSEEDED);
+            }
             let mut values = [0; BATCH];
             self.make(&mut values);
             self.batch.copy_from_slice(&values[..LONG]);
@@ -113,7 +117,7 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Generators that were not seeded yet.
     pub(super) fn new() -> Self {
-        Self { whole: Lagged::new(30, false, UNSEEDED), fractions: Lagged::new(52, true, UNSEEDED) }
+        Self { whole: Lagged::new(30, false), fractions: Lagged::new(52, true) }
     }
 
     /// Seeds both.
@@ -122,7 +126,8 @@ impl Numbers {
         self.fractions.seed(seed);
     }
 
-    /// Runs something with another seed and puts the states back, but not what is left of the batches.
+    /// Runs something with another seed and puts the states back, but not what is left of the batches. Of generators
+    /// that were not seeded before, these states are zeros, and so is what they give then.
     pub(super) fn aside<T>(&mut self, seed: u32, run: impl FnOnce(&mut Self) -> T) -> T {
         let kept = (self.whole.state, self.fractions.state);
         self.seed(seed);
@@ -150,8 +155,9 @@ mod tests {
     /// way round) end in 995235265, and for fractions in 0.36410514377569680455.
     #[test]
     fn values_printed_by_knuth() {
-        let mut whole = Lagged::new(30, false, 310_952);
-        let mut fractions = Lagged::new(52, true, 310_952);
+        let (mut whole, mut fractions) = (Lagged::new(30, false), Lagged::new(52, true));
+        whole.seed(310_952);
+        fractions.seed(310_952);
         let mut values = [0; BATCH];
         for _ in 0..=2009 {
             whole.make(&mut values);
