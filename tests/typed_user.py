@@ -55,6 +55,8 @@ assert_type(fl.check("tables.json").passed, bool)
 assert_type(tables.path(0, 5), list[int])
 
 gathered = fl.collective(fl.Mesh(4, 4), "all-gather", chunks=2)
+star = fl.Graph([(0, 1), "0-2"], nodes=3, failed_links=[(0, 2)])
+assert_type(fl.Graph.family("slimfly(5)").nodes, int)
 product = fl.collective(fl.Product("full4 x ring5", failed_nodes=[3]), "all-gather")
 gathered.save("all-gather.json")
 assert_type(fl.read_collective("all-gather.json"), fl.CollectivePlan)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from flitloom.spec import (
         Collective,
         Experiment,
+        Graph,
         Impulse,
         Load,
         Mesh,
@@ -101,6 +102,7 @@ _HOMES = {
     "spec": (
         "Collective",
         "Experiment",
+        "Graph",
         "Impulse",
         "Load",
         "Mesh",
@@ -156,6 +158,7 @@ __all__ = [
     "DeadlockError",
     "Experiment",
     "FlitloomError",
+    "Graph",
     "Impulse",
     "JitterStudy",
     "Load",

@@ -429,6 +429,7 @@ def plan_collective(
     widths: Sequence[int],
     failed_nodes: Sequence[int],
     failed_links: Sequence[tuple[int, ...]],
+    cables: Sequence[tuple[int, ...]],
     name: str,
     chunks: int,
     root: int,

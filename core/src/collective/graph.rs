@@ -59,15 +59,51 @@ impl Graph {
         failed_cables: &[(NodeId, NodeId)],
     ) -> Result<Self, CollectiveError> {
         let nodes = torus.nodes() as NodeId;
-        let mut works = vec![true; nodes as usize];
+        let neighbours = torus.neighbours();
+        let links = (0..nodes)
+            .flat_map(|node| neighbours.iter().map(move |after| (node, after[node as usize])))
+            .collect();
+        let whole = Self { sizes: torus.sizes().to_vec(), ..Self::new(vec![true; nodes as usize], links) };
+        whole.without(failed_nodes, failed_cables)
+    }
+
+    /// Nodes joined by cables, a link each way, without what has failed; a cable stands as often as it exists.
+    ///
+    /// ```
+    /// use flitloom_core::collective::Graph;
+    /// let star = Graph::of_cables(4, &[(0, 1), (0, 2), (0, 3)], &[], &[(3, 0)])?;
+    /// assert_eq!(star.links(), [(0, 1), (1, 0), (0, 2), (2, 0)]);
+    /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A node does not exist, or a failed cable is none of the cables.
+    pub fn of_cables(
+        nodes: NodeId,
+        cables: &[(NodeId, NodeId)],
+        failed_nodes: &[NodeId],
+        failed_cables: &[(NodeId, NodeId)],
+    ) -> Result<Self, CollectiveError> {
+        let ends = cables.iter().flat_map(|&(a, b)| [a, b]);
+        if let Some(node) = ends.chain(failed_nodes.iter().copied()).find(|&node| node >= nodes) {
+            return Err(CollectiveError::Node { node, nodes });
+        }
+        let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        Self::new(vec![true; nodes as usize], links).without(failed_nodes, failed_cables)
+    }
+
+    /// The same graph less nodes, and less all cables between pairs of neighbours.
+    fn without(
+        self,
+        failed_nodes: &[NodeId],
+        failed_cables: &[(NodeId, NodeId)],
+    ) -> Result<Self, CollectiveError> {
+        let nodes = self.nodes() as NodeId;
+        let mut works = self.works;
         for &node in failed_nodes {
             *works.get_mut(node as usize).ok_or(CollectiveError::Node { node, nodes })? = false;
         }
-        let neighbours = torus.neighbours();
-        let all: Vec<_> = (0..nodes)
-            .flat_map(|node| neighbours.iter().map(move |after| (node, after[node as usize])))
-            .collect();
-        let known: HashSet<_> = all.iter().copied().collect();
+        let known: HashSet<_> = self.links.iter().copied().collect();
         if let Some(&(a, b)) = failed_cables.iter().find(|cable| !known.contains(cable)) {
             return Err(CollectiveError::NotNeighbours(a, b));
         }
@@ -75,8 +111,8 @@ impl Graph {
         let alive = |&(from, to): &(NodeId, NodeId)| {
             works[from as usize] && works[to as usize] && !dead.contains(&(from, to))
         };
-        let links = all.into_iter().filter(alive).collect();
-        Ok(Self { sizes: torus.sizes().to_vec(), ..Self::new(works, links) })
+        let links = self.links.into_iter().filter(alive).collect();
+        Ok(Self { sizes: self.sizes, ..Self::new(works, links) })
     }
 
     /// Nodes that exist, whether they work or not.

@@ -4,8 +4,8 @@ use super::{
 };
 use crate::fabric::{Fabric, NodeId, Shape};
 
-/// Where an operation takes place: a torus, plain or twisted, a mesh, or a product with full meshes, with failed parts
-/// and parallel links.
+/// Where an operation takes place: a torus, plain or twisted, a mesh, a product with full meshes, or any graph, with
+/// failed parts and parallel links.
 ///
 /// ```
 /// use flitloom_core::collective::{CollectiveKind, Place, Request, Schedule};
@@ -34,6 +34,8 @@ pub struct Place {
     pub failed_nodes: Vec<NodeId>,
     /// Pairs of neighbours whose cable does not work.
     pub failed_cables: Vec<(NodeId, NodeId)>,
+    /// The cables of a network that is no grid; `sizes` is its number of nodes then, and nothing else is said.
+    pub cables: Vec<(NodeId, NodeId)>,
 }
 
 impl Place {
@@ -42,6 +44,9 @@ impl Place {
     /// # Errors
     /// It cannot be a torus though it should be.
     pub fn torus(&self) -> Result<Option<Torus>, CollectiveError> {
+        if !self.cables.is_empty() {
+            return Ok(None);
+        }
         let wraps = self.sizes.iter().zip(&self.wraps).all(|(&size, &wraps)| wraps || size == 2);
         if self.twisted && !wraps {
             return Err(CollectiveError::TwistedMesh);
@@ -63,6 +68,10 @@ impl Place {
     /// # Errors
     /// The sizes, widths or failures are impossible.
     pub fn graph(&self) -> Result<Graph, CollectiveError> {
+        if !self.cables.is_empty() {
+            let nodes = self.sizes.iter().product();
+            return Graph::of_cables(nodes, &self.cables, &self.failed_nodes, &self.failed_cables);
+        }
         if self.twisted
             && let Some(torus) = self.torus()?
         {

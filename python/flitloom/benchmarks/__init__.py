@@ -20,6 +20,7 @@ BENCHMARKS = (
     "methods",
     "scale",
     "collective",
+    "families",
     "products",
     "start",
     "fabric",

@@ -11,19 +11,20 @@ from functools import cached_property
 from itertools import product
 
 from flitloom.errors import SpecError
-from flitloom.spec import Product, Topology
+from flitloom.spec import Graph, Topology
+from flitloom.spec.product import AnyNetwork
 from flitloom.spec.topology import has_twist
 
 Vector = tuple[int, ...]
 
 
 class Ground:
-    """A torus, plain or twisted, a mesh, or a product with full meshes, with failed parts and parallel links.
+    """A torus, plain or twisted, a mesh, a product with full meshes, or a graph, less what has failed.
 
     Parameters
     ----------
-    topology : Topology or Product
-        Sizes, wrap-around and failures.
+    topology : Topology, Product or Graph
+        Sizes and wrap-around, or cables; failures.
     twist : bool
         Whether a step over the edge of a short dimension also moves half of every long one.
     width : sequence of int
@@ -40,13 +41,13 @@ class Ground:
     (768, 6)
     """
 
-    def __init__(self, topology: Topology | Product, twist: bool = False, width: Sequence[int] = ()) -> None:
+    def __init__(self, topology: AnyNetwork, twist: bool = False, width: Sequence[int] = ()) -> None:
         self.topology = topology
         self.sizes = tuple(topology.sizes)
         self.twist = twist = twist or topology.twist
-        own = topology.width if isinstance(topology, Product) else (1,) * len(self.sizes)
+        own = (1,) * len(self.sizes) if isinstance(topology, Topology) else topology.width
         self.width = tuple(width) or own
-        self.full = topology.full if isinstance(topology, Product) else (False,) * len(self.sizes)
+        self.full = (False,) * len(self.sizes) if isinstance(topology, Topology) else topology.full
         if len(self.width) != len(self.sizes):
             raise SpecError.at("width", f"{len(self.width)} numbers for {len(self.sizes)} dimensions")
         self.short = min(self.sizes) if twist else 0
@@ -62,9 +63,9 @@ class Ground:
         return str(self.routers)
 
     @property
-    def routers(self) -> Topology | Product:
+    def routers(self) -> AnyNetwork:
         """The topology with the twist."""
-        if not self.twist or self.topology.twist or isinstance(self.topology, Product):
+        if not self.twist or self.topology.twist or not isinstance(self.topology, Topology):
             return self.topology
         twisted = self.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
         return Topology.model_validate(twisted)
@@ -151,6 +152,13 @@ class Ground:
         cut = {tuple(cable) for cable in self.topology.failed_links}
         cut |= {(b, a) for a, b in cut}
         found: Counter[tuple[int, int]] = Counter()
+        if isinstance(self.topology, Graph):
+            both = ((ends, ends[::-1]) for ends in self.topology.cables)
+            for ends in (ends for pair in both for ends in pair):
+                found[ends] += 1
+            return Counter(
+                {ends: count for ends, count in found.items() if ends not in cut and not failed & {*ends}}
+            )
         for backwards in product(*(range(size) for size in reversed(self.sizes))):
             point = backwards[::-1]
             node = self.number(point)

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from flitloom import _core, provenance
 from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.errors import SpecError, require_kind, unknown_parts
-from flitloom.spec import Product, Topology
+from flitloom.spec import Graph, Topology
+from flitloom.spec.product import AnyNetwork
 
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
@@ -21,7 +22,7 @@ ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
 def collective(
-    topology: Topology | Product,
+    topology: AnyNetwork,
     operation: OperationName | str,
     *,
     chunks: int = 1,
@@ -37,8 +38,8 @@ def collective(
 
     Parameters
     ----------
-    topology : Topology or Product
-        A torus or mesh, or a product with full meshes, with its failed parts.
+    topology : Topology, Product or Graph
+        A torus or mesh, a product with full meshes, or a graph, with its failed parts.
     operation : str
         One of `OPERATIONS`.
     chunks : int
@@ -51,7 +52,7 @@ def collective(
     latency : int
         Steps a chunk spends on a link besides the one in which the link is busy with it.
     width : sequence of int, optional
-        Parallel links per dimension; one each without. A product says its own.
+        Parallel links per dimension of a torus or mesh; one each without. Other networks say their own.
     nodes : sequence of int, optional
         Nodes that take part; the others only pass things on. All working nodes without.
     matrix : array, optional
@@ -74,8 +75,8 @@ def collective(
     """
     if operation not in OPERATIONS:
         raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
-    known = "fl.Torus(...), fl.Mesh(...) or fl.Product(...)"
-    require_kind("topology", topology, Topology | Product, "network", known)
+    known = "fl.Torus(...), fl.Mesh(...), fl.Product(...) or fl.Graph(...)"
+    require_kind("topology", topology, AnyNetwork, "network", known)
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")
@@ -88,11 +89,12 @@ def collective(
     if (operation == "all-to-all-v") != (matrix is not None):
         raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
     widths = list(width or [])
-    if isinstance(topology, Product):
+    if not isinstance(topology, Topology):
         if twist:
             raise SpecError.at("twist", f"{topology} has none", "a twisted torus is given by its sizes")
         if widths:
-            raise SpecError.at("width", "a product says its own", "write it into the network, e.g. ring4*6")
+            how = "list a cable twice" if isinstance(topology, Graph) else "e.g. ring4*6"
+            raise SpecError.at("width", "the network says its own", f"write it into the network: {how}")
         widths = list(topology.width)
     twist = twist or topology.twist
     members = None if nodes is None else sorted({int(node) for node in nodes})
@@ -110,10 +112,11 @@ def collective(
             list(topology.sizes),
             list(topology.wraps),
             twist,
-            list(topology.full) if isinstance(topology, Product) else [],
+            [] if isinstance(topology, Topology) else list(topology.full),
             widths,
             list(topology.failed_nodes),
             [tuple(cable) for cable in topology.failed_links],
+            list(topology.cables) if isinstance(topology, Graph) else [],
             "all-to-all" if operation == "all-to-all-v" else operation,
             chunks,
             root or 0,
@@ -200,7 +203,7 @@ def _demands(matrix: ArrayLike, nodes: int) -> list[tuple[int, int, int]]:
     return [(int(a), int(b), int(table[a, b])) for a, b in zip(*np.nonzero(table), strict=True)]
 
 
-def _proof(raw: dict[str, Any], topology: Topology | Product) -> dict[str, Any]:
+def _proof(raw: dict[str, Any], topology: AnyNetwork) -> dict[str, Any]:
     proof: dict[str, Any] = dict(raw["proof"])
     if proof["kind"] in ("cut", "crossing"):
         rest = set(range(topology.nodes)) - set(topology.failed_nodes) - set(proof["nodes"])

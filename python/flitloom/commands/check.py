@@ -21,6 +21,7 @@ def command(
     fabric: Annotated[
         Path | None, typer.Option(help="File with what ibnetdiscover prints, for tables of a subnet.")
     ] = None,
+    network: options.Network = None,
     lft: Annotated[Path | None, typer.Option(help="With --fabric: opensm-lfts.dump.")] = None,
     fdbs: Annotated[Path | None, typer.Option(help="With --fabric: opensm.fdbs, instead of --lft.")] = None,
     path_sl: Annotated[
@@ -77,7 +78,10 @@ def command(
     """
     from flitloom.commands.options import refuse
 
-    if fabric is not None:
+    if fabric is not None and network is not None:
+        raise SpecError("give either --fabric or --network")
+    named = fabric if network is None else network
+    if named is not None:
         from flitloom.commands.subnets import allocated, check_fabric, failing
 
         elsewhere = ["torus", "mesh", "rules", "certificate", "twist"]
@@ -86,7 +90,7 @@ def command(
             raise SpecError(f"{show_file(tables)} and --lft or --fdbs: name one file of tables")
         if lft is not None and fdbs is not None:
             raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
-        subnet = failing(fabric, fail or [])
+        subnet = failing(named, fail or [])
         if nodes is not None:
             subnet = allocated(subnet, nodes, "what they send is not judged")
         check_fabric(subnet, lft or fdbs or tables, path_sl, slvl, lanes, as_json)

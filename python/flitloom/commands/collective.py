@@ -28,6 +28,7 @@ def plan(
     torus: options.Torus = None,
     mesh: options.Mesh = None,
     network: options.Network = None,
+    graph: options.GraphFile = None,
     wrap: options.Wrap = None,
     twist: Twist = False,
     fail: options.Fail = None,
@@ -72,6 +73,7 @@ def plan(
       flitloom collective all-gather --torus 8x8 --fail link:0-1 --fail node:12
       flitloom collective broadcast --mesh 6x6 --root 14 --chunks 64
       flitloom collective all-to-all --network "full8 x full8 x full4 x full4"
+      flitloom collective all-gather --network "dragonfly(6,3)"
     """
     from flitloom.collectives import collective
     from flitloom.commands import screen
@@ -85,12 +87,18 @@ def plan(
         check_output(out, (".json",), "--out")
     if chart is not None:
         check_picture(chart, "--picture")
-    fields = options.topology_fields(torus, mesh, wrap, fail, network=network)
-    if not {"sizes", "network"} & fields.keys():
+    fields = options.topology_fields(torus, mesh, wrap, fail, network=network, graph=graph)
+    if not {"sizes", "network", "cables"} & fields.keys():
         raise SpecError.at(
-            "topology", "is missing", "give --torus 8x8x8, --mesh 6x6 or --network 'full8 x ring16'"
+            "topology",
+            "is missing",
+            "give --torus 8x8x8, --mesh 6x6, --network 'full8 x ring16' or --graph cluster.topo",
         )
     topology = network_of(fields)
+    if graph is not None:
+        screen.say(
+            f"note: the nodes are the {topology.nodes} switches of {graph.name}, whatever hosts they have"
+        )
     found = collective(
         topology,
         str(context.info_name),

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flitloom.commands.options import Network
 from flitloom.commands.screen import echo, print_json, print_table, say
+from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
     from flitloom.fabric import Recognition
@@ -25,12 +27,13 @@ def _fabrics() -> None:
 @app.command()
 def show(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="What ibnetdiscover prints, opensm-subnet.lst, a netlist of ibsim, GraphML, anynet, "
             "topology.conf, or a CSV of cables."
         ),
-    ],
+    ] = None,
+    network: Network = None,
     sizes: Annotated[
         str | None, typer.Option(help="Sizes, where the fewest dimensions are not meant: 4x2x2.")
     ] = None,
@@ -40,22 +43,32 @@ def show(
     """Say what a fabric is: torus, mesh, twisted torus or graph, what is missing and what is plugged wrong.
 
     Example: flitloom fabric show cluster.topo
+
+    Example: flitloom fabric show --network "dragonfly(6,3)" --picture dragonfly.png
     """
     from flitloom.commands.options import sizes_of_fabric
-    from flitloom.fabric import read_fabric, recognise
+    from flitloom.commands.subnets import failing
+    from flitloom.fabric import recognise
+
+    named = file if network is None else network
+    if named is None or (file is not None and network is not None):
+        raise SpecError("name a file, or a network with --network")
 
     if picture is not None:
         from flitloom.extras import check_picture
 
         check_picture(picture, "--picture")
-    subnet = read_fabric(file)
+    subnet = failing(named, [])
     found = recognise(subnet, sizes_of_fabric(sizes))
     for remark in subnet.remarks:
         say(f"note: {remark}")
     if picture is not None:
-        from flitloom.fabric.pictures import draw_fabric
+        from flitloom.fabric.pictures import draw_fabric, draw_network
 
-        draw_fabric(found, picture)
+        if network is None:
+            draw_fabric(found, picture)
+        else:
+            draw_network(network, picture)
     if as_json:
         print_json(facts(found))
         return

@@ -46,8 +46,15 @@ Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.", metav
 Network = Annotated[
     str | None,
     typer.Option(
-        help="Product of rings, lines and full meshes, e.g. 'full8 x full8 x ring4*6' (*6: parallel links).",
-        metavar="FACTORS",
+        help="Product of rings, lines and full meshes, e.g. 'full8 x full8 x ring4*6' (*6: parallel links), "
+        "or a family: 'dragonfly(6,3)', 'slimfly(5)', 'fattree(8)', 'circulant(32;1,7)', 'random(64,5)'.",
+        metavar="NETWORK",
+    ),
+]
+GraphFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph", help="File of switches and cables: ibnetdiscover, GraphML, anynet, CSV.", metavar="FILE"
     ),
 ]
 Wrap = Annotated[
@@ -172,8 +179,9 @@ def topology_fields(
     fail: Sequence[str] | None,
     twist: bool = False,
     network: str | None = None,
+    graph: Path | None = None,
 ) -> dict[str, Any]:
-    """The fields of a topology, or of a product, that options give."""
+    """The fields of a topology, a product or a graph that options give."""
     if torus is not None and mesh is not None:
         raise SpecError.at("topology", "give either --torus or --mesh")
     fields: dict[str, Any] = {}
@@ -183,6 +191,16 @@ def topology_fields(
         if wrap is not None:
             raise SpecError.at("--wrap", "a product says itself what wraps", "write ring8 or line8")
         fields["network"] = network
+    if graph is not None:
+        if torus is not None or mesh is not None or network is not None or wrap is not None:
+            raise SpecError.at(
+                "--graph", "names the whole network", "leave --torus, --mesh, --network, --wrap out"
+            )
+        from flitloom.fabric import read_fabric
+        from flitloom.fabric.networks import graph_of
+
+        read = graph_of(read_fabric(graph), graph.name)
+        fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names")}
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
     if wrap is not None:

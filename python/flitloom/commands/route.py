@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.options import CommonThreads, Twist, one_of, refuse
+from flitloom.commands.options import CommonThreads, Network, Twist, one_of, refuse
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.limits import LISTED_NODES
@@ -35,6 +35,7 @@ def command(
     torus: Annotated[str | None, typer.Option(help="Sizes of a torus, as 4x2x2x2.")] = None,
     mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
     twist: Twist = False,
+    network: Network = None,
     fabric: Annotated[
         Path | None,
         typer.Option(
@@ -144,12 +145,17 @@ def command(
     Example: flitloom route --placement p.json -o tables.json
 
     Example: flitloom route --fabric cluster.topo -o out/
+
+    Example: flitloom route --network "dragonfly(6,3)" -o out/
     """
     from flitloom.outputs import check_output
 
     if twist and (torus is None or fabric is not None):
         raise SpecError("--twist belongs to --torus, with sizes like 4x4x8 or 4x8x8")
-    if fabric is not None or twist:
+    if network is not None and (fabric is not None or torus is not None or mesh is not None):
+        raise SpecError.at("--network", "names the whole network", "leave --torus, --mesh and --fabric out")
+    by_destination = fabric is not None or network is not None
+    if by_destination or twist:
         others = [
             "mesh" if twist else "torus",
             "mesh",
@@ -160,7 +166,7 @@ def command(
             "compare",
         ]
         others += ["picture", "resilience", "sample", "html", "placement"]
-        if words or critical or twist:
+        if words or critical or (twist and not by_destination):
             others += ["nodes", "through", "traffic"]
         elif through and nodes is None:
             raise SpecError("--through goes with --nodes")
@@ -179,7 +185,8 @@ def command(
             twisted,
         )
 
-        subnet = twisted(torus or "", fail or []) if fabric is None else failing(fabric, fail or [])
+        described = fabric if network is None else network
+        subnet = twisted(torus or "", fail or []) if described is None else failing(described, fail or [])
         if words:
             if len(words) != 3 or words[0] != "diff":
                 raise SpecError(f"{show(' '.join(words))}: write diff OLD NEW, or nothing")
@@ -193,7 +200,11 @@ def command(
                 subnet, out, mode, lanes, sizes, effort, seed, nodes, traffic, old, reversible, as_json
             )
         return
-    refuse(context, ["critical", "old", "mode", "lanes", "sizes", "reversible"], "belongs to --fabric")
+    refuse(
+        context,
+        ["critical", "old", "mode", "lanes", "sizes", "reversible"],
+        "belongs to --fabric and --network",
+    )
     if words:
         raise SpecError("diff OLD NEW belongs to a fabric named with --fabric")
     if resilience:

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from flitloom.fabric import Subnet
 
 
-def failing(fabric: Path, parts: list[str]) -> Subnet:
-    """A fabric from its file, without the parts of ``--fail``."""
+def failing(fabric: Path | str, parts: list[str]) -> Subnet:
+    """A fabric from its file, or a named network, without the parts of ``--fail``."""
     from flitloom.fabric import read_fabric
     from flitloom.fabric.failures import fail_parts
+    from flitloom.fabric.networks import named_subnet
 
-    subnet = read_fabric(fabric)
+    subnet = read_fabric(fabric) if isinstance(fabric, Path) else named_subnet(fabric)
     return fail_parts(subnet, parts) if parts else subnet
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
 
 from flitloom.fabric.model import Assembly, Node, Subnet
-
-Pair = tuple[str, str]
+from flitloom.spec import families
+from flitloom.spec.families import Pair
 
 
 def subnet(pairs: Iterable[Pair], hosts: int | Callable[[str], int] = 1, source: str = "example") -> Subnet:
@@ -97,41 +97,17 @@ def hyperx(sizes: Sequence[int]) -> Subnet:
 
 def dragonfly(group: int, ports: int) -> Subnet:
     """Complete groups of `group` switches with `ports` global cables each (Kim et al. 2008)."""
-    groups = group * ports + 1
-    pairs = [(f"g{g}s{a}", f"g{g}s{b}") for g in range(groups) for a, b in combinations(range(group), 2)]
-    for a, b in combinations(range(groups), 2):
-        far = b - a - 1
-        pairs.append((f"g{a}s{far // ports}", f"g{b}s{(groups - 2 - far) // ports}"))
-    return subnet(pairs)
+    return subnet(families.dragonfly(group, ports))
 
 
 def fat_tree(arity: int) -> Subnet:
     """Three levels of switches with `arity` ports, hosts below the lowest (Al-Fares et al. 2008)."""
-    half = arity // 2
-    pairs = []
-    for pod in range(arity):
-        for low, high in product(range(half), range(half)):
-            pairs.append((f"edge{pod}-{low}", f"middle{pod}-{high}"))
-            pairs.append((f"middle{pod}-{high}", f"top{high}-{low}"))
-    return subnet(pairs, lambda name: half if name.startswith("edge") else 0)
+    return subnet(families.fat_tree(arity), lambda name: arity // 2 if name.startswith("edge") else 0)
 
 
 def random_regular(switches: int, degree: int, seed: int = 1) -> Subnet:
     """A graph drawn at random in which every switch has `degree` neighbours (Singla et al. 2012)."""
-    draw = random.Random(seed)
-    edges = [(n, (n + k) % switches) for n in range(switches) for k in range(1, degree // 2 + 1)]
-    if degree % 2:
-        edges += [(n, n + switches // 2) for n in range(switches // 2)]
-    there = {frozenset(edge) for edge in edges}
-    # Two cables exchange an end, many times over.
-    for _ in range(20 * len(edges)):
-        one, other = draw.sample(range(len(edges)), 2)
-        (a, b), (c, d) = edges[one], edges[other]
-        if len({a, b, c, d}) == 4 and not {frozenset((a, d)), frozenset((c, b))} & there:
-            there -= {frozenset((a, b)), frozenset((c, d))}
-            there |= {frozenset((a, d)), frozenset((c, b))}
-            edges[one], edges[other] = (a, d), (c, b)
-    return subnet((f"s{a}", f"s{b}") for a, b in edges)
+    return subnet(families.random_regular(switches, degree, seed))
 
 
 def _name(place: Iterable[int]) -> str:

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
+from flitloom.fabric.networks import named_subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS
+from flitloom.spec.families import is_family
 
 #: Where each dimension shifts a switch on the page.
 _SHIFTS = ((1.0, 0.0), (0.0, 1.0), (0.31, 0.23), (0.11, -0.07), (0.04, 0.05), (0.02, -0.015))
@@ -68,3 +71,58 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="datalim")
     return axes
+
+
+def draw_network(text: str, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw a named network: products by their coordinates, fat trees by levels, others on a circle.
+
+    Parameters
+    ----------
+    text : str
+        A product or a family, as for `named_subnet`.
+    path : path, optional
+        The picture: PNG, PDF or SVG.
+    ax : Axes, optional
+        Where to draw instead.
+
+    Returns
+    -------
+    Axes
+        What was drawn in.
+    """
+    subnet = named_subnet(text)
+    names = [switch.name for switch in subnet.switches]
+    points, is_grid = _points(names), not is_family(text)
+    with panel(path, ax, 6, 6) as axes:
+        for cable in subnet.cables:
+            start, end = points[[cable.a, cable.b]]
+            along = end - start
+            # Cables over several routers of a line would hide each other and what they pass.
+            bend = is_grid and np.hypot(*along) > 1.1
+            t = np.linspace(0, 1, 13 if bend else 2)[:, None]
+            line = start + t * along + 0.72 * bend * t * (1 - t) * np.array([-along[1], along[0]])
+            axes.plot(line[:, 0], line[:, 1], color="0.55", linewidth=0.7, zorder=1)
+        axes.scatter(points[:, 0], points[:, 1], s=max(6, 2200 / len(names)), color=COLOURS[0], zorder=3)
+        axes.set_title(f"{text}: {len(names)} routers, {len(subnet.cables)} cables", wrap=True)
+        axes.set_axis_off()
+        axes.set_aspect("equal", adjustable="datalim")
+    return axes
+
+
+def _points(names: list[str]) -> NDArray[np.float64]:
+    """Where the routers of a named network stand on the page."""
+    if names[0].startswith("S"):
+        places = np.array([[int(part) for part in name[1:].split("-")] for name in names], dtype=float)
+        return np.asarray(places @ np.array(_SHIFTS[: places.shape[1]]), dtype=np.float64)
+    if names[0].startswith("edge"):
+        levels = ("edge", "middle", "top")
+        of = [next(level for level, word in enumerate(levels) if name.startswith(word)) for name in names]
+        rows = [sorted(place for place, one in enumerate(of) if one == level) for level in range(len(levels))]
+        width = max(map(len, rows))
+        points = np.zeros((len(names), 2))
+        for level, row in enumerate(rows):
+            points[row, 0] = (np.arange(len(row)) + 0.5) * width / len(row)
+            points[row, 1] = level * width / 4
+        return points
+    angles = 2 * np.pi * np.arange(len(names)) / len(names)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -1,6 +1,7 @@
 """Specs: what a user may describe, checked once, at the door."""
 
 from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
+from flitloom.spec.graph import Graph
 from flitloom.spec.product import Product
 from flitloom.spec.router import ROUTINGS, SCHEMES, Router
 from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
@@ -29,6 +30,7 @@ __all__ = [
     "SCHEMES",
     "Collective",
     "Experiment",
+    "Graph",
     "Impulse",
     "Load",
     "Mesh",

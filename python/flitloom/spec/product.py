@@ -13,6 +13,8 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
 from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
 from flitloom.spec.factors import KINDS, WIDEST, Factor, factors_of, parse_factors
+from flitloom.spec.families import is_family
+from flitloom.spec.graph import Graph
 from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, failed_parts, read_cable, read_node
 
 
@@ -47,7 +49,7 @@ class Product(SpecModel):
     """A product of rings, lines and full meshes, with its failed parts.
 
     Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line.
-    Collective operations are planned on products; the engines and routing tables know tori and meshes.
+    Collective operations are planned on products; the engines know tori and meshes.
 
     Parameters
     ----------
@@ -124,7 +126,7 @@ class Product(SpecModel):
         )
         return sum(count * width for count, width in zip(ways, self.width, strict=True))
 
-    def is_as(self, other: Topology | Product) -> bool:
+    def is_as(self, other: object) -> bool:
         """Whether the same nodes are linked in the same way.
 
         >>> import flitloom as fl
@@ -141,18 +143,30 @@ class Product(SpecModel):
         return self.network + (f" with {failed} failed parts" if failed else "")
 
 
-def network_of(fields: dict[str, Any]) -> Topology | Product:
-    """The network that the fields of a file or of options describe."""
+#: Every kind of network.
+AnyNetwork = Topology | Product | Graph
+
+
+def network_of(fields: dict[str, Any]) -> AnyNetwork:
+    """The network that the fields of a file or of options describe.
+
+    >>> network_of({"network": "slimfly(5)"}).nodes, network_of({"network": "full8 x full4"}).nodes
+    (50, 32)
+    """
+    if "cables" in fields:
+        return Graph(**fields)
+    if is_family(fields.get("network")):
+        return Graph.family(fields["network"], **{k: v for k, v in fields.items() if k != "network"})
     return Product(**fields) if "network" in fields else Topology(**fields)
 
 
-def require_grid(network: Topology | Product, what: str) -> Topology:
+def require_grid(network: AnyNetwork, what: str) -> Topology:
     """The network as a torus or mesh.
 
     Raises
     ------
     SpecError
-        It is a product.
+        It is a product or a graph.
 
     Examples
     --------
@@ -162,6 +176,7 @@ def require_grid(network: Topology | Product, what: str) -> Topology:
     ...
     flitloom.errors.SpecError: network: full4 is a product, and the engine is for tori and meshes
     """
-    if isinstance(network, Product):
-        raise SpecError.at("network", f"{network} is a product, and {what} for tori and meshes")
+    if not isinstance(network, Topology):
+        kind = f"{network} is a product" if isinstance(network, Product) else "this is a graph"
+        raise SpecError.at("network", f"{kind}, and {what} for tori and meshes")
     return network

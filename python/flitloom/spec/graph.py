@@ -1,0 +1,157 @@
+"""Networks that are no grid: nodes and the cables between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from flitloom.errors import SpecError
+from flitloom.limits import FABRIC_PARTS
+from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem, whole
+from flitloom.spec.families import build
+from flitloom.spec.topology import CABLE, NODE, failed_parts, node_number, parse_cable
+
+_ends = each(node_number, 2)
+
+
+def _cable(value: Any, info: ValidationInfo) -> tuple[int, int]:
+    """Two different nodes, also written ``"3-4"``."""
+    a, b = _ends(parse_cable(value), info)
+    if a == b:
+        raise problem(f"a cable joins node {a} to itself")
+    return a, b
+
+
+class Graph(SpecModel):
+    """Nodes and cables in any arrangement, with failed parts.
+
+    Collective operations are planned on graphs; `flitloom route` makes their tables by destination.
+
+    Parameters
+    ----------
+    cables : sequence of (int, int)
+        The two nodes of every cable; a cable carries both directions. Parallel cables are listed as often
+        as they exist.
+    nodes : int
+        Number of nodes; nodes are numbered from 0.
+    name : str
+        What it is called.
+    names : sequence of str
+        A name per node, if there are any.
+    failed_nodes, failed_links
+        As in `Topology`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> star = fl.Graph([(0, 1), (0, 2), (0, 3)], nodes=4)
+    >>> print(star)
+    a graph of 4 nodes and 3 cables
+    >>> fl.collective(star, "all-gather").steps
+    3
+    """
+
+    place: ClassVar[str] = "network"
+    positional: ClassVar[str] = "cables"
+    #: As those of a topology and a product: a node's one coordinate is its number.
+    twist: ClassVar[bool] = False
+    wraps: ClassVar[tuple[bool, ...]] = (False,)
+    full: ClassVar[tuple[bool, ...]] = (False,)
+    width: ClassVar[tuple[int, ...]] = (1,)
+
+    kind: Annotated[str, one_of("graph")] = "graph"
+    cables: Annotated[
+        tuple[tuple[int, int], ...], Checked(each(_cable, least=1), listed(CABLE, FABRIC_PARTS, 1))
+    ]
+    nodes: Annotated[int, whole(2, FABRIC_PARTS)]
+    name: Annotated[str, Field(max_length=256)] = ""
+    names: Annotated[tuple[str, ...], Field(max_length=FABRIC_PARTS)] = ()
+    failed_nodes: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
+    failed_links: Annotated[tuple[tuple[int, int], ...], Checked(each(_cable), listed(CABLE))] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            cables: Iterable[Sequence[int] | str],
+            *,
+            nodes: int,
+            name: str = "",
+            names: Iterable[str] = (),
+            failed_nodes: Iterable[int] = (),
+            failed_links: Iterable[Sequence[int] | str] = (),
+        ) -> None: ...
+
+    @classmethod
+    def family(cls, text: str, **failed: Any) -> Graph:
+        """A network of a published family.
+
+        Parameters
+        ----------
+        text : str
+            ``dragonfly(a,h)``, ``slimfly(q)``, ``circulant(n;s1,s2)`` or ``random(n,d,seed)``;
+            docs/networks.md says what each is. Routers are the nodes.
+        **failed
+            ``failed_nodes`` and ``failed_links``.
+
+        Raises
+        ------
+        SpecError
+            There is no such network, or its routers are no nodes: some have no host, or several.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> network = fl.Graph.family("slimfly(5)")
+        >>> network.nodes, len(network.cables), network.names[0]
+        (50, 175, 'a0-0')
+        """
+        built = build(text)
+        if other := [count for count in built.hosts if count != 1]:
+            raise SpecError.at(
+                cls.place,
+                f"{len(other)} of the {len(built.hosts)} routers of {built.text} have no host or several",
+                "this is for direct networks, whose routers are the nodes: one host each",
+            )
+        return cls(built.cables, nodes=len(built.names), name=built.text, names=built.names, **failed)
+
+    @model_validator(mode="after")
+    def _check(self) -> Graph:
+        for place, ends in enumerate(self.cables):
+            if max(ends) >= self.nodes:
+                raise problem(f"cables.{place}: node {max(ends)} does not exist; there are {self.nodes}")
+        if self.names and len(self.names) != self.nodes:
+            raise problem(f"names: {len(self.names)} names for {self.nodes} nodes")
+        joined = {frozenset(ends) for ends in self.cables}
+        for node in self.failed_nodes:
+            if node >= self.nodes:
+                raise problem(f"failed_nodes: node {node} does not exist; there are {self.nodes}")
+        for a, b in self.failed_links:
+            if frozenset((a, b)) not in joined:
+                raise problem(f"failed_links: no cable joins nodes {a} and {b}")
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Its number of nodes, as the only size."""
+        return (self.nodes,)
+
+    def is_as(self, other: object) -> bool:
+        """Whether the same nodes are linked in the same way, whatever their names.
+
+        >>> import flitloom as fl
+        >>> fl.Graph([(0, 1), (1, 2)], nodes=3).is_as(fl.Graph([(2, 1), (0, 1)], nodes=3))
+        True
+        """
+        return isinstance(other, Graph) and self._parts() == other._parts()
+
+    def _parts(self) -> tuple[object, ...]:
+        cables = sorted((min(ends), max(ends)) for ends in self.cables)
+        return self.nodes, cables, *failed_parts(self.failed_nodes, self.failed_links)
+
+    def __str__(self) -> str:
+        failed = len(self.failed_nodes) + len(self.failed_links)
+        name = self.name or f"a graph of {self.nodes} nodes and {len(self.cables)} cables"
+        return name + (f" with {failed} failed parts" if failed else "")
