@@ -244,3 +244,20 @@ def test_steps_that_a_file_claims_are_not_believed(tmp_path: Path) -> None:
                 operation["step"] = 0
     checked(data, tmp_path)
     assert read_plan_of(tmp_path / "plan.json", Ground(fl.Torus(4))).steps == 2
+
+
+def test_packets_are_no_data_until_an_operation_has_read_them(tmp_path: Path) -> None:
+    """Packets carry flags between the data: only operations that look for them take them apart."""
+    into_output = all_gather()
+    for one in into_output["gpus"]:
+        one["threadblocks"][0]["ops"][3]["name"] = "ppkt"
+    assert (
+        "chunk 1 of buffer o holds nothing instead of (1, 0)" in checked(into_output, tmp_path)["problems"][0]
+    )
+    copied = packets()
+    for rank, one in enumerate(copied["gpus"]):
+        again = move("copy", [local("s", 3 - rank)], [local("i", 1 - rank)])
+        one["threadblocks"][2]["ops"] += [{"name": "nop"}, again]
+    assert checked(copied, tmp_path)["problems"][0] == (
+        "gpu 0, threadblock 2, op 2: chunk 3 of buffer s holds packets, not data"
+    )

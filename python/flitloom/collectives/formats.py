@@ -14,6 +14,7 @@ from flitloom.collectives.mscclpp import Replay, read_mscclpp
 from flitloom.collectives.plan import CollectivePlan, read_collective
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import SpecError, show_file
+from flitloom.garbage import uncollected
 
 
 def format_of(file: str | Path) -> str | None:
@@ -76,10 +77,9 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     from flitloom.reading import opened
 
     kind = format_of(file)
-    if kind == "msccl":
-        return check_msccl(file, ground)
-    if kind == "mscclpp":
-        return report(_replay(file, ground), ground)
+    if kind in ("msccl", "mscclpp"):
+        with uncollected():
+            return check_msccl(file, ground) if kind == "msccl" else report(_replay(file, ground), ground)
     if kind == "chakra":
         return check_collective(chakra_plan(file))
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from flitloom.collectives.contents import Place
@@ -113,15 +114,25 @@ class Accesses:
         if first.work != then.work and not (first.end and self.order.follows(first.end[0], then.start)):
             self._pairs.setdefault((first.work, then.work, first.writes), (first, then, gpu, place))
 
-    def races(self) -> list[str]:
-        """Accesses that nothing orders, each named with both steps."""
-        found = self._unordered(list(self._pairs.values()))
+    def races(self, meetings: Sequence[tuple[int, int, str]] = ()) -> list[str]:
+        """Accesses that nothing orders, each named with both steps.
+
+        Before them come the texts of `meetings`, each behind the events that it needs in order, that are not.
+        """
+        found = list(self._pairs.values())
+        known = [one for one in found if one[0].end]
+        asked = [(one[0].end[0], one[1].start) for one in known]
+        late = self.order.unordered([*((first, then) for first, then, _ in meetings), *asked])
+        mixed = [meetings[number][2] for number in late if number < len(meetings)]
+        found = [one for one in found if not one[0].end] + [
+            known[number - len(meetings)] for number in late if number >= len(meetings)
+        ]
         if self.order.relax():
             # A signal without release and acquire orders what was read before it, but not what was written.
             reads = self._unordered([one for one in found if not one[0].writes])
             found = [one for one in found if one[0].writes] + reads
         found.sort(key=lambda one: (one[1].work, one[0].work))
-        return [
+        return mixed + [
             f"{then.name}: {'writes' if then.writes else 'reads'} chunk {place[1]} of buffer {place[0]} of "
             f"gpu {gpu}, and nothing orders this with {first.name}, which "
             f"{'writes' if first.writes else 'reads'} it"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, Validation
 from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show, show_file
+from flitloom.garbage import uncollected
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
 from flitloom.network import Network
 from flitloom.notebook import fields_html
@@ -73,13 +73,8 @@ def packets_of_core(table: NDArray[np.int64], routes: Iterable[bytes]) -> list[P
     >>> packets_of_core(np.array([[0, 2, 8, 40, 0]]), [bytes([0, 0])])[0].line()
     '{"source": 0, "destination": 2, "start": 40, "length": 8, "slice": 0, "route": "+x2", "channel": 0}'
     """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
+    with uncollected():
         return [_made(row, route_text(route)) for row, route in zip(table.tolist(), routes, strict=True)]
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _made(row: list[int], route: str) -> PlannedPacket:

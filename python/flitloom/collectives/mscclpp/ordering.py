@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 
+from flitloom.collectives.contents import At
 from flitloom.collectives.mscclpp.read import Block
 from flitloom.collectives.order import Order
 from flitloom.collectives.races import Access
@@ -50,9 +51,10 @@ class Ordering:
         self._semaphores = semaphores
         self._counters: dict[Hashable, _Counter] = {}
         self._work = 0
-        #: Who met last at a barrier, with the event after it; and those who come there for the first time.
+        #: Who met last at a barrier, with the event after it.
         self._barriers: dict[tuple[int, int], dict[int, int]] = {}
-        self._strangers: list[tuple[int, int, str]] = []
+        #: Who comes to a barrier at which others met: an event behind that, the coming, and what is wrong.
+        self.strangers: list[tuple[int, int, str]] = []
         for block in blocks:
             chain = self.order.chain(block.gpu)
             self._threads[block.gpu, block.number] = _Threads(chain, self.order.add(chain))
@@ -75,16 +77,10 @@ class Ordering:
         before = self._barriers.get(key, {})
         for block, event in zip(blocks, come, strict=True):
             if before and block.number not in before:
-                self._strangers.append((next(iter(before.values())), event, f"{block}: barrier {barrier}"))
+                missing = "nothing keeps it from coming while other threadblocks meet there"
+                text = f"{block}: barrier {barrier}: {missing}"
+                self.strangers.append((next(iter(before.values())), event, text))
         self._barriers[key] = {block.number: self._threads[block.gpu, block.number].met for block in blocks}
-
-    def mixed(self) -> list[str]:
-        """Barriers to which threadblocks may come while others meet there."""
-        wrong = self.order.unordered([(first, then) for first, then, _ in self._strangers])
-        return [
-            f"{self._strangers[number][2]}: nothing keeps it from coming while other threadblocks meet there"
-            for number in wrong
-        ]
 
     def alone(self, block: Block) -> int:
         """An operation of single threads of a threadblock."""
@@ -122,7 +118,7 @@ class Ordering:
     def data(self, block: Block) -> tuple[Access, Access]:
         """A read and a write of an operation in which all threads share."""
         threads = self._threads[block.gpu, block.number]
-        return self._both(threads.met, threads.next, threads.chain, str(block))
+        return self._both(threads.met, threads.next, threads.chain, At(block, block.done))
 
     def packets(self, block: Block, brought: Sequence[int]) -> tuple[Access, Access]:
         """The same of an operation on packets; `brought` are the writers of those it reads.
@@ -135,14 +131,16 @@ class Ordering:
             threads.packets = self.order.chain(block.gpu)
         event = self.order.add(threads.packets, [threads.met, *brought])
         threads.loose.append(event)
-        return self._both(event, [event], threads.chain, str(block))
+        return self._both(event, [event], threads.chain, At(block, block.done))
 
     def asked(self, block: Block, channel: tuple[int, int, str]) -> tuple[Access, Access]:
         """A read and a write that a port channel does."""
         event = self.port(block, channel)
-        return self._both(event, [event], self._ports[block.gpu, channel[0], channel[1]], str(block))
+        return self._both(
+            event, [event], self._ports[block.gpu, channel[0], channel[1]], At(block, block.done)
+        )
 
-    def _both(self, start: int, end: list[int], actor: int, name: str) -> tuple[Access, Access]:
+    def _both(self, start: int, end: list[int], actor: int, name: object) -> tuple[Access, Access]:
         self._work += 1
         return (
             Access(start, end, self._work, actor, name, writes=False),

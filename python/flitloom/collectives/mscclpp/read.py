@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flitloom import limits
 from flitloom.collectives.contents import Buffers
@@ -46,7 +46,7 @@ MOST_CHUNKS = 1 << 22
 MOST_MOVED = 1 << 23
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Piece:
     """Chunks of a buffer.
 
@@ -66,8 +66,7 @@ class Piece:
     size: int
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One operation of a threadblock."""
 
     name: str
@@ -92,8 +91,12 @@ class Block:
     operations: list[Operation]
     done: int = 0
 
+    def at(self, place: int) -> str:
+        """The name of one of its operations."""
+        return f"gpu {self.gpu}, threadblock {self.number}, op {place}"
+
     def __str__(self) -> str:
-        return f"gpu {self.gpu}, threadblock {self.number}, op {self.done}"
+        return self.at(self.done)
 
 
 @dataclass
@@ -145,16 +148,20 @@ def _get(table: Any, name: str, kind: type, where: str, default: Any = None) -> 
 
 
 def _count(table: Any, name: str, where: str, default: int | None = None, most: int = MOST_CHUNKS) -> int:
-    value: int = _get(table, name, int, where, default)
+    value = table.get(name) if type(table) is dict else None
+    if type(value) is not int:
+        value = int(_get(table, name, int, where, default))
     if not 0 <= value <= most:
         raise SpecError(f"{where}: {name}: {value}; 0 to {most} are possible")
     return value
 
 
 def _counts(table: Any, name: str, where: str) -> list[int]:
-    values: list[Any] = _get(table, name, list, where, [])
+    if type(table) is dict and name not in table:
+        return []
+    values: list[Any] = _get(table, name, list, where)
     for value in values:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_CHUNKS:
+        if type(value) is not int or not 0 <= value <= MOST_CHUNKS:
             raise SpecError(f"{where}: {name}: {show(value)} is no whole number from 0")
     return values
 
@@ -246,6 +253,7 @@ class _Reader:
                         raise SpecError(f"{here}: remote_buffer_refs: buffer {buffer} does not exist")
                     known[kind].append(remote[buffer])
             operations: list[Operation] = []
+            alike: dict[str, Operation] = {}
             for listed in _get(one, "ops", list, here):
                 inner = (
                     listed.get("ops", [])
@@ -253,8 +261,19 @@ class _Reader:
                     else None
                 )
                 for raw in [listed] if inner is None else inner:
-                    there = f"{here}, op {len(operations)}"
-                    operations.append(self._operation(raw, rank, mine, known, there))
+                    # Operations that move nothing come again and again.
+                    key = (
+                        ""
+                        if not isinstance(raw, dict) or "src_buff" in raw or "dst_buff" in raw
+                        else str(raw)
+                    )
+                    same = alike.get(key)
+                    if same is None:
+                        there = f"{here}, op {len(operations)}"
+                        same = self._operation(raw, rank, mine, known, there)
+                        if key:
+                            alike[key] = same
+                    operations.append(same)
             blocks.append(Block(rank, number, operations))
         if len({block.number for block in blocks}) != len(blocks):
             raise SpecError(f"{where}: a threadblock is given twice")
@@ -283,14 +302,15 @@ class _Reader:
             if number >= len(channels[kind]):
                 raise SpecError(f"{where}: channel_ids: the threadblock has no {kind} channel {number}")
             used.append(channels[kind][number])
-        pieces = {}
-        for side in ("src_buff", "dst_buff"):
-            pieces[side] = tuple(
+        sources, targets = (
+            tuple(
                 self._piece(part, rank, remote[kind], f"{where}: {side}")
                 for part in _get(raw, side, list, where, [])
             )
+            for side in ("src_buff", "dst_buff")
+        )
         if name in MOVES:
-            adds, sources, targets = MOVES[name][0], pieces["src_buff"], pieces["dst_buff"]
+            adds = MOVES[name][0]
             spread = name in SPREADS and len(sources) == 1
             if not sources or not targets or (not adds and not spread and len(sources) != len(targets)):
                 raise SpecError(f"{where}: {name} needs sources and destinations, one for each")
@@ -302,16 +322,7 @@ class _Reader:
         barrier = _count(raw, "barrier_id", where, 0), _count(raw, "num_threadblocks", where, 1)
         semaphores = tuple(_counts(raw, "semaphore_ids", where))
         given = _count(raw, "step", where) if "step" in raw else -1
-        return Operation(
-            name,
-            pieces["src_buff"],
-            pieces["dst_buff"],
-            tuple(used),
-            semaphores,
-            barrier,
-            given,
-            kind == "port",
-        )
+        return Operation(name, sources, targets, tuple(used), semaphores, barrier, given, kind == "port")
 
     def _piece(self, part: Any, rank: int, remote: list[tuple[int, str]], where: str) -> Piece:
         index, size = _count(part, "index", where), _count(part, "size", where, 1)

@@ -9,8 +9,9 @@ judged by what happens before what (`ordering`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from heapq import heappop, heappush
 
-from flitloom.collectives.contents import MOST_PROBLEMS, Content, Contents, Hop, Place, some
+from flitloom.collectives.contents import MOST_PROBLEMS, At, Content, Contents, Hop, Place, some
 from flitloom.collectives.mscclpp.ordering import Ordering
 from flitloom.collectives.mscclpp.read import (
     MOVES,
@@ -25,7 +26,9 @@ from flitloom.collectives.mscclpp.read import (
 from flitloom.collectives.races import Accesses
 
 #: A chunk on its way: when it is there, where to, what, who wrote it, its hop, and the event of its packet.
-_Letter = tuple[int, Place, Content, str, Hop, int]
+_Letter = tuple[int, Place, Content, object, Hop, int]
+#: What a threadblock sleeps on: a signal, a semaphore, or chunks at a place of a GPU.
+_Awaited = tuple[int, int, int, str] | tuple[int, int] | tuple[int, Place]
 #: Operations that write packets into the scratch buffer of their own GPU.
 _LOCAL_PACKETS = ("cpkt", "recpkt", "recspkt")
 
@@ -48,14 +51,14 @@ class Replay(Contents):
         self.plan, self.links = plan, links
         self.hops: list[Hop] = []
         self.steps = 0
-        #: By (writer, reader): what was written and not signalled yet; packets are in `packets`.
+        #: By (writer, reader): what was written and not signalled yet; packets are in `packets`, by time.
         self.pending: dict[tuple[int, int], list[_Letter]] = defaultdict(list)
-        self.packets: dict[int, list[_Letter]] = defaultdict(list)
+        self.packets: dict[int, list[tuple[int, _Letter]]] = defaultdict(list)
         #: By (writer, reader, number, type): when a signal is there, and what it tells of.
         self.signals: dict[tuple[int, int, int, str], deque[tuple[int, list[_Letter]]]] = defaultdict(deque)
         self.semaphores = dict(plan.semaphores)
         self.free: dict[tuple[int, int], list[int]] = {}
-        self.met: dict[tuple[int, int], list[Block]] = defaultdict(list)
+        self.met: dict[tuple[int, int], list[int]] = defaultdict(list)
         self.told: dict[tuple[int, int], int] = {}
         #: The hop that brought what lies at a place of a GPU, and until when threadblocks read from others.
         self.brought: dict[tuple[int, Place], Hop] = {}
@@ -64,16 +67,24 @@ class Replay(Contents):
         self.accesses = Accesses(self.ordering.order)
         #: The event of the writer of a packet that lies at a place of a GPU.
         self.packed: dict[tuple[int, Place], int] = {}
-        self.writers: dict[tuple[int, Place], str] = {}
+        self.writers: dict[tuple[int, Place], object] = {}
+        #: Threadblocks that may go on now, in this sweep and in the next one, or at a time; -1 are packets.
+        self._ready: list[int] = []
+        self._again: list[int] = []
+        self._timers: list[tuple[int, int]] = []
+        self._sleepers: dict[_Awaited, list[int]] = {}
         missing: dict[tuple[int, int, int, int], str] = {}
         self.missing = missing
         self.problems = some(plan.flaws)
         if not self.problems:
             self._run()
+            # Packets that nobody has read are no data.
+            for gpu, place in self.packed:
+                self.memory[gpu].pop(place, None)
             if not self.problems:
                 self.outcome()
             self.ordering.settle()
-            self.problems += some(self.ordering.mixed() + self.accesses.races())
+            self.problems += some(self.accesses.races(self.ordering.strangers))
         self.problems = some(list(missing.values())) + self.problems
 
     def writer(self, gpu: int, place: Place) -> object | None:
@@ -81,95 +92,140 @@ class Replay(Contents):
         return self.writers.get((gpu, place))
 
     def _run(self) -> None:
-        waiting = [block for block in self.plan.blocks if block.operations]
+        """Sweep over the threadblocks in their order until none can go on, then go to the next time.
+
+        Who cannot go on sleeps until what it waits for comes: only then may its next try end otherwise.
+        """
+        blocks = self.plan.blocks
+        self._again = [number for number, block in enumerate(blocks) if block.operations]
         now = 0
-        while waiting and len(self.problems) < MOST_PROBLEMS:
-            progress, moved = False, True
-            while moved:
-                moved = False
-                for block in waiting:
-                    while block.done < len(block.operations) and self._step(block, now):
+        while len(self.problems) < MOST_PROBLEMS:
+            while self._again:
+                self._ready, self._again = sorted(self._again), []
+                while self._ready:
+                    number = heappop(self._ready)
+                    block = blocks[number]
+                    while block.done < len(block.operations) and self._step(number, block, now):
                         block.done += 1
-                        moved = progress = True
-            waiting = [block for block in waiting if block.done < len(block.operations)]
-            times = [letter[0] for letters in self.packets.values() for letter in letters if letter[0] > now]
-            times += [time for queue in self.signals.values() for time, _ in queue if time > now]
-            times += [time for lanes in self.free.values() for time in lanes if time > now]
-            times += [time for time in self.until.values() if time > now]
-            if waiting and not progress and not times:
+            waiting = [block for block in blocks if block.done < len(block.operations)]
+            if not waiting:
+                return
+            if not self._timers:
                 for block in waiting[:5]:
                     self.problem(f"{block}: waits for ever ({block.operations[block.done].name})")
                 return
-            now = min(times, default=now + 1)
+            now = self._timers[0][0]
+            for gpu, letter in self.packets.pop(now, []):
+                self._deliver(gpu, letter, len(blocks))
+            while self._timers and self._timers[0][0] == now:
+                number = heappop(self._timers)[1]
+                if number >= 0:
+                    self._again.append(number)
 
-    def _step(self, block: Block, now: int) -> bool:
-        """Run the next operation of a threadblock if it can run now."""
+    def _sleep(self, number: int, awaited: _Awaited) -> bool:
+        """Let a threadblock sleep until `_wake` is told of what it waits for."""
+        self._sleepers.setdefault(awaited, []).append(number)
+        return False
+
+    def _rest(self, number: int, time: int) -> bool:
+        """Let a threadblock sleep until a time."""
+        heappush(self._timers, (time, number))
+        return False
+
+    def _wake(self, awaited: _Awaited, number: int) -> None:
+        """Let those who sleep on something try again."""
+        for other in self._sleepers.pop(awaited, ()):
+            self._let(other, number)
+
+    def _let(self, other: int, number: int) -> None:
+        """Let a threadblock go on: in this sweep if it is behind the one that lets it, or in the next one."""
+        if other > number:
+            heappush(self._ready, other)
+        else:
+            self._again.append(other)
+
+    def _step(self, number: int, block: Block, now: int) -> bool:
+        """Run the next operation of a threadblock if it can run now, or note what it waits for."""
         one = block.operations[block.done]
         gpu = block.gpu
-        if self.until.get((gpu, block.number), 0) > now:
-            return False
+        until = self.until.get((gpu, block.number), 0)
+        if until > now:
+            return self._rest(number, until)
         if one.name in ("wait", "rlxwait"):
-            wanted = Counter((peer, gpu, number, kind) for peer, number, kind in one.channels)
-            for key, count in wanted.items():
-                queue = self.signals[key]
-                if len(queue) < count or queue[count - 1][0] > now:
-                    return False
+            return self._wait(number, block, one, now)
+        if one.name == "barrier":
+            return self._meet(number, block, one)
+        if one.name == "sem_acquire":
+            for semaphore in one.semaphores:
+                if self.semaphores[gpu, semaphore] < 1:
+                    return self._sleep(number, (gpu, semaphore))
             event = self.ordering.alone(block)
-            for key, count in wanted.items():
-                for _ in range(count):
-                    self.ordering.acquire(block, key, event, one.name in RELAXED)
-                    for letter in self.signals[key].popleft()[1]:
-                        self._deliver(gpu, letter)
-        elif one.name == "barrier":
-            return self._meet(block, one)
-        elif one.name == "sem_acquire":
-            if any(self.semaphores[gpu, number] < 1 for number in one.semaphores):
-                return False
-            event = self.ordering.alone(block)
-            for number in one.semaphores:
-                self.semaphores[gpu, number] -= 1
-                self.ordering.acquire(block, (gpu, number), event)
+            for semaphore in one.semaphores:
+                self.semaphores[gpu, semaphore] -= 1
+                self.ordering.acquire(block, (gpu, semaphore), event)
         elif one.name == "sem_release":
             event = self.ordering.alone(block)
-            for number in one.semaphores:
-                self.semaphores[gpu, number] += 1
-                self.ordering.release(block, (gpu, number), event)
+            for semaphore in one.semaphores:
+                self.semaphores[gpu, semaphore] += 1
+                self.ordering.release(block, (gpu, semaphore), event)
+                self._wake((gpu, semaphore), number)
         elif one.name == "nop":
             self.ordering.meet([block])
-        elif one.name in MOVES and not self._move(block, one, now):
+        elif one.name in MOVES and not self._move(number, block, one, now):
             return False
         if one.name in SIGNALS:
             event = -1 if one.port else self.ordering.alone(block)
-            for peer, number, kind in one.channels:
-                sent = self.ordering.port(block, (peer, number, kind)) if one.port else event
-                self.ordering.release(block, (gpu, peer, number, kind), sent, one.name in RELAXED)
+            for peer, channel, kind in one.channels:
+                sent = self.ordering.port(block, (peer, channel, kind)) if one.port else event
+                key = (gpu, peer, channel, kind)
+                self.ordering.release(block, key, sent, one.name in RELAXED)
                 letters = self.pending.pop((gpu, peer), [])
                 there = max([now, *(letter[0] for letter in letters), self.told.get((gpu, peer), 0)])
                 self.told[gpu, peer] = there
-                self.signals[gpu, peer, number, kind].append((there, letters))
+                self.signals[key].append((there, letters))
+                self._wake(key, number)
         if one.name in ("flush", "pwsf"):
             self.ordering.flush(block, one.channels)
         return True
 
-    def _meet(self, block: Block, one: Operation) -> bool:
-        """Wait until so many threadblocks have come to a barrier."""
-        number, count = one.barrier
-        here = self.met[block.gpu, number]
-        if block not in here:
-            here.append(block)
-        if len(here) < count:
-            return False
-        # The last one to come lets all others go; each leaves by itself.
-        place = here.index(block)
-        if place < count:
-            self.ordering.meet(here[:count], number)
-            for other in here[:count]:
-                if other is not block:
-                    other.done += 1
-            del here[:count]
+    def _wait(self, number: int, block: Block, one: Operation, now: int) -> bool:
+        """Wait for signals, and take what they tell of."""
+        keys = [(peer, block.gpu, channel, kind) for peer, channel, kind in one.channels]
+        wanted = {keys[0]: 1} if len(keys) == 1 else Counter(keys)
+        for key, count in wanted.items():
+            queue = self.signals[key]
+            if len(queue) < count:
+                return self._sleep(number, key)
+            if queue[count - 1][0] > now:
+                return self._rest(number, queue[count - 1][0])
+        event = self.ordering.alone(block)
+        for key, count in wanted.items():
+            for _ in range(count):
+                self.ordering.acquire(block, key, event, one.name in RELAXED)
+                for letter in self.signals[key].popleft()[1]:
+                    self._deliver(block.gpu, letter, number)
         return True
 
-    def _deliver(self, gpu: int, letter: _Letter) -> None:
+    def _meet(self, number: int, block: Block, one: Operation) -> bool:
+        """Wait until so many threadblocks have come to a barrier."""
+        barrier, count = one.barrier
+        here = self.met[block.gpu, barrier]
+        if number not in here:
+            here.append(number)
+        if len(here) != count:
+            return False
+        # The last one to come lets all others go; each leaves by itself.
+        blocks = self.plan.blocks
+        self.ordering.meet([blocks[other] for other in here], barrier)
+        for other in here:
+            if other != number:
+                blocks[other].done += 1
+                self._let(other, number)
+        here.clear()
+        return True
+
+    def _deliver(self, gpu: int, letter: _Letter, number: int) -> None:
+        """A chunk is there, for all to read from threadblock `number` on."""
         _, at, content, writer, hop, packet = letter
         self.memory[gpu][at] = content
         if packet >= 0:
@@ -178,34 +234,29 @@ class Replay(Contents):
             self.packed.pop((gpu, at), None)
         self.writers[gpu, at] = writer
         self.brought[gpu, at] = hop
-
-    def _arrived(self, gpu: int, now: int) -> None:
-        """Packets are there without a signal."""
-        letters = self.packets.pop(gpu, [])
-        left = [letter for letter in letters if letter[0] > now]
-        for letter in letters:
-            if letter[0] <= now:
-                self._deliver(gpu, letter)
-        if left:
-            self.packets[gpu] = left
+        if self._sleepers:
+            self._wake((gpu, at), number)
 
     def _places(self, piece: Piece) -> list[Place]:
         return [self.place(piece.rank, (piece.buffer, piece.index + one)) for one in range(piece.size)]
 
-    def _move(self, block: Block, one: Operation, now: int) -> bool:
+    def _move(self, number: int, block: Block, one: Operation, now: int) -> bool:
         """Copy or add chunks up, over links where a buffer is another GPU's."""
         adds, waits = MOVES[one.name]
         gpu = block.gpu
-        self._arrived(gpu, now)
-        needed = Counter((piece.rank, gpu) for piece in one.sources if piece.rank != gpu)
-        needed.update((gpu, piece.rank) for piece in one.targets if piece.rank != gpu)
-        if any(min(self._lanes(link)) > now for link in needed):
-            return False
-        if waits and any(
-            place not in self.memory[piece.rank] for piece in one.sources for place in self._places(piece)
-        ):
-            return False
+        needed = [(piece.rank, gpu) for piece in one.sources]
+        needed += [(gpu, piece.rank) for piece in one.targets]
+        for link in needed:
+            free = 0 if link[0] == link[1] else min(self._lanes(link))
+            if free > now:
+                return self._rest(number, free)
+        for piece in one.sources if waits else ():
+            for place in self._places(piece):
+                if place not in self.memory[piece.rank]:
+                    return self._sleep(number, (piece.rank, place))
         packet = self._note(block, one, waits)
+        if not waits:
+            self._unpacked(block, one)
         read = [self._read(block, piece, now, adds) for piece in one.sources]
         added: list[Content | None] = []
         for contents in zip(*read, strict=True) if adds else ():
@@ -213,10 +264,10 @@ class Replay(Contents):
             for other in contents[1:]:
                 total = self.sum(block, total, other)
             added.append(total)
-        for number, piece in enumerate(one.targets):
+        for which, piece in enumerate(one.targets):
             # One source may go to several places.
-            content = added if adds else read[min(number, len(read) - 1)]
-            self._write(block, piece, content, now, packet)
+            content = added if adds else read[min(which, len(read) - 1)]
+            self._write(number, block, piece, content, now, packet)
         return True
 
     def _note(self, block: Block, one: Operation, waits: bool) -> int:
@@ -248,6 +299,13 @@ class Replay(Contents):
                 packed = packets and (piece.rank != gpu or self._is_packet(one, piece))
                 self.accesses.note(piece.rank, place, write._replace(proven=packed))
         return write.start if packets else -1
+
+    def _unpacked(self, block: Block, one: Operation) -> None:
+        """Note packets that an operation takes for data."""
+        for piece in one.sources:
+            for place in self._places(piece):
+                if (piece.rank, place) in self.packed:
+                    self.problem(f"{block}: chunk {place[1]} of buffer {place[0]} holds packets, not data")
 
     @staticmethod
     def _is_packet(one: Operation, piece: Piece) -> bool:
@@ -297,7 +355,7 @@ class Replay(Contents):
         return found
 
     def _write(
-        self, block: Block, piece: Piece, contents: list[Content | None], now: int, packet: int
+        self, number: int, block: Block, piece: Piece, contents: list[Content | None], now: int, packet: int
     ) -> None:
         """Write chunks; `packet` is the event of their writer if they are packets, -1 otherwise."""
         places = self._places(piece)
@@ -306,22 +364,27 @@ class Replay(Contents):
             for place, content in zip(places, contents, strict=True):
                 if content is not None:
                     self.memory[block.gpu][place] = content
-                    self.writers[block.gpu, place] = str(block)
+                    self.writers[block.gpu, place] = At(block, block.done)
                     self.brought.pop((block.gpu, place), None)
                     if local:
                         self.packed[block.gpu, place] = packet
                     else:
                         self.packed.pop((block.gpu, place), None)
+                    if self._sleepers:
+                        self._wake((block.gpu, place), number)
             return
         there = [
             (place, content) for place, content in zip(places, contents, strict=True) if content is not None
         ]
         hops = self._carry(block, (block.gpu, piece.rank), [content for _, content in there], now, False)
         letters = [
-            (hop.step + 1, place, content, str(block), hop, packet)
+            (hop.step + 1, place, content, At(block, block.done), hop, packet)
             for hop, (place, content) in zip(hops, there, strict=True)
         ]
         if packet >= 0:
-            self.packets[piece.rank] += letters
+            for letter in letters:
+                if letter[0] not in self.packets:
+                    heappush(self._timers, (letter[0], -1))
+                self.packets[letter[0]].append((piece.rank, letter))
         else:
             self.pending[block.gpu, piece.rank] += letters
