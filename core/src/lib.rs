@@ -27,3 +27,4 @@ pub mod schedule;
 pub mod tables;
 pub mod throttle;
 pub mod traffic;
+mod visit;

@@ -293,6 +293,39 @@ fn no_new_circle_of_files_is_made() {
     assert_eq!(Files::of_the_core().in_circles(), IN_CIRCLES);
 }
 
+/// The functions that have this in their head.
+fn functions<'a>(code: &'a str, head: &str) -> Vec<&'a str> {
+    let function = |at: usize| {
+        let line = &code[code[..at].rfind("fn ")?..];
+        let begin = code[..code.len() - line.len()].rfind('\n').map_or(0, |end| end + 1);
+        let indent = code[begin..].len() - code[begin..].trim_start_matches(' ').len();
+        line.find(&format!("\n{}}}\n", " ".repeat(indent))).map(|end| &line[..end])
+    };
+    code.match_indices(head).filter_map(|(at, _)| function(at)).collect()
+}
+
+/// A visit takes the state apart and names every field, so that a new one does not compile until it is visited or
+/// named as one that is not.
+#[test]
+fn states_are_taken_apart_without_a_rest() {
+    let mut seen = 0;
+    for file in files(&source()).into_iter().filter(|file| !file.ends_with("src/visit.rs")) {
+        let code = code(&fs::read_to_string(&file).unwrap());
+        for body in functions(&code, "visitor: &mut impl Visitor) -> Visited {") {
+            let compact: String = body.split_whitespace().collect();
+            if compact.ends_with("{Ok(())") {
+                // What is at work nowhere knows nothing.
+                continue;
+            }
+            seen += 1;
+            let taken = compact.contains("letSelf{") || compact.contains("{matchself{");
+            assert!(taken, "{} visits without taking its fields apart:\n{body}", file.display());
+            assert!(!compact.contains("..}"), "{} leaves fields out:\n{body}", file.display());
+        }
+    }
+    assert!(seen > 14, "{seen}");
+}
+
 #[test]
 fn unsafe_code_is_in_one_file() {
     let unsafe_in = |file: &PathBuf| {

@@ -1,7 +1,7 @@
 //! Vectors in blocks.
 
 use super::{Vector, bits, words, words_mut};
-use crate::save::{Archive, SaveError};
+use crate::visit::NodeBits;
 
 /// Vectors in blocks: the same number of planes for every `V::BITS` nodes.
 #[derive(Clone, Debug)]
@@ -66,21 +66,6 @@ impl<V: Vector> Blocks<V> {
         self.planes
     }
 
-    /// The words of all planes in the order of the nodes, as a field.
-    pub fn archive(
-        &mut self,
-        field: &'static str,
-        words: usize,
-        archive: &mut Archive,
-    ) -> Result<(), SaveError> {
-        let places = || (0..self.planes).flat_map(|plane| (0..words).map(move |word| (plane, word * 64)));
-        let places: Vec<_> = places().collect();
-        let mut all: Vec<u64> = places.iter().map(|&(plane, node)| *self.word_mut(plane, node)).collect();
-        archive.slice(field, &mut all)?;
-        places.into_iter().zip(all).for_each(|((plane, node), word)| *self.word_mut(plane, node) = word);
-        Ok(())
-    }
-
     /// The same blocks with more planes, clear to begin with.
     pub fn widen(&mut self, blocks: usize, planes: usize) {
         let mut wider = Self::new(blocks, planes, V::zero());
@@ -88,5 +73,15 @@ impl<V: Vector> Blocks<V> {
             wider.block_mut(block)[..self.planes].copy_from_slice(self.block(block));
         }
         *self = wider;
+    }
+}
+
+impl<V: Vector> NodeBits for Blocks<V> {
+    fn planes(&self) -> usize {
+        self.planes
+    }
+
+    fn word_of(&mut self, plane: usize, word: usize) -> &mut u64 {
+        self.word_mut(plane, 64 * word)
     }
 }

@@ -1,7 +1,6 @@
 //! Planes over a whole network or a part of it, with margins that a shift may read.
 
-use crate::save::{Archive, SaveError};
-use std::ops::Range;
+use crate::visit::NodeBits;
 
 /// Words before and behind a plane that stay clear, so that a shift may read beyond its ends.
 const MARGIN: usize = 10;
@@ -93,31 +92,6 @@ impl Planes {
         bits(&self.words[plane * self.stride..][..self.stride], place, count)
     }
 
-    /// Copies the bits of so many nodes of the same plane.
-    pub fn copy_bits(&mut self, plane: usize, to: usize, other: &Self, from: usize, nodes: usize) {
-        for (first, count) in pieces(nodes) {
-            let value = other.bits(plane, (from + first) as isize, count);
-            self.set_bits(plane, (to + first) as isize, count, value);
-        }
-    }
-
-    /// So many words of some planes as a field.
-    pub fn archive(
-        &mut self,
-        field: &'static str,
-        planes: Range<usize>,
-        words: usize,
-        archive: &mut Archive,
-    ) -> Result<(), SaveError> {
-        let mut all: Vec<u64> =
-            planes.clone().flat_map(|plane| &self.plane(plane)[..words]).copied().collect();
-        archive.slice(field, &mut all)?;
-        for (plane, saved) in planes.zip(all.chunks(words)) {
-            self.plane_mut(plane)[..words].copy_from_slice(saved);
-        }
-        Ok(())
-    }
-
     /// Whether any bit of a plane is set.
     pub fn any(&self, plane: usize) -> bool {
         self.plane(plane).iter().any(|&word| word != 0)
@@ -128,6 +102,16 @@ impl Planes {
     pub fn set_bits(&mut self, plane: usize, node: isize, count: usize, value: u64) {
         let place = (self.margin as isize * 64 + node) as usize;
         set_bits(&mut self.words[plane * self.stride..][..self.stride], place, count, value);
+    }
+}
+
+impl NodeBits for Planes {
+    fn planes(&self) -> usize {
+        self.words.len() / self.stride
+    }
+
+    fn word_of(&mut self, plane: usize, word: usize) -> &mut u64 {
+        &mut self.words[plane * self.stride + self.margin + word]
     }
 }
 

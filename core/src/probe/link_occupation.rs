@@ -24,14 +24,6 @@ impl LinkOccupation {
         Self { first: vec![u64::MAX; links], last: vec![0; links], flits: vec![0; links] }
     }
 
-    /// Copies so many links from another record.
-    pub(crate) fn copy_from(&mut self, to: usize, other: &Self, from: usize, links: usize) {
-        let (own, others) = (to..to + links, from..from + links);
-        self.first[own.clone()].copy_from_slice(&other.first[others.clone()]);
-        self.last[own.clone()].copy_from_slice(&other.last[others.clone()]);
-        self.flits[own].copy_from_slice(&other.flits[others]);
-    }
-
     /// Occupation `O_k` of a link: cycles from the first to the last flit, both included
     /// (cup-stacking-2022, 4.3); 0 for a link never used.
     pub fn occupation(&self, link: usize) -> u64 {

@@ -3,6 +3,7 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
     traffic::{Outstanding, PacketSource, Workload},
+    visit::{Saved, State as _, copy_nodes},
 };
 use std::ops::Range;
 
@@ -326,7 +327,8 @@ impl Windows {
             self.before.merge(part.before);
             let nodes = part.first as usize..part.first as usize + part.generated.len();
             if let (Some(own), Some(part)) = (&mut self.outstanding, &part.outstanding) {
-                own.take_over(nodes.start, part);
+                let (mut part, all) = (part.clone(), self.generated.len());
+                copy_nodes(own, nodes.start, &mut part, 0..nodes.len(), [all, nodes.len()]);
             }
             self.generated[nodes.clone()].copy_from_slice(&part.generated);
             self.next_start[nodes].copy_from_slice(&part.next_start);
@@ -416,7 +418,9 @@ impl Windows {
         archive.number("delivered before", delivered_packets)?;
         archive.slice("packets generated", generated)?;
         archive.slice("starts of generators", next_start)?;
-        outstanding.as_mut().map_or(Ok(()), |outstanding| outstanding.fields(archive))?;
+        if let Some(outstanding) = outstanding {
+            outstanding.visit(&mut Saved::new(archive, generated.len()))?;
+        }
         archive.number("first cycle measured", from)?;
         archive.number("cycle behind those measured", to)?;
         archive.number("generated in the stretch", generated_in_stretch)?;

@@ -2,7 +2,7 @@ use super::{
     Ask, Claims, Parameter, Seen, Sums, Surroundings,
     rule::{AtWork, Rule, number},
 };
-use crate::save::{Archive, SaveError};
+use crate::visit::{Visited, Visitor};
 
 /// No header leaves while too many packets are in flight in the whole network, as it was one to two
 /// periods of N cycles ago, N being the first size (after Thottethodi, Lebeck and Mukherjee 2001).
@@ -99,12 +99,13 @@ impl AtWork for GlobalState {
         }
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What sums over the whole network tell is known everywhere.
         let Self { period: _, samples, limit } = self;
-        archive.slice("packets in flight", samples)?;
+        visitor.same(|archive| archive.slice("packets in flight", samples))?;
         match limit {
             Limit::Fixed(_) => Ok(()),
-            Limit::Tuned(tuner) => tuner.fields(archive),
+            Limit::Tuned(tuner) => tuner.visit(visitor),
         }
     }
 
@@ -114,15 +115,6 @@ impl AtWork for GlobalState {
 
     fn has_held(&self) -> bool {
         matches!(&self.limit, Limit::Tuned(tuner) if tuner.held)
-    }
-
-    // What sums over the whole network tell is known everywhere, but not yet whether headers were held.
-    fn copy_nodes(&mut self, _to: usize, other: &Self, _from: usize, _nodes: usize) {
-        let held = self.has_held() || other.has_held();
-        self.clone_from(other);
-        if let Limit::Tuned(tuner) = &mut self.limit {
-            tuner.held = held;
-        }
     }
 
     fn may_begin(&self, cycle: u64, _ask: &Ask, _seen: &impl Seen) -> bool {
@@ -145,15 +137,17 @@ impl AtWork for GlobalState {
 }
 
 impl Tuner {
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         let Self { buffers: _, threshold, ejected, last, best, below_half, held } = self;
-        archive.number("threshold", threshold)?;
-        archive.number("flits ejected", ejected)?;
-        archive.option("flits of the last period", last)?;
-        archive.number("most flits of a period", &mut best.0)?;
-        archive.number("best threshold", &mut best.1)?;
-        archive.number("periods below half", below_half)?;
-        archive.flag("held in the period", held)
+        visitor.same(|archive| {
+            archive.number("threshold", threshold)?;
+            archive.number("flits ejected", ejected)?;
+            archive.option("flits of the last period", last)?;
+            archive.number("most flits of a period", &mut best.0)?;
+            archive.number("best threshold", &mut best.1)?;
+            archive.number("periods below half", below_half)
+        })?;
+        visitor.any("held in the period", held)
     }
 
     fn tune(&mut self, ejected: u64) {

@@ -4,9 +4,8 @@ use super::{
 };
 use crate::{
     fabric::NodeId,
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
-use std::ops::Range;
 
 /// Slice interlocking: a node takes its packet number k (from 0) from its source only after it has
 /// received k packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2,
@@ -49,27 +48,21 @@ pub struct Received {
     received: Vec<u64>,
 }
 
-impl Received {
-    /// Takes over what another one knows of some nodes, whose first one has another number here.
-    pub(crate) fn take_over(&mut self, other: &Self, nodes: Range<usize>, first: usize) {
-        let end = nodes.end.min(other.received.len());
-        if nodes.start < end {
-            let known = &other.received[nodes.start..end];
-            let needed = self.received.len().max(first + known.len());
-            self.received.resize(needed, 0);
-            self.received[first..first + known.len()].copy_from_slice(known);
-        }
-    }
-}
-
 impl AtWork for Received {
     fn may_take(&self, node: NodeId, number: u64) -> bool {
         number <= self.received.get(node as usize).copied().unwrap_or(0)
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         let Self { received } = self;
-        archive.list("packets received", received)
+        if !visitor.divides() {
+            return visitor.whole(|archive| archive.list("packets received", received));
+        }
+        received.resize(visitor.nodes(), 0);
+        visitor.numbers("packets received", received)?;
+        let known = received.iter().rposition(|&packets| packets > 0).map_or(0, |last| last + 1);
+        received.truncate(known);
+        Ok(())
     }
 
     fn received(&mut self, node: NodeId) {

@@ -5,7 +5,7 @@ use crate::{
     fabric::{Direction, NodeId},
     fault::Fault,
     names::UnknownName,
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
 use std::{fmt, ops::Range, str::FromStr};
 
@@ -249,15 +249,6 @@ macro_rules! throttles {
                 }
             }
 
-            /// Copies what is known of so many nodes between a whole network and a part of it.
-            pub(crate) fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-                match (self, other) {
-                    $($(#[cfg($condition)])?
-                    (Self::$name(state), Self::$name(other)) => state.copy_nodes(to, other, from, nodes),)+
-                    _ => {}
-                }
-            }
-
             /// Whether it goes by sums over the whole network in a cycle.
             pub(crate) fn asks_for_sums(&self, cycle: u64) -> bool {
                 match self {
@@ -274,11 +265,11 @@ macro_rules! throttles {
                 }
             }
 
-            /// What it knows, as fields.
-            pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+            /// Shows what it knows to a visitor.
+            pub(crate) fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
                 match self {
                     Self::None => Ok(()),
-                    $($(#[cfg($condition)])? Self::$name(state) => state.fields(archive),)+
+                    $($(#[cfg($condition)])? Self::$name(state) => state.visit(visitor),)+
                 }
             }
 

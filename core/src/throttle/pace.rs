@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{
     fabric::NodeId,
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -70,12 +70,8 @@ impl AtWork for PaceState {
         Self { interval: self.interval, next: self.next[nodes].to_vec() }
     }
 
-    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.next[to..to + nodes].copy_from_slice(&other.next[from..from + nodes]);
-    }
-
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         let Self { interval: _, next } = self;
-        archive.slice("next starts of nodes", next)
+        visitor.numbers("next starts of nodes", next)
     }
 }

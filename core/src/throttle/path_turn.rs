@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{
     fabric::{Direction, NodeId},
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -170,14 +170,9 @@ impl AtWork for PathTurnState {
         self.registers.listen(side, registers);
     }
 
-    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.registers.copy_nodes(to, &other.registers, from, nodes);
-        self.turns.copy_nodes(to, &other.turns, from, nodes);
-    }
-
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         let Self { registers, turns, release: _, behind: _ } = self;
-        registers.fields(archive)?;
-        turns.fields(archive)
+        registers.visit(visitor)?;
+        turns.visit(visitor)
     }
 }

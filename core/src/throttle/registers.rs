@@ -1,7 +1,8 @@
 use super::{Seen, Surroundings};
 use crate::fabric::{Direction, NodeId};
 use crate::routing::{Came, ChannelRule};
-use crate::save::{Archive, SaveError};
+use crate::save::SaveError;
+use crate::visit::{Visited, Visitor};
 use std::ops::Range;
 
 /// Which channel a register shows behind a dateline.
@@ -171,25 +172,15 @@ impl Registers {
         }
     }
 
-    /// Copies what is known of so many nodes.
-    pub(crate) fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        let own = self.of_node();
-        self.bits[to * own..(to + nodes) * own]
-            .copy_from_slice(&other.bits[from * own..(from + nodes) * own]);
-        if self.settings.shared {
-            let links = self.directions;
-            self.pointers[to * links..(to + nodes) * links]
-                .copy_from_slice(&other.pointers[from * links..(from + nodes) * links]);
-        }
-    }
-
     /// How they are told.
     pub fn settings(&self) -> RegisterSettings {
         self.settings
     }
 
-    /// The registers as fields.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    /// Shows the registers to a visitor.
+    pub(crate) fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        let own = self.nodes * self.of_node();
+        // What they were made of, and those of the next cycle.
         let Self {
             settings: _,
             directions: _,
@@ -197,13 +188,13 @@ impl Registers {
             words: _,
             nodes: _,
             row: _,
-            bits,
-            next: _,
             source: _,
+            next: _,
+            bits,
             pointers,
         } = self;
-        archive.slice("registers", bits)?;
-        archive.slice("channels to be told next", pointers)?;
+        visitor.numbers("registers", &mut bits[..own])?;
+        visitor.numbers("channels to be told next", pointers)?;
         match pointers.iter().find(|&&pointer| usize::from(pointer) >= *channels) {
             None => Ok(()),
             Some(&pointer) => {

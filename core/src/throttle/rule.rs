@@ -1,7 +1,7 @@
 use super::{Ask, Claims, Seen, Sums, Surroundings};
 use crate::{
     fabric::{Direction, NodeId},
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -96,9 +96,6 @@ pub trait AtWork: Clone {
     /// Takes what the row before (0) or behind (1) told, which is in another part.
     fn listen(&mut self, _side: usize, _words: &[u64]) {}
 
-    /// Copies what is known of so many nodes between a whole network and a part of it.
-    fn copy_nodes(&mut self, _to: usize, _other: &Self, _from: usize, _nodes: usize) {}
-
     /// Whether it goes by sums over the whole network in a cycle; in others it does not matter what they are,
     /// but for headers that are held.
     fn asks_for_sums(&self, _cycle: u64) -> bool {
@@ -110,11 +107,11 @@ pub trait AtWork: Clone {
         false
     }
 
-    /// What it knows, as fields.
+    /// Shows what it knows to a visitor.
     ///
     /// # Errors
-    /// What is saved does not fit.
-    fn fields(&mut self, _archive: &mut Archive) -> Result<(), SaveError> {
+    /// What is restored does not fit.
+    fn visit(&mut self, _visitor: &mut impl Visitor) -> Visited {
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{
     fabric::Direction,
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -115,12 +115,8 @@ impl AtWork for SpthState {
         self.registers.listen(side, words);
     }
 
-    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.registers.copy_nodes(to, &other.registers, from, nodes);
-    }
-
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         let Self { registers, own: _ } = self;
-        registers.fields(archive)
+        registers.visit(visitor)
     }
 }

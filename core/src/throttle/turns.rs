@@ -1,6 +1,6 @@
 use crate::{
     fabric::{Direction, NodeId, Shape, Sign},
-    save::{Archive, SaveError},
+    visit::{Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -194,16 +194,22 @@ impl Turns {
         before
     }
 
-    /// Copies what is known of so many nodes.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        let own = self.of_node();
-        self.bits[to * own..(to + nodes) * own]
-            .copy_from_slice(&other.bits[from * own..(from + nodes) * own]);
-    }
-
-    /// The registers as a field.
-    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        archive.slice("turn registers", &mut self.bits)
+    /// Shows the registers to a visitor.
+    pub(crate) fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What they were made of, and what does not outlive a cycle.
+        let Self {
+            shape: _,
+            nodes: _,
+            length: _,
+            words: _,
+            ahead: _,
+            others: _,
+            next: _,
+            close: _,
+            told: _,
+            bits,
+        } = self;
+        visitor.numbers("turn registers", bits)
     }
 }
 

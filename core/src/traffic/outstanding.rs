@@ -1,7 +1,7 @@
 use super::{PacketSource, Workload};
 use crate::{
     fabric::NodeId,
-    save::{Archive, SaveError},
+    visit::{State, Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -61,20 +61,13 @@ impl Outstanding {
             from: from[nodes].to_vec(),
         }
     }
+}
 
-    /// Takes over what is known of so many nodes, from `first` on.
-    pub fn take_over(&mut self, first: usize, part: &Self) {
-        let Self { limit, delivered, ends, from } = part;
-        let nodes = first..first + delivered.len();
-        self.ends[nodes.start * limit..nodes.end * limit].copy_from_slice(ends);
-        self.delivered[nodes.clone()].copy_from_slice(delivered);
-        self.from[nodes].copy_from_slice(from);
-    }
-
-    /// Everything it knows.
-    pub fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        archive.slice("packets delivered by source", &mut self.delivered)?;
-        archive.slice("cycles of deliveries", &mut self.ends)?;
-        archive.slice("cycles after starts", &mut self.from)
+impl State for Outstanding {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        let Self { limit: _, delivered, ends, from } = self;
+        visitor.numbers("packets delivered by source", delivered)?;
+        visitor.numbers("cycles of deliveries", ends)?;
+        visitor.numbers("cycles after starts", from)
     }
 }

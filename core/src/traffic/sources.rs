@@ -1,7 +1,8 @@
 use super::{GraphError, GraphProgress, Outstanding, Packet, PacketSource, Routes, Workload};
 use crate::{
     fabric::NodeId,
-    save::{Archive, SaveError},
+    save::SaveError,
+    visit::{State as _, Visited, Visitor},
 };
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -51,30 +52,16 @@ impl Sources {
         &self.workload
     }
 
-    /// Those of some of the nodes, as far as these have come; routes to be looked up are not.
+    /// Those of some of the nodes; message graphs alone have come as far as they have, the rest is at its beginning.
     pub(crate) fn part(&self, part: Range<usize>) -> Self {
-        Self {
-            workload: self.workload.clone(),
-            first: part.start as NodeId,
-            nodes: self.nodes,
-            taken: self.taken[part.clone()].to_vec(),
-            next_start: self.next_start[part.clone()].to_vec(),
-            graph: self.graph.clone(),
-            closed: self.closed.as_ref().map(|closed| closed.part(part)),
-            looked_up: HashMap::new(),
-        }
+        Self { graph: self.graph.clone(), ..Self::of_part(&self.workload, self.nodes, part) }
     }
 
-    /// Takes over how far a part of the nodes has come; routes to be looked up are not.
-    pub(crate) fn take_over(&mut self, part: &Self) {
+    /// Takes over how far the ranks on a part of the nodes have come.
+    pub(crate) fn take_over_graph(&mut self, part: &Self) {
         let nodes = part.first as usize..part.first as usize + part.taken.len();
-        self.taken[nodes.clone()].copy_from_slice(&part.taken);
-        self.next_start[nodes.clone()].copy_from_slice(&part.next_start);
         if let (Some(graph), Some(part)) = (&mut self.graph, &part.graph) {
             graph.take_over(part, nodes);
-        }
-        if let (Some(closed), Some(other)) = (&mut self.closed, &part.closed) {
-            closed.take_over(part.first as usize, other);
         }
     }
 
@@ -162,21 +149,24 @@ impl Sources {
         PacketSource::routes(&self.workload).cloned().or_else(of_book)
     }
 
-    /// What has been handed out, as fields; `routes` as in [`route`](Self::route).
-    pub(crate) fn fields(
-        &mut self,
-        routes: &mut Option<Arc<Routes>>,
-        archive: &mut Archive,
-    ) -> Result<(), SaveError> {
-        archive.slice("packets taken", &mut self.taken)?;
-        archive.slice("next starts", &mut self.next_start)?;
-        let mut looked_up: Vec<_> = self.looked_up.iter().map(|(&ends, &index)| (index, ends)).collect();
-        looked_up.sort_unstable();
-        let mut ends: Vec<_> = looked_up.into_iter().map(|(_, ends)| ends).collect();
-        archive.column("sources of routes", &mut ends, &(0, 0), |ends| &mut ends.0)?;
-        archive.column("ends of routes", &mut ends, &(0, 0), |ends| &mut ends.1)?;
-        if archive.is_reading() {
-            let nodes = self.nodes as u64;
+    /// Shows what has been handed out to a visitor; `routes` as in [`route`](Self::route).
+    pub(crate) fn visit(&mut self, routes: &mut Option<Arc<Routes>>, visitor: &mut impl Visitor) -> Visited {
+        // What they were made of.
+        let Self { workload: _, first: _, nodes, taken, next_start, graph, closed, looked_up } = self;
+        let nodes = *nodes as u64;
+        visitor.numbers("packets taken", taken)?;
+        visitor.numbers("next starts", next_start)?;
+        let mut by_index: Vec<_> = looked_up.iter().map(|(&ends, &index)| (index, ends)).collect();
+        by_index.sort_unstable();
+        let mut ends: Vec<_> = by_index.into_iter().map(|(_, ends)| ends).collect();
+        visitor.whole(|archive| {
+            archive.column("sources of routes", &mut ends, &(0, 0), |ends| &mut ends.0)?;
+            archive.column("ends of routes", &mut ends, &(0, 0), |ends| &mut ends.1)
+        })?;
+        closed.as_mut().map_or(Ok(()), |closed| closed.visit(visitor))?;
+        // Ranks are not in the order of the nodes.
+        visitor.whole(|archive| graph.as_mut().map_or(Ok(()), |graph| graph.fields(archive)))?;
+        if visitor.changes() && !visitor.divides() {
             let named = ends.iter().map(|ends| u64::from(ends.0.max(ends.1)));
             if let Some(value) = named.max().filter(|&node| node >= nodes) {
                 return Err(SaveError::Value { field: "ends of routes", value });
@@ -185,8 +175,7 @@ impl Sources {
                 self.route(source, 0, destination, routes);
             }
         }
-        self.closed.as_mut().map_or(Ok(()), |closed| closed.fields(archive))?;
-        self.graph.as_mut().map_or(Ok(()), |graph| graph.fields(archive))
+        Ok(())
     }
 
     /// Whether deliveries must be told, since packets may wait for them.
@@ -281,16 +270,6 @@ impl Closed {
         Some(Self { outstanding, limit, packets: vec![Self::NONE; nodes * limit] })
     }
 
-    fn part(&self, nodes: Range<usize>) -> Self {
-        let packets = self.packets[nodes.start * self.limit..nodes.end * self.limit].to_vec();
-        Self { outstanding: self.outstanding.part(nodes), limit: self.limit, packets }
-    }
-
-    fn take_over(&mut self, first: usize, part: &Self) {
-        self.outstanding.take_over(first, &part.outstanding);
-        self.packets[first * self.limit..][..part.packets.len()].copy_from_slice(&part.packets);
-    }
-
     fn place(&mut self, node: usize, number: u64) -> Option<&mut (u64, u64)> {
         let places = &mut self.packets[node * self.limit..(node + 1) * self.limit];
         places.iter_mut().find(|packet| packet.0 == number)
@@ -316,12 +295,10 @@ impl Closed {
         places.iter().find(|packet| packet.0 == number).map_or(0, |packet| packet.1)
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        self.outstanding.fields(archive)?;
-        let (mut numbers, mut starts): (Vec<_>, Vec<_>) = self.packets.iter().copied().unzip();
-        archive.slice("numbers of outstanding packets", &mut numbers)?;
-        archive.slice("starts of outstanding packets", &mut starts)?;
-        self.packets = numbers.into_iter().zip(starts).collect();
-        Ok(())
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        let Self { limit: _, outstanding, packets } = self;
+        outstanding.visit(visitor)?;
+        visitor.records("numbers of outstanding packets", packets, |(number, _)| number)?;
+        visitor.records("starts of outstanding packets", packets, |(_, start)| start)
     }
 }

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use crate::{
     bits::{Blocks, Planes, Vector, pieces},
     fabric::Direction,
-    save::{Archive, SaveError},
+    visit::{State, Visited, Visitor},
 };
 
 /// A register of bits per node and direction: bit k of cycle t says whether the buffer k + 1 hops ahead
@@ -69,28 +69,6 @@ impl Ahead {
     pub fn listen(&mut self, side: usize, words: &[u64]) {
         self.told[side].clear();
         self.told[side].extend_from_slice(words);
-    }
-
-    /// Copies the registers of so many nodes.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        for (direction, &clear_from) in other.clear_from.iter().enumerate() {
-            for plane in direction * self.length..direction * self.length + clear_from {
-                self.bits.copy_bits(plane, to, &other.bits, from, nodes);
-            }
-            self.clear_from[direction] = self.clear_from[direction].max(clear_from);
-        }
-    }
-
-    /// The registers as a field.
-    pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        self.bits.archive("full buffers ahead", 0..self.clear_from.len() * self.length, words, archive)?;
-        if archive.is_reading() {
-            for (direction, clear_from) in self.clear_from.iter_mut().enumerate() {
-                let last = (0..self.length).rev().find(|bit| self.bits.any(direction * self.length + bit));
-                *clear_from = last.map_or(0, |bit| bit + 1);
-            }
-        }
-        Ok(())
     }
 
     /// One cycle further, given flits in and on their way to queues, bit by bit.
@@ -161,5 +139,20 @@ impl Ahead {
             }
             self.clear_from[direction] = clear_from;
         }
+    }
+}
+
+impl State for Ahead {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What it was made of; what follows; what does not outlive a cycle.
+        let Self { channel: _, length, bits, clear_from, full: _, told: _ } = self;
+        visitor.bits("full buffers ahead", bits)?;
+        if visitor.changes() {
+            for (direction, clear_from) in clear_from.iter_mut().enumerate() {
+                let last = (0..*length).rev().find(|bit| bits.any(direction * *length + bit));
+                *clear_from = last.map_or(0, |bit| bit + 1);
+            }
+        }
+        Ok(())
     }
 }

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     bits::{Blocks, Planes, Vector},
     fabric::{Direction, NodeId},
-    save::{Archive, SaveError},
     throttle::{self, Ask, Turns},
+    visit::{State, Visited, Visitor},
 };
 
 type PathTurnState = <throttle::PathTurn as throttle::Rule>::AtWork;
@@ -108,16 +108,13 @@ impl Bends {
         let signals = self.turns.listen(side, words);
         self.signals.listen(side, signals);
     }
+}
 
-    /// Copies what is known of so many nodes.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.signals.copy_nodes(to, &other.signals, from, nodes);
-        self.turns.copy_nodes(to, &other.turns, from, nodes);
-    }
-
-    /// The registers as fields.
-    pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        self.signals.archive(words, archive)?;
-        self.turns.fields(archive)
+impl State for Bends {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What it was made of; what does not outlive a cycle.
+        let Self { release: _, behind: _, signals, turns, close: _ } = self;
+        signals.visit(visitor)?;
+        turns.visit(visitor)
     }
 }

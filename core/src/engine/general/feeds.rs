@@ -5,8 +5,10 @@ use super::layout::{NONE, Place};
 use crate::{
     bits::List,
     fabric::NodeId,
+    save::SaveError,
     throttle::{AtWork, Received},
     traffic::Sources,
+    visit::{Visited, Visitor},
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -40,6 +42,9 @@ pub(super) struct Feeds {
     pub before: Vec<Before>,
     /// What interlocked nodes have received.
     pub interlock: Received,
+    /// The first processor queue of a router, and how many it has.
+    processor: usize,
+    queues: usize,
 }
 
 /// Nodes by the start of their next packet; later starts go round again.
@@ -106,7 +111,8 @@ impl Wheel {
 }
 
 impl Feeds {
-    pub fn new(nodes: usize, queues: usize, sources: &Sources, exact: bool) -> Self {
+    /// The sources of so many nodes with so many processor queues each, the first of which has a number.
+    pub fn new(nodes: usize, (processor, queues): (usize, usize), sources: &Sources, exact: bool) -> Self {
         let words = if exact { nodes.div_ceil(64) } else { 0 };
         let mut feeds = Self {
             free: List::default(),
@@ -118,6 +124,8 @@ impl Feeds {
             backlog: vec![Backlog::default(); if exact { nodes * queues } else { 0 }],
             before: vec![Before::default(); if queues > 1 { nodes * queues } else { 0 }],
             interlock: Received::default(),
+            processor,
+            queues,
         };
         for node in 0..nodes as NodeId {
             let start = sources.next_start(node);
@@ -176,6 +184,74 @@ impl Feeds {
     /// A node has something new to send from a cycle on.
     pub fn wake(&mut self, node: NodeId, start: u64) {
         self.wakes.push(Reverse((start, node)));
+    }
+}
+
+impl Feeds {
+    /// Nobody waits.
+    pub fn forget_starts(&mut self) {
+        self.wheel = Wheel::new(self.wheel.behind.len());
+        self.wakes.clear();
+    }
+
+    /// Shows them to a visitor; `sources` are what they are fed by.
+    pub fn visit(&mut self, sources: &Sources, visitor: &mut impl Visitor) -> Visited {
+        // What they were made of, and the cycle of the last wake.
+        let Self {
+            processor,
+            queues,
+            woken: _,
+            free,
+            look,
+            wheel,
+            wakes,
+            waiting,
+            backlog,
+            before,
+            interlock,
+        } = self;
+        let (processor, queues) = (*processor, *queues);
+        let line = |place: &Place| (place.node() * queues + place.index() - processor) as u32;
+        let mut lines: Vec<u32> = free.items().iter().map(line).collect();
+        lines.sort_unstable();
+        visitor.places("processor queues to begin", queues, &mut lines)?;
+        let of_wheel = wheel.behind.len();
+        let mut on_wheel: Vec<NodeId> = wheel.nodes().collect();
+        on_wheel.sort_unstable();
+        visitor.places("nodes that wait", usize::from(of_wheel > 0), &mut on_wheel)?;
+        let mut timed: Vec<(u64, u32)> = wakes.drain().map(|Reverse(wake)| wake).collect();
+        timed.sort_unstable();
+        visitor.timed(["wakes", "nodes to wake"], &mut timed)?;
+        wakes.extend(timed.into_iter().map(Reverse));
+        visitor.bits("nodes to top up", look)?;
+        visitor.bits("nodes with a wake", waiting)?;
+        visitor.records("flits unsent", backlog, |Backlog { unsent, queued: _ }| unsent)?;
+        visitor.records("flits in processor queues", backlog, |Backlog { unsent: _, queued }| queued)?;
+        visitor.records("packets before queues", before, |Before { count, number: _, start: _ }| count)?;
+        visitor.records("numbers before queues", before, |Before { count: _, number, start: _ }| number)?;
+        visitor.records("starts before queues", before, |Before { count: _, number: _, start }| start)?;
+        interlock.visit(visitor)?;
+        if visitor.changes() {
+            let nodes = visitor.nodes();
+            let last = look.last().copied().unwrap_or(0);
+            let beyond =
+                last.checked_shr((nodes % 64) as u32).filter(|_| !nodes.is_multiple_of(64)).unwrap_or(0);
+            if beyond != 0 {
+                return Err(SaveError::Value { field: "nodes to top up", value: beyond });
+            }
+            free.clear();
+            free.reserve(lines.len());
+            for line in lines {
+                let (node, queue) = (line as usize / queues, line as usize % queues);
+                free.put(Place::new(node, processor + queue), true);
+            }
+            on_wheel.dedup();
+            *wheel = Wheel::new(of_wheel);
+            for node in on_wheel {
+                wheel.wait(node, sources.next_start(node));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,46 +6,20 @@
 
 use super::{
     crossing::{Crossing, Due},
-    feeds::Wheel,
     layout::{Layout, NONE, Place},
     packets::Packed,
     record::{Record, Set},
     state::{Demands, State},
 };
 use crate::{
-    bits::{Available, Blocks, Vector, bits, pieces, set_bits},
+    bits::{Available, Vector, pieces},
     fabric::NodeId,
     probe::Counted,
     throttle,
     traffic::{Sources, Workload},
+    visit::copy_nodes,
 };
-use std::{cmp::Reverse, collections::HashMap, ops::Range};
-
-impl<V: Vector> Blocks<V> {
-    /// Copies all planes of so many nodes.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        for plane in 0..self.planes() {
-            for (first, count) in pieces(nodes) {
-                let value = other.bits(plane, from + first, count);
-                let node = to + first;
-                let second = (node % 64 + count > 64).then_some(node / 64 * 64 + 64);
-                let mut words = [self.word(plane, node), second.map_or(0, |node| self.word(plane, node))];
-                set_bits(&mut words, node % 64, count, value);
-                *self.word_mut(plane, node) = words[0];
-                if let Some(second) = second {
-                    *self.word_mut(plane, second) = words[1];
-                }
-            }
-        }
-    }
-}
-
-/// Copies the bits of so many nodes.
-fn copy_bits(to: &mut [u64], at: usize, from: &[u64], first: usize, count: usize) {
-    for (piece, count) in pieces(count) {
-        set_bits(to, at + piece, count, bits(from, first + piece, count));
-    }
-}
+use std::{collections::HashMap, ops::Range};
 
 /// A queue, a register or the place behind a link a packet is in, and its slot there.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +39,7 @@ impl<V: Vector, R: Record> State<V, R> {
         parts: impl Iterator<Item = (&'a Layout, &'a Self)>,
     ) -> Self {
         let mut whole = Self::new(proof, layout, Sources::new(workload, layout.nodes), demands, rule);
-        whole.feeds.wheel = Wheel::new(if demands.exact_feed { 0 } else { layout.nodes });
-        whole.feeds.wakes.clear();
+        whole.feeds.forget_starts();
         let (mut slots, mut windows) = (HashMap::new(), Vec::new());
         for (part, state) in parts {
             whole.adopt(layout, part, state, &mut slots);
@@ -87,8 +60,8 @@ impl<V: Vector, R: Record> State<V, R> {
         slots: &mut HashMap<(NodeId, u64), u32>,
     ) {
         let (first, nodes) = (part.first, part.nodes);
-        self.copy_nodes(layout, first, state, 0, nodes);
-        self.sources.take_over(&state.sources);
+        self.sources.take_over_graph(&state.sources);
+        copy_nodes(self, first, &mut state.clone(), 0..nodes, [layout.nodes, nodes]);
         self.outcome.merge(&state.outcome);
         // Packets, each once.
         let mut free = vec![false; state.packets.packets.len()];
@@ -127,31 +100,15 @@ impl<V: Vector, R: Record> State<V, R> {
             }));
             own.move_flits(due, 0..nodes, first);
         }
-        // The nodes' sources.
-        let (own, feeds) = (&mut self.feeds, &state.feeds);
-        own.free.reserve(feeds.free.items().len());
-        for place in feeds.free.items() {
-            own.free.put(Place::new(first + place.node(), place.index()), true);
-        }
-        for node in feeds.wheel.nodes() {
-            let global = first as NodeId + node;
-            own.wheel.wait(global, state.sources.next_start(node));
-        }
-        let wakes = feeds.wakes.iter();
-        own.wakes.extend(wakes.map(|&Reverse((start, node))| Reverse((start, first as NodeId + node))));
-        if state.demands.exact_feed {
-            copy_bits(&mut own.look, first, &feeds.look, 0, nodes);
-            copy_bits(&mut own.waiting, first, &feeds.waiting, 0, nodes);
-            let queues = layout.processor_queues;
-            own.backlog[first * queues..(first + nodes) * queues].copy_from_slice(&feeds.backlog);
-        }
-        let queues = own.before.len() / layout.nodes;
-        own.before[first * queues..(first + nodes) * queues].copy_from_slice(&feeds.before);
-        own.interlock.take_over(&feeds.interlock, 0..nodes, first);
     }
 
     /// The states of parts, given that of the whole.
-    pub fn scatter(&self, layout: &Layout, parts: &[&Layout], rule: Option<&throttle::State>) -> Vec<Self> {
+    pub fn scatter(
+        &mut self,
+        layout: &Layout,
+        parts: &[&Layout],
+        rule: Option<&throttle::State>,
+    ) -> Vec<Self> {
         let mut states: Vec<Self> = parts.iter().map(|part| self.part(layout, part, rule)).collect();
         let part_of = |node: usize| parts.partition_point(|part| part.first + part.nodes <= node);
         // Where packets are: queue by queue, then those on links.
@@ -259,12 +216,13 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The state of a part but for its packets.
-    fn part(&self, layout: &Layout, part: &Layout, rule: Option<&throttle::State>) -> Self {
+    fn part(&mut self, layout: &Layout, part: &Layout, rule: Option<&throttle::State>) -> Self {
         let (first, nodes) = (part.first, part.nodes);
         let of_part = first..first + nodes;
         let rule = rule.map(|rule| rule.part(of_part.clone()));
         let mut state = Self::new(self.proof, part, self.sources.part(of_part.clone()), self.demands, rule);
-        state.copy_nodes(layout, 0, self, first, nodes);
+        state.feeds.forget_starts();
+        copy_nodes(&mut state, 0, self, of_part.clone(), [nodes, layout.nodes]);
         // All totals so far are those of the first part.
         state.windows = self.windows.as_ref().map(|windows| {
             let before = if first == 0 { windows.before() } else { Counted::default() };
@@ -274,60 +232,7 @@ impl<V: Vector, R: Record> State<V, R> {
             own.move_flits(due, of_part.clone(), 0);
             state.on_links += own.flits.iter().map(|flits| u64::from(flits.2.count_ones())).sum::<u64>();
         }
-        let (own, feeds) = (&mut state.feeds, &self.feeds);
-        own.wheel = Wheel::new(if self.demands.exact_feed { 0 } else { nodes });
-        own.wakes.clear();
-        for place in feeds.free.items().iter().filter(|place| of_part.contains(&place.node())) {
-            own.free.reserve(1);
-            own.free.put(Place::new(place.node() - first, place.index()), true);
-        }
-        for node in feeds.wheel.nodes().filter(|&node| of_part.contains(&(node as usize))) {
-            own.wheel.wait(node - first as NodeId, self.sources.next_start(node));
-        }
-        for &Reverse((start, node)) in &feeds.wakes {
-            if of_part.contains(&(node as usize)) {
-                own.wakes.push(Reverse((start, node - first as NodeId)));
-            }
-        }
-        if self.demands.exact_feed {
-            copy_bits(&mut own.look, 0, &feeds.look, first, nodes);
-            copy_bits(&mut own.waiting, 0, &feeds.waiting, first, nodes);
-            let queues = layout.processor_queues;
-            own.backlog.copy_from_slice(&feeds.backlog[first * queues..(first + nodes) * queues]);
-        }
-        let queues = feeds.before.len() / layout.nodes;
-        own.before.copy_from_slice(&feeds.before[first * queues..(first + nodes) * queues]);
-        own.interlock.take_over(&feeds.interlock, of_part, 0);
         state
-    }
-
-    /// Copies what every node has: planes and records.
-    fn copy_nodes(&mut self, layout: &Layout, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.counts.copy_nodes(to, &other.counts, from, nodes);
-        self.held.copy_nodes(to, &other.held, from, nodes);
-        self.left.copy_nodes(to, &other.left, from, nodes);
-        self.fresh.copy_nodes(to, &other.fresh, from, nodes);
-        self.last.copy_nodes(to, &other.last, from, nodes);
-        if let (Some(own), Some(throttling)) = (&mut self.throttling, &other.throttling) {
-            own.copy_nodes(layout, to, throttling, from, nodes);
-        }
-        if let (Some(own), Some(ahead)) = (&mut self.ahead, &other.ahead) {
-            own.copy_nodes(to, ahead, from, nodes);
-        }
-        if let (Some(own), Some(registers)) = (&mut self.registers, &other.registers) {
-            own.copy_nodes(to, registers, from, nodes);
-        }
-        let outputs = layout.outputs;
-        self.outputs[to * outputs..(to + nodes) * outputs]
-            .copy_from_slice(&other.outputs[from * outputs..(from + nodes) * outputs]);
-        if let (Some(own), Some(links)) = (&mut self.links, &other.links) {
-            let closed = links.closed();
-            own.window = closed.window;
-            own.planes.copy_nodes(to, &closed.planes, from, nodes);
-            own.table.copy_from(to * layout.directions, &closed.table, from * layout.directions, {
-                nodes * layout.directions
-            });
-        }
     }
 
     /// A packet with the steps of its route that are used up, where routes are looked up.

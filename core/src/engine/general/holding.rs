@@ -12,10 +12,10 @@ use super::{
     signals::{Shown, Signals},
 };
 use crate::{
-    bits::{Blocks, Vector, bits, pieces, set_bits, words, words_mut},
+    bits::{Blocks, Vector, words, words_mut},
     fabric::Sign,
-    save::{Archive, SaveError},
     throttle::{self, Ask, RegisterSettings},
+    visit::{NodeBits, State, Visited, Visitor},
 };
 use std::collections::VecDeque;
 
@@ -61,20 +61,6 @@ impl<V: Vector> Rule<V> {
                 Self::Useful(Box::new(Useful::new(alo, layout, first_channels(layout))))
             }
             state => Self::State(state),
-        }
-    }
-
-    /// Copies what is known of so many nodes between a whole network and a part of it.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        match (self, other) {
-            (Self::State(state), Self::State(other)) => state.copy_nodes(to, other, from, nodes),
-            (Self::Lines(lines), Self::Lines(other)) => {
-                lines.signals.copy_nodes(to, &other.signals, from, nodes);
-            }
-            (Self::Paths(paths), Self::Paths(other)) => paths.copy_nodes(to, other, from, nodes),
-            (Self::Bends(bends), Self::Bends(other)) => bends.copy_nodes(to, other, from, nodes),
-            (Self::Pauses(pauses), Self::Pauses(other)) => pauses.copy_nodes(to, other, from, nodes),
-            _ => {}
         }
     }
 
@@ -342,27 +328,6 @@ impl<V: Vector> Paths<V> {
         self.rings[first + turn.place as usize / 64] >> (turn.place % 64) & 1 == 1
     }
 
-    /// Copies what is known of so many nodes.
-    fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.signals.copy_nodes(to, &other.signals, from, nodes);
-        let planes = self.planes_told();
-        let (own, others) = (self.rings.len() / planes.max(1), other.rings.len() / planes.max(1));
-        for plane in 0..planes {
-            for (first, count) in pieces(nodes) {
-                let value = bits(&other.rings, plane * others * 64 + from + first, count);
-                set_bits(&mut self.rings, plane * own * 64 + to + first, count, value);
-            }
-        }
-        for (own, other) in self.turned.iter_mut().zip(&other.turned) {
-            *own |= other;
-        }
-    }
-
-    /// Planes of what is told of turns.
-    fn planes_told(&self) -> usize {
-        self.turned.len() * self.into
-    }
-
     /// Of headers that turn, those of whom a busy buffer behind the turn is known.
     #[inline(always)]
     fn behind_turns(&self, layout: &Layout, asked: V, word: usize, queue: usize) -> V {
@@ -379,17 +344,75 @@ impl<V: Vector> Paths<V> {
         }
         held
     }
+}
 
-    /// What does not follow from the pending headers.
-    pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
-        self.signals.archive(layout.nodes.div_ceil(64), archive)?;
-        archive.slice("turns told", &mut self.rings)?;
-        if archive.is_reading() {
-            let slot = self.rings.len() / self.turned.len();
-            for (turned, ring) in self.turned.iter_mut().zip(self.rings.chunks(slot.max(1))) {
+/// Planes of so many words each.
+struct Rings<'a>(&'a mut [u64], usize);
+
+impl NodeBits for Rings<'_> {
+    fn planes(&self) -> usize {
+        self.0.len() / self.1
+    }
+
+    fn word_of(&mut self, plane: usize, word: usize) -> &mut u64 {
+        &mut self.0[plane * self.1 + word]
+    }
+
+    fn saved_words(&self, _nodes: usize) -> usize {
+        self.1
+    }
+}
+
+impl<V: Vector> State for Rule<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        match self {
+            Self::State(state) => state.visit(visitor),
+            Self::Lines(lines) => lines.visit(visitor),
+            Self::Paths(paths) => paths.visit(visitor),
+            Self::Bends(bends) => bends.visit(visitor),
+            Self::Pauses(pauses) => pauses.visit(visitor),
+            // It goes by what it sees alone.
+            Self::Useful(_) => Ok(()),
+        }
+    }
+}
+
+impl State for Lines {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        let Self { signals, apart: _, second: _ } = self;
+        signals.visit(visitor)
+    }
+}
+
+impl<V: Vector> State for Paths<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What it was made of, and the slot of a cycle.
+        let Self {
+            release: _,
+            behind: _,
+            second: _,
+            into,
+            slot: _,
+            signals,
+            rings,
+            turned,
+            due,
+            beyond,
+            turns,
+            released,
+            turn,
+        } = self;
+        // What follows from the pending headers.
+        let _ = (beyond, turns, released, turn);
+        signals.visit(visitor)?;
+        let words = rings.len() / (turned.len() * *into).max(1);
+        visitor.bits("turns told", &mut Rings(rings, words.max(1)))?;
+        if visitor.changes() {
+            let slot = rings.len() / turned.len();
+            for (turned, ring) in turned.iter_mut().zip(rings.chunks(slot.max(1))) {
                 *turned = ring.iter().any(|&word| word != 0);
             }
-            self.due.clear();
+            due.clear();
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     bits::{Blocks, Planes, Vector, words},
-    probe::{LinkOccupation, SavedProbe},
-    save::{Archive, SaveError},
+    probe::LinkOccupation,
+    visit::{State, Visited, Visitor},
 };
 
 /// Bits of a cycle within a window.
@@ -118,14 +118,6 @@ impl<V: Vector> LinkCounts<V> {
         }
     }
 
-    /// The counts as fields.
-    pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { table, directions: _, nodes: _, window, planes, blocks: _ } = self;
-        table.fields(archive)?;
-        archive.number("window of links", window)?;
-        planes.archive("links in the window", words, archive)
-    }
-
     /// The same with all it has counted in the table.
     pub fn closed(&self) -> Self {
         let mut closed = self.clone();
@@ -136,5 +128,22 @@ impl<V: Vector> LinkCounts<V> {
     /// The table so far.
     pub fn table(&self) -> LinkOccupation {
         self.closed().table
+    }
+}
+
+impl<V: Vector> State for LinkCounts<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        if visitor.divides() {
+            // A part in which nothing happened may be in an earlier window.
+            self.close();
+        }
+        // What it was made of.
+        let Self { directions: _, nodes: _, blocks: _, table, window, planes } = self;
+        let LinkOccupation { first, last, flits } = table;
+        visitor.numbers("first cycles of links", first)?;
+        visitor.numbers("last cycles of links", last)?;
+        visitor.numbers("flits of links", flits)?;
+        visitor.same(|archive| archive.number("window of links", window))?;
+        visitor.bits("links in the window", planes)
     }
 }

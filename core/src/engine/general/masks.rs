@@ -9,8 +9,8 @@ use super::{
 use crate::{
     bits::{Blocks, Planes, Vector},
     fabric::NodeId,
-    save::{Archive, SaveError},
-    throttle::{self, AtWork},
+    throttle::{self, AtWork as _},
+    visit::{State, Visited, Visitor},
 };
 use std::collections::VecDeque;
 
@@ -76,17 +76,16 @@ impl<V: Vector> Pauses<V> {
     pub fn may_begin(&self, node: usize) -> bool {
         !self.resting.bit(0, node)
     }
+}
 
-    /// Copies what is known of so many nodes.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.pace.copy_nodes(to, &other.pace, from, nodes);
-        self.derive();
-    }
-
-    /// When nodes may begin.
-    pub fn archive(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        self.pace.fields(archive)?;
-        self.derive();
+impl<V: Vector> State for Pauses<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // Who rests follows.
+        let Self { pace, resting: _, due: _ } = self;
+        pace.visit(visitor)?;
+        if visitor.changes() {
+            self.derive();
+        }
         Ok(())
     }
 }

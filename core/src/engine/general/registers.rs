@@ -3,7 +3,7 @@
 use super::layout::{Layout, Place};
 use crate::{
     bits::{Blocks, Vector},
-    save::{Archive, SaveError},
+    visit::{State, Visited, Visitor},
 };
 
 /// The registers of all output channels.
@@ -21,18 +21,6 @@ impl<V: Vector> Registers<V> {
     pub fn new(layout: &Layout, blocks: usize) -> Self {
         let planes = || Blocks::new(blocks, layout.outputs, V::zero());
         Self { full: planes(), head: planes(), tail: planes(), slots: vec![0; layout.nodes * layout.outputs] }
-    }
-
-    /// The registers as fields.
-    pub fn archive(&mut self, words: usize, slots: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        self.full.archive("flits in registers", words, archive)?;
-        self.head.archive("headers in registers", words, archive)?;
-        self.tail.archive("tails in registers", words, archive)?;
-        archive.slice("packets in registers", &mut self.slots)?;
-        match self.slots.iter().find(|&&slot| slot as usize >= slots) {
-            None => Ok(()),
-            Some(&slot) => Err(SaveError::Value { field: "packets in registers", value: slot.into() }),
-        }
     }
 
     /// Whether a tail waits in the register of an output channel, which has left its owner's queue.
@@ -57,16 +45,20 @@ impl<V: Vector> Registers<V> {
         (full, full && self.head.bit(place.index(), place.node()))
     }
 
-    /// Copies the flits of so many nodes, but not whose they are.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        self.full.copy_nodes(to, &other.full, from, nodes);
-        self.head.copy_nodes(to, &other.head, from, nodes);
-        self.tail.copy_nodes(to, &other.tail, from, nodes);
-    }
-
     /// The packet whose flit is in a register, and whether that is the header or the tail.
     pub fn flit(&self, layout: &Layout, place: Place) -> (u32, bool, bool) {
         let (output, node) = (place.index(), place.node());
         (self.slot(layout, place), self.head.bit(output, node), self.tail.bit(output, node))
+    }
+}
+
+impl<V: Vector> State for Registers<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        let Self { full, head, tail, slots } = self;
+        visitor.bits("flits in registers", full)?;
+        visitor.bits("headers in registers", head)?;
+        visitor.bits("tails in registers", tail)?;
+        // Packets have other slots in every part.
+        visitor.whole(|archive| archive.slice("packets in registers", slots))
     }
 }

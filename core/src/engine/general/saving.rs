@@ -2,130 +2,41 @@
 //! width. What follows from other fields is not written down.
 
 use super::{
-    crossing::Crossing,
-    feeds::{Backlog, Wheel},
+    crossing::{Crossing, Due},
     layout::{Layout, Place},
-    packets::{AGAIN, Header, Packet, Packets},
+    packets::{AGAIN, Fifo, Header, Packet, Packets},
     record::{Record, Set},
     state::State,
 };
 use crate::{
     bits::Vector,
-    fabric::NodeId,
     save::{Archive, SaveError},
-    throttle::AtWork,
+    visit::{self, Saved, State as _, Visited, Visitor, below},
 };
-use std::cmp::Reverse;
 
 impl<V: Vector, R: Record> State<V, R> {
-    /// Everything that outlives a cycle.
+    /// Saves or restores everything that outlives a cycle.
     pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
-        let words = layout.nodes.div_ceil(64);
-        self.outcome.fields(archive)?;
-        self.counts.archive("flits in queues", words, archive)?;
-        self.held.archive("flits in and before queues", words, archive)?;
-        self.left.archive("flits left", words, archive)?;
-        self.fresh.archive("headers not sent", words, archive)?;
-        self.last.archive("channels used last", words, archive)?;
-        archive.slice("output channels", &mut self.outputs)?;
-        archive.fixed("packets at fronts", &mut self.fifos, |fifo| &mut fifo.front)?;
-        archive.fixed("packets at ends", &mut self.fifos, |fifo| &mut fifo.last)?;
-        self.packets.archive(layout, archive)?;
-        self.sources.fields(&mut self.routes, archive)?;
-        self.archive_feeds(layout, archive)?;
-        self.archive_wheel(archive)?;
-        if let Some(registers) = &mut self.registers {
-            registers.archive(words, self.packets.packets.len(), archive)?;
-        }
-        if let Some(ahead) = &mut self.ahead {
-            ahead.archive(words, archive)?;
-        }
-        if let Some(throttling) = &mut self.throttling {
-            throttling.archive(layout, archive)?;
-        }
-        if let Some(links) = &mut self.links {
-            links.archive(words, archive)?;
-        }
-        if let Some(windows) = &mut self.windows {
-            windows.fields(archive)?;
-        }
+        self.visit(&mut Saved::new(archive, layout.nodes))?;
         if archive.is_reading() {
             self.check_restored(layout)?;
+            self.packets.find_ways(layout);
             self.derive(layout);
             self.tell_throttle_again(layout);
         }
         Ok(())
     }
 
-    fn archive_feeds(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
-        let feeds = &mut self.feeds;
-        let number = |place: &Place| layout.line(place.node(), place.index()) as u32;
-        let mut free: Vec<u32> = feeds.free.items().iter().map(number).collect();
-        free.sort_unstable();
-        archive.list("processor queues to begin", &mut free)?;
-        let mut waiting: Vec<NodeId> = feeds.wheel.nodes().collect();
-        waiting.sort_unstable();
-        archive.list("nodes that wait", &mut waiting)?;
-        let mut wakes: Vec<(u64, u32)> = feeds.wakes.drain().map(|Reverse(wake)| wake).collect();
-        wakes.sort_unstable();
-        archive.column("wakes", &mut wakes, &(0, 0), |wake| &mut wake.0)?;
-        archive.column("nodes to wake", &mut wakes, &(0, 0), |wake| &mut wake.1)?;
-        archive.slice("nodes to top up", &mut feeds.look)?;
-        archive.slice("nodes with a wake", &mut feeds.waiting)?;
-        archive.fixed("flits unsent", &mut feeds.backlog, |Backlog { unsent, .. }| unsent)?;
-        archive.fixed("flits in processor queues", &mut feeds.backlog, |Backlog { queued, .. }| queued)?;
-        archive.fixed("packets before queues", &mut feeds.before, |before| &mut before.count)?;
-        archive.fixed("numbers before queues", &mut feeds.before, |before| &mut before.number)?;
-        archive.fixed("starts before queues", &mut feeds.before, |before| &mut before.start)?;
-        feeds.interlock.fields(archive)?;
-        if archive.is_reading() {
-            let nodes = layout.nodes;
-            let lazy = feeds.backlog.is_empty();
-            below("processor queues to begin", nodes * layout.processor_queues, free.iter().copied())?;
-            below("nodes that wait", if lazy { nodes } else { 0 }, waiting.iter().copied())?;
-            below("nodes to wake", nodes, wakes.iter().map(|wake| wake.1))?;
-            let last = feeds.look.last().copied().unwrap_or(0);
-            let beyond =
-                last.checked_shr((nodes % 64) as u32).filter(|_| !nodes.is_multiple_of(64)).unwrap_or(0);
-            if beyond != 0 {
-                return Err(SaveError::Value { field: "nodes to top up", value: beyond });
-            }
-            feeds.free.clear();
-            feeds.free.reserve(free.len());
-            for line in free {
-                let (node, queue) =
-                    (line as usize / layout.processor_queues, line as usize % layout.processor_queues);
-                feeds.free.put(Place::new(node, layout.link_queues + queue), true);
-            }
-            waiting.dedup();
-            feeds.wheel = Wheel::new(if lazy { nodes } else { 0 });
-            for node in waiting {
-                feeds.wheel.wait(node, self.sources.next_start(node));
-            }
-        }
-        feeds.wakes.extend(wakes.into_iter().map(Reverse));
-        Ok(())
-    }
-
-    fn archive_wheel(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let empty = (Crossing { to: Place::default(), slot: 0 }, 0);
-        for due in &mut self.wheel {
-            let mut headers: Vec<_> =
-                due.crossings.iter().map(|&crossing| (crossing, crossing.to.pack())).collect();
-            archive.column("headers on links", &mut headers, &empty, |header| &mut header.0.slot)?;
-            archive.column("queues ahead", &mut headers, &empty, |header| &mut header.1)?;
-            due.crossings =
-                headers.iter().map(|&(header, to)| Crossing { to: Place::unpack(to), ..header }).collect();
-            archive.column("queues of flits", &mut due.flits, &(0, 0, 0), |flits| &mut flits.0)?;
-            archive.column("words of flits", &mut due.flits, &(0, 0, 0), |flits| &mut flits.1)?;
-            archive.column("flits on links", &mut due.flits, &(0, 0, 0), |flits| &mut flits.2)?;
-        }
-        archive.number("flits on links", &mut self.on_links)
-    }
-
     /// Nothing restored may lead outside the network.
     fn check_restored(&self, layout: &Layout) -> Result<(), SaveError> {
-        let slots = self.packets.packets.len();
+        let slots = self.packets.check(layout)?;
+        if let Some(registers) = &self.registers {
+            below("packets in registers", slots, registers.slots.iter().copied())?;
+        }
+        if let Some(throttling) = &self.throttling {
+            let outputs = throttling.output.iter().map(|&output| output.into());
+            below("outputs wanted", layout.link_outputs, outputs)?;
+        }
         below("packets at fronts", slots, self.fifos.iter().map(|fifo| fifo.front))?;
         below("packets at ends", slots, self.fifos.iter().map(|fifo| fifo.last & !AGAIN))?;
         below("output channels", layout.queues + 1, self.outputs.iter().map(|output| output.owner()))?;
@@ -217,61 +128,229 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 }
 
-impl Packets {
-    fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { headers, packets, free } = self;
-        archive.list("free slots", free)?;
-        archive.column("numbers", packets, &Packet::default(), |packet| &mut packet.number)?;
-        archive.column("starts", packets, &Packet::default(), |packet| &mut packet.start)?;
-        archive.column("injections", packets, &Packet::default(), |packet| &mut packet.injected)?;
-        archive.column("sources", packets, &Packet::default(), |packet| &mut packet.source)?;
-        archive.column("slices", packets, &Packet::default(), |packet| &mut packet.slice)?;
-        archive.column("lengths", packets, &Packet::default(), |packet| &mut packet.length)?;
-        archive.column("routes", packets, &Packet::default(), |packet| &mut packet.route)?;
-        archive.column("first channels", packets, &Packet::default(), |packet| &mut packet.first_channel)?;
-        let mut destinations: Vec<u32> =
-            headers.iter().map(|header| layout.destination(header.way) as u32).collect();
-        archive.list("destinations", &mut destinations)?;
-        archive.column("packets behind", headers, &Header::default(), |header| &mut header.next)?;
-        if archive.is_reading() {
-            let slots = packets.len();
-            for (field, given) in [("destinations", destinations.len()), ("packets behind", headers.len())] {
-                if given != slots {
-                    return Err(SaveError::Length { field, given: given as u64, needed: slots as u64 });
-                }
-            }
-            if slots == 0 {
-                return Err(SaveError::Length { field: "numbers", given: 0, needed: 1 });
-            }
-            below("free slots", slots, free.iter().copied())?;
-            below("sources", layout.shape.nodes(), packets.iter().map(|packet| packet.source))?;
-            below("destinations", layout.shape.nodes(), destinations.iter().copied())?;
-            below("packets behind", slots, headers.iter().map(|header| header.next))?;
-            below(
-                "first channels",
-                layout.channels,
-                packets.iter().map(|packet| packet.first_channel.into()),
-            )?;
-            if free.len() >= slots {
-                return Err(SaveError::Length {
-                    field: "free slots",
-                    given: free.len() as u64,
-                    needed: slots as u64 - 1,
-                });
-            }
-            for ((header, packet), destination) in headers.iter_mut().zip(packets).zip(destinations) {
-                header.way = layout.way(packet.source as usize, destination as usize);
-                packet.destination = destination;
-            }
-        }
-        Ok(())
+impl<V: Vector, R: Record> visit::State for State<V, R> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        let Self {
+            // What it was made of.
+            proof: _,
+            demands: _,
+            blocks: _,
+            count_bits: _,
+            left_bits: _,
+            most: _,
+            by_room: _,
+            parks: _,
+            // What follows.
+            own: _,
+            pairs: _,
+            any: _,
+            nonempty: _,
+            parked: _,
+            full: _,
+            full_any: _,
+            levels: _,
+            asking: _,
+            headers: _,
+            wanted: _,
+            // What does not outlive a cycle.
+            leaves: _,
+            heads: _,
+            tails: _,
+            ready: _,
+            sendable: _,
+            sent: _,
+            sent_any: _,
+            entered: _,
+            chosen: _,
+            granted: _,
+            crossings: _,
+            leaving: _,
+            freed: _,
+            delivered: _,
+            before: _,
+            news: _,
+            // The rest.
+            outcome,
+            counts,
+            held,
+            left,
+            fresh,
+            last,
+            outputs,
+            fifos,
+            packets,
+            sources,
+            routes,
+            feeds,
+            wheel,
+            on_links,
+            registers,
+            ahead,
+            throttling,
+            links,
+            windows,
+        } = self;
+        visitor.whole(|archive| outcome.fields(archive))?;
+        visitor.bits("flits in queues", counts)?;
+        visitor.bits("flits in and before queues", held)?;
+        visitor.bits("flits left", left)?;
+        visitor.bits("headers not sent", fresh)?;
+        visitor.bits("channels used last", last)?;
+        visitor.numbers("output channels", outputs)?;
+        // Packets have other slots in every part.
+        visitor.whole(|archive| {
+            archive.fixed("packets at fronts", fifos, |Fifo { front, last: _ }| front)?;
+            archive.fixed("packets at ends", fifos, |Fifo { front: _, last }| last)?;
+            packets.fields(archive)
+        })?;
+        sources.visit(routes, visitor)?;
+        feeds.visit(sources, visitor)?;
+        visitor.whole(|archive| {
+            wheel.iter_mut().try_for_each(|due| due.fields(archive))?;
+            archive.number("flits on links", on_links)
+        })?;
+        registers.as_deref_mut().map_or(Ok(()), |registers| registers.visit(visitor))?;
+        ahead.as_mut().map_or(Ok(()), |ahead| ahead.visit(visitor))?;
+        throttling.as_deref_mut().map_or(Ok(()), |throttling| throttling.visit(visitor))?;
+        links.as_mut().map_or(Ok(()), |links| links.visit(visitor))?;
+        visitor.whole(|archive| windows.as_deref_mut().map_or(Ok(()), |windows| windows.fields(archive)))
     }
 }
 
-/// Every value is below a limit.
-fn below(field: &'static str, limit: usize, mut values: impl Iterator<Item = u32>) -> Result<(), SaveError> {
-    match values.find(|&value| value as usize >= limit) {
-        None => Ok(()),
-        Some(value) => Err(SaveError::Value { field, value: value.into() }),
+impl Due {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { crossings, flits } = self;
+        let mut headers: Vec<_> = crossings.iter().map(|&crossing| (crossing, crossing.to.pack())).collect();
+        let empty = (Crossing::default(), 0);
+        archive.column("headers on links", &mut headers, &empty, |header| &mut header.0.slot)?;
+        archive.column("queues ahead", &mut headers, &empty, |header| &mut header.1)?;
+        *crossings =
+            headers.iter().map(|&(header, to)| Crossing { to: Place::unpack(to), ..header }).collect();
+        archive.column("queues of flits", flits, &(0, 0, 0), |flits| &mut flits.0)?;
+        archive.column("words of flits", flits, &(0, 0, 0), |flits| &mut flits.1)?;
+        archive.column("flits on links", flits, &(0, 0, 0), |flits| &mut flits.2)
+    }
+}
+
+impl Packets {
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { headers, packets, free } = self;
+        let empty = Packet::default();
+        archive.list("free slots", free)?;
+        // Every field of a packet is a column.
+        let Packet {
+            number: _,
+            start: _,
+            injected: _,
+            source: _,
+            destination: _,
+            slice: _,
+            length: _,
+            route: _,
+            first_channel: _,
+        } = empty;
+        archive.column("numbers", packets, &empty, |packet| &mut packet.number)?;
+        archive.column("starts", packets, &empty, |packet| &mut packet.start)?;
+        archive.column("injections", packets, &empty, |packet| &mut packet.injected)?;
+        archive.column("sources", packets, &empty, |packet| &mut packet.source)?;
+        archive.column("slices", packets, &empty, |packet| &mut packet.slice)?;
+        archive.column("lengths", packets, &empty, |packet| &mut packet.length)?;
+        archive.column("routes", packets, &empty, |packet| &mut packet.route)?;
+        archive.column("first channels", packets, &empty, |packet| &mut packet.first_channel)?;
+        let mut destinations: Vec<u32> = packets.iter().map(|packet| packet.destination).collect();
+        archive.list("destinations", &mut destinations)?;
+        // The way follows.
+        archive.column("packets behind", headers, &Header::default(), |Header { way: _, next }| next)?;
+        let slots = packets.len();
+        for (field, given) in [("destinations", destinations.len()), ("packets behind", headers.len())] {
+            if given != slots {
+                return Err(SaveError::Length { field, given: given as u64, needed: slots as u64 });
+            }
+        }
+        packets.iter_mut().zip(destinations).for_each(|(packet, to)| packet.destination = to);
+        Ok(())
+    }
+
+    /// Nothing restored may lead outside the network; the number of slots.
+    fn check(&self, layout: &Layout) -> Result<usize, SaveError> {
+        let Self { headers, packets, free } = self;
+        let slots = packets.len();
+        if slots == 0 {
+            return Err(SaveError::Length { field: "numbers", given: 0, needed: 1 });
+        }
+        let nodes = layout.shape.nodes();
+        below("free slots", slots, free.iter().copied())?;
+        below("sources", nodes, packets.iter().map(|packet| packet.source))?;
+        below("destinations", nodes, packets.iter().map(|packet| packet.destination))?;
+        below("packets behind", slots, headers.iter().map(|header| header.next))?;
+        below("first channels", layout.channels, packets.iter().map(|packet| packet.first_channel.into()))?;
+        if free.len() >= slots {
+            let (given, needed) = (free.len() as u64, slots as u64 - 1);
+            return Err(SaveError::Length { field: "free slots", given, needed });
+        }
+        Ok(slots)
+    }
+
+    /// Ways follow from sources and destinations.
+    fn find_ways(&mut self, layout: &Layout) {
+        for (header, packet) in self.headers.iter_mut().zip(&self.packets) {
+            header.way = layout.way(packet.source as usize, packet.destination as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bits::Words,
+        engine::{
+            Network, bytes_per_router,
+            general::{layout::Layout, state::Demands},
+        },
+        fabric::{Fabric, Shape},
+        router::{FlowControl, RouterConfig, Variant},
+        routing::RoutingFunction,
+        traffic::{PacketList, Sources, Workload},
+        visit::Bytes,
+    };
+
+    /// What is told before a run covers what nodes have in it.
+    #[test]
+    fn no_state_takes_more_than_is_told_before_the_run() {
+        for (sizes, latency, flow_control, variant, links, longest) in [
+            (&[16, 16][..], 1, FlowControl::Wormhole, Variant::Queues, false, 8),
+            (&[16, 16][..], 1, FlowControl::Wormhole, Variant::Registers, true, 8),
+            (&[8, 8, 8], 3, FlowControl::Bubble, Variant::Queues, true, 2),
+            (&[40], 2, FlowControl::CutThrough, Variant::Queues, false, 4),
+        ] {
+            let shape = Shape::torus(sizes).unwrap();
+            let router =
+                RouterConfig { latency, flow_control, variant, buffer: 9, ..RouterConfig::for_shape(&shape) };
+            let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+            let layout = Layout::new(&network);
+            let demands = Demands {
+                uniform: Some(longest),
+                longest,
+                exact_feed: false,
+                interlock: false,
+                reinitialise: false,
+                links,
+                windows: None,
+                watched: false,
+                function: RoutingFunction::DimensionOrder,
+                reconsiders: false,
+                draws: false,
+                seed: 0,
+                watches: None,
+            };
+            let nobody = Workload::Packets(PacketList::from_nodes(vec![[]; shape.nodes()]).unwrap());
+            let sources = Sources::new(&nobody, shape.nodes());
+            let mut state = State::<Words<1>, u32>::new(Words::PROOF, &layout, sources, demands, None);
+            let mut visitor = Bytes { bytes: 0, nodes: shape.nodes() };
+            state.visit(&mut visitor).unwrap();
+            let told = bytes_per_router(&network, longest, links) * shape.nodes() as u64;
+            assert!((told / 4..told).contains(&visitor.bytes), "{sizes:?}: {} of {told}", visitor.bytes);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     bits::{Blocks, Planes, Vector, Words, pieces},
     fabric::Direction,
     routing::Came,
-    save::{Archive, SaveError},
+    visit::{State, Visited, Visitor},
 };
 use std::ops::Range;
 
@@ -165,30 +165,6 @@ impl Signals {
     pub fn listen(&mut self, side: usize, words: &[u64]) {
         self.told[side].clear();
         self.told[side].extend_from_slice(words);
-    }
-
-    /// Copies the registers of so many nodes.
-    pub fn copy_nodes(&mut self, to: usize, other: &Self, from: usize, nodes: usize) {
-        for register in (0..self.any.len()).filter(|&register| other.any[register]) {
-            for plane in register * self.bits..(register + 1) * self.bits {
-                self.numbers.copy_bits(plane, to, &other.numbers, from, nodes);
-            }
-            self.any[register] = true;
-            self.before[register] = true;
-        }
-    }
-
-    /// The numbers as a field.
-    pub fn archive(&mut self, words: usize, archive: &mut Archive) -> Result<(), SaveError> {
-        self.numbers.archive("busy buffers ahead", 0..self.any.len() * self.bits, words, archive)?;
-        if archive.is_reading() {
-            for (register, any) in self.any.iter_mut().enumerate() {
-                *any =
-                    (register * self.bits..(register + 1) * self.bits).any(|plane| self.numbers.any(plane));
-            }
-            self.before.fill(true);
-        }
-        Ok(())
     }
 
     /// One cycle further, given flits in and on their way to queues, bit by bit, and `levels`, the same of
@@ -404,6 +380,36 @@ impl Signals {
             }
         }
         any.any()
+    }
+}
+
+impl State for Signals {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What they were made of.
+        let Self {
+            shown: _,
+            registers: _,
+            bits,
+            rises: _,
+            ahead_rises: _,
+            numbers,
+            any,
+            before,
+            busy,
+            next,
+            told,
+        } = self;
+        // What does not outlive a cycle.
+        let _ = (busy, next, told);
+        let bits = *bits;
+        visitor.bits("busy buffers ahead", numbers)?;
+        if visitor.changes() {
+            for (register, any) in any.iter_mut().enumerate() {
+                *any = (register * bits..(register + 1) * bits).any(|plane| numbers.any(plane));
+            }
+            before.fill(true);
+        }
+        Ok(())
     }
 }
 

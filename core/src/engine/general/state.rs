@@ -227,7 +227,12 @@ impl<V: Vector, R: Record> State<V, R> {
             delivered: Vec::new(),
             wheel: vec![Due::default(); if slow { layout.latency } else { 0 }],
             on_links: 0,
-            feeds: Feeds::new(layout.nodes, layout.processor_queues, &sources, demands.exact_feed),
+            feeds: Feeds::new(
+                layout.nodes,
+                (layout.link_queues, layout.processor_queues),
+                &sources,
+                demands.exact_feed,
+            ),
             throttling: rule.map(|rule| {
                 let ordered = demands.function == RoutingFunction::DimensionOrder;
                 let rule = Rule::new(rule, layout, blocks, ordered);

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     bits::{Blocks, Vector},
     fabric::{Direction, NodeId},
-    save::{Archive, SaveError},
     throttle::Sums,
+    visit::{State, Visited, Visitor},
 };
 
 /// A throttle at work.
@@ -90,45 +90,23 @@ impl<V: Vector> Throttling<V> {
         }
     }
 
-    /// Copies what is known of so many nodes between a whole network and a part of it.
-    pub fn copy_nodes(&mut self, layout: &Layout, to: usize, other: &Self, from: usize, nodes: usize) {
-        let queues = layout.processor_queues;
-        self.rule.copy_nodes(to, &other.rule, from, nodes);
-        self.pending.copy_nodes(to, &other.pending, from, nodes);
-        self.requests.copy_nodes(to, &other.requests, from, nodes);
-        let (own, others) = (to * queues..(to + nodes) * queues, from * queues..(from + nodes) * queues);
-        self.since[own.clone()].copy_from_slice(&other.since[others.clone()]);
-        self.output[own].copy_from_slice(&other.output[others]);
-        self.held |= other.held;
-        self.cycle = other.cycle;
-    }
-
     /// Whether the header of a queue is pending.
     pub fn is_pending(&self, layout: &Layout, place: Place) -> bool {
         layout.is_processor(place.index())
             && self.pending.bit(place.index() - layout.link_queues, place.node())
     }
+}
 
-    /// Everything it knows.
-    pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
-        let words = layout.nodes.div_ceil(64);
-        let Self { rule, in_words: _, pending, requests, since, output, held, cycle, sums: _ } = self;
-        pending.archive("headers that wait", words, archive)?;
-        requests.archive("headers that request", words, archive)?;
-        archive.slice("headers at the front since", since)?;
-        archive.slice("outputs wanted", output)?;
-        archive.flag("headers were held", held)?;
-        archive.number("cycle of the throttle", cycle)?;
-        if let Some(&output) = output.iter().find(|&&output| usize::from(output) >= layout.link_outputs) {
-            return Err(SaveError::Value { field: "outputs wanted", value: output.into() });
-        }
-        match rule {
-            Rule::State(state) => state.fields(archive),
-            Rule::Lines(lines) => lines.signals.archive(words, archive),
-            Rule::Paths(paths) => paths.archive(layout, archive),
-            Rule::Bends(bends) => bends.archive(words, archive),
-            Rule::Pauses(pauses) => pauses.archive(archive),
-            Rule::Useful(_) => Ok(()),
-        }
+impl<V: Vector> State for Throttling<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // What it was made of, and the sums of a cycle.
+        let Self { in_words: _, sums: _, rule, pending, requests, since, output, held, cycle } = self;
+        visitor.bits("headers that wait", pending)?;
+        visitor.bits("headers that request", requests)?;
+        visitor.numbers("headers at the front since", since)?;
+        visitor.numbers("outputs wanted", output)?;
+        visitor.any("headers were held", held)?;
+        visitor.same(|archive| archive.number("cycle of the throttle", cycle))?;
+        rule.visit(visitor)
     }
 }

@@ -139,24 +139,37 @@ impl GraphProgress {
     /// Takes over how far the ranks of some nodes have come. Nothing else changes what belongs to a
     /// rank than what its own node takes and receives.
     pub(crate) fn take_over(&mut self, other: &Self, nodes: Range<usize>) {
-        let touched = other.touched.iter().filter(|&&node| nodes.contains(&(node as usize)));
-        self.touched.extend(touched);
-        let has = |rank: u32| nodes.contains(&(self.graph.nodes[rank as usize] as usize));
-        for rank in (0..self.graph.ranks()).filter(|&rank| has(rank as u32)) {
-            let operations = self.graph.first[rank] as usize..self.graph.first[rank + 1] as usize;
-            self.left[operations.clone()].copy_from_slice(&other.left[operations.clone()]);
-            self.ready[operations.clone()].copy_from_slice(&other.ready[operations.clone()]);
-            self.complete[operations.clone()].copy_from_slice(&other.complete[operations.clone()]);
-            self.dependents[operations.clone()].clone_from_slice(&other.dependents[operations]);
-            self.busy_until[rank] = other.busy_until[rank];
-            self.sends[rank] = other.sends[rank].clone();
-            self.current[rank] = other.current[rank];
+        // What it was made of.
+        let Self {
+            graph,
+            rank_of_node: _,
+            dependents,
+            left,
+            ready,
+            complete,
+            packets_left,
+            busy_until,
+            sends,
+            current,
+            touched,
+        } = self;
+        touched.extend(other.touched.iter().filter(|&&node| nodes.contains(&(node as usize))));
+        let has = |rank: u32| nodes.contains(&(graph.nodes[rank as usize] as usize));
+        for rank in (0..graph.ranks()).filter(|&rank| has(rank as u32)) {
+            let operations = graph.first[rank] as usize..graph.first[rank + 1] as usize;
+            left[operations.clone()].copy_from_slice(&other.left[operations.clone()]);
+            ready[operations.clone()].copy_from_slice(&other.ready[operations.clone()]);
+            complete[operations.clone()].copy_from_slice(&other.complete[operations.clone()]);
+            dependents[operations.clone()].clone_from_slice(&other.dependents[operations]);
+            busy_until[rank] = other.busy_until[rank];
+            sends[rank] = other.sends[rank].clone();
+            current[rank] = other.current[rank];
         }
-        for (index, operation) in self.graph.operations.iter().enumerate() {
+        for (index, operation) in graph.operations.iter().enumerate() {
             if let OperationKind::Send { to, .. } = operation.kind
                 && has(to)
             {
-                self.packets_left[index] = other.packets_left[index];
+                packets_left[index] = other.packets_left[index];
             }
         }
     }
