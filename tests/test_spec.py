@@ -198,7 +198,7 @@ def test_a_setting_that_cannot_be_read(setting):
             ),
             "router.buffer",
             "is 4 flits",
-            "CutThrough flow control needs at least 8 for packets of 8 flits",
+            "cut-through flow control needs at least 8 for packets of 8 flits",
         ),
         (
             lambda: fl.Collective("shfl", delays=[0, -1]),

@@ -4,6 +4,7 @@
 mod blocks;
 mod counter;
 mod instruction_set;
+mod iter;
 mod list;
 mod plane;
 #[allow(unsafe_code, reason = "vectors of the processor")]
@@ -12,8 +13,11 @@ mod vector;
 pub use instruction_set::InstructionSet;
 
 pub(crate) use blocks::Blocks;
-pub(crate) use counter::number_at;
+pub(crate) use counter::{
+    above, above_with, count_down, count_up, count_up_long, full_add, half_add, half_subtract, number_at,
+};
 pub(crate) use instruction_set::{OnVectors, VectorWork, with_longest};
+pub(crate) use iter::ones;
 pub(crate) use list::List;
 pub(crate) use plane::{Extent, Planes, bits, pieces, set_bits};
 pub(crate) use vector::{Available, Task, Vector, Words, count_ones, words, words_mut};

@@ -275,11 +275,11 @@ impl SimulationError {
                 let (problem, advice) = match obstacle {
                     Obstacle::Routing => (
                         format!("{pairs} need a failed part, {first}"),
-                        "dimension-order routing cannot go around failures, routing tables can (flitloom route)",
+                        "dimension-order routing cannot go around failures, routing tables can",
                     ),
                     Obstacle::Routes => (
                         format!("no route is given for {pairs}, {first}"),
-                        "flitloom route with the same --fail makes tables for all pairs of working nodes",
+                        "tables made for the same failures have routes for all pairs of working nodes",
                     ),
                 };
                 match *failed {
@@ -296,7 +296,8 @@ impl SimulationError {
             Self::PacketTooLong { buffer, flow_control, grant_needs_room, needed, length } => {
                 let rule = if *grant_needs_room { " with grants that need room" } else { "" };
                 let advice = format!(
-                    "{flow_control:?} flow control{rule} needs at least {needed} for packets of {length} flits"
+                    "{} flow control{rule} needs at least {needed} for packets of {length} flits",
+                    flow_control.name()
                 );
                 Fault::of("router.buffer", format!("is {buffer} flits"), advice)
             }
@@ -338,8 +339,7 @@ impl SimulationError {
             Self::Failures(routing) => Fault::of(
                 "router.routing",
                 format!("is {routing}, which knows no failed parts"),
-                "dimension order (do) runs where no packet needs one, and routing tables go around them \
-                 (flitloom route)",
+                "dimension order (do) runs where no packet needs one, and routing tables go around them",
             ),
             Self::Deadlock(report) => Fault::somewhere(
                 format!(

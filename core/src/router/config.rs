@@ -31,6 +31,11 @@ impl FlowControl {
     /// All of them by name.
     pub const NAMES: [(&'static str, Self); 3] =
         [("wormhole", Self::Wormhole), ("cut-through", Self::CutThrough), ("bubble", Self::Bubble)];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |&(name, _)| name)
+    }
 }
 
 /// Queues of a router's processor, with an unbounded source queue behind each.

@@ -6,7 +6,7 @@ use super::{
     record::{Any, Record, Set},
     state::State,
 };
-use crate::bits::{Vector, words};
+use crate::bits::{Vector, above_with, half_add, half_subtract, words};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Headers and flits enter; the counts of all queues follow.
@@ -73,8 +73,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let mut carry = bits;
             for bit in 0..self.count_bits {
                 let plane = queue as usize * self.count_bits + bit;
-                let count = self.counts.word_mut(plane, word as usize * 64);
-                (*count, carry) = (*count ^ carry, *count & carry);
+                half_add(self.counts.word_mut(plane, word as usize * 64), &mut carry);
             }
         }
         self.wheel[now] = due;
@@ -106,10 +105,8 @@ impl<V: Vector, R: Record> State<V, R> {
             let counts = if slow {
                 let (mut borrow, mut some) = (goes, V::zero());
                 for count in &mut self.counts.block_mut(block)[planes.clone()] {
-                    let before = *count;
-                    *count = before ^ borrow;
+                    half_subtract(count, &mut borrow);
                     some = some | *count;
-                    borrow = borrow & !before;
                 }
                 nonempty[queue] = some;
                 &mut self.held.block_mut(block)[planes]
@@ -124,7 +121,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 up = up & before;
                 down = down & !before;
                 some = some | *count;
-                full = if self.most >> bit & 1 == 1 { full & *count } else { full | *count };
+                full = above_with(full, self.most, bit, *count);
                 if layout.headers_wait {
                     count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
                 }

@@ -7,7 +7,7 @@ use super::{
     state::State,
 };
 use crate::{
-    bits::{Vector, count_ones, words},
+    bits::{self, Vector, count_ones, full_add, words},
     router::MAX_CHANNELS,
 };
 
@@ -89,8 +89,7 @@ impl<V: Vector, R: Record> State<V, R> {
                                 let level = layout.links[port].seen::<V>(level, word);
                                 let more =
                                     if bit < left_bits { left[output * left_bits + bit] } else { V::zero() };
-                                sum = level ^ more ^ carry;
-                                carry = level & more | carry & (level | more);
+                                (sum, carry) = full_add(level, more, carry);
                             }
                             let limit = layout.buffer - 1;
                             fewer = if limit >> bit & 1 == 1 { !sum | fewer } else { !sum & fewer };
@@ -130,7 +129,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     ejected += flits;
                 }
                 let left = &mut left[output * left_bits..(output + 1) * left_bits];
-                let at_tail = count_down(left, sent, self.demands.uniform);
+                let at_tail = take_flits(left, sent, self.demands.uniform);
                 let head = sent & fresh[output];
                 fresh[output] = fresh[output] & !sent | at_tail;
                 heads[output] = head;
@@ -154,14 +153,8 @@ impl<V: Vector, R: Record> State<V, R> {
 /// Counts the flits taken of the packets in an output channel, where `left` are those still to come less
 /// one; returns where tails were among them. Where all packets are `uniform`, the next one is counted.
 #[inline(always)]
-pub(super) fn count_down<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
-    let (mut at_tail, mut borrow) = (taken, taken);
-    for bit in &mut *left {
-        let before = *bit;
-        at_tail = at_tail & !before;
-        *bit = before ^ borrow;
-        borrow = borrow & !before;
-    }
+pub(super) fn take_flits<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
+    let at_tail = bits::count_down(&mut *left, taken);
     if let Some(length) = uniform {
         // The counter of a tail went below zero: all bits are set.
         for (bit, plane) in left.iter_mut().enumerate() {

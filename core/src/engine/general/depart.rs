@@ -8,7 +8,7 @@ use super::{
     state::State,
 };
 use crate::{
-    bits::{Vector, words},
+    bits::{Vector, ones, words},
     engine::{fingerprint, lateness},
     probe::Delivery,
 };
@@ -41,10 +41,8 @@ impl<V: Vector, R: Record> State<V, R> {
             if output >= layout.link_outputs {
                 // Only those of a node to itself are of interest.
                 for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                    let mut bits = bits;
-                    while bits != 0 {
-                        let node = word * 64 + bits.trailing_zeros() as usize;
-                        bits &= bits - 1;
+                    for bit in ones(bits) {
+                        let node = word * 64 + bit;
                         let owner = self.outputs[node * layout.outputs + output].owner();
                         injected += u64::from(owner > link_queues);
                         if windows && owner > link_queues {
@@ -58,12 +56,9 @@ impl<V: Vector, R: Record> State<V, R> {
             let (links, behind) =
                 (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
             for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                let mut bits = bits;
                 self.crossings.reserve(bits.count_ones() as usize);
-                while bits != 0 {
-                    let bit = bits.trailing_zeros();
-                    bits &= bits - 1;
-                    let node = word * 64 + bit as usize;
+                for bit in ones(bits) {
+                    let node = word * 64 + bit;
                     let to = Place::new(links.neighbour(node), behind);
                     self.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
                 }
@@ -90,11 +85,9 @@ impl<V: Vector, R: Record> State<V, R> {
             let output = outputs.pop();
             let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
             for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                let mut bits = bits;
                 self.freed.reserve(bits.count_ones() as usize);
-                while bits != 0 {
-                    self.freed.put(Place::new(word * 64 + bits.trailing_zeros() as usize, output), true);
-                    bits &= bits - 1;
+                for bit in ones(bits) {
+                    self.freed.put(Place::new(word * 64 + bit, output), true);
                 }
             }
         }
@@ -125,11 +118,9 @@ impl<V: Vector, R: Record> State<V, R> {
         for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
             let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
             for (word, &bits) in (block * V::WORDS..).zip(leaves) {
-                let mut bits = bits;
-                while bits != 0 {
-                    let node = word * 64 + bits.trailing_zeros() as usize;
+                for bit in ones(bits) {
+                    let node = word * 64 + bit;
                     self.feeds.left(node, layout.line(node, queue));
-                    bits &= bits - 1;
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::{
     state::State,
 };
 use crate::{
-    bits::{Vector, pieces},
+    bits::{Vector, above_with, half_add, half_subtract, ones, pieces},
     engine::regions::Mails,
 };
 
@@ -106,9 +106,8 @@ impl<V: Vector, R: Record> State<V, R> {
                     if any(first) || any(first + count - 1) {
                         tails = self.tails.bits(output, first, count);
                     }
-                    while tails != 0 {
-                        let node = first + tails.trailing_zeros() as usize;
-                        tails &= tails - 1;
+                    for bit in ones(tails) {
+                        let node = first + bit;
                         if any(node) {
                             let place = Place::new(node, output);
                             let in_queue = || {
@@ -157,9 +156,9 @@ impl<V: Vector, R: Record> State<V, R> {
                     borrow |= self.leaves.bits(queue, first + inside, count - inside) << inside;
                 }
                 for bit in 0..self.count_bits {
-                    let before = held.bits(queue * self.count_bits + bit, first, count);
-                    mail.push(before ^ borrow);
-                    borrow &= !before;
+                    let mut left = held.bits(queue * self.count_bits + bit, first, count);
+                    half_subtract(&mut left, &mut borrow);
+                    mail.push(left);
                 }
             }
         }
@@ -300,10 +299,9 @@ impl<V: Vector, R: Record> State<V, R> {
                     carry = self.sent.bits(output, own + first as isize, count);
                 }
                 let mut full = 0;
-                for (bit, left) in (0..self.count_bits).zip(&mut counts) {
-                    let level = left ^ carry;
-                    carry &= left;
-                    full = if self.most >> bit & 1 == 1 { full & level } else { full | level };
+                for (bit, mut level) in (0..self.count_bits).zip(&mut counts) {
+                    half_add(&mut level, &mut carry);
+                    full = above_with(full, self.most, bit, level);
                     let plane = queue * self.count_bits + bit;
                     self.levels.set_bits(plane, others + first as isize, count, level);
                 }

@@ -12,7 +12,7 @@ use super::{
     state::{Demands, State},
 };
 use crate::{
-    bits::{Available, Vector, pieces},
+    bits::{Available, Vector, ones, pieces},
     fabric::NodeId,
     probe::Counted,
     throttle,
@@ -290,10 +290,8 @@ impl Due {
     /// Adds the flits to some nodes of another turn, whose first node has another number here.
     fn move_flits(&mut self, other: &Self, nodes: Range<usize>, first: usize) {
         for &(queue, word, flits) in &other.flits {
-            let mut bits = flits;
-            while bits != 0 {
-                let node = word as usize * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
+            for bit in ones(flits) {
+                let node = word as usize * 64 + bit;
                 if !nodes.contains(&node) {
                     continue;
                 }

@@ -5,7 +5,7 @@ use super::{
     record::{Record, Set},
     state::State,
 };
-use crate::bits::{Vector, words};
+use crate::bits::{Vector, ones, words};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every requested output channel without owner gets one; true if any did. Space downstream is
@@ -110,11 +110,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
                 if go.any() {
                     for (word, &bits) in (block * V::WORDS..).zip(words(std::slice::from_ref(&go))) {
-                        let mut bits = bits;
                         self.wanted.reserve(bits.count_ones() as usize);
-                        while bits != 0 {
-                            let node = word * 64 + bits.trailing_zeros() as usize;
-                            bits &= bits - 1;
+                        for bit in ones(bits) {
+                            let node = word * 64 + bit;
                             self.wanted.put(Place::new(node, output), true);
                         }
                     }

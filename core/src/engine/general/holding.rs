@@ -12,7 +12,7 @@ use super::{
     signals::{Shown, Signals},
 };
 use crate::{
-    bits::{Blocks, Vector, words, words_mut},
+    bits::{Blocks, Vector, ones, words, words_mut},
     fabric::Sign,
     throttle::{self, Ask, RegisterSettings},
     visit::{NodeBits, State, Visited, Visitor},
@@ -335,11 +335,8 @@ impl<V: Vector> Paths<V> {
         let turns = &self.turn[queue * layout.nodes..(queue + 1) * layout.nodes];
         let asked = words(std::slice::from_ref(&asked));
         for ((word, &bits), held) in (word..).zip(asked).zip(words_mut(std::slice::from_mut(&mut held))) {
-            let mut bits = bits;
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                *held |= u64::from(self.is_told(layout, turns[word * 64 + bit as usize])) << bit;
+            for bit in ones(bits) {
+                *held |= u64::from(self.is_told(layout, turns[word * 64 + bit])) << bit;
             }
         }
         held

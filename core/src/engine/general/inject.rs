@@ -13,7 +13,12 @@ use super::{
     record::Record,
     state::State,
 };
-use crate::{bits::Vector, fabric::NodeId, throttle::AtWork, traffic};
+use crate::{
+    bits::{Vector, ones},
+    fabric::NodeId,
+    throttle::AtWork,
+    traffic,
+};
 use std::cmp::Reverse;
 
 impl<V: Vector, R: Record> State<V, R> {
@@ -78,10 +83,9 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         let mut any = false;
         for word in 0..self.feeds.look.len() {
-            let mut bits = std::mem::take(&mut self.feeds.look[word]);
-            while bits != 0 {
-                any |= self.top_up_node(layout, word * 64 + bits.trailing_zeros() as usize, cycle);
-                bits &= bits - 1;
+            let bits = std::mem::take(&mut self.feeds.look[word]);
+            for bit in ones(bits) {
+                any |= self.top_up_node(layout, word * 64 + bit, cycle);
             }
         }
         any

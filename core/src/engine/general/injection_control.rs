@@ -13,7 +13,7 @@ use super::{
     throttling::Throttling,
 };
 use crate::{
-    bits::{Vector, words, words_mut},
+    bits::{Vector, ones, words, words_mut},
     fabric::{Direction, NodeId},
     throttle::{Ask, AtWork, Seen, Sums},
 };
@@ -178,11 +178,8 @@ impl<V: Vector, R: Record> State<V, R> {
         let mut may = V::zero();
         let (from, to) = (words(std::slice::from_ref(&pending)), words_mut(std::slice::from_mut(&mut may)));
         for ((word, &bits), may) in (block * V::WORDS..).zip(from).zip(to) {
-            let mut bits = bits;
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                let place = Place::new(word * 64 + bit as usize, layout.link_queues + queue);
+            for bit in ones(bits) {
+                let place = Place::new(word * 64 + bit, layout.link_queues + queue);
                 let output = throttling.output[layout.line(place.node(), place.index())].into();
                 *may |= u64::from(self.may_begin(layout, throttling, place, output)) << bit;
             }
@@ -265,12 +262,9 @@ impl<V: Vector, R: Record> State<V, R> {
     ) {
         let (change, may) = (words(std::slice::from_ref(&change)), words(std::slice::from_ref(&may)));
         for ((word, &bits), &may) in (block * V::WORDS..).zip(change).zip(may) {
-            let mut bits = bits;
             self.wanted.reserve(bits.count_ones() as usize);
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                let place = Place::new(word * 64 + bit as usize, layout.link_queues + queue);
+            for bit in ones(bits) {
+                let place = Place::new(word * 64 + bit, layout.link_queues + queue);
                 let output = usize::from(outputs[layout.line(place.node(), place.index())]);
                 let request = layout.bit_of_queue(place.node(), output, place.index());
                 let record = &mut self.outputs[place.node() * layout.outputs + output];

@@ -5,7 +5,7 @@ use super::{
     record::{Any, Set},
 };
 use crate::{
-    bits::{Blocks, Planes, Vector, words},
+    bits::{Blocks, Planes, Vector, count_up_long, ones, words},
     probe::LinkOccupation,
     visit::{State, Visited, Visitor},
 };
@@ -66,24 +66,14 @@ impl<V: Vector> LinkCounts<V> {
                 for (bit, last) in planes[..WINDOW as usize].iter_mut().enumerate() {
                     *last = if cycle >> bit & 1 == 1 { *last | used } else { *last & !used };
                 }
-                let mut carry = used;
-                for flits in &mut planes[WINDOW as usize..PLANES - 1] {
-                    let before = *flits;
-                    *flits = before ^ carry;
-                    carry = carry & before;
-                    if !carry.any() {
-                        break;
-                    }
-                }
+                count_up_long(&mut planes[WINDOW as usize..PLANES - 1], used);
                 let first = used & !planes[PLANES - 1];
                 planes[PLANES - 1] = planes[PLANES - 1] | used;
                 if first.any() {
                     for (word, &bits) in (block * V::WORDS..).zip(words(std::slice::from_ref(&first))) {
-                        let mut bits = bits;
-                        while bits != 0 {
-                            let node = word * 64 + bits.trailing_zeros() as usize;
+                        for bit in ones(bits) {
+                            let node = word * 64 + bit;
                             self.table.first[node * self.directions + port] = cycle;
-                            bits &= bits - 1;
                         }
                     }
                 }

@@ -6,7 +6,7 @@ use super::{
     state::State,
 };
 use crate::{
-    bits::{Blocks, Vector},
+    bits::{Blocks, Vector, ones},
     fabric::LinkId,
     probe::{Flit, OutputChannel},
 };
@@ -60,15 +60,12 @@ impl<V: Vector, R: Record> State<V, R> {
     pub fn list_moves(&self, layout: &Layout, moves: &mut Vec<Move>) {
         moves.clear();
         for word in 0..layout.words {
-            let mut nodes =
-                (0..layout.outputs).fold(0, |nodes, output| nodes | self.sent.plane(output)[word]);
-            while nodes != 0 {
-                let bit = nodes.trailing_zeros();
-                nodes &= nodes - 1;
+            let nodes = (0..layout.outputs).fold(0, |nodes, output| nodes | self.sent.plane(output)[word]);
+            for bit in ones(nodes) {
                 for output in
                     (0..layout.outputs).filter(|&output| self.sent.plane(output)[word] >> bit & 1 == 1)
                 {
-                    let place = Place::new(word * 64 + bit as usize, output);
+                    let place = Place::new(word * 64 + bit, output);
                     let injected = self.output(layout, place).owner() as usize > layout.link_queues;
                     moves.push(Move {
                         output: self.channel(layout, place),

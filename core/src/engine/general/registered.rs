@@ -9,14 +9,14 @@
 use super::{
     choice::PerChannel,
     crossing::Crossing,
-    decide::count_down,
+    decide::take_flits,
     layout::{Layout, Place},
     record::{Any, Record, Set},
     registers::Registers,
     state::State,
 };
 use crate::{
-    bits::{Vector, count_ones, words},
+    bits::{Vector, count_ones, ones, words},
     router::MAX_CHANNELS,
 };
 
@@ -83,7 +83,7 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             moves = true;
             let left = &mut left[output * left_bits..(output + 1) * left_bits];
-            let at_tail = count_down(left, taken, self.demands.uniform);
+            let at_tail = take_flits(left, taken, self.demands.uniform);
             let at_head = taken & fresh[output];
             fresh[output] = fresh[output] & !taken | at_tail;
             full[output] = full[output] | taken;
@@ -106,10 +106,8 @@ impl<V: Vector, R: Record> State<V, R> {
             let output = outputs.pop();
             let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
             for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                let mut bits = bits;
-                while bits != 0 {
-                    let node = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
+                for bit in ones(bits) {
+                    let node = word * 64 + bit;
                     let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
                     let slot = self.fifos[node * layout.queues + queue].front;
                     registers.slots[node * layout.outputs + output] = slot;
@@ -132,12 +130,10 @@ impl<V: Vector, R: Record> State<V, R> {
             let output = outputs.pop();
             let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
             for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                let mut bits = bits;
                 self.asking.reserve(bits.count_ones() as usize);
                 self.feeds.reserve(bits.count_ones() as usize);
-                while bits != 0 {
-                    let node = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
+                for bit in ones(bits) {
+                    let node = word * 64 + bit;
                     let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
                     let more = self.fifos[node * layout.queues + queue].pop(&self.packets);
                     let place = Place::new(node, queue);
@@ -226,11 +222,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 let behind = usize::from(layout.queue_behind[output]);
                 let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
                 for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                    let mut bits = bits;
                     self.crossings.reserve(bits.count_ones() as usize);
-                    while bits != 0 {
-                        let node = word * 64 + bits.trailing_zeros() as usize;
-                        bits &= bits - 1;
+                    for bit in ones(bits) {
+                        let node = word * 64 + bit;
                         let to = Place::new(links.neighbour(node), behind);
                         let slot = registers.slots[node * layout.outputs + output];
                         self.crossings.push(Crossing { to, slot });
@@ -242,11 +236,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 let output = outputs.pop();
                 let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
                 for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                    let mut bits = bits;
                     self.wanted.reserve(bits.count_ones() as usize);
-                    while bits != 0 {
-                        let node = word * 64 + bits.trailing_zeros() as usize;
-                        bits &= bits - 1;
+                    for bit in ones(bits) {
+                        let node = word * 64 + bit;
                         let record = &mut self.outputs[node * layout.outputs + output];
                         *record = record.free();
                         self.wanted.put(Place::new(node, output), record.is_requested());

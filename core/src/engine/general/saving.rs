@@ -9,7 +9,7 @@ use super::{
     state::State,
 };
 use crate::{
-    bits::Vector,
+    bits::{Vector, above_with},
     save::{Archive, SaveError},
     visit::{self, Saved, State as _, Visited, Visitor, below},
 };
@@ -75,7 +75,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 let held = if layout.latency > 1 { &self.held } else { &self.counts };
                 let mut full = V::zero();
                 for (bit, &count) in held.block(block)[planes].iter().enumerate() {
-                    full = if self.most >> bit & 1 == 1 { full & count } else { full | count };
+                    full = above_with(full, self.most, bit, count);
                     if layout.headers_wait {
                         count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
                     }

@@ -9,7 +9,7 @@
 
 use super::{border::Border, layout::Layout};
 use crate::{
-    bits::{Blocks, Planes, Vector, Words, pieces},
+    bits::{Blocks, Planes, Vector, Words, above, above_with, half_subtract, pieces},
     fabric::Direction,
     routing::Came,
     visit::{State, Visited, Visitor},
@@ -132,7 +132,7 @@ impl Signals {
         let mut above = V::zero();
         for bit in 0..self.bits {
             let number = V::load(&self.plane(register, bit)[word..]);
-            above = if limit >> bit & 1 == 1 { above & number } else { above | number };
+            above = above_with(above, limit, bit, number);
         }
         above
     }
@@ -242,7 +242,7 @@ impl Signals {
             for channel in channels.clone() {
                 let queue = usize::from(layout.queue_behind[direction * layout.channels + channel]);
                 let counts = &held.block(block)[queue * count_bits..(queue + 1) * count_bits];
-                busy = busy | above(counts, layout.buffer, self.shown.margin);
+                busy = busy | at_most_free(counts, layout.buffer, self.shown.margin);
             }
             any |= busy.any();
             busy.store(&mut plane[block * V::WORDS..]);
@@ -272,7 +272,7 @@ impl Signals {
                 match layout.buffer.checked_sub(self.shown.margin + 1) {
                     None => above = u64::MAX >> (64 - count),
                     Some(most) => counts.enumerate().for_each(|(bit, count)| {
-                        above = if most >> bit & 1 == 1 { above & count } else { above | count };
+                        above = above_with(above, most, bit, count);
                     }),
                 }
                 busy |= above;
@@ -372,8 +372,8 @@ impl Signals {
             let mut borrow = some;
             any = any | busy;
             for (bit, &number) in number[..bits].iter().enumerate() {
-                let less = number ^ borrow;
-                borrow = borrow & !number;
+                let mut less = number;
+                half_subtract(&mut less, &mut borrow);
                 let new = if length >> bit & 1 == 1 { less | busy } else { less & !busy };
                 new.store(&mut next[bit * stride + margin + word..]);
                 any = any | new;
@@ -415,11 +415,9 @@ impl State for Signals {
 
 /// Nodes of whose queue at most `margin` places are free.
 #[inline(always)]
-fn above<V: Vector>(counts: &[V], buffer: u32, margin: u32) -> V {
-    let Some(most) = buffer.checked_sub(margin + 1) else { return V::ones() };
-    let mut above = V::zero();
-    for (bit, &count) in counts.iter().enumerate() {
-        above = if most >> bit & 1 == 1 { above & count } else { above | count };
+fn at_most_free<V: Vector>(counts: &[V], buffer: u32, margin: u32) -> V {
+    match buffer.checked_sub(margin + 1) {
+        Some(most) => above(counts, most),
+        None => V::ones(),
     }
-    above
 }

@@ -15,7 +15,7 @@ use super::{
     },
     lanes::Position,
 };
-use crate::bits::Vector;
+use crate::bits::{self, Vector, full_add, half_subtract};
 
 /// Constants of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +100,6 @@ fn mask<V: Vector, const N: usize>(mut planes: [V; N], mask: V) -> [V; N] {
         *plane = *plane & mask;
     }
     planes
-}
-
-#[inline(always)]
-fn add_three<V: Vector>(a: V, b: V, c: V) -> (V, V) {
-    (a ^ b ^ c, (a & b) | (c & (a ^ b)))
 }
 
 /// The body once for every value of a constant, so that planes stay in registers.
@@ -260,9 +255,7 @@ fn count_down<V: Vector>(
     let mut borrow = *leaves;
     for (index, row) in counters.iter_mut().enumerate() {
         each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] {
-            let old = row[QUEUE];
-            row[QUEUE] = old ^ borrow[QUEUE];
-            borrow[QUEUE] = borrow[QUEUE] & !old;
+            half_subtract(&mut row[QUEUE], &mut borrow[QUEUE]);
         });
         if flip >> index & 1 == 1 {
             each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] {
@@ -605,12 +598,7 @@ pub fn depart<V: Vector, const K: usize>(
     }
     packet.ready = packet.ready & !sent;
     each!(QUEUE in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
-        let mut borrow = leaves[QUEUE];
-        for bit in &mut block.occupancy[QUEUE][..rules.widths.occupancy] {
-            let old = *bit;
-            *bit = old ^ borrow;
-            borrow = borrow & !old;
-        }
+        bits::count_down(&mut block.occupancy[QUEUE][..rules.widths.occupancy], leaves[QUEUE]);
     });
     count_down(counters, leaves, head, rules.skip);
     sent
@@ -623,9 +611,9 @@ pub fn count_hops<V: Vector, const K: usize>(block: &mut Block<V, K>, sends: [V;
         return V::zero();
     }
     let [ones, twos] = block.hops;
-    let (ones, carry0) = add_three(ones, sends[0], sends[1]);
-    let (ones, carry1) = add_three(ones, sends[2], sends[3]);
-    let (twos, fours) = add_three(twos, carry0, carry1);
+    let (ones, carry0) = full_add(ones, sends[0], sends[1]);
+    let (ones, carry1) = full_add(ones, sends[2], sends[3]);
+    let (twos, fours) = full_add(twos, carry0, carry1);
     block.hops = [ones, twos];
     fours
 }

@@ -51,15 +51,15 @@ pub struct TagsTooYoung;
 /// A network in planes of one vector type; `K` planes hold the occupancy of a queue.
 #[derive(Clone)]
 pub struct Machine<V: Vector, const K: usize> {
-    proof: Available<V>,
+    pub(super) proof: Available<V>,
     pub(super) tiling: Tiling,
     pub(super) rules: Rules,
     pub(super) length: u32,
-    columns: Vec<Position<V>>,
-    rows: Vec<Position<V>>,
+    pub(super) columns: Vec<Position<V>>,
+    pub(super) rows: Vec<Position<V>>,
     /// Bits moved to the next lane: x up, x down, y up, y down.
-    rotations: [Rotation<V>; 4],
-    genes: Genes<V>,
+    pub(super) rotations: [Rotation<V>; 4],
+    pub(super) genes: Genes<V>,
     pub(super) blocks: Vec<Block<V, K>>,
     pub(super) counters: Vec<[V; QUEUES]>,
     pub(super) x_rows: Vec<XRow<V>>,
@@ -69,11 +69,11 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) more_y: Vec<[V; Y_QUEUES]>,
     pub(super) used: Vec<[V; LINK_QUEUES]>,
     pub(super) packets: Vec<Packet<V>>,
-    links: Vec<Links<V>>,
+    pub(super) links: Vec<Links<V>>,
     pub(super) x_links: Vec<LinkRow<V>>,
     pub(super) y_links: Vec<LinkRow<V>>,
     pub(super) full: Vec<Full<V>>,
-    events: Vec<Events<V>>,
+    pub(super) events: Vec<Events<V>>,
     /// Per block, if there are output registers.
     pub(super) registers: Vec<Registers<V>>,
     /// Per block, if there are crossings of datelines that do not count for packets from the processor: the routers
@@ -83,10 +83,10 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
     /// Instead of the feed, where nothing but deliveries is counted and all send alike; whether in this run.
-    volleys: Option<Volleys<V>>,
-    in_volleys: bool,
-    fingerprints: bool,
-    latencies: bool,
+    pub(super) volleys: Option<Volleys<V>>,
+    pub(super) in_volleys: bool,
+    pub(super) fingerprints: bool,
+    pub(super) latencies: bool,
     pub(super) tags: Tags,
     /// Entries of the log at which it is cut down.
     pub(super) log_limit: usize,
@@ -94,20 +94,20 @@ pub struct Machine<V: Vector, const K: usize> {
     pub(super) stop: u64,
     /// Per copy.
     pub(super) durations: Vec<u64>,
-    totals: Vec<Outcome>,
+    pub(super) totals: Vec<Outcome>,
     /// Routers that eject a flit in the cycle under way.
-    ejected: V,
-    network: Network,
+    pub(super) ejected: V,
+    pub(super) network: Network,
     /// Threads that do a cycle side by side, each for some rows of blocks.
-    threads: Option<Arc<ThreadPool>>,
+    pub(super) threads: Option<Arc<ThreadPool>>,
     /// The first cycle that is not run before somebody looks again.
-    until: u64,
+    pub(super) until: u64,
     /// The cycle whose packets have been started before it began.
-    started: u64,
+    pub(super) started: u64,
     /// Whether rows send and receive in one sweep.
-    sweeps: bool,
+    pub(super) sweeps: bool,
     /// Whether the last sweep moved anything, or something has come that may move.
-    moves: bool,
+    pub(super) moves: bool,
 }
 
 /// What a machine needs to know.

@@ -1,7 +1,7 @@
 //! First and last cycle in which flits cross each link, and how many do, as planes of the bits.
 
 use crate::{
-    bits::{Vector, number_at},
+    bits::{Vector, count_up_long, number_at},
     save::{Archive, SaveError},
 };
 
@@ -100,15 +100,7 @@ impl<'a, V: Vector> Uses<'a, V> {
             for (bit, plane) in last.iter_mut().skip(direction).step_by(4).enumerate() {
                 *plane = if cycle >> bit & 1 == 1 { *plane | sends } else { *plane & !sends };
             }
-            let mut carry = sends;
-            for plane in flits.iter_mut().skip(direction).step_by(4) {
-                if !carry.any() {
-                    break;
-                }
-                let before = *plane;
-                *plane = before ^ carry;
-                carry = before & carry;
-            }
+            count_up_long(flits.iter_mut().skip(direction).step_by(4), sends);
             if begins.any() {
                 for (bit, plane) in first.iter_mut().skip(direction).step_by(4).enumerate() {
                     if cycle >> bit & 1 == 1 {

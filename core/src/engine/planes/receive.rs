@@ -11,7 +11,7 @@ use super::{
     cycle::{More, each},
     lanes::{Position, Rotation},
 };
-use crate::bits::Vector;
+use crate::bits::{Vector, count_up};
 
 /// The planes of a block that [`receive_x`] and [`receive_y`] change.
 pub struct Receiver<'a, V, const K: usize> {
@@ -25,16 +25,6 @@ pub struct Receiver<'a, V, const K: usize> {
     pub more: More<'a, V>,
     /// Which queues are full.
     pub full: &'a mut Full<V>,
-}
-
-#[inline(always)]
-fn add<V: Vector>(occupancy: &mut [V], comes: V) {
-    let mut carry = comes;
-    for bit in occupancy {
-        let old = *bit;
-        *bit = old ^ carry;
-        carry = carry & old;
-    }
 }
 
 /// Where a queue keeps the header that comes: in its first slot, unless that is in use. Further
@@ -101,7 +91,7 @@ pub fn receive_x<V: Vector, const K: usize>(
             let queue = 2 * D + C;
             first[queue] = slots_for(comes[C] & is_head, queue, more.used, &mut further[queue]);
             let occupancy = &mut block.occupancy[queue][..widths.occupancy];
-            add(occupancy, comes[C]);
+            count_up(&mut *occupancy, comes[C]);
             full.x[D][C] = occupancy[widths.occupancy - 1];
         });
     });
@@ -163,7 +153,7 @@ pub fn receive_y<V: Vector, const K: usize>(
             first[queue] =
                 slots_for(comes[C] & is_head, X_QUEUES + queue, more.used, &mut further[queue]);
             let occupancy = &mut block.occupancy[X_QUEUES + queue][..widths.occupancy];
-            add(occupancy, comes[C]);
+            count_up(&mut *occupancy, comes[C]);
             full.y[E][C] = occupancy[widths.occupancy - 1];
         });
     });

@@ -58,34 +58,81 @@ fn rows_of<T>(rows: &mut [T], block: usize, blocks: usize) -> &mut [T] {
 impl<V: Vector, const K: usize> Machine<V, K> {
     /// All planes of one block that outlive a cycle, always in the same order.
     fn planes(&mut self, block: usize, visit: &mut impl FnMut(&mut V)) {
-        let blocks = self.tiling.blocks();
-        self.blocks[block].planes(visit);
-        self.full[block].planes(visit);
-        self.packets[block].planes(visit);
-        let counters: &mut [[V; QUEUES]] = rows_of(&mut self.counters, block, blocks);
-        counters.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        for (queues, packet) in rows_of(&mut self.x_rows, block, blocks).iter_mut().zip(rows_of(
-            &mut self.packet_rows,
-            block,
+        let Self {
+            // What it was made of.
+            tiling,
+            proof: _,
+            rules: _,
+            length: _,
+            columns: _,
+            rows: _,
+            rotations: _,
+            genes: _,
+            exempt: _,
+            volleys: _,
+            in_volleys: _,
+            fingerprints: _,
+            latencies: _,
+            network: _,
+            threads: _,
+            sweeps: _,
+            // What is saved beside the planes.
+            tags: _,
+            stop: _,
+            durations: _,
+            feed: _,
+            // What does not outlive a cycle, or a run from its beginning.
+            links: _,
+            x_links: _,
+            y_links: _,
+            events: _,
+            totals: _,
+            ejected: _,
+            log_limit: _,
+            until: _,
+            started: _,
+            moves: _,
+            // The planes.
             blocks,
-        )) {
+            full,
+            packets,
+            counters,
+            x_rows,
+            packet_rows,
+            y_rows,
+            more_x,
+            more_y,
+            used,
+            ejected_tags,
+            registers,
+            occupation,
+        } = self;
+        let number = tiling.blocks();
+        blocks[block].planes(visit);
+        full[block].planes(visit);
+        packets[block].planes(visit);
+        let counters: &mut [[V; QUEUES]] = rows_of(counters, block, number);
+        counters.as_flattened_mut().iter_mut().for_each(&mut *visit);
+        for (queues, packet) in
+            rows_of(x_rows, block, number).iter_mut().zip(rows_of(packet_rows, block, number))
+        {
             queues.iter_mut().for_each(&mut *visit);
             visit(packet);
         }
-        let y_rows: &mut [[V; Y_QUEUES]] = rows_of(&mut self.y_rows, block, blocks);
+        let y_rows: &mut [[V; Y_QUEUES]] = rows_of(y_rows, block, number);
         y_rows.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        let more_x: &mut [[V; X_QUEUES]] = rows_of(&mut self.more_x, block, blocks);
+        let more_x: &mut [[V; X_QUEUES]] = rows_of(more_x, block, number);
         more_x.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        let more_y: &mut [[V; Y_QUEUES]] = rows_of(&mut self.more_y, block, blocks);
+        let more_y: &mut [[V; Y_QUEUES]] = rows_of(more_y, block, number);
         more_y.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        let used: &mut [[V; LINK_QUEUES]] = rows_of(&mut self.used, block, blocks);
+        let used: &mut [[V; LINK_QUEUES]] = rows_of(used, block, number);
         used.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        let tags: &mut [[V; 3]] = rows_of(&mut self.ejected_tags, block, blocks);
+        let tags: &mut [[V; 3]] = rows_of(ejected_tags, block, number);
         tags.as_flattened_mut().iter_mut().for_each(&mut *visit);
-        if let Some(registers) = self.registers.get_mut(block) {
+        if let Some(registers) = registers.get_mut(block) {
             registers.planes(visit);
         }
-        if let Some(occupation) = &mut self.occupation {
+        if let Some(occupation) = occupation {
             occupation.planes(block, visit);
         }
     }

@@ -11,7 +11,7 @@ use super::{
     lanes::{Router, Tiling},
 };
 use crate::{
-    bits::{Vector, count_ones, words, words_mut},
+    bits::{Vector, count_down, count_ones, words, words_mut},
     engine::lateness,
     fabric::NodeId,
     traffic::{PacketList, Workload},
@@ -268,12 +268,7 @@ impl<V: Vector> Volleys<V> {
                 continue;
             }
             packet.ready = packet.ready | takes;
-            let mut borrow = takes;
-            for bit in waiting {
-                let old = *bit;
-                *bit = old ^ borrow;
-                borrow = borrow & !old;
-            }
+            count_down(waiting, takes);
             self.taken += count_ones(words(&[takes]));
         }
     }
