@@ -436,7 +436,7 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
     subnet = fail_parts(read_fabric(file), ["link:(0,0,0)+x"])
     lids, owners = destinations(subnet)
     tables = [channels(subnet, read_forwarding(subnet, dump, False)[0], lids, owners) for dump in (old, new)]
-    levels, _ = read_path_levels(subnet, second / "path-sl.txt", lids)
+    levels, _, _ = read_path_levels(subnet, second / "path-sl.txt", lids)
     names = [switch.name for switch in subnet.switches]
     ahead = np.zeros(tables[0].shape, dtype=bool)
     for entry in facts["update_first"]:

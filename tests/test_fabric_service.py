@@ -11,10 +11,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from flitloom.fabric import examples, read_fabric, recognise, route_subnet
+from flitloom.fabric import examples, read_fabric, recognise, repairing, route_subnet
 from flitloom.fabric.checking import check_subnet
 from flitloom.fabric.failures import fail_parts
-from flitloom.fabric.tables import destinations
+from flitloom.fabric.tables import destinations, read_path_levels
 from test_fabric import command, discovered, failed
 
 
@@ -214,6 +214,92 @@ def test_further_lids_have_ways_of_their_own_and_the_base_lids_count(tmp_path, c
     code, text, _ = command(capsys, "check", "--fabric", file, *made)
     judged = json.loads(text)
     assert (code, judged["max_load"], judged["bound"]) == (0, facts["max_load"], facts["bound"])
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "entries of a switch", "all but the base LID"])
+def test_unreachable_pairs_count_once_however_many_lids(tmp_path, capsys, wrong):
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(_with_lmc(discovered(*failed((4, 3), 0, 0, 3), seed=3, hosts=2), 2))
+    subnet = read_fabric(file)
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    dump, target, hosts = out / "opensm-lfts.dump", subnet.hosts[5], len(subnet.hosts)
+    head, *blocks = re.split(r"(?=Unicast lids)", dump.read_text())
+    lids = range(target.lid + 1, target.lid + 4)
+    expected = 0
+    if wrong == "entries of a switch":
+        # Ways through this switch are lost, too: they are walked here, LID by LID.
+        gone = next(guid for guid in (s.guid for s in subnet.switches) if guid != _guid(subnet, target))
+        cut = [n for n, block in enumerate(blocks) if f"0x{gone:016x} (" in block]
+        for lid in lids:
+            blocks[cut[0]] = re.sub(rf"0x{lid:04x} \d+ : .*\n", "", blocks[cut[0]])
+        ways = walked(subnet, out)[1]
+        number = next(n for n, switch in enumerate(subnet.switches) if switch.guid == gone)
+        expected = sum(
+            any(number in {at for at, _ in ways[host.lid, lid]} for lid in lids)
+            for host in subnet.hosts
+            if host is not target
+        )
+        assert expected >= 2
+    elif wrong == "all but the base LID":
+        for lid in lids:
+            blocks = [re.sub(rf"0x{lid:04x} \d+ : .*\n", "", block) for block in blocks]
+        expected = hosts - 1
+    dump.write_text(head + "".join(blocks))
+    code, text, err = command(
+        capsys, "check", "--fabric", file, "--lft", dump, "--path-sl", out / "path-sl.txt", "--json"
+    )
+    facts = json.loads(text)
+    assert (code, facts["unreachable"], facts["remarks"], err) == (int(expected > 0), expected, [], "")
+    named = facts["unreachable_pairs"]
+    assert len(named) == len(set(named))
+    assert all(pair.endswith(f"to {target.name}") for pair in named)
+
+
+def _guid(subnet, host):
+    return subnet.switches[host.switch].guid
+
+
+def test_missing_levels_are_counted_and_the_file_is_read_once(tmp_path, capsys, monkeypatch):
+    """Lines to other hosts' LIDs only: a host sends nothing to its own, whatever its LMC."""
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(_with_lmc(discovered(*failed((4, 3), 0, 0, 3), seed=3), 1))
+    subnet = read_fabric(file)
+    lids, owners = destinations(subnet)
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    levels = out / "path-sl.txt"
+    assert read_path_levels(subnet, levels, lids)[1:] == (0, ())
+    reads = []
+
+    def counted(*asked):
+        reads.append(asked)
+        return read_path_levels(*asked)
+
+    monkeypatch.setattr(repairing, "read_path_levels", counted)
+    repairing.read_old(subnet, out, lids, owners)
+    assert len(reads) == 1
+    levels.write_text("".join(levels.read_text().splitlines(keepends=True)[7:]))
+    _, missing, remarks = read_path_levels(subnet, levels, lids)
+    assert missing == 7
+    assert remarks[0].startswith(f"{levels}: 7 lines ")
+
+
+def test_moved_pairs_count_once_however_many_lids(tmp_path, capsys):
+    file, first, second = tmp_path / "cluster.topo", tmp_path / "first", tmp_path / "second"
+    file.write_text(_with_lmc(discovered(*failed((5, 4), 0, 0, 2), seed=2, hosts=2), 1))
+    assert command(capsys, "route", "--fabric", file, "-o", first)[0] == 0
+    gone = ["--fail", "link:(1,1)+x", "--fail", "link:(2,1)+x", "--fail", "link:(1,2)+x"]
+    code, text, _ = command(
+        capsys, "route", "--fabric", file, *gone, "--from", first, "--lanes", 3, "--json", "-o", second
+    )
+    facts = json.loads(text)
+    host_of = {lid: host.guid for host in read_fabric(file).hosts for lid in (host.lid, host.lid + 1)}
+    rows = [(f / "path-sl.txt").read_text().splitlines() for f in (first, second)]
+    before, after = ({tuple(row.split()[:2]): row.split()[2] for row in some} for some in rows)
+    moved = {(guid, host_of[int(lid)]) for guid, lid in after if before[guid, lid] != after[guid, lid]}
+    assert (code, facts["moved_levels"]) == (0, len(moved))
+    assert moved
+    if facts["update_safe"]:
+        assert f"first give {len(moved)} pairs of hosts" in facts["update"]
 
 
 def test_route_and_check_have_the_same_bound(tmp_path):

@@ -208,7 +208,6 @@ pub fn repair_forwarding<'py>(
     let facts = PyDict::new(py);
     facts.set_item("next", PyArray1::from_vec(py, made.table.next).reshape(shape)?)?;
     facts.set_item("levels", PyArray1::from_vec(py, made.levels).reshape(shape)?)?;
-    facts.set_item("moved", made.moved)?;
     facts.set_item("first", made.first)?;
     facts.set_item("bound", bound_facts(py, &bound)?)?;
     Ok(Some(facts))
@@ -226,7 +225,7 @@ fn bound_facts<'py>(py: Python<'py>, bound: &forwarding::CutBound) -> PyResult<B
 
 /// Checks tables by destination: deadlock, reach and loads.
 ///
-/// `levels` has a row per destination and a column per host; `tables` is the start of every switch's table
+/// `owners` has the host of every destination, `levels` a row per destination and a column per host; `tables` is the start of every switch's table
 /// and its entries (a row per port in and out, 16 levels). Without tables the lane is `level mod lanes`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
@@ -236,6 +235,7 @@ pub fn check_forwarding<'py>(
     cables: PyReadonlyArray2<'py, u32>,
     grid: Option<Coordinates>,
     roots: Vec<u32>,
+    owners: Vec<u32>,
     following: PyReadonlyArray2<'py, u32>,
     levels: Option<PyReadonlyArray2<'py, u8>>,
     tables: Option<LaneTables<'py>>,
@@ -248,7 +248,7 @@ pub fn check_forwarding<'py>(
     let next: Vec<u32> = entries(&following);
     let demand = demand.map(counted);
     let (verdict, bound, shortest) = py.detach(|| {
-        let mut table = Forwarding::new(graph.switches(), roots, next);
+        let mut table = Forwarding::new(graph.switches(), roots, next).with_owners(owners);
         if let Some(demand) = &demand {
             table = table.with_demand(demand.pairs.clone());
         }

@@ -237,8 +237,6 @@ fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
         assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
         let bound = bound(&graph, Some(&order)).value;
         assert!(verdict.max_load() * 50 <= bound * 51 + 50, "{} of {bound}", verdict.max_load());
-        let moved = made.levels.iter().zip(&old_levels).filter(|(new, old)| new != old).count() as u64;
-        assert!(moved <= made.moved);
         let mut state = 9;
         let first: Vec<bool> = (0..next.len()).map(|place| made.first.contains(&(place as u32))).collect();
         for turn in 0..40 {

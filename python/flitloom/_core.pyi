@@ -375,6 +375,7 @@ def check_forwarding(
     cables: NDArray[np.uint32],
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
+    owners: Sequence[int],
     following: NDArray[np.uint32],
     levels: NDArray[np.uint8] | None,
     tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,

@@ -50,7 +50,8 @@ pub struct Hop {
 pub struct Verdict {
     /// A shortest cycle of channels and lanes that can wait for each other, empty if there is none.
     pub cycle: Vec<Hop>,
-    /// Ordered pairs of hosts without a way, those on one switch left out.
+    /// Ordered pairs of hosts without a way to one of the second host's destinations at least, those on one switch
+    /// left out.
     pub unreachable: u64,
     /// The first hundred of them: switch of the source, number of the destination.
     pub examples: Vec<(u32, u32)>,
@@ -167,6 +168,8 @@ struct Seen<P> {
     below: Vec<u64>,
     /// Twice the number of the destination from 1 on where it is reached, one more where it is not.
     mark: Vec<u32>,
+    /// The first destination of the last host, from 1 on, that a switch does not reach.
+    lost: Vec<u32>,
     /// Switches of the destination's tree, each behind the one it forwards to.
     order: Vec<u32>,
     way: Vec<u32>,
@@ -184,6 +187,7 @@ impl<P: Packets> Seen<P> {
             packets: vec![P::default(); switches],
             below: vec![0; switches],
             mark: vec![0; switches],
+            lost: vec![0; switches],
             order: Vec::new(),
             way: Vec::new(),
         }
@@ -198,13 +202,18 @@ impl<P: Packets> Seen<P> {
         self
     }
 
-    fn follow(&mut self, context: &Context<'_>, destination: usize) {
+    /// Follows packets to a destination, one of a host whose first is `first_of_host`.
+    fn follow(&mut self, context: &Context<'_>, first_of_host: usize, destination: usize) {
         let Context { graph, table, rule, .. } = *context;
         let (row, root) = (table.row(destination), table.roots[destination]);
         let reached = self.put_in_order(graph, row, root, destination);
         if self.order.len() + 1 < graph.switches() {
             for switch in (0..graph.switches() as u32).filter(|&switch| self.mark[switch as usize] != reached)
             {
+                let host = first_of_host as u32 + 1;
+                if std::mem::replace(&mut self.lost[switch as usize], host) == host {
+                    continue;
+                }
                 self.unreachable += u64::from(graph.hosts(switch));
                 if graph.hosts(switch) > 0 && self.examples.len() < 100 {
                     self.examples.push((switch, destination as u32));
@@ -273,15 +282,15 @@ impl Context<'_> {
     }
 
     fn check<P: Packets>(&self) -> Verdict {
-        let destinations = self.table.roots.len();
-        let chunk = destinations.div_ceil(4 * rayon::current_num_threads()).max(1);
-        let seen = (0..destinations)
+        let destinations = self.table.by_host();
+        let chunk = destinations.len().div_ceil(4 * rayon::current_num_threads()).max(1);
+        let seen = destinations
             .into_par_iter()
             .with_min_len(chunk)
             .fold(
                 || Seen::<P>::new(self),
-                |mut seen, destination| {
-                    seen.follow(self, destination);
+                |mut seen, of_host| {
+                    of_host.clone().for_each(|destination| seen.follow(self, of_host.start, destination));
                     seen
                 },
             )

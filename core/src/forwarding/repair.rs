@@ -28,8 +28,6 @@ pub struct Repaired {
     pub table: Forwarding,
     /// Service levels as before, but for pairs that need another one.
     pub levels: Vec<u8>,
-    /// Pairs of a source's switch and a destination that need another level.
-    pub moved: u64,
     /// Entries, by `destination * switches + switch`, that must be changed before all others.
     pub first: Vec<u32>,
 }
@@ -106,11 +104,8 @@ pub fn repair(
         }
     }
     let levels = keeper.best;
-    let moved = (0..levels.len())
-        .filter(|&place| levels[place] != before.levels[place] && graph.hosts((place % switches) as u32) > 0)
-        .count() as u64;
     let first = (0..first.len()).filter(|&place| first[place]).map(|place| place as u32).collect();
-    Some(Repaired { table, levels, moved, first })
+    Some(Repaired { table, levels, first })
 }
 
 /// Points the entries whose cable is gone elsewhere, with other levels for pairs that need them; `None` if

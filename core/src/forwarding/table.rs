@@ -21,12 +21,14 @@ pub struct Forwarding {
     pub next: Vec<u32>,
     /// Pairs of hosts that count from a switch to a destination, in the same order; without it one per host.
     demand: Option<Vec<u32>>,
+    /// The host of every destination, if some have several.
+    owners: Option<Vec<u32>>,
 }
 
 impl Forwarding {
     /// A table from its channels by `destination * switches + switch`.
     pub fn new(switches: usize, roots: Vec<u32>, next: Vec<u32>) -> Self {
-        Self { switches, roots, next, demand: None }
+        Self { switches, roots, next, demand: None, owners: None }
     }
 
     /// The same table, where so many pairs count from a switch to a destination, by
@@ -46,6 +48,38 @@ impl Forwarding {
         self
     }
 
+    /// The same table, whose destinations are LIDs of so numbered hosts; those of one host stand side by side.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Graph, forwarding::{Forwarding, LaneRule, check}};
+    /// let apart = Graph::new(vec![1, 1], &[])?;
+    /// let table = Forwarding::shortest(&apart, vec![0, 0, 1, 1]);
+    /// let unreachable = |table: &Forwarding| check(&apart, table, None, &LaneRule::Identity(1)).unreachable;
+    /// assert_eq!(unreachable(&table), 4);
+    /// assert_eq!(unreachable(&table.with_owners(vec![0, 0, 1, 1])), 2);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    #[must_use]
+    pub fn with_owners(mut self, owners: Vec<u32>) -> Self {
+        self.owners = (owners.len() == self.roots.len()).then_some(owners);
+        self
+    }
+
+    /// Destinations by host: one each, or those side by side that belong to the same.
+    pub(super) fn by_host(&self) -> Vec<std::ops::Range<usize>> {
+        let Some(owners) = &self.owners else {
+            return (0..self.roots.len()).map(|destination| destination..destination + 1).collect();
+        };
+        let mut begin = 0;
+        owners
+            .chunk_by(|one, other| one == other)
+            .map(|lids| {
+                begin += lids.len();
+                begin - lids.len()..begin
+            })
+            .collect()
+    }
+
     /// More destinations, for which no pairs count.
     pub(super) fn with_rows(mut self, graph: &Graph, roots: &[u32], next: &[u32]) -> Self {
         let mut demand = match self.demand.take() {
@@ -55,6 +89,7 @@ impl Forwarding {
                 self.roots.iter().flat_map(|_| (0..graph.switches() as u32).map(hosts)).collect()
             }
         };
+        self.owners = None;
         self.roots.extend_from_slice(roots);
         self.next.extend_from_slice(next);
         demand.resize(self.next.len(), 0);

@@ -99,6 +99,7 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         subnet.cable_ends(),
         recognise(subnet).grid(),
         tables.roots,
+        owners.tolist(),
         tables.following,
         tables.levels,
         tables.rows,
@@ -139,8 +140,8 @@ def _on_one_switch(tables: ForwardingTables) -> tuple[int, list[str]]:
     subnet, count = tables.subnet, 0
     examples: list[str] = []
     hosts = subnet.hosts_per_switch()
-    for row in tables.undelivered.tolist():
-        owner = subnet.hosts[tables.owners[row]]
+    for host in np.unique(tables.owners[tables.undelivered]).tolist():
+        owner = subnet.hosts[host]
         others = hosts[owner.switch] - 1
         count += others
         if others and len(examples) < _SHOWN:

@@ -50,6 +50,8 @@ class OldTables:
     def moved(self, new: NDArray[np.uint8], owners: NDArray[np.int64]) -> int | None:
         """Ordered pairs of hosts that have another service level in new tables; None if the old are unknown.
 
+        A pair counts once, however many LIDs the second host has.
+
         Parameters
         ----------
         new : array
@@ -61,7 +63,8 @@ class OldTables:
             return None
         differs = self.pair_levels != new
         differs[np.arange(len(owners)), owners] = False
-        return int(differs.sum())
+        first = np.flatnonzero(np.diff(owners, prepend=-1))
+        return int(np.logical_or.reduceat(differs, first).sum()) if len(first) else 0
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,8 @@ class Update:
     safe : bool
         Whether no mixture of old and new entries can deadlock or loop.
     moved : int
-        Pairs of a source's switch and a destination that have another service level; if there are any, all
-        sources must use the new levels, and packets with old ones be gone, before the first entry changes.
+        Ordered pairs of hosts that have another service level; if there are any, all sources must use the new
+        levels, and packets with old ones be gone, before the first entry changes.
     first : list of str
         Entries that must be changed before all others, as ``S5 to lid 7``.
     """
@@ -97,8 +100,8 @@ class Update:
         if not self.moved:
             return f"{entries}, and no service level changes"
         return (
-            f"first give {self.moved} pairs their new service levels (path-sl.txt) and let packets with old "
-            f"ones arrive; then {entries}"
+            f"first give {self.moved} pairs of hosts their new service levels (path-sl.txt) and let packets "
+            f"with old ones arrive; then {entries}"
         )
 
 
@@ -110,22 +113,23 @@ def read_old(
     dump = folder / "opensm-lfts.dump" if Path(old).is_dir() else Path(old)
     ports, absent = read_forwarding(subnet, dump, strict=False)
     programmed = ports
+    file = folder / "path-sl.txt"
+    levels, missing = _levels(subnet, file, lids)
     # Names in a dump of gigabytes are only looked for where something has none of its own entries or levels.
-    if (absent or not _all_told(subnet, ports, folder, lids)) and (was := as_it_was(subnet, dump)) != subnet:
+    if (absent or missing or not _have_entries(ports, lids)) and (was := as_it_was(subnet, dump)) != subnet:
         # Routes to and through what was replaced stay; only its identifiers are new.
         subnet, (lids, owners) = was, destinations(was)
         ports, _ = read_forwarding(subnet, dump, strict=False)
+        levels, _ = _levels(subnet, file, lids)
     following = channels(subnet, ports, lids, owners)
     none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
-    file = folder / "path-sl.txt"
-    levels = read_path_levels(subnet, file, lids)[0] if file.is_file() else None
     if levels is None or _changes_lanes(folder):
         return OldTables(following, None, none, programmed, levels)
     by_switch = _by_switch(subnet, levels)
     known = {*lids.tolist(), *(switch.lid for switch in subnet.switches)}
     gone = [lid for lid in np.flatnonzero((ports != 255).any(axis=0)).tolist() if lid and lid not in known]
     if gone and by_switch is not None:
-        lost_levels, _ = read_path_levels(subnet, file, np.array(gone, dtype=np.int64))
+        lost_levels, _, _ = read_path_levels(subnet, file, np.array(gone, dtype=np.int64))
         lost_by_switch = _by_switch(subnet, lost_levels)
         table = subnet.channels_by_port()
         lost_following = table[np.arange(len(subnet.switches))[None, :], ports[:, gone].T]
@@ -136,15 +140,18 @@ def read_old(
     return OldTables(following, by_switch, none, programmed, levels)
 
 
-def _all_told(subnet: Subnet, ports: NDArray[np.uint8], folder: Path, lids: NDArray[np.int64]) -> bool:
-    """Whether old tables have entries for every LID and, if a file tells levels, those of all pairs."""
+def _have_entries(ports: NDArray[np.uint8], lids: NDArray[np.int64]) -> bool:
+    """Whether some switch has an entry for every LID."""
     there = (ports != 255).any(axis=0)
-    if not all(lid < len(there) and there[lid] for lid in lids.tolist()):
-        return False
-    file = folder / "path-sl.txt"
-    return not file.is_file() or not any(
-        "are left out" in said for said in read_path_levels(subnet, file, lids)[1]
-    )
+    return all(lid < len(there) and there[lid] for lid in lids.tolist())
+
+
+def _levels(subnet: Subnet, file: Path, lids: NDArray[np.int64]) -> tuple[NDArray[np.uint8] | None, int]:
+    """Service levels by destination and host if a file tells them, and how many of its lines are missing."""
+    if not file.is_file():
+        return None, 0
+    levels, missing, _ = read_path_levels(subnet, file, lids)
+    return levels, missing
 
 
 def _changes_lanes(folder: Path) -> bool:

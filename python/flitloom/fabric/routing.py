@@ -377,7 +377,8 @@ def route_subnet(
         if made is not None:
             places = [divmod(place, len(subnet.switches)) for place in made["first"]]
             first = [f"{subnet.switches[switch].name} to lid {lids[row]}" for row, switch in places]
-            update = Update(True, made["moved"], first)
+            moved = before.moved(host_levels(subnet, made["levels"]), owners)
+            update = Update(True, moved or 0, first)
     if made is None:
         update = None if before is None else Update(False, 0, [])
         made = search(None if before is None else before.following)

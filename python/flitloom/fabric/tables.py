@@ -96,7 +96,7 @@ def read_tables(
     following = channels(subnet, ports, lids, owners)
     levels, rows = None, None
     if path_levels is not None:
-        levels, more = read_path_levels(subnet, path_levels, lids)
+        levels, _, more = read_path_levels(subnet, path_levels, lids)
         remarks += more
     if lane_tables is not None:
         rows = read_lane_tables(subnet, lane_tables)
@@ -206,10 +206,17 @@ def _roots(subnet: Subnet, owners: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def read_path_levels(
     subnet: Subnet, file: str | Path, lids: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+) -> tuple[NDArray[np.uint8], int, tuple[str, ...]]:
     """Service levels by destination and host, from lines ``0x<source node guid> <dlid> <sl>``.
 
-    Pairs that the file leaves out have level 0; the remarks count them.
+    Returns
+    -------
+    levels : array
+        Service level by destination and host; 0 where the file has no line, and to the host's own LIDs.
+    missing : int
+        Missing lines: a host and a LID of another one.
+    remarks : tuple of str
+        What was odd, missing lines included.
     """
     sources: dict[int, list[int]] = {}
     for index, host in enumerate(subnet.hosts):
@@ -227,10 +234,14 @@ def read_path_levels(
     remarks = []
     if strangers:
         remarks.append(f"{file}: {strangers} lines name sources that the fabric does not have")
-    own = int((lids[:, None] == np.array([host.lid for host in subnet.hosts])[None, :]).sum())
-    if untold > own:
-        remarks.append(f"{file}: {untold - own} pairs are left out; they are taken to have service level 0")
-    return levels, tuple(remarks)
+    own = {(host.lid or 0) + offset for host in subnet.hosts for offset in range(1 << host.lmc)}
+    missing = max(0, untold - sum(lid in own for lid in lids.tolist()))
+    if missing:
+        remarks.append(
+            f"{file}: {missing} lines (source and LID) are missing; these packets are taken to have service "
+            "level 0"
+        )
+    return levels, missing, tuple(remarks)
 
 
 def _identity(
