@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from flitloom.commands import run
 from flitloom.papers import Cell, Context, cup_stacking_genetic, state_propagation
 from flitloom.papers import angara_routing_2021_figure_5 as figure_5_angara
 from flitloom.papers import cup_stacking_extended_2023_figure_5 as figure_5
+from flitloom.papers import cup_stacking_extended_2023_table_4 as table_4
 from flitloom.papers.cup_stacking_genetic import searches
+from flitloom.papers.cup_stacking_optimal import optimal_columns
 
 # The plain router's of the letter's Table 2 and the extended paper's, as an independent prototype of its text
 # printed them; T_e is the largest occupation of a link.
@@ -211,6 +214,30 @@ def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.Captur
     assert "columns: 'C11' is unknown; they are C00, C01" in capsys.readouterr().err
     assert run(["papers", "run", "cup-stacking-2022/table-2", "--column", "C05"]) == 2
     assert "cup-stacking-2022/table-2 has none to choose" in capsys.readouterr().err
+
+
+def test_no_published_schedule_is_shorter_than_ours() -> None:
+    beside = {pattern: [row] for pattern, row in table_4.PUBLISHED.items()}
+    cells, remarks = optimal_columns({"optimal": 2}, beside, Context())
+    ours = {cell.row: int(str(cell.ours)) for cell in cells}
+    assert all(ours[pattern] <= min(row) for pattern, row in table_4.PUBLISHED.items())
+    assert ours["torn"] == 131
+    assert "None of the 78 published durations" in remarks[0]
+    impossible = {pattern: [[row[0] - 60]] for pattern, row in table_4.PUBLISHED.items()}
+    assert "6 of the 6" in optimal_columns({"optimal": 2}, impossible, Context())[1][0]
+
+
+def test_statements_of_table_4_are_those_of_the_published_values() -> None:
+    published = [
+        Cell(pattern, column, value, value)
+        for pattern, row in table_4.PUBLISHED.items()
+        for column, value in zip(table_4.METHODS, row, strict=True)
+    ]
+    said = table_4.statements(published)
+    assert "full GA is shorter than w/o T_adj. Here so in 3 of 3 patterns." in said[0]
+    assert all("(not" not in sentence for sentence in said)
+    other = [cell if cell.column != "post S2" else replace(cell, ours=1) for cell in published]
+    assert "0 of 6 patterns (not: bcmp 1 and 85" in table_4.statements(other)[4]
 
 
 def test_steps_name_themselves() -> None:
