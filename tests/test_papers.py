@@ -99,6 +99,41 @@ def test_the_preset_is_the_published_router_for_commands(capsys: pytest.CaptureF
     assert fl.Router(preset=None) == fl.Router()
 
 
+def test_campaigns_and_pages_take_the_preset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, store = tmp_path / "one.toml", str(tmp_path / "runs.sqlite")
+    fields = 'name = "one"\npatterns = ["bcmp"]\nslices = 2\npayload = 14\n[topology]\nsizes = "4x4"\n'
+    file.write_text(fields + "[genetic]\ngenerations = 2\ntraining = 1\n", encoding="utf-8")
+    best = []
+    for preset in ([], ["--preset", "cup-stacking"]):
+        assert run(["campaign", "run", str(file), "--store", store, *preset]) == 0
+        capsys.readouterr()
+        assert run(["campaign", "best", str(file), "--store", store, "--json", *preset]) == 0
+        best.append(json.loads(capsys.readouterr().out))
+        assert [row["searches"] for row in best[-1]] == [1]
+    # Two routers are two searches in one store.
+    assert best[0][0]["id"] != best[1][0]["id"]
+    written = tmp_path / "written.toml"
+    written.write_text(
+        file.read_text(encoding="utf-8") + '[router]\npreset = "cup-stacking"\n', encoding="utf-8"
+    )
+    assert run(["campaign", "best", str(written), "--store", store, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["id"] == best[1][0]["id"]
+    assert run(["campaign", "status", str(file), "--preset", "cup"]) == 2
+    assert "campaign.router.preset: 'cup' is unknown" in capsys.readouterr().err
+
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        '[topology]\nsizes = "4x4"\n[traffic]\nkind = "collective"\npattern = "bcmp"\npayload = 14\n',
+        encoding="utf-8",
+    )
+    pages = [tmp_path / "plain.html", tmp_path / "preset.html"]
+    assert run(["view", str(spec), "-o", str(pages[0])]) == 0
+    assert run(["view", str(spec), "--preset", "cup-stacking", "-o", str(pages[1])]) == 0
+    assert pages[0].read_bytes() != pages[1].read_bytes()
+    assert run(["view", "--live", "--preset", "cup-stacking", "-o", str(tmp_path / "live.html")]) == 2
+    assert not (tmp_path / "live.html").exists()
+
+
 @pytest.mark.parametrize("number", [4, 5, 6])
 def test_pictures_of_routing(
     number: int, tmp_path: Path, pictures_are_looked_at: list[Any], monkeypatch: pytest.MonkeyPatch

@@ -228,6 +228,17 @@ def parse_campaign(fields: dict[str, Any]) -> Campaign:
         raise refusal(error, "campaign") from None
 
 
-def read_campaign(file: str | Path) -> Campaign:
-    """Read a campaign from a TOML file."""
-    return parse_campaign({"name": Path(file).stem, **read_toml(file)})
+def read_campaign(file: str | Path, *, preset: str | None = None) -> Campaign:
+    """Read a campaign from a TOML file.
+
+    Parameters
+    ----------
+    file : path
+        The campaign.
+    preset : str, optional
+        Router of a paper instead of the file's; fields of the file's router still overrule it.
+    """
+    fields = {"name": Path(file).stem, **read_toml(file)}
+    if preset is not None and isinstance(router := fields.get("router", {}), dict):
+        fields["router"] = {**router, "preset": preset}
+    return parse_campaign(fields)

@@ -9,7 +9,7 @@ import typer
 
 from flitloom import interrupts
 from flitloom.commands import screen
-from flitloom.commands.options import Json, Workers
+from flitloom.commands.options import Json, Preset, Workers
 from flitloom.errors import show_file
 
 app = typer.Typer(
@@ -24,11 +24,11 @@ StoreFile = Annotated[
 ]
 
 
-def _open(file: Path, store: Path | None, *, read_only: bool = True) -> tuple[Any, Any]:
+def _open(file: Path, store: Path | None, preset: str | None, *, read_only: bool = True) -> tuple[Any, Any]:
     from flitloom.campaign import Store, read_campaign
     from flitloom.outputs import check_output
 
-    campaign = read_campaign(file)
+    campaign = read_campaign(file, preset=preset)
     # SQLite has names of its own for what is no file, as ":memory:".
     place = (store or file.with_suffix(".sqlite")).absolute()
     if not read_only:
@@ -42,6 +42,7 @@ def _open(file: Path, store: Path | None, *, read_only: bool = True) -> tuple[An
 def run(
     file: File,
     store: StoreFile = None,
+    preset: Preset = None,
     workers: Workers = None,
     first: Annotated[
         int | None, typer.Option(min=1, help="Only so many searches, the first ones, as 10.")
@@ -50,10 +51,12 @@ def run(
     """Run what is not finished yet; after Ctrl-C everything finished is kept.
 
     Example: flitloom campaign run examples/campaigns/small.toml
+
+    Example: flitloom campaign run examples/campaigns/small.toml --preset cup-stacking
     """
     from flitloom.campaign import run_campaign
 
-    jobs, results = _open(file, store, read_only=False)
+    jobs, results = _open(file, store, preset, read_only=False)
     jobs = jobs[:first]
     try:
         with interrupts.keeping(), screen.progress("searches") as show:
@@ -70,12 +73,12 @@ def run(
 
 
 @app.command("status")
-def status(file: File, store: StoreFile = None, json: Json = False) -> None:
+def status(file: File, store: StoreFile = None, preset: Preset = None, json: Json = False) -> None:
     """Show how many searches are finished, by pattern.
 
     Example: flitloom campaign status examples/campaigns/small.toml
     """
-    jobs, results = _open(file, store)
+    jobs, results = _open(file, store, preset)
     finished = results.finished()
     rows: dict[str, dict[str, Any]] = {}
     for job in jobs:
@@ -90,6 +93,7 @@ def status(file: File, store: StoreFile = None, json: Json = False) -> None:
 def best(
     file: File,
     store: StoreFile = None,
+    preset: Preset = None,
     json: Json = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the best chromosomes, as JSON.")
@@ -103,7 +107,7 @@ def best(
     from flitloom.genetic.chromosome import chromosome_text
     from flitloom.outputs import check_folder, folder_for, within, write_files
 
-    jobs, results = _open(file, store)
+    jobs, results = _open(file, store, preset)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
     counts: dict[tuple[str, str], int] = {}
     specs = {job.id: job.spec for job in jobs}
@@ -138,6 +142,7 @@ def export(
     file: File,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV or Parquet file to write.")],
     store: StoreFile = None,
+    preset: Preset = None,
 ) -> None:
     """Write one row per finished search to a CSV or Parquet file.
 
@@ -150,7 +155,7 @@ def export(
     check_output(out, (".csv", ".parquet"), "--out")
     if out.suffix == ".parquet":
         need("parquet", "--out *.parquet")
-    jobs, results = _open(file, store)
+    jobs, results = _open(file, store, preset)
     rows = list(results.rows(jobs))
     if not rows:
         raise SpecError.at("campaign", "no search is finished yet", "start with: flitloom campaign run")

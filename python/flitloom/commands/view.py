@@ -32,6 +32,7 @@ def command(
     ] = None,
     torus: options.Torus = None,
     mesh: options.Mesh = None,
+    preset: options.Preset = None,
     live: Annotated[
         bool, typer.Option("--live", help="No file: a page with the engine inside, to try anything.")
     ] = False,
@@ -45,6 +46,7 @@ def command(
     \b
     For example:
       flitloom view result.nc -o page.html
+      flitloom view experiment.toml --preset cup-stacking -o page.html
       flitloom view plan.json -o page.html
       flitloom view tables.json -o page.html
       flitloom view --live -o live.html
@@ -58,6 +60,8 @@ def command(
     check_output(out, (".html",), "--out")
     if live == (file is not None):
         raise SpecError("name a file to show, or give --live for a page that simulates by itself")
+    if preset is not None and (file is None or file.suffix not in (".nc", ".toml")):
+        raise SpecError.at("--preset", "only experiments (.toml) are simulated anew")
     if file is None:
         write_live_page(out)
         return
@@ -66,7 +70,12 @@ def command(
         from flitloom.spec import read_experiment
         from flitloom.view.stored import read_result
 
-        spec, fingerprint = read_result(file) if file.suffix == ".nc" else (read_experiment(file), None)
+        changes = [] if preset is None else [f'router.preset="{preset}"']
+        if changes and file.suffix == ".nc":
+            raise SpecError.at("--preset", "a result has its router", "give an experiment (.toml)")
+        spec, fingerprint = (
+            read_result(file) if file.suffix == ".nc" else (read_experiment(file, changes), None)
+        )
         made = film(
             Network(spec.topology, spec.router),
             spec.traffic,
