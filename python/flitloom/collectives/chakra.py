@@ -7,8 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from flitloom.collectives.check import check_collective
+from flitloom.collectives.contents import some
 from flitloom.collectives.goal import events
 from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
 from flitloom.traces.chakra import (
     COLLECTIVE,
@@ -80,8 +83,8 @@ def _collective(plan: CollectivePlan, chunk_bytes: int) -> list[bytes]:
     return [chakra_bytes([node]) for _ in range(count)]
 
 
-def chakra_plan(file: str | Path) -> CollectivePlan:
-    """Read a plan from the trace that it was written as.
+def chakra_plan(file: str | Path) -> tuple[CollectivePlan, dict[str, Any]]:
+    """Read a plan from the trace that it was written as, with the report of its check.
 
     Raises
     ------
@@ -91,6 +94,7 @@ def chakra_plan(file: str | Path) -> CollectivePlan:
     sums: list[list[int]] = []
     moves: list[list[int]] = []
     head: dict[str, Any] | None = None
+    ranks = []
     for rank, name in enumerate(files_of(file)):
         place = show_file(name)
         metadata, nodes = read_nodes(name)
@@ -100,6 +104,7 @@ def chakra_plan(file: str | Path) -> CollectivePlan:
                 f"{place}: names no plan; a trace of others can be simulated and converted to .goal"
             )
         head = head or _fields(text, place)
+        ranks.append((place, nodes))
         for node in nodes:
             table = node["attr"]
             block, step, end = table.get("chunk"), table.get("step"), table.get("comm_dst")
@@ -108,7 +113,14 @@ def chakra_plan(file: str | Path) -> CollectivePlan:
             if not isinstance(block, list) or not isinstance(step, int) or not isinstance(end, int):
                 raise SpecError(f"{place}: node {node.get('id', 0)}: attributes step, chunk: are missing")
             (sums if table.get("adds") else moves).append([step, rank, end, *block])
-    return _validated(dict(head or {}) | {"sums": sorted(sums), "moves": sorted(moves)}, show_file(file))
+    fields = dict(head or {}) | {"sums": sorted(sums), "moves": sorted(moves)}
+    plan = _validated(fields, show_file(file))
+    report = check_collective(plan)
+    # What nodes should wait for is known of a right plan only.
+    problems = some(waiting_problems(ranks, plan)) if report["valid"] else []
+    if problems:
+        report |= {"valid": False, "optimal": False, "problems": problems}
+    return plan, report
 
 
 def _fields(text: str, place: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from flitloom.collectives.plan import CollectivePlan
@@ -84,12 +85,17 @@ def require_right(plan: CollectivePlan, place: str) -> None:
     """
     problems = check_collective(plan)["problems"]
     if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise SpecError.at(
-            "plan",
-            f"{place} does not do what it claims: {problems[0]}{more}",
-            "flitloom check says what does not hold",
-        )
+        raise wrong_plan(place, problems)
+
+
+def wrong_plan(place: str, problems: Sequence[str]) -> SpecError:
+    """The refusal of a plan from a file, with the first of its problems."""
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return SpecError.at(
+        "plan",
+        f"{place} does not do what it claims: {problems[0]}{more}",
+        "flitloom check says what does not hold",
+    )
 
 
 def _size(plan: CollectivePlan) -> None:

@@ -60,12 +60,15 @@ class Send:
         The chunk, as plans name it.
     where : str
         Its place in the file.
+    epoch : int
+        When it leaves, if the file says so; -1 otherwise. It arrives in a later epoch.
     """
 
     start: int
     end: int
     block: tuple[int, ...]
     where: str
+    epoch: int = -1
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,7 @@ def as_soon_as_possible(
         queues.setdefault(link, []).append(number)
         if link not in ground.links and link not in problems:
             problems[link] = f"{send.where}: there is no link from node {send.start} to node {send.end}"
+    early = _too_early(sends, owners)
     since: dict[tuple[int, tuple[int, ...]], int] = {(node, block): 0 for block, node in owners.items()}
     rows: list[list[int]] = []
     step = 0
@@ -176,4 +180,20 @@ def as_soon_as_possible(
         f"{send.where}: node {send.start} never gets chunk {list(send.block)}, which it is to pass on"
         for send in left
     ]
-    return rows, [*problems.values(), *never]
+    return rows, [*problems.values(), *(never or early)]
+
+
+def _too_early(sends: Sequence[Send], owners: dict[tuple[int, ...], int]) -> list[str]:
+    """Chunks that leave a node in an epoch in which they cannot have arrived there yet."""
+    first: dict[tuple[int, tuple[int, ...]], int] = {}
+    for send in sends:
+        key = (send.end, send.block)
+        first[key] = min(first.get(key, send.epoch), send.epoch)
+    return [
+        f"{send.where}: node {send.start} passes on chunk {list(send.block)} in epoch {send.epoch}, before "
+        f"it has come: it leaves for there in epoch {first[send.start, send.block]}"
+        for send in sends
+        if send.epoch >= 0
+        and owners.get(send.block) != send.start
+        and first.get((send.start, send.block), -1) >= send.epoch
+    ]

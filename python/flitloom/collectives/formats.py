@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
-from flitloom.collectives.check import check_collective, require_right
+from flitloom.collectives.check import wrong_plan
 from flitloom.collectives.foreign import plan_of_sends
 from flitloom.collectives.foreign import report as report_of_sends
 from flitloom.collectives.ground import Ground
@@ -81,7 +81,7 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         with uncollected():
             return check_msccl(file, ground) if kind == "msccl" else report(_replay(file, ground), ground)
     if kind == "chakra":
-        return check_collective(chakra_plan(file))
+        return chakra_plan(file)[1]
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind not in readers:
         with opened(file, limits.FOREIGN_BYTES):
@@ -114,8 +114,9 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
 
     kind = format_of(file)
     if kind == "chakra":
-        plan = chakra_plan(file)
-        require_right(plan, show_file(file))
+        plan, found = chakra_plan(file)
+        if found["problems"]:
+            raise wrong_plan(show_file(file), found["problems"])
         return plan
     if kind == "msccl":
         return msccl_plan(file, _needed(ground))

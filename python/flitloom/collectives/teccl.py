@@ -62,8 +62,8 @@ def read_teccl(file: str | Path, ground: Ground) -> Sends:
     )
     blocks = _blocks(rows, wanted, exchange, place)
     sends = [
-        Send(start, end, blocks[source, chunk], f"7-Flows[{number}]")
-        for _, number, chunk, source, start, end in rows
+        Send(start, end, blocks[source, chunk], f"7-Flows[{number}]", epoch)
+        for epoch, number, chunk, source, start, end in rows
     ]
     counts = {block[:-1]: 0 for block in blocks.values()}
     for block in blocks.values():
