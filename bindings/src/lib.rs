@@ -46,7 +46,7 @@ mod _core {
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
         pipelined::{Pipelined, pipelined_options},
-        place::PlacementProblem,
+        place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},
         simulation::{Simulation, lower_bound, simulate, throttle_text},

@@ -4,8 +4,8 @@ use crate::{errors::spec_error, running::keeping};
 use flitloom_core::{
     fabric::Shape,
     placement::{
-        Axis, AxisKind, Bound, Demand, Found, Problem, Proof, Score, Watch, Ways, channel_loads,
-        fullest_channel, fullest_port, least_hops, score, search,
+        Axis, AxisKind, Bound, Demand, Fit, Floor, Found, Problem, Proof, Score, StreamJob, Watch, Ways,
+        channel_loads, fullest_channel, fullest_port, least_hops, score, search, stream,
     },
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -120,13 +120,14 @@ impl PlacementProblem {
             },
         );
         let facts = PyDict::new(py);
-        let Found { nodes, score, row_major, finalists } = found;
+        let Found { nodes, score, row_major, finalists, gained } = found;
         facts.set_item("nodes", nodes.into_pyarray(py))?;
         facts.set_item("score", told(score))?;
         facts.set_item("row_major", told(row_major))?;
         let finalists: Vec<_> =
             finalists.into_iter().map(|(score, nodes)| (told(score), nodes.into_pyarray(py))).collect();
         facts.set_item("finalists", finalists)?;
+        facts.set_item("gained", gained)?;
         facts.set_item("interrupted", crate::running::was_interrupted(py, failure)?)?;
         Ok(facts)
     }
@@ -146,6 +147,9 @@ impl PlacementProblem {
 
 /// Loads by channel, the score, and the fullest port.
 type Loads<'py> = (pyo3::Bound<'py, PyArray1<u64>>, (u64, u32, u64), u64);
+
+/// Per job its start, corner and box; searches; whether it was interrupted.
+type Starts = (Vec<Option<(u64, u32, u32)>>, u64, bool);
 
 type Bound_<'py> = (u64, pyo3::Bound<'py, PyDict>);
 
@@ -167,7 +171,7 @@ fn described<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Bound_<'py>> {
     let facts = PyDict::new(py);
     facts.set_item("kind", bound.proof.name())?;
     match &bound.proof {
-        Proof::Nothing => {}
+        Proof::Nothing | Proof::Uniform => {}
         Proof::Message { source, destination } => {
             facts.set_item("source", source)?;
             facts.set_item("destination", destination)?;
@@ -185,4 +189,88 @@ fn described<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Bound_<'py>> {
         }
     }
     Ok((bound.value, facts))
+}
+
+/// Which nodes of a torus or mesh jobs have taken.
+#[pyclass(module = "flitloom._core")]
+pub struct JobFloor {
+    floor: Floor,
+    dimensions: usize,
+    nodes: usize,
+}
+
+impl JobFloor {
+    fn check(&self, sides: &[u32]) -> PyResult<()> {
+        if sides.len() != self.dimensions || sides.contains(&0) {
+            return Err(PyValueError::new_err("a box has a side per dimension, at least 1 long"));
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl JobFloor {
+    #[new]
+    fn new(py: Python<'_>, sizes: Vec<u32>, wraps: Vec<bool>, closed: Vec<u32>) -> PyResult<Self> {
+        let shape = Shape::new(&sizes, &wraps).map_err(|error| spec_error(py, "topology", error))?;
+        let (dimensions, nodes) = (shape.dimensions(), shape.nodes());
+        let mut floor =
+            Floor::new(shape).ok_or_else(|| PyValueError::new_err("rows of at most 128 nodes"))?;
+        for node in closed {
+            if node as usize >= nodes {
+                return Err(PyValueError::new_err("no such node"));
+            }
+            floor.close(node);
+        }
+        Ok(Self { floor, dimensions, nodes })
+    }
+
+    /// Nodes that nobody has.
+    fn free(&self) -> usize {
+        self.floor.free()
+    }
+
+    /// The first box that is free somewhere, and its corner.
+    fn find(&self, boxes: Vec<Vec<u32>>, contact: bool) -> PyResult<Option<(usize, u32)>> {
+        boxes.iter().try_for_each(|sides| self.check(sides))?;
+        let fit = if contact { Fit::Contact } else { Fit::First };
+        Ok(boxes
+            .iter()
+            .enumerate()
+            .find_map(|(chosen, sides)| self.floor.find(sides, fit).map(|corner| (chosen, corner))))
+    }
+
+    /// Takes the nodes of a box, or gives them back.
+    fn flip(&mut self, corner: u32, sides: Vec<u32>) -> PyResult<()> {
+        self.check(&sides)?;
+        if corner as usize >= self.nodes {
+            return Err(PyValueError::new_err("no such node"));
+        }
+        self.floor.take(corner, &sides);
+        Ok(())
+    }
+
+    /// Runs a stream of jobs (boxes, arrival, time) and says when, where and in which box each began, how many
+    /// searches there were and whether it was interrupted.
+    fn stream(
+        &self,
+        py: Python<'_>,
+        jobs: Vec<(Vec<Vec<u32>>, u64, u64)>,
+        window: usize,
+        contact: bool,
+    ) -> PyResult<Starts> {
+        let mut list = Vec::with_capacity(jobs.len());
+        for (boxes, arrival, time) in jobs {
+            boxes.iter().try_for_each(|sides| self.check(sides))?;
+            list.push(StreamJob { boxes, arrival, time });
+        }
+        let fit = if contact { Fit::Contact } else { Fit::First };
+        let (done, failure) = keeping(
+            py,
+            |interrupt| stream(&self.floor, &list, window, fit, &|| interrupt.load(Ordering::Relaxed)),
+            |_| Ok(()),
+        );
+        let begun = done.begun.into_iter().map(|one| one.map(|one| (one.start, one.corner, one.chosen)));
+        Ok((begun.collect(), done.decisions, crate::running::was_interrupted(py, failure)?))
+    }
 }

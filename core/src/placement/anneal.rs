@@ -239,6 +239,7 @@ pub(super) fn loads(
         if state.energy <= ONE * i64::from(u16::MAX) && worse < 0 || accepted.is_multiple_of(16) {
             let score = loads::score(&state.loads);
             state.touched += state.loads.len() as u64 / 8;
+            finalists.now = watch.done + 0.4 / 6.0 * state.touched as f64 / effort.max(1) as f64;
             finalists.offer(problem, score, &board.nodes);
             if score.fullest < fullest {
                 fullest = score.fullest;

@@ -1,12 +1,17 @@
 //! What no placement can be better than, with what proves it.
 
-use super::{Demand, Ways};
+use super::{
+    Demand, Ways,
+    loads::{channel_loads, score},
+};
 
 /// A proof that no placement is better.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// There is no traffic.
     Nothing,
+    /// All ranks send as much to all others and every node has one: all placements load the channels alike.
+    Uniform,
     /// One pair of ranks takes one way.
     Message {
         /// Its source.
@@ -45,6 +50,7 @@ impl Proof {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
+            Self::Uniform => "uniform",
             Self::Message { .. } => "message",
             Self::Degree { .. } => "degree",
             Self::Sorted { .. } => "sorted",
@@ -172,6 +178,7 @@ pub fn fullest_channel(ways: &Ways, demand: &Demand, axes: &[Axis], per_node: us
     offer(sorted(ways, demand, per_node));
     if per_node == 1 && demand.ranks() == ways.shape().nodes() {
         offer(cuts(ways, axes));
+        offer(uniform(ways, demand));
     }
     Bound { value: up(best.value, demand), ..best }
 }
@@ -179,6 +186,18 @@ pub fn fullest_channel(ways: &Ways, demand: &Demand, axes: &[Axis], per_node: us
 /// Loads are multiples of the greatest common divisor of all units.
 fn up(value: u64, demand: &Demand) -> u64 {
     value.next_multiple_of(demand.divisor())
+}
+
+/// What every placement has if it makes no difference who sits where.
+fn uniform(ways: &Ways, demand: &Demand) -> Bound {
+    let ranks = demand.ranks();
+    let mut sent = (0..ranks as u32).flat_map(|rank| demand.peers(rank).iter().map(|peer| peer.sent));
+    let first = sent.next();
+    if demand.entries() != ranks * (ranks - 1) || sent.any(|units| Some(units) != first) {
+        return Bound::none();
+    }
+    let nodes: Vec<u32> = (0..ranks as u32).collect();
+    Bound { value: score(&channel_loads(ways, demand, &nodes)).fullest, proof: Proof::Uniform }
 }
 
 fn message(demand: &Demand) -> Bound {
@@ -332,6 +351,15 @@ mod tests {
         let bound = fullest_channel(&ways, &cliques(64, 64, 1), &axes, 1);
         assert_eq!(bound.value, 128);
         assert_eq!(bound.proof, Proof::Cut { dimension: 0, nodes: 32, channels: 8 });
+    }
+
+    #[test]
+    fn an_exchange_of_all_with_all_is_the_same_everywhere() {
+        // A ring of 4 under the rule of ties: 0 to 2 and 1 to 3 and 1 to 0 go over channel 0-, 12 in a row of 4x4
+        // since each of 3 pairs counts for the 4 nodes of the column where it ends.
+        let ways = Ways::new(Shape::torus(&[4, 4]).unwrap());
+        let bound = fullest_channel(&ways, &cliques(16, 16, 1), &[], 1);
+        assert_eq!(bound, Bound { value: 12, proof: Proof::Uniform });
     }
 
     #[test]

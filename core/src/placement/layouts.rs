@@ -58,6 +58,7 @@ pub(super) fn search(
             {
                 return;
             }
+            finalists.now = 0.5 * scorer.touched as f64 / effort.max(1) as f64;
             finalists.offer(problem, score, &nodes);
             kept.insert(at, (score, room, layout));
             kept.truncate(KEPT);

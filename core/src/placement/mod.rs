@@ -22,6 +22,7 @@ mod anneal;
 mod bounds;
 mod demand;
 mod dice;
+mod floor;
 mod layout;
 mod layouts;
 mod loads;
@@ -30,6 +31,7 @@ mod ways;
 
 pub use bounds::{Axis, AxisKind, Bound, Proof, fullest_channel, least_hops};
 pub use demand::{Demand, DemandError, Peer};
+pub use floor::{Begun, Fit, Floor, MAX_ROW, StreamJob, Streamed, stream};
 pub use loads::{Score, channel_loads, fullest_port, score};
 pub use search::{Found, Problem, Watch, search};
 pub use ways::Ways;

@@ -43,6 +43,8 @@ pub struct Found {
     pub row_major: Score,
     /// The best placements by score, the best one first.
     pub finalists: Vec<(Score, Vec<NodeId>)>,
+    /// The part of the effort after which what counts first became no less; 0 if it is met at once.
+    pub gained: f64,
 }
 
 /// Who is asked whether to go on, and told how far the search is.
@@ -72,6 +74,9 @@ impl<'a> Watch<'a> {
 /// The best placements so far, of different scores.
 pub(super) struct Finalists {
     pub(super) best: Vec<(Score, Vec<NodeId>)>,
+    /// Part of the effort that is done now, and that was when what counts first became less for the last time.
+    pub(super) now: f64,
+    pub(super) gained: f64,
 }
 
 impl Finalists {
@@ -81,6 +86,9 @@ impl Finalists {
         let at = self.best.partition_point(|(other, _)| problem.key(other) < problem.key(&score));
         if at >= Self::KEPT || self.best.get(at).is_some_and(|(other, _)| *other == score) {
             return;
+        }
+        if at == 0 && self.best.first().is_none_or(|(best, _)| problem.key(&score).0 < problem.key(best).0) {
+            self.gained = self.now;
         }
         self.best.insert(at, (score, nodes.to_vec()));
         self.best.truncate(Self::KEPT);
@@ -92,7 +100,7 @@ impl Finalists {
 /// The bound, if it is one on what counts first, ends the search when it is met.
 pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &mut Watch) -> Found {
     let mut dice = Dice::new(seed);
-    let mut finalists = Finalists { best: Vec::new() };
+    let mut finalists = Finalists { best: Vec::new(), now: 0.0, gained: 0.0 };
     let ranks = problem.demand.ranks();
     let plain = problem.slots[..ranks].to_vec();
     let row_major = Scorer::new(problem.ways, problem.demand).score(&plain, u64::MAX).unwrap_or(Score {
@@ -105,6 +113,7 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
     layouts::search(problem, &mut dice, effort / 2, bound.value, watch, &mut finalists);
     let mut left = effort - effort / 2;
     watch.done = 0.5;
+    finalists.now = 0.5;
     // Hops first from the best layout and from anywhere, then loads from all that was found.
     if !met(&finalists) && ranks > 1 {
         let start = finalists.best[0].1.clone();
@@ -113,6 +122,7 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
         left -= share;
     }
     watch.done = if problem.by_hops { 1.0 } else { 0.6 };
+    finalists.now = watch.done;
     let mut round = 0;
     let rounds = 6;
     while !problem.by_hops && round < rounds && !met(&finalists) && !watch.stopped() {
@@ -132,7 +142,8 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
         );
         round += 1;
         watch.done = 0.6 + 0.4 * round as f64 / rounds as f64;
+        finalists.now = watch.done;
     }
     let (score, nodes) = finalists.best[0].clone();
-    Found { nodes, score, row_major, finalists: finalists.best }
+    Found { nodes, score, row_major, gained: finalists.gained, finalists: finalists.best }
 }

@@ -29,6 +29,7 @@ BENCHMARKS = (
     "twist",
     "parallel",
     "throttles",
+    "place",
 )
 
 Row = dict[str, Any]

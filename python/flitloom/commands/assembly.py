@@ -112,11 +112,23 @@ def build(arguments: Sequence[str]) -> typer.Typer:
             app.command(verb, help=summary)(_not_loaded)
             continue
         module = import_module(f"flitloom.commands.{verb}")
-        if hasattr(module, "app"):
+        inner = [*arguments, ""][list(arguments).index(verb) + 1]
+        below = getattr(module, "BELOW", {})
+        if inner in below:
+            app.add_typer(_group_of(inner, below[inner]), name=verb)
+        elif hasattr(module, "app"):
             app.add_typer(module.app, name=verb)
         else:
             app.command(verb)(module.command)
     return app
+
+
+def _group_of(word: str, module: str) -> typer.Typer:
+    """A verb of which only the word below it is asked for."""
+    group = typer.Typer(rich_markup_mode=None)
+    group.callback()(_not_loaded)
+    group.command(word)(import_module(f"flitloom.commands.{module}").command)
+    return group
 
 
 def _print_version(asked: bool) -> None:

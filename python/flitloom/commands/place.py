@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from flitloom.routing import Tables
 
 
+#: Words that may follow the verb, and their modules.
+BELOW = {"stream": "job_streams"}
+
+#: Options that do not go with --jobs.
+NOT_OF_JOBS = (
+    *("graph", "shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    *("minimise", "routing", "twist", "hosts", "out", "chart"),
+)
 #: Options that say what is placed, or how well, otherwise than --shape.
 NOT_OF_SHAPES = (
     *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node", "minimise"),
-    *("routing", "flit_bytes", "seed", "chart"),
+    *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
 )
 
 
@@ -62,6 +70,20 @@ def command(
         str | None,
         typer.Option(help="Grid of ranks that talk to their neighbours, as 16x16.", metavar="SIZES"),
     ] = None,
+    jobs: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file of jobs that share the network, tables [[job]]: name, shape (a box of nodes) or "
+            "nodes, and axes, stencil or traffic.",
+        ),
+    ] = None,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            help="With --jobs: the first free box, or the one with most contact. [default: first]",
+            metavar="first|contact",
+        ),
+    ] = None,
     neighbours: Annotated[
         int | None, typer.Option(help="With --stencil: the cell and its neighbours, 5 or 9 in the plane.")
     ] = None,
@@ -94,7 +116,7 @@ def command(
         int | None,
         typer.Option(
             help="Millions of channel loads the search may change; with --shape thousands of its steps. "
-            "[default: 150, 30]"
+            "[default: 150, above 512 ranks in proportion to them, up to 1500; 30]"
         ),
     ] = None,
     seed: options.Seed = None,
@@ -130,6 +152,8 @@ def command(
       flitloom place --torus 4x4x4 --fail node:5 --fail link:0-1 --stencil 7x9
       flitloom place --torus 4x4 --traffic matrix.csv -o run.hosts --hosts hosts.txt
       flitloom place --torus 4x4x4 --fail link:0-1 --shape 8x8 --wrap yes,no
+      flitloom place --torus 8x8x8 --jobs jobs.toml
+      flitloom place stream --torus 16x16x16
     """
     from flitloom import interrupts
     from flitloom.commands import screen
@@ -140,7 +164,6 @@ def command(
     from flitloom.placing import place
     from flitloom.placing.formats import ending_of
     from flitloom.placing.running import FLIT_BYTES
-    from flitloom.placing.search import EFFORT
     from flitloom.placing.ways import ROUTINGS
     from flitloom.spec import Topology
 
@@ -153,7 +176,15 @@ def command(
         options.refuse(context, NOT_OF_SHAPES, "does not go with --shape")
         fit_shape(shape, wrap, (torus, mesh, graph), fail or [], effort, out or [], hosts, json)
         return
+    if jobs is not None:
+        from flitloom.commands.job_streams import seat_jobs
+
+        options.refuse(context, NOT_OF_JOBS, "does not go with --jobs")
+        fields = options.topology_fields(torus, mesh, wrap, fail, False)
+        seat_jobs(jobs, fields, fit or "first", 1 if seed is None else seed, effort, flit_bytes, json)
+        return
     options.refuse(context, ["graph"], "goes with --shape")
+    options.refuse(context, ["fit"], "goes with --jobs")
     fields = options.topology_fields(torus, mesh, wrap, fail, twist)
     if "sizes" not in fields:
         raise SpecError.at("topology", "is missing", "give --torus 4x4x8 or --mesh 8x8")
@@ -178,7 +209,7 @@ def command(
             nodes=chosen,
             per_node=per_node,
             seed=1 if seed is None else seed,
-            effort=EFFORT if effort is None else effort,
+            effort=effort,
             routing=routes,
             flit_bytes=FLIT_BYTES if flit_bytes is None else flit_bytes,
             progress=progress,
@@ -257,9 +288,15 @@ def _print(found: Placement) -> None:
             "verdict": f"{verdict} ({in_words(found.bound_proof)})",
             "fullest port": f"{found.fullest_port} bytes sent or received by one node",
             **({"simulated": _simulated(found)} if found.runs else {}),
-            "found in": f"{found.seconds:.2f} s",
+            "found in": f"{found.seconds:.2f} s" + _advice(found),
         }
     )
+
+
+def _advice(found: Placement) -> str:
+    if not found.more_may_help:
+        return ""
+    return f"; it still became better near the end, so more effort may help (--effort {4 * found.effort})"
 
 
 def _simulated(found: Placement) -> str:
@@ -271,6 +308,8 @@ def _simulated(found: Placement) -> str:
 def in_words(proof: dict[str, Any]) -> str:
     """What a certificate says, in a clause."""
     kind = proof["kind"]
+    if kind == "uniform":
+        return "all ranks send as much to all others, so every placement is as full"
     if kind == "message":
         return f"rank {proof['source']} sends so much to rank {proof['destination']} on one way"
     if kind == "degree":

@@ -63,6 +63,8 @@ class Placement:
         The same of ranks in the order of the nodes.
     interrupted : bool
         Whether the search was stopped before its end.
+    gained : float
+        The part of the effort after which what was minimised became no less.
     routing : str
         Which ways count: ``do`` (dimension order), ``balanced`` or ``tables``.
     ways : tuple of list of int
@@ -92,6 +94,7 @@ class Placement:
     loads: NDArray[np.int64] = field(repr=False)
     row_major_loads: NDArray[np.int64] = field(repr=False)
     interrupted: bool = False
+    gained: float = 0.0
     routing: str = "do"
     ways: tuple[list[int], ...] = field(default=(), repr=False)
     runs: tuple[dict[str, int], ...] = ()
@@ -100,6 +103,13 @@ class Placement:
     def optimal(self) -> bool:
         """Whether the bound proves that nothing is better in what was minimised."""
         return self.bound >= self.reached
+
+    @property
+    def more_may_help(self) -> bool:
+        """Whether the search still found better placements when its effort was nearly spent."""
+        from flitloom.placing.search import LATE
+
+        return not self.optimal and self.gained > LATE
 
     @property
     def duration(self) -> int | None:
@@ -138,6 +148,7 @@ class Placement:
             "network": str(self.topology),
             "seed": self.seed,
             "effort": self.effort,
+            "more_may_help": self.more_may_help,
             **runs,
         }
 

@@ -21,8 +21,11 @@ from flitloom.spec import Topology
 if TYPE_CHECKING:
     from flitloom.routing import Tables
 
-#: Channel loads that a search changes, in millions, unless told otherwise.
-EFFORT = 150
+#: Channel loads that a search changes unless told otherwise, in millions: for few ranks, and at most; and
+#: the ranks from which on they grow in proportion.
+EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
+#: Part of the effort: a search whose placement became better after that may find more.
+LATE = 0.7
 #: Objectives.
 OBJECTIVES = ("channel", "hops", "time")
 #: Placements that are simulated for the least time.
@@ -37,7 +40,7 @@ def place(
     nodes: Sequence[int] | None = None,
     per_node: int = 1,
     seed: int = 1,
-    effort: int = EFFORT,
+    effort: int | None = None,
     routing: str | Tables | None = None,
     flit_bytes: int = FLIT_BYTES,
     progress: Callable[[int, int], None] | None = None,
@@ -60,9 +63,9 @@ def place(
         Ranks that a node can have.
     seed : int
         Of everything random.
-    effort : int
-        Millions of channel loads that the search may change. The answer depends on it and on the seed, not on
-        the machine.
+    effort : int, optional
+        Millions of channel loads that the search may change; `default_effort` without. The answer depends
+        on it and on the seed, not on the machine.
     routing : str or Tables, optional
         ``do`` (dimension order), ``balanced`` (tables of `flitloom.route` for equal traffic of all pairs),
         or tables. Dimension order without, or balanced tables if parts have failed.
@@ -86,6 +89,7 @@ def place(
     (4, 4, 'message', True)
     """
     begin = time.perf_counter()
+    effort = default_effort(traffic.ranks) if effort is None else effort
     slots = _slots(topology, traffic, nodes, per_node)
     name, tables = tables_for(topology, routing)
     if minimise not in OBJECTIVES:
@@ -152,10 +156,22 @@ def place(
         loads=loads.astype(np.int64),
         row_major_loads=plain.astype(np.int64),
         interrupted=found["interrupted"],
+        gained=found["gained"],
         routing=name,
         ways=() if tables is None else _used_ways(tables, traffic, found["nodes"]),
         runs=tuple(runs),
     )
+
+
+def default_effort(ranks: int) -> int:
+    """Millions of channel loads that a search changes unless told otherwise.
+
+    Examples
+    --------
+    >>> default_effort(64), default_effort(4096), default_effort(100_000)
+    (150, 1200, 1500)
+    """
+    return min(max(EFFORT, EFFORT * ranks // FEW_RANKS), MOST_EFFORT)
 
 
 def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, per_node: int) -> list[int]:

@@ -354,8 +354,8 @@ def cosine_sum(proof, network, ranks, axes, bytes_of):
     return total + min(lengths) * lines * ONE, scale * ONE
 
 
-def proven(proof, network, ranks, bytes_of, axes, per_node, hops):
-    """The number that a certificate proves."""
+def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0):
+    """The number that a certificate proves; `fullest` is what the placement itself has."""
     kind = proof["kind"]
     step = divisor(bytes_of.values())
     if kind == "nothing":
@@ -378,6 +378,11 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops):
             scale = ONE * sum(network.channels(d) * each for d, each in enumerate(proof["lengths"]))
             need(scale > 0, "lengths: all are 0")
         return max(0, ceil(ceil(total, scale), step) * step)
+    if kind == "uniform":
+        need(not hops and per_node == 1 and ranks == network.count, "a uniform bound is for a full network")
+        need(len(bytes_of) == ranks * (ranks - 1), "all ranks must send to all others")
+        need(len(set(bytes_of.values())) == 1, "all messages must be alike")
+        return fullest
     need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
     if kind == "port":
         # A message becomes flits, and every 16 of them, or what is left, a packet with a header.
@@ -482,7 +487,7 @@ def verify(document):
             (certificate["kind"] == "port") <= (document.get("minimised") == "time" and not hops),
             f"{name}: a certificate of ports is about time",
         )
-        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops)
+        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops, fullest)
         claimed = whole(document[name], 0, 1 << 62, name)
         need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
         facts[name] = claimed

@@ -1,0 +1,376 @@
+"""Jobs that share a torus or mesh: who gets which box, and what one costs the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.errors import SpecError, show, show_file
+from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
+from flitloom.placing.placement import Placement
+from flitloom.placing.running import FLIT_BYTES, packet_rows
+from flitloom.placing.search import place
+from flitloom.placing.traffic import Traffic
+from flitloom.spec import Packets, Topology
+
+#: How a box is chosen: the first free one, or the one that touches most taken ones.
+FITS = ("first", "contact")
+#: Millions of channel loads per job, for placing its ranks in its box.
+EFFORT = 20
+#: Jobs of a file.
+MOST_JOBS = 1 << 12
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that wants a box of nodes, or has nodes.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    shape : tuple of int
+        Sides of the box it wants; empty if its nodes are given.
+    traffic : Traffic
+        What its ranks, one per node, exchange.
+    nodes : tuple of int
+        The nodes that are given to it.
+    rotate, fold : bool
+        Whether its box may lie otherwise, or be folded.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    traffic: Traffic
+    nodes: tuple[int, ...] = ()
+    rotate: bool = True
+    fold: bool = True
+
+
+@dataclass(frozen=True)
+class Seated:
+    """A job on its nodes.
+
+    Attributes
+    ----------
+    job : Job
+        The job.
+    box : tuple of int
+        Sides of its box; empty if its nodes were given.
+    nodes : tuple of int
+        The node of every rank.
+    closed : bool
+        Whether its box is closed: no message leaves it.
+    fullest_channel : int
+        Bytes on the channel that its own traffic loads most.
+    loads : array of int
+        Bytes per channel.
+    shared_channels : int
+        Channels that it uses and another job uses, too.
+    alone, shared : int or None
+        Cycles until all its messages, sent at once, have arrived: without the others, and with them.
+    """
+
+    job: Job
+    box: tuple[int, ...]
+    nodes: tuple[int, ...]
+    closed: bool
+    fullest_channel: int
+    loads: NDArray[np.int64] = field(repr=False)
+    shared_channels: int = 0
+    alone: int | None = None
+    shared: int | None = None
+
+
+@dataclass(frozen=True)
+class Seating:
+    """Jobs that share a network.
+
+    Attributes
+    ----------
+    topology : Topology
+        The network.
+    jobs : tuple of Seated
+        Those that have nodes, in the order they were given.
+    waiting : tuple of str
+        Names of those for which no box was free.
+    """
+
+    topology: Topology
+    jobs: tuple[Seated, ...]
+    waiting: tuple[str, ...]
+
+    @property
+    def apart(self) -> bool:
+        """Whether no channel carries bytes of two jobs, which proves that none slows another one down."""
+        return all(seated.shared_channels == 0 for seated in self.jobs)
+
+    def facts(self) -> dict[str, Any]:
+        """What ``flitloom place --jobs --json`` prints."""
+        return {
+            "network": str(self.topology),
+            "apart": self.apart,
+            "certificate": "channels" if self.apart else None,
+            "jobs": [
+                {
+                    "name": seated.job.name,
+                    "box": list(seated.box),
+                    "placement": list(seated.nodes),
+                    "closed": seated.closed,
+                    "fullest_channel": seated.fullest_channel,
+                    "shared_channels": seated.shared_channels,
+                    "alone": seated.alone,
+                    "shared": seated.shared,
+                }
+                for seated in self.jobs
+            ],
+            "waiting": list(self.waiting),
+        }
+
+
+def seat(
+    topology: Topology,
+    jobs: Sequence[Job],
+    *,
+    fit: str = "first",
+    simulate: bool = True,
+    seed: int = 1,
+    effort: int = EFFORT,
+    flit_bytes: int = FLIT_BYTES,
+    progress: Callable[[int, int], None] | None = None,
+) -> Seating:
+    """Give jobs boxes of free nodes, place their ranks in them, and say what they cost each other.
+
+    Jobs with given nodes come first, then the others in their order; a closed box is preferred. If no
+    channel carries bytes of two jobs, none slows another down, whatever the cycle; otherwise all are
+    simulated alone and together.
+
+    Parameters
+    ----------
+    topology : Topology
+        The network, whole or without some nodes.
+    jobs : sequence of Job
+        The jobs.
+    fit : {"first", "contact"}
+        Which free box is taken: the first one, or the one that touches most taken ones.
+    simulate : bool
+        Whether every job is simulated alone and with the others.
+    seed, effort : int
+        Of the search for the ranks of each job; millions of channel loads.
+    flit_bytes : int
+        Bytes of a flit, for the simulation.
+    progress : callable, optional
+        Told how many of how many parts are done.
+
+    Raises
+    ------
+    SpecError
+        Two jobs claim the same node, or a job fits nowhere even on an empty network.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.placing import axes_traffic, parse_axes
+    >>> ring = axes_traffic(parse_axes("all=8:ring:64"))
+    >>> jobs = [Job("a", (4, 2), ring), Job("b", (4, 2), ring)]
+    >>> found = seat(fl.Torus(4, 4), jobs, effort=1)
+    >>> found.apart, [(one.box, one.alone == one.shared) for one in found.jobs]
+    (True, [((4, 2), True), ((4, 2), True)])
+    """
+    topology.require_plain("jobs")
+    if topology.failed_links:
+        raise SpecError.at("topology.failed_links", "cannot be there", "boxes are for whole cables")
+    if fit not in FITS:
+        raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
+    _check_names(jobs)
+    taken: dict[int, str] = {}
+    for job in jobs:
+        for node in job.nodes:
+            if node in topology.failed_nodes:
+                raise SpecError.at(f"job {job.name}", f"node {node} has failed", "leave it out")
+            if node in taken:
+                raise SpecError.at(
+                    f"job {job.name}", f"node {node} belongs to job {taken[node]}, too", "give each its own"
+                )
+            taken[node] = job.name
+    floor = floor_of(topology, taken)
+    where: dict[str, tuple[tuple[int, ...], list[int]]] = {}
+    waiting = []
+    for job in jobs:
+        if job.nodes:
+            where[job.name] = (), sorted(job.nodes)
+            continue
+        boxes = boxes_for(job.shape, topology, rotate=job.rotate, fold=job.fold)
+        if not boxes:
+            sides = "x".join(map(str, job.shape))
+            raise SpecError.at(f"job {job.name}", f"a box of {sides} does not fit into {topology}")
+        found = floor.find(boxes, fit == "contact")
+        if found is None:
+            waiting.append(job.name)
+            continue
+        chosen, corner = found
+        floor.flip(corner, boxes[chosen])
+        where[job.name] = boxes[chosen], nodes_of(corner, boxes[chosen], topology)
+    seated, plain = [], topology.model_copy(update={"failed_nodes": ()})
+    for job in jobs:
+        if job.name not in where:
+            continue
+        box, nodes = where[job.name]
+        placed = place(plain, job.traffic, nodes=nodes, seed=seed, effort=effort)
+        seated.append((job, box, placed))
+        if progress is not None:
+            progress(len(seated), 2 * len(where))
+    found_all = _together(topology, seated)
+    if simulate:
+        found_all = _timed(plain, found_all, flit_bytes)
+    return Seating(topology, tuple(found_all), tuple(waiting))
+
+
+def floor_of(topology: Topology, taken: Sequence[int] | dict[int, str] = ()) -> _core.JobFloor:
+    """The nodes that jobs may have."""
+    if topology.sizes[0] > 128:
+        raise SpecError.at("topology", f"has rows of {topology.sizes[0]} nodes", "at most 128 are allocated")
+    return _core.JobFloor(list(topology.sizes), list(topology.wraps), [*topology.failed_nodes, *taken])
+
+
+def _check_names(jobs: Sequence[Job]) -> None:
+    if not jobs:
+        raise SpecError.at("jobs", "there is none")
+    names = [job.name for job in jobs]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError.at("jobs", f"two have the name {show(name)}")
+    for job in jobs:
+        room = len(job.nodes) if job.nodes else math.prod(job.shape)
+        if job.traffic.ranks != room:
+            raise SpecError.at(
+                f"job {job.name}", f"has traffic of {job.traffic.ranks} ranks for {room} nodes", "a rank each"
+            )
+
+
+def _together(topology: Topology, seated: list[tuple[Job, tuple[int, ...], Placement]]) -> list[Seated]:
+    users = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
+    for _, _, placed in seated:
+        users += placed.loads > 0
+    return [
+        Seated(
+            job,
+            box,
+            tuple(placed.nodes.tolist()),
+            bool(box) and is_closed(box, topology),
+            placed.fullest_channel,
+            placed.loads,
+            int(((placed.loads > 0) & (users > 1)).sum()),
+        )
+        for job, box, placed in seated
+    ]
+
+
+def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seated]:
+    """Every job with its cycles alone and with all others.
+
+    Packets stand in the order of the jobs' first nodes, so the order in which jobs are listed is nothing.
+    """
+    from dataclasses import replace
+
+    moving = [seated for seated in jobs if len(seated.job.traffic.bytes)]
+    rows = {
+        seated.job.name: packet_rows(seated.job.traffic, seated.nodes, flit_bytes).tolist()
+        for seated in sorted(moving, key=lambda seated: min(seated.nodes))
+    }
+    if not rows:
+        return jobs
+    together = _ends(topology, rows)
+    found = []
+    for seated in jobs:
+        name = seated.job.name
+        if name in rows:
+            alone = _ends(topology, {name: rows[name]})[name]
+            seated = replace(seated, alone=alone, shared=together[name])
+        found.append(seated)
+    return found
+
+
+def _ends(topology: Topology, rows: dict[str, list[list[int]]]) -> dict[str, int]:
+    """When the last flit of every job's packets leaves the network."""
+    from flitloom.network import Network
+    from flitloom.simulation import Simulation
+
+    packets = Packets([tuple(row) for each in rows.values() for row in each])
+    simulation = Simulation(Network(topology), packets, packets=True, links=False)
+    simulation.run()
+    told = simulation.result().packets
+    owner = {row[0]: name for name, each in rows.items() for row in each}
+    last = dict.fromkeys(rows, 0)
+    for source, arrival in zip(
+        told["source"].values.tolist(), told["tail_arrival"].values.tolist(), strict=True
+    ):
+        last[owner[source]] = max(last[owner[source]], arrival)
+    # A tail that has arrived at its node leaves it two cycles later.
+    return {name: arrival + 2 for name, arrival in last.items()}
+
+
+def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
+    """The jobs of a TOML file: tables ``[[job]]`` with name, shape or nodes, and axes, stencil or traffic.
+
+    Raises
+    ------
+    SpecError
+        Something else is in it, or something is missing.
+    """
+    from flitloom.reading import read_toml
+
+    name = show_file(Path(file))
+    fields = read_toml(file)
+    listed = fields.pop("job", None)
+    if fields or not isinstance(listed, list) or not 1 <= len(listed) <= MOST_JOBS:
+        extra = f"has {show(next(iter(fields)))}" if fields else "has no job"
+        raise SpecError(f"{name}: {extra}; it is a list of tables [[job]], at most {MOST_JOBS}")
+    return [_job(entry, f"{name}: job {number}", topology) for number, entry in enumerate(listed, 1)]
+
+
+def _job(entry: Any, place_of: str, topology: Topology) -> Job:
+    from flitloom.commands.options import sizes_of_fabric
+    from flitloom.placing.axes import parse_axes
+    from flitloom.placing.traffic import axes_traffic, read_traffic, stencil_traffic
+    from flitloom.routing.nodes import parse_nodes
+
+    kinds = {"name": str, "shape": str, "nodes": str, "axes": str, "stencil": str, "traffic": str}
+    allowed = {**kinds, "rotate": bool, "fold": bool}
+    if not isinstance(entry, dict):
+        raise SpecError(f"{place_of}: is no table")
+    for key, value in entry.items():
+        if key not in allowed:
+            raise SpecError.at(f"{place_of}.{key}", "is unknown", f"there are {', '.join(allowed)}")
+        if type(value) is not allowed[key]:
+            wanted = "a text" if allowed[key] is str else "true or false"
+            raise SpecError.at(f"{place_of}.{key}", f"is {show(value)}", f"it must be {wanted}")
+    if "name" not in entry or ("shape" in entry) == ("nodes" in entry):
+        raise SpecError.at(place_of, "needs a name, and one of shape and nodes", 'e.g. shape = "4x4x2"')
+    nodes: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
+    if "nodes" in entry:
+        text = entry["nodes"]
+        bare = text and set(text) <= set("0123456789,-")
+        nodes = tuple(parse_nodes(f"node[{text}]" if bare else text, topology.nodes, f"{place_of}.nodes"))
+    else:
+        shape = sizes_of_fabric(entry["shape"], f"{place_of}.shape") or ()
+    given = [key for key in ("axes", "stencil", "traffic") if key in entry]
+    if len(given) != 1:
+        raise SpecError.at(place_of, "needs one of axes, stencil and traffic")
+    if given == ["axes"]:
+        traffic = axes_traffic(parse_axes(entry["axes"]))
+    elif given == ["stencil"]:
+        traffic = stencil_traffic(sizes_of_fabric(entry["stencil"], f"{place_of}.stencil") or ())
+    else:
+        traffic = read_traffic(entry["traffic"])
+    return Job(
+        entry["name"], shape, traffic, nodes, bool(entry.get("rotate", True)), bool(entry.get("fold", True))
+    )

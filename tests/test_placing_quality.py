@@ -1,0 +1,84 @@
+"""What a search says of its effort, bounds of every placement, and the cases of the benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import flitloom as fl
+from flitloom.benchmarks.place_cases import cases
+from flitloom.commands import run
+from flitloom.placing import axes_traffic, check_placement, pairs_traffic, parse_axes, place
+from flitloom.placing.search import LATE
+
+
+def test_all_with_all_on_all_nodes_is_as_full_everywhere(tmp_path: Path) -> None:
+    traffic = axes_traffic(parse_axes("a=16:a2a:3"))
+    found = place(fl.Torus(4, 4), traffic, effort=1)
+    # Under the rule of ties a channel of a ring of 4 has 3 pairs, each for 4 rows of destinations.
+    assert (found.fullest_channel, found.bound_proof["kind"], found.optimal) == (36, "uniform", True)
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed
+    # One message less, and it proves nothing.
+    document = json.loads(file.read_text())
+    del document["traffic"]["axes"]
+    document["traffic"]["pairs"] = [
+        [a, b, 3] for a in range(16) for b in range(16) if a != b and (a, b) != (0, 1)
+    ]
+    file.write_text(json.dumps(document))
+    assert not check_placement(file).passed
+    rows = [(a, b, 3) for a in range(16) for b in range(16) if (a, b) != (0, 1)]
+    assert place(fl.Torus(4, 4), pairs_traffic(16, rows), effort=1).bound_proof["kind"] != "uniform"
+    # With a node to spare it makes a difference who sits where.
+    spare = place(fl.Torus(5, 4), traffic, effort=1)
+    assert spare.bound_proof["kind"] != "uniform"
+
+
+def test_a_search_says_when_more_effort_may_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Traffic without structure, which only annealing improves.
+    file = tmp_path / "rows.csv"
+    rows = [f"{a},{(a * a * 7 + 5 * b + 1) % 64},{1 + (a + b) % 5}" for a in range(64) for b in range(4)]
+    file.write_text("\n".join(["source,destination,bytes", *rows]))
+    words = ["place", "--torus", "4x4x4", "--traffic", str(file)]
+    said = []
+    for effort in ("1", "80"):
+        assert run([*words, "--effort", effort, "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        said.append((facts["more_may_help"], facts["fullest_channel"]))
+    assert said[0][0]
+    assert said[1][1] < said[0][1]
+    assert run([*words, "--effort", "1"]) == 0
+    assert "more effort may help (--effort 4)" in capsys.readouterr().out
+    easy = place(fl.Torus(4, 4), axes_traffic(parse_axes("a=4:ring:8,b=4:ring:1")), effort=1)
+    assert easy.gained < LATE
+    assert not easy.more_may_help
+
+
+@pytest.mark.long
+def test_placements_of_4096_ranks_are_better_than_row_major() -> None:
+    axes = parse_axes("expert=16:a2a:1,data=16:ring:8,pipeline=16:line:1")
+    found = place(fl.Torus(16, 16, 16), axes_traffic(axes))
+    assert found.row_major["fullest_channel"] == 36
+    assert found.fullest_channel <= 20
+
+
+def test_the_benchmark_has_70_cases_that_fill_their_networks() -> None:
+    every = cases()
+    assert len(every) == len({(case.sizes, case.name) for case in every}) == 70
+    for case in every:
+        assert case.make().ranks == fl.Torus(*case.sizes).nodes
+
+
+def test_the_benchmark_prints_bounds_and_proofs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitloom.benchmarks import place as benchmark
+
+    monkeypatch.setattr(benchmark, "cases", lambda: cases()[11:14])
+    assert run(["bench", "place", "--all", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["fullest"] for row in rows[:-1]] == [8, 4, 12]
+    assert [row["optimal"] for row in rows] == [True, True, True, 3]
