@@ -36,7 +36,7 @@ fn shape(options: &Options) -> Result<Shape, OptionError> {
     if options.whole("c")? != 1 {
         return refuse("c", "several nodes per router are not known on meshes and tori; 1 is");
     }
-    Ok(Shape { radix: radix as u32, dimensions: dimensions as u32, wraps })
+    Ok(Shape::new(radix as u32, dimensions as u32, wraps))
 }
 
 fn routing(options: &Options, shape: &Shape) -> Result<Routing, OptionError> {
@@ -111,7 +111,8 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
         other => other,
     };
     let group = (0..channels).map(|channel| (channel * groups / channels) as u16).collect();
-    Ok(Policy::Shared(Sharing { places: places as u32, group, owned, limit }))
+    let common = places as u32 - owned.iter().sum::<u32>();
+    Ok(Policy::Shared(Sharing { places: places as u32, group, owned, common, limit }))
 }
 
 fn allocator(options: &Options, name: &'static str) -> Result<AllocatorKind, OptionError> {
@@ -256,9 +257,23 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         return refuse("speculative", "with min_adapt it is not known here; give 0");
     }
     let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
+    let channel_allocator =
+        if is_piggyback { AllocatorKind::Islip(1) } else { allocator(options, "vc_allocator")? };
+    let has_no_priorities = priority == Priority::None;
+    let is_plain_channels = has_no_priorities
+        && channel_allocator.is_plain(1)
+        && channels <= 64
+        && routing != Routing::MinimalAdaptive
+        && !options.flag("vc_shuffle_requests")?
+        && !options.flag("vc_prioritize_empty")?;
+    let is_plain_switch = has_no_priorities
+        && switch_allocator.is_plain(u32::MAX)
+        && !is_speculative
+        && shape.ports() * input_speedup.max(output_speedup) <= 64;
     let credit_delay = options.within("credit_delay", 0, 1000)?;
     Ok(Rules {
         policy: policy(options, channels)?,
+        wiring: shape.wiring(latency),
         shape,
         channels,
         classes,
@@ -275,11 +290,7 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         checks_eligibility: options.flag("spec_check_elig")?,
         checks_credits: options.flag("spec_check_cred")?,
         masks_by_requests: options.flag("spec_mask_by_reqs")?,
-        channel_allocator: if is_piggyback {
-            AllocatorKind::Islip(1)
-        } else {
-            allocator(options, "vc_allocator")?
-        },
+        channel_allocator,
         switch_allocator,
         speculative_allocator,
         priority,
@@ -290,8 +301,8 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         crossbar_delay: crossbar as u32,
         credit_delay: credit_delay as u32,
         output_places,
-        latency,
-        slots: latency as usize + 2 + credit_delay + 1,
+        is_plain_channels,
+        is_plain_switch,
     })
 }
 
@@ -385,7 +396,7 @@ fn class(
 /// A run at its beginning.
 pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError> {
     let rules = rules(options)?;
-    let (nodes, count) = (rules.shape.nodes(), rules.classes);
+    let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", 1, 16)?;
     let mut numbers = Numbers::new();
     let mut classes = Vec::new();
@@ -407,6 +418,7 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         subnets: (0..subnets).map(|_| Subnet::new(&rules)).collect(),
         packets: Packets::default(),
         waiting: vec![Waiting::default(); nodes * count],
+        at_work: vec![0; nodes.div_ceil(64)],
         replies: vec![VecDeque::new(); nodes],
         sequence: vec![0; nodes],
         last_class: vec![0; nodes * subnets],
@@ -428,6 +440,7 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         sources_work: true,
         log: keeps_log.then(Vec::new),
         arrived: Vec::new(),
+        ends: Vec::new(),
         quiet: 0,
         patience: options.within("deadlock_warn_timeout", 0, 1 << 30)? as u32,
         warnings: 0,

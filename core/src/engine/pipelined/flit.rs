@@ -39,17 +39,36 @@ pub(super) struct Packet {
 pub(super) struct Flit {
     /// Place of its packet.
     pub packet: u32,
-    pub index: u32,
+    /// Which of its packet it is, and a bit for the last one.
+    place: u32,
     pub injected: u32,
     pub priority: i32,
     pub hops: u16,
     pub channel: u16,
-    pub is_tail: bool,
 }
 
 impl Flit {
+    const TAIL: u32 = 1 << 31;
+
+    /// A flit of a packet of so many, before it is sent.
+    pub(super) fn new(packet: u32, index: u32, size: u32, priority: i32) -> Self {
+        let place = index | if index + 1 == size { Self::TAIL } else { 0 };
+        Self { packet, place, injected: 0, priority, hops: 0, channel: 0 }
+    }
+
+    /// Which of its packet it is.
+    pub(super) fn index(&self) -> u32 {
+        self.place & !Self::TAIL
+    }
+
+    #[inline]
     pub(super) fn is_head(&self) -> bool {
-        self.index == 0
+        self.place & !Self::TAIL == 0
+    }
+
+    #[inline]
+    pub(super) fn is_tail(&self) -> bool {
+        self.place & Self::TAIL != 0
     }
 }
 
@@ -59,7 +78,7 @@ pub(super) struct Way {
     pub port: u16,
     pub first: u16,
     pub last: u16,
-    pub rank: i32,
+    pub rank: i16,
 }
 
 /// At most two ways, the higher rank first.
@@ -78,7 +97,7 @@ impl Ways {
     }
 
     /// Adds a way, unless there is one of the same rank.
-    pub(super) fn add(&mut self, port: usize, first: u32, last: u32, rank: i32) {
+    pub(super) fn add(&mut self, port: usize, first: u32, last: u32, rank: i16) {
         if self.iter().any(|way| way.rank == rank) {
             return;
         }

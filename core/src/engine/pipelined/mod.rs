@@ -20,6 +20,7 @@ mod shape;
 mod sources;
 mod step;
 mod switch;
+mod wiring;
 
 pub use measures::{ClassFacts, Delays, Rates};
 pub use options::{OPTIONS, OptionError, Options};

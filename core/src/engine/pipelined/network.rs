@@ -6,11 +6,11 @@ use super::{
     flit::{Flit, Kind, Packets},
     numbers::Numbers,
     priority::Priority,
-    router::{Router, World},
+    router::{LAST, Router, World},
     routing::Routing,
     shape::Shape,
+    wiring::{End, Wiring},
 };
-use std::collections::VecDeque;
 
 /// Added to what goes behind everything else.
 pub(super) const SWITCH_LAST: i64 = i32::MIN as i64;
@@ -19,6 +19,7 @@ pub(super) const SWITCH_LAST: i64 = i32::MIN as i64;
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub shape: Shape,
+    pub wiring: Wiring,
     pub channels: usize,
     pub classes: usize,
     pub routing: Routing,
@@ -48,10 +49,9 @@ pub(super) struct Rules {
     pub crossbar_delay: u32,
     pub credit_delay: u32,
     pub output_places: Option<usize>,
-    /// Latency of links between routers.
-    pub latency: u32,
-    /// Cycles that the wheels of what is on links know.
-    pub slots: usize,
+    /// Whether channels, and the switch, are allocated without listed requests.
+    pub is_plain_channels: bool,
+    pub is_plain_switch: bool,
 }
 
 impl Rules {
@@ -61,83 +61,92 @@ impl Rules {
     }
 }
 
+/// What is on its way and arrives in some cycle.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// Flits for routers, with ports; credits for routers, with output ports and channels.
+    flits: Vec<(u32, u16, Flit)>,
+    credits: Vec<(u32, u16, u16)>,
+    /// Flits for sinks, credits for sources.
+    sinks: Vec<(u32, Flit)>,
+    sources: Vec<(u32, u16)>,
+}
+
 /// Routers and links.
 #[derive(Clone, Debug)]
 pub(super) struct Subnet {
     routers: Vec<Router>,
-    load: Vec<u32>,
-    neighbours: Vec<u32>,
-    /// What sources know of the queues of their router, and credits on their way to them, by slot and node.
-    pub sources: Vec<Behind>,
-    source_credits: Vec<u64>,
-    /// Flits on their way to sinks, by slot and node.
-    sinks: Vec<Option<Flit>>,
+    /// A bit per router that has something to do.
+    at_work: Vec<u64>,
+    /// Per output port of all routers the flits known behind it.
+    pub load: Vec<u32>,
+    /// What sources know of the queues of their routers.
+    pub sources: Behind,
+    wheel: Vec<Slot>,
+    credits_under_way: usize,
     steps: f64,
 }
 
 impl Subnet {
     /// A network without flits.
     pub(super) fn new(rules: &Rules) -> Self {
-        let (nodes, ports) = (rules.shape.nodes(), rules.shape.ports());
+        let (nodes, routers) = (rules.wiring.nodes(), rules.wiring.routers());
+        let slots = rules.wiring.longest() + 2 + rules.credit_delay;
         Self {
-            routers: (0..nodes as u32).map(|number| Router::new(number, rules)).collect(),
-            load: vec![0; nodes * ports],
-            neighbours: (0..nodes * ports)
-                .map(|at| match at % ports {
-                    port if port == rules.shape.processor() => (at / ports) as u32,
-                    port => rules.shape.neighbour((at / ports) as u32, port),
-                })
-                .collect(),
-            sources: vec![Behind::new(&rules.policy, rules.channels, rules.waits_for_tail); nodes],
-            source_credits: vec![0; rules.slots * nodes],
-            sinks: vec![None; rules.slots * nodes],
+            routers: (0..routers as u32).map(|number| Router::new(number, rules)).collect(),
+            at_work: vec![0; routers.div_ceil(64)],
+            load: vec![0; rules.wiring.all_outputs()],
+            sources: Behind::new(&rules.policy, nodes, rules.channels, rules.waits_for_tail),
+            wheel: vec![Slot::default(); slots as usize],
+            credits_under_way: 0,
             steps: 0.0,
         }
     }
 
-    /// Per router and output port the flits known behind it.
-    pub(super) fn load(&self) -> &[u32] {
-        &self.load
+    fn slot(&mut self, time: u32) -> &mut Slot {
+        let at = time as usize % self.wheel.len();
+        &mut self.wheel[at]
     }
 
-    /// Takes the flits that reach sinks, with their nodes, and gives sources their credits.
+    /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
     pub(super) fn receive(&mut self, now: u32, rules: &Rules, arrived: &mut Vec<(u32, Flit)>) {
-        let nodes = self.sources.len();
-        let slot = now as usize % rules.slots * nodes;
-        for node in 0..nodes {
-            if let Some(flit) = self.sinks[slot + node].take() {
-                arrived.push((node as u32, flit));
-            }
-            let mut set = std::mem::take(&mut self.source_credits[slot + node]);
-            while set > 0 {
-                self.sources[node].credit(&rules.policy, set.trailing_zeros() as usize);
-                set &= set - 1;
-            }
+        let at = now as usize % self.wheel.len();
+        let slot = &mut self.wheel[at];
+        self.credits_under_way -= slot.credits.len() + slot.sources.len();
+        // Sinks retire in the order of their nodes.
+        slot.sinks.sort_unstable_by_key(|&(node, _)| node);
+        arrived.append(&mut slot.sinks);
+        for (node, channel) in slot.sources.drain(..) {
+            self.sources.credit(&rules.policy, node as usize, usize::from(channel));
+        }
+        for (router, port, flit) in slot.flits.drain(..) {
+            self.routers[router as usize].flits_arriving.push((port, flit));
+            self.at_work[router as usize / 64] |= 1 << (router % 64);
+        }
+        for (router, port, channel) in slot.credits.drain(..) {
+            self.routers[router as usize].credits_arriving.push((port, channel));
+            self.at_work[router as usize / 64] |= 1 << (router % 64);
         }
     }
 
     /// Whether no credit waits or is on its way.
     pub(super) fn has_no_credits(&self) -> bool {
-        self.source_credits.iter().all(|&set| set == 0)
-            && self.routers.iter().all(|router| {
-                router.credits.iter().all(VecDeque::is_empty)
-                    && router.credits_arriving.iter().all(|&set| set == 0)
-            })
+        self.credits_under_way == 0 && self.routers.iter().all(|router| router.busy_credits.is_empty())
     }
 
     /// A source sends a flit.
     pub(super) fn inject(&mut self, node: u32, flit: Flit, now: u32, rules: &Rules) {
-        let ports = rules.shape.ports();
-        let slot = (now as usize + 2) % rules.slots * ports + rules.shape.processor();
-        self.routers[node as usize].flits_arriving[slot] = Some(flit);
-        self.routers[node as usize].is_at_work = true;
+        let (router, port) = rules.wiring.entries[node as usize];
+        let latency = rules.wiring.inputs(router)[usize::from(port)].latency;
+        self.slot(now + latency + 1).flits.push((router, port, flit));
     }
 
     /// A sink gives a place back.
     pub(super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
-        let ports = rules.shape.ports();
-        let slot = (now + 2 + rules.credit_delay) as usize % rules.slots * ports + rules.shape.processor();
-        self.routers[node as usize].credits_arriving[slot] |= 1 << channel;
+        let (router, port) = rules.wiring.exits[node as usize];
+        let latency = rules.wiring.outputs(router)[usize::from(port)].latency;
+        self.credits_under_way += 1;
+        self.slot(now + latency + 1 + rules.credit_delay).credits.push((router, port, channel));
     }
 
     /// All routers do their steps of a cycle; true if a flit was sent for which there is no place.
@@ -157,9 +166,12 @@ impl Subnet {
         let mut overflowed = false;
         let mut world =
             World { now, rules, packets, numbers, load: &mut self.load, overflowed: &mut overflowed };
-        for router in &mut self.routers {
-            router.arrive(&mut world);
-            if router.is_at_work {
+        for (word, &set) in self.at_work.iter().enumerate() {
+            let mut left = set;
+            while left > 0 {
+                let router = &mut self.routers[word * 64 + left.trailing_zeros() as usize];
+                left &= left - 1;
+                router.arrive(&mut world);
                 for _ in 0..steps {
                     router.step(&mut world);
                 }
@@ -170,36 +182,58 @@ impl Subnet {
 
     /// Puts what routers send on the links.
     pub(super) fn send(&mut self, now: u32, rules: &Rules) {
-        let (ports, processor, nodes) = (rules.shape.ports(), rules.shape.processor(), self.sources.len());
-        let slots = rules.slots;
-        for node in 0..nodes {
-            if !self.routers[node].is_at_work {
-                continue;
-            }
-            for port in 0..ports {
-                let there = self.neighbours[node * ports + port] as usize;
-                if let Some(flit) = self.routers[node].output[port].pop_front() {
-                    if port == processor {
-                        self.sinks[(now as usize + 2) % slots * nodes + node] = Some(flit);
-                    } else {
-                        let slot = (now + rules.latency + 1) as usize % slots * ports + (port ^ 1);
-                        self.routers[there].flits_arriving[slot] = Some(flit);
-                        self.routers[there].is_at_work = true;
-                    }
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                self.send_from(word * 64 + bit as usize, now, rules);
+                if self.routers[word * 64 + bit as usize].is_at_rest() {
+                    self.at_work[word] &= !(1 << bit);
                 }
-                if let Some(set) = self.routers[node].credits[port].pop_front() {
-                    if port == processor {
-                        self.source_credits[(now as usize + 2) % slots * nodes + node] |= set;
-                    } else {
-                        let late = now + rules.latency + 1 + rules.credit_delay;
-                        let slot = late as usize % slots * ports + (port ^ 1);
-                        self.routers[there].credits_arriving[slot] |= set;
-                    }
-                }
-            }
-            if self.routers[node].is_at_rest() {
-                self.routers[node].is_at_work = false;
             }
         }
+    }
+
+    fn send_from(&mut self, number: usize, now: u32, rules: &Rules) {
+        let Self { routers, wheel, credits_under_way, .. } = self;
+        let router = &mut routers[number];
+        let slots = wheel.len() as u32;
+        let (inputs, outputs) = (rules.wiring.inputs(number as u32), rules.wiring.outputs(number as u32));
+        let Router { busy_outputs, busy_credits, output, credits, .. } = router;
+        busy_outputs.retain(|&port| {
+            let queue = &mut output[usize::from(port)];
+            let Some(flit) = queue.pop_front() else { return false };
+            let link = &outputs[usize::from(port)];
+            let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
+            match link.end {
+                End::Router(there, port) => slot.flits.push((there, port, flit)),
+                End::Node(node) => slot.sinks.push((node, flit)),
+                End::Nothing => {}
+            }
+            !queue.is_empty()
+        });
+        busy_credits.retain(|&port| {
+            let queue = &mut credits[usize::from(port)];
+            let link = &inputs[usize::from(port)];
+            while let Some(channel) = queue.pop_front() {
+                *credits_under_way += 1;
+                match link.end {
+                    End::Router(there, port) => {
+                        let late = now + link.latency + 1 + rules.credit_delay;
+                        wheel[(late % slots) as usize].credits.push((there, port, channel & !LAST));
+                    }
+                    End::Node(node) => {
+                        let late = now + link.latency + 1;
+                        wheel[(late % slots) as usize].sources.push((node, channel & !LAST));
+                    }
+                    End::Nothing => *credits_under_way -= 1,
+                }
+                if channel & LAST != 0 {
+                    break;
+                }
+            }
+            !queue.is_empty()
+        });
     }
 }

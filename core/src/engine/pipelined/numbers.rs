@@ -37,8 +37,13 @@ impl Lagged {
     /// Runs the recurrence: the first hundred values are the state, the last hundred become the next state.
     fn make(&mut self, values: &mut [u64]) {
         values[..LONG].copy_from_slice(&self.state);
-        for at in LONG..values.len() {
-            values[at] = self.combine(values[at - LONG], values[at - SHORT]);
+        // As many at once as do not need each other.
+        for at in (LONG..values.len()).step_by(SHORT) {
+            let (older, made) = values.split_at_mut(at);
+            let (far, near) = (&older[at - LONG..], &older[at - SHORT..]);
+            for (value, (&far, &near)) in made.iter_mut().zip(far.iter().zip(near)) {
+                *value = self.combine(far, near);
+            }
         }
         let end = values.len();
         for place in 0..LONG {

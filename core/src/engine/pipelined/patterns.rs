@@ -126,8 +126,7 @@ impl Pattern {
     }
 
     /// Draws a destination.
-    pub(super) fn destination(&self, node: u32, shape: &Shape, numbers: &mut Numbers) -> u32 {
-        let nodes = shape.nodes() as u32;
+    pub(super) fn destination(&self, node: u32, nodes: u32, numbers: &mut Numbers) -> u32 {
         match self {
             Self::Uniform => numbers.upto(nodes - 1),
             Self::Fixed(to) => to[node as usize],

@@ -1,7 +1,7 @@
 //! The state of a router, and how flits and credits get into it.
 
 use super::{
-    allocators::{Allocator, Request},
+    allocators::{Allocator, Ask, Request},
     buffers::Behind,
     flit::{Flit, Packets, Ways},
     network::Rules,
@@ -23,12 +23,15 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub queue: VecDeque<Flit>,
-    pub state: State,
-    pub holds: bool,
+    pub ways: Ways,
+    pub priority: i32,
+    /// Its own port and channel.
+    pub at: (u16, u16),
+    /// The output port and channel that it has.
     pub port: u16,
     pub channel: u16,
-    pub priority: i32,
-    pub ways: Ways,
+    pub state: State,
+    pub holds: bool,
 }
 
 /// Things that wait for a stage, those in it, and the cycle in which it is done with them.
@@ -49,6 +52,7 @@ impl<T> Stage<T> {
     }
 
     /// Takes in what waits if nothing is inside; true if the stage is done with what is inside.
+    #[inline]
     pub(super) fn step(&mut self, now: u32, cycles: u32) -> bool {
         if self.inside.is_empty() {
             if self.waiting.is_empty() {
@@ -67,43 +71,53 @@ pub(super) struct World<'a> {
     pub rules: &'a Rules,
     pub packets: &'a mut Packets,
     pub numbers: &'a mut Numbers,
-    /// Per router and output port the flits known behind it.
+    /// Per output port of all routers the flits known behind it.
     pub load: &'a mut [u32],
     /// A flit was sent for which there is no place.
     pub overflowed: &'a mut bool,
 }
 
+/// Credit messages of an input port: channels, the last one of each message marked.
+pub(super) type Messages = VecDeque<u16>;
+/// The mark of the last channel of a message.
+pub(super) const LAST: u16 = 1 << 15;
+
 /// A router.
 #[derive(Clone, Debug)]
 pub(super) struct Router {
     pub number: u32,
+    /// The number of its first output port among all.
+    pub first_output: u32,
     /// By port and channel.
     pub inputs: Vec<Input>,
     /// By output port.
-    pub behind: Vec<Behind>,
+    pub behind: Behind,
     pub routing: Stage<u16>,
     pub to_be_given: Vec<u16>,
     pub to_cross: Vec<u16>,
     pub holders: Vec<u16>,
     pub crossbar: Stage<(u16, Flit)>,
     pub output: Vec<VecDeque<Flit>>,
-    /// By input port: sets of channels.
-    pub credits: Vec<VecDeque<u64>>,
-    pub freed: Vec<u64>,
+    /// By input port.
+    pub credits: Vec<Messages>,
+    /// Output ports with flits, input ports with credits.
+    pub busy_outputs: Vec<u16>,
+    pub busy_credits: Vec<u16>,
+    /// By input port the step of its last credit.
+    credited: Vec<u32>,
+    steps: u32,
     pub channel_allocator: Allocator,
     pub switch_allocator: Allocator,
-    pub speculative_allocator: Allocator,
+    pub speculative_allocator: Option<Box<Allocator>>,
     /// Per input sub-port the turn among its channels.
     pub turns: Vec<u16>,
     pub input_held: Vec<bool>,
     pub output_held: Vec<bool>,
     /// With piggyback, per output port and class: the channel whose turn it is.
     pub piggyback_turns: Vec<i32>,
-    /// What arrives, by slot of the wheel and port.
-    pub flits_arriving: Vec<Option<Flit>>,
-    pub credits_arriving: Vec<u64>,
-    /// Things inside that need steps.
-    pub is_at_work: bool,
+    /// What arrives in this cycle, with ports.
+    pub flits_arriving: Vec<(u16, Flit)>,
+    pub credits_arriving: Vec<(u16, u16)>,
     pub scratch: Scratch,
 }
 
@@ -112,61 +126,71 @@ pub(super) struct Router {
 pub(super) struct Scratch {
     pub requests: Vec<Request>,
     pub speculative: Vec<Request>,
-    /// Who is put forward: sub-port pairs, by pair its input channel.
+    /// Who is put forward: by pair of sub-ports its input channel.
     pub forward: Vec<Option<(u16, i64)>>,
     pub forward_speculative: Vec<Option<(u16, i64)>>,
     pub asked: Vec<u32>,
     pub asked_speculative: Vec<u32>,
+    /// By input channel the output that it won.
     pub crossing: Vec<Option<u16>>,
     /// Winners that have no output channel yet, and headers one of whose ways is not eligible.
     pub failed: Vec<u16>,
     pub barred: Vec<u16>,
+    pub asks: Vec<Ask>,
+    /// Lists that are being worked off, kept for their memory.
+    pub given: Vec<u16>,
+    pub crossed: Vec<u16>,
+    pub held: Vec<(u16, bool)>,
 }
 
 impl Router {
     /// A router without flits.
     pub(super) fn new(number: u32, rules: &Rules) -> Self {
-        let (ports, channels) = (rules.shape.ports(), rules.channels);
-        let input = Input {
+        let channels = rules.channels;
+        let ports = rules.wiring.inputs(number).len();
+        let outputs = rules.wiring.outputs(number).len();
+        let input = |index: usize| Input {
             queue: VecDeque::new(),
             state: State::Idle,
             holds: false,
+            at: ((index / channels) as u16, (index % channels) as u16),
             port: 0,
             channel: 0,
             priority: 0,
             ways: Ways::default(),
         };
-        let (inner, outer) = (ports * rules.input_speedup, ports * rules.output_speedup);
-        let all = ports * channels;
+        let (inner, outer) = (ports * rules.input_speedup, outputs * rules.output_speedup);
+        let (all, targets) = (ports * channels, outputs * channels);
         Self {
             number,
-            inputs: vec![input; all],
-            behind: vec![Behind::new(&rules.policy, channels, rules.waits_for_tail); ports],
+            first_output: rules.wiring.output(number, 0) as u32,
+            inputs: (0..all).map(input).collect(),
+            behind: Behind::new(&rules.policy, outputs, channels, rules.waits_for_tail),
             routing: Stage::new(),
             to_be_given: Vec::new(),
             to_cross: Vec::new(),
             holders: Vec::new(),
             crossbar: Stage::new(),
-            output: vec![VecDeque::new(); ports],
+            output: vec![VecDeque::new(); outputs],
             credits: vec![VecDeque::new(); ports],
-            freed: vec![0; ports],
-            channel_allocator: Allocator::new(rules.channel_allocator, all, all),
+            busy_outputs: Vec::new(),
+            busy_credits: Vec::new(),
+            credited: vec![0; ports],
+            steps: 0,
+            channel_allocator: Allocator::new(rules.channel_allocator, all, targets),
             switch_allocator: Allocator::new(rules.switch_allocator, inner, outer),
-            speculative_allocator: Allocator::new(
-                rules.speculative_allocator.unwrap_or(rules.switch_allocator),
-                inner,
-                outer,
-            ),
+            speculative_allocator: rules
+                .speculative_allocator
+                .map(|kind| Box::new(Allocator::new(kind, inner, outer))),
             turns: (0..inner).map(|sub| (sub % rules.input_speedup) as u16).collect(),
             input_held: vec![false; inner],
             output_held: vec![false; outer],
-            piggyback_turns: vec![-1; ports * rules.classes],
-            flits_arriving: vec![None; rules.slots * ports],
-            credits_arriving: vec![0; rules.slots * ports],
-            is_at_work: false,
+            piggyback_turns: vec![-1; outputs * rules.classes],
+            flits_arriving: Vec::new(),
+            credits_arriving: Vec::new(),
             scratch: Scratch {
                 forward: vec![None; inner * outer],
-                forward_speculative: vec![None; inner * outer],
+                forward_speculative: vec![None; if rules.is_speculative { inner * outer } else { 0 }],
                 crossing: vec![None; all],
                 ..Scratch::default()
             },
@@ -175,12 +199,13 @@ impl Router {
 
     /// Lets in what arrives in this cycle.
     pub(super) fn arrive(&mut self, world: &mut World<'_>) {
-        let (ports, channels) = (world.rules.shape.ports(), world.rules.channels);
-        let slot = world.now as usize % world.rules.slots * ports;
-        for port in 0..ports {
-            let Some(mut flit) = self.flits_arriving[slot + port].take() else { continue };
-            self.is_at_work = true;
-            let index = port * channels + usize::from(flit.channel);
+        let channels = world.rules.channels;
+        if self.flits_arriving.len() > 1 {
+            self.flits_arriving.sort_unstable_by_key(|arriving| arriving.0);
+        }
+        let mut arriving = std::mem::take(&mut self.flits_arriving);
+        for (port, mut flit) in arriving.drain(..) {
+            let index = usize::from(port) * channels + usize::from(flit.channel);
             flit.hops += 1;
             world.rules.priority.on_entering(&mut flit, world.now);
             let input = &mut self.inputs[index];
@@ -198,14 +223,10 @@ impl Router {
                 _ => {}
             }
         }
-        for port in 0..ports {
-            let mut set = std::mem::take(&mut self.credits_arriving[slot + port]);
-            while set > 0 {
-                let channel = set.trailing_zeros() as usize;
-                set &= set - 1;
-                self.behind[port].credit(&world.rules.policy, channel);
-                world.load[self.number as usize * ports + port] -= 1;
-            }
+        self.flits_arriving = arriving;
+        for (port, channel) in self.credits_arriving.drain(..) {
+            self.behind.credit(&world.rules.policy, usize::from(port), usize::from(channel));
+            world.load[self.first_output as usize + usize::from(port)] -= 1;
         }
     }
 
@@ -219,7 +240,12 @@ impl Router {
             return;
         }
         input.ways = world.packets[input.queue[0].packet].ahead;
-        input.state = State::Waiting;
+        self.wait(index, rules);
+    }
+
+    /// Waits for an output channel.
+    pub(super) fn wait(&mut self, index: u16, rules: &Rules) {
+        self.inputs[usize::from(index)].state = State::Waiting;
         if rules.is_speculative {
             self.to_cross.push(index);
         }
@@ -228,20 +254,43 @@ impl Router {
         }
     }
 
+    /// Notes that a place of an input channel has become free.
+    #[inline]
+    pub(super) fn free_place(&mut self, port: u16, channel: u16) {
+        let messages = &mut self.credits[usize::from(port)];
+        if self.credited[usize::from(port)] == self.steps {
+            // The same message as the one before.
+            if let Some(before) = messages.back_mut() {
+                *before &= !LAST;
+            }
+        } else if messages.is_empty() {
+            self.busy_credits.push(port);
+        }
+        self.credited[usize::from(port)] = self.steps;
+        messages.push_back(channel | LAST);
+    }
+
+    /// A step begins.
+    #[inline]
+    pub(super) fn count_step(&mut self) {
+        self.steps = self.steps.wrapping_add(1);
+    }
+
     /// Whether steps and sending would change nothing.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.routing.is_empty()
+        self.busy_outputs.is_empty()
+            && self.busy_credits.is_empty()
+            && self.routing.is_empty()
             && self.to_be_given.is_empty()
             && self.to_cross.is_empty()
             && self.holders.is_empty()
             && self.crossbar.is_empty()
-            && self.output.iter().all(VecDeque::is_empty)
-            && self.credits.iter().all(VecDeque::is_empty)
     }
 }
 
 impl Input {
     /// Sets the priority after the queue has changed.
+    #[inline]
     pub(super) fn set_priority(&mut self, rules: &Rules) {
         if let Some(priority) = rules.priority.of_queue(&self.queue, rules.donates) {
             self.priority = priority;

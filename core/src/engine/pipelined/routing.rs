@@ -2,6 +2,7 @@
 
 use super::{
     flit::{Packet, Ways},
+    network::Rules,
     numbers::Numbers,
     shape::Shape,
 };
@@ -40,12 +41,13 @@ impl Routing {
 /// Where a header is when its ways are computed.
 pub(super) struct Place<'a> {
     pub router: u32,
-    /// The port it came in by, and the channel it came in.
+    /// The port it came in by, whether that is one of a node, and the channel it came in.
     pub port: usize,
+    pub enters: bool,
     pub channel: u32,
     /// First and last channel it may use.
     pub channels: (u32, u32),
-    /// Per router and output port the flits known behind it.
+    /// Per output port of all routers the flits known behind it.
     pub load: &'a [u32],
 }
 
@@ -53,13 +55,13 @@ impl Routing {
     /// The ways of a header at a router.
     pub(super) fn ways(
         self,
-        shape: &Shape,
+        rules: &Rules,
         place: &Place<'_>,
         packet: &mut Packet,
         numbers: &mut Numbers,
     ) -> Ways {
+        let shape = &rules.shape;
         let (here, (a, b)) = (place.router, place.channels);
-        let enters = place.port == shape.processor();
         let half = (b - a).div_ceil(2);
         let (lower, upper) = ((a, b - half), (a + half, b));
         let there = packet.destination;
@@ -82,7 +84,7 @@ impl Routing {
             Self::DimensionOrder | Self::DimensionOrderBalanced => Ways::one(port, a, b),
             Self::XyYx | Self::AdaptiveXyYx => {
                 let last_port = shape.towards(here, there, highest);
-                let lowest_first = if !enters {
+                let lowest_first = if !place.enters {
                     place.channel < a + half
                 } else if self == Self::AdaptiveXyYx {
                     let load = |port: usize| place.load[here as usize * shape.ports() + port];
@@ -103,7 +105,7 @@ impl Routing {
             }
             Self::MinimalAdaptive => {
                 let mut ways = Ways::one(port, a, a);
-                if enters || place.channel != a {
+                if place.enters || place.channel != a {
                     ways.add(port, a + 1, b, 1);
                 }
                 ways
@@ -123,7 +125,7 @@ impl Routing {
         dimension: u32,
     ) -> usize {
         let first = 2 * dimension as usize;
-        if place.port != shape.processor() && place.port / 2 == dimension as usize {
+        if !place.enters && place.port / 2 == dimension as usize {
             return place.port ^ 1;
         }
         let radix = shape.radix;
@@ -160,7 +162,7 @@ impl Routing {
         upper: (u32, u32),
     ) -> Ways {
         let here = place.router;
-        if place.port == shape.processor() {
+        if place.enters {
             packet.phase = 0;
             packet.middle = if self == Self::Valiant {
                 numbers.upto(shape.nodes() as u32 - 1)

@@ -46,6 +46,8 @@ pub(super) struct Run {
     pub packets: Packets,
     /// By node and class.
     pub waiting: Vec<Waiting>,
+    /// A bit per node where a packet waits.
+    pub at_work: Vec<u64>,
     /// By node.
     pub replies: Vec<VecDeque<Reply>>,
     pub sequence: Vec<u32>,
@@ -68,6 +70,7 @@ pub(super) struct Run {
     /// Records of packets, if they are kept.
     pub log: Option<Vec<PacketRecord>>,
     pub arrived: Vec<(u32, Flit)>,
+    pub ends: Vec<usize>,
     /// Cycles since a flit arrived, after how many a deadlock is suspected, and how often it was.
     pub quiet: u32,
     pub patience: u32,
@@ -103,7 +106,7 @@ impl Run {
             }
         }
         let mut arrived = std::mem::take(&mut self.arrived);
-        let mut ends = Vec::new();
+        let mut ends = std::mem::take(&mut self.ends);
         for subnet in &mut self.subnets {
             subnet.receive(now, &self.rules, &mut arrived);
             ends.push(arrived.len());
@@ -112,12 +115,10 @@ impl Run {
             self.generate();
         }
         for subnet in 0..self.subnets.len() {
-            for node in 0..self.nodes {
-                self.send(subnet, node);
-            }
+            self.send_all(subnet);
         }
         let mut from = 0;
-        for (subnet, end) in ends.into_iter().enumerate() {
+        for (subnet, end) in ends.drain(..).enumerate() {
             for &(node, flit) in &arrived[from..end] {
                 self.retire(node, flit);
                 self.subnets[subnet].give_back(node, flit.channel, now, &self.rules);
@@ -125,7 +126,7 @@ impl Run {
             from = end;
         }
         arrived.clear();
-        self.arrived = arrived;
+        (self.arrived, self.ends) = (arrived, ends);
         for subnet in &mut self.subnets {
             self.overflowed |= subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers);
         }
@@ -155,16 +156,16 @@ impl Run {
         }
         let delay = u64::from(now - flit.injected);
         if facts.slowest_flit < 0 || facts.flit.most < delay {
-            facts.slowest_flit = i64::from(packet.first_flit + flit.index);
+            facts.slowest_flit = i64::from(packet.first_flit + flit.index());
         }
         facts.flit.add(delay);
         if counts {
             facts.delivered_flits.counts[node as usize] += 1;
-            if flit.is_tail {
+            if flit.is_tail() {
                 facts.delivered_packets.counts[node as usize] += 1;
             }
         }
-        if !flit.is_tail {
+        if !flit.is_tail() {
             return;
         }
         if self.warms_up || packet.is_measured {

@@ -1,14 +1,39 @@
 //! Meshes and tori: coordinates, ports and wires.
 
+use super::wiring::Wiring;
+
 /// A mesh or a torus with `radix` nodes in each of `dimensions` dimensions, dimension 0 fastest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub radix: u32,
     pub dimensions: u32,
     pub wraps: bool,
+    /// By node and dimension.
+    coordinates: Vec<u16>,
 }
 
 impl Shape {
+    /// A grid of so many nodes in each of so many dimensions.
+    pub(super) fn new(radix: u32, dimensions: u32, wraps: bool) -> Self {
+        let coordinates = (0..radix.pow(dimensions))
+            .flat_map(|node| (0..dimensions).map(move |d| (node / radix.pow(d) % radix) as u16))
+            .collect();
+        Self { radix, dimensions, wraps, coordinates }
+    }
+
+    /// Routers and links, those between routers of a latency.
+    pub(super) fn wiring(&self, latency: u32) -> Wiring {
+        let (nodes, ports) = (self.nodes(), self.ports());
+        let mut wiring = Wiring::new(nodes, std::iter::repeat_n((ports, ports), nodes));
+        for node in 0..nodes as u32 {
+            for port in 0..self.processor() {
+                wiring.connect((node, port), (self.neighbour(node, port), port ^ 1), latency);
+            }
+            wiring.attach(node, (node, self.processor()), (node, self.processor()), 1);
+        }
+        wiring
+    }
+
     /// How many nodes there are.
     pub(super) fn nodes(&self) -> usize {
         (self.radix as usize).pow(self.dimensions)
@@ -26,7 +51,7 @@ impl Shape {
 
     /// A coordinate of a node.
     pub(super) fn coordinate(&self, node: u32, dimension: u32) -> u32 {
-        node / self.radix.pow(dimension) % self.radix
+        u32::from(self.coordinates[(node * self.dimensions + dimension) as usize])
     }
 
     /// The lowest dimension in which two nodes differ.

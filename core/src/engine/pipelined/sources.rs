@@ -2,12 +2,12 @@
 
 use super::{
     flit::{Flit, Kind, Packet, Ways},
+    network::Subnet,
     patterns::Pattern,
     process::Process,
     routing::Place,
     run::Run,
 };
-use std::collections::VecDeque;
 
 /// What a class of packets is like.
 #[derive(Clone, Debug)]
@@ -29,7 +29,14 @@ pub(super) struct Class {
 /// A source of one class at a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
-    pub flits: VecDeque<Flit>,
+    /// The packet that waits: its place, the next flit and how many it has (0: none waits), the subnet and the
+    /// priority of its flits, the channel of those behind the first.
+    pub packet: u32,
+    pub next: u32,
+    pub size: u32,
+    pub subnet: u16,
+    pub priority: i32,
+    pub channel: u16,
     /// The channel that the header at the front found when it was looked at first; it keeps it.
     pub chosen: Option<u16>,
     /// The first cycle that was not asked for.
@@ -54,7 +61,7 @@ impl Run {
         for node in 0..self.nodes {
             for class in 0..classes {
                 let at = node * classes + class;
-                if !self.waiting[at].flits.is_empty() {
+                if self.waiting[at].size > 0 {
                     continue;
                 }
                 let mut is_made = false;
@@ -77,13 +84,13 @@ impl Run {
     /// Asks a class of a node for a cycle; true if it makes a packet.
     fn ask(&mut self, node: usize, class: usize, asked: u32) -> bool {
         let time = if self.counts_queuing { asked } else { self.now };
+        let nodes = self.nodes as u32;
         let Some((sizes, writes)) = self.classes[class].messages else {
             if !self.classes[class].process.fires(node, &mut self.numbers) {
                 return false;
             }
             let size = self.draw_size(class);
-            let to =
-                self.classes[class].pattern.destination(node as u32, &self.rules.shape, &mut self.numbers);
+            let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
             self.make(node, class, Kind::Any, size, to, time, self.is_recorded(class, time));
             return true;
         };
@@ -91,7 +98,7 @@ impl Run {
             return false;
         }
         let kind = if self.numbers.fraction() < writes { Kind::WriteRequest } else { Kind::ReadRequest };
-        let to = self.classes[class].pattern.destination(node as u32, &self.rules.shape, &mut self.numbers);
+        let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
         let measured = self.is_recorded(class, time);
         self.make(node, class, kind, sizes[kind as usize], to, time, measured);
         true
@@ -103,8 +110,9 @@ impl Run {
         let Some(reply) = self.replies[node].pop_front() else { return false };
         let Reply { to, time, is_measured, kind } = reply;
         let is_measured = is_measured || self.is_recorded(class, time);
+        let nodes = self.nodes as u32;
         // A destination is drawn, though the reply has one.
-        self.classes[class].pattern.destination(node as u32, &self.rules.shape, &mut self.numbers);
+        self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
         self.make(node, class, kind, sizes[kind as usize], to, time, is_measured);
         true
     }
@@ -174,53 +182,64 @@ impl Run {
             facts.measured_in_flight += u64::from(size);
         }
         let priority = self.rules.priority.at_creation(self.classes[class].priority, created, sequence);
-        let flits = (0..size).map(|index| Flit {
-            packet,
-            index,
-            injected: 0,
-            priority,
-            hops: 0,
-            channel: 0,
-            is_tail: index + 1 == size,
-        });
-        self.waiting[node * self.classes.len() + class].flits.extend(flits);
+        let waiting = &mut self.waiting[node * self.classes.len() + class];
+        (waiting.packet, waiting.next, waiting.size) = (packet, 0, size);
+        (waiting.subnet, waiting.priority) = (subnet as u16, priority);
+        self.at_work[node / 64] |= 1 << (node % 64);
     }
 
-    /// Every source sends at most one flit.
-    pub(super) fn send(&mut self, subnet: usize, node: usize) {
+    /// Every source with a packet sends at most one flit.
+    pub(super) fn send_all(&mut self, subnet: usize) {
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let node = word * 64 + bit as usize;
+                self.send(subnet, node);
+                let classes = self.classes.len();
+                let all = &self.waiting[node * classes..(node + 1) * classes];
+                if all.iter().all(|waiting| waiting.size == 0) {
+                    self.at_work[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    /// A source sends at most one flit.
+    fn send(&mut self, subnet: usize, node: usize) {
         let classes = self.classes.len();
         let at = subnet * self.nodes + node;
         let last = self.last_class[at];
         let mut best: Option<(usize, i32, u16)> = None;
-        let hold = self.rules.holds_switch
-            && self.waiting[node * classes + last].flits.front().is_some_and(|flit| !flit.is_head());
+        let held = &self.waiting[node * classes + last];
+        let hold = self.rules.holds_switch && held.size > 0 && held.next > 0;
         for step in 0..classes {
             let class = if hold { (last + step) % classes } else { (last + 1 + step) % classes };
-            let Some(&flit) = self.waiting[node * classes + class].flits.front() else { continue };
-            let packet = &self.packets[flit.packet];
-            if usize::from(packet.subnet) != subnet || best.is_some_and(|(_, most, _)| flit.priority <= most)
+            let at = node * classes + class;
+            let waiting = &self.waiting[at];
+            if waiting.size == 0
+                || usize::from(waiting.subnet) != subnet
+                || best.is_some_and(|(_, most, _)| waiting.priority <= most)
             {
                 continue;
             }
-            let behind = &self.subnets[subnet].sources[node];
-            let channel = if flit.is_head() {
-                let at = node * classes + class;
-                match self.waiting[at].chosen {
-                    None => {
-                        let range = self.rules.range(packet.kind);
-                        let found = self.free_channel(subnet, node, class, range);
-                        self.waiting[at].chosen = found;
-                        found
-                    }
-                    Some(channel) => {
-                        (!behind.is_full(&self.rules.policy, usize::from(channel))).then_some(channel)
-                    }
-                }
+            let known = &self.subnets[subnet].sources;
+            let may_go = |channel: u16| {
+                (!known.is_full(&self.rules.policy, node, usize::from(channel))).then_some(channel)
+            };
+            let priority = waiting.priority;
+            let channel = if waiting.next > 0 {
+                may_go(waiting.channel)
+            } else if let Some(channel) = waiting.chosen {
+                may_go(channel)
             } else {
-                (!behind.is_full(&self.rules.policy, usize::from(flit.channel))).then_some(flit.channel)
+                let found = self.free_channel(subnet, node, class, waiting.packet);
+                self.waiting[at].chosen = found;
+                found
             };
             if let Some(channel) = channel {
-                best = Some((class, flit.priority, channel));
+                best = Some((class, priority, channel));
                 if hold && step == 0 {
                     break;
                 }
@@ -231,12 +250,13 @@ impl Run {
     }
 
     /// The channel that a header at the front of a class would take.
-    fn free_channel(&self, subnet: usize, node: usize, class: usize, range: (u32, u32)) -> Option<u16> {
-        let behind = &self.subnets[subnet].sources[node];
-        let (a, b) = range;
+    fn free_channel(&self, subnet: usize, node: usize, class: usize, packet: u32) -> Option<u16> {
+        let known = &self.subnets[subnet].sources;
+        let (a, b) = self.rules.range(self.packets[packet].kind);
         let last = self.last_channel[(subnet * self.nodes + node) * self.classes.len() + class];
         let is_free = |channel: u32| {
-            !behind.is_owned[channel as usize] && !behind.is_full(&self.rules.policy, channel as usize)
+            !known.channel(node, channel as usize).is_owned
+                && !known.is_full(&self.rules.policy, node, channel as usize)
         };
         let count = b - a + 1;
         let found = match last.filter(|last| (a..=b).contains(last)) {
@@ -250,34 +270,37 @@ impl Run {
         let classes = self.classes.len();
         let at = subnet * self.nodes + node;
         let waiting = &mut self.waiting[node * classes + class];
-        let Some(mut flit) = waiting.flits.pop_front() else { return };
+        let mut flit = Flit::new(waiting.packet, waiting.next, waiting.size, waiting.priority);
+        waiting.next += 1;
+        if waiting.next == waiting.size {
+            waiting.size = 0;
+        }
         waiting.chosen = None;
+        waiting.channel = channel;
         flit.channel = channel;
         flit.injected = self.now;
-        if let Some(next) = waiting.flits.front_mut().filter(|next| !next.is_head()) {
-            next.channel = channel;
-        }
         self.rules.priority.on_sending(&mut flit, self.now);
         self.last_class[at] = class;
-        let behind = &mut self.subnets[subnet].sources[node];
+        let Subnet { sources, load, .. } = &mut self.subnets[subnet];
         if flit.is_head() {
             self.last_channel[at * classes + class] = Some(u32::from(channel));
-            behind.take(&self.rules.policy, usize::from(channel));
+            sources.take(&self.rules.policy, node, usize::from(channel));
             let packet = &mut self.packets[flit.packet];
             packet.injected = self.now;
             if self.rules.routing_delay == 0 {
+                let (router, port) = self.rules.wiring.entries[node];
                 let place = Place {
-                    router: node as u32,
-                    port: self.rules.shape.processor(),
+                    router,
+                    port: usize::from(port),
+                    enters: true,
                     channel: u32::from(channel),
                     channels: self.rules.range(packet.kind),
-                    load: self.subnets[subnet].load(),
+                    load,
                 };
-                packet.ahead = self.rules.routing.ways(&self.rules.shape, &place, packet, &mut self.numbers);
+                packet.ahead = self.rules.routing.ways(&self.rules, &place, packet, &mut self.numbers);
             }
         }
-        let behind = &mut self.subnets[subnet].sources[node];
-        behind.send(&self.rules.policy, usize::from(channel), flit.is_tail);
+        sources.send(&self.rules.policy, node, usize::from(channel), flit.is_tail());
         if self.counts() {
             let facts = &mut self.facts[class];
             facts.sent_flits.counts[node] += 1;

@@ -1,58 +1,72 @@
 //! One internal step of a router: everything is decided from the state at its beginning, then the state changes.
 
 use super::{
-    allocators::{NONE, Request},
+    allocators::{Ask, NONE, Request},
     flit::Flit,
     network::{Rules, SWITCH_LAST},
     router::{Router, State, World},
     routing::Place,
+    wiring::End,
 };
 use std::cmp::Reverse;
+
+/// A bit per channel of a range.
+fn bits(first: u16, last: u16) -> u64 {
+    u64::MAX >> (63 - (last - first)) << first
+}
 
 impl Router {
     /// One internal step.
     pub(super) fn step(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
+        self.count_step();
         let routed = self.routing.step(world.now, rules.routing_delay);
-        let to_be_given = std::mem::take(&mut self.to_be_given);
-        if !to_be_given.is_empty() {
-            self.ask_for_channels(&to_be_given, world);
+        if !self.to_be_given.is_empty() {
+            if rules.is_plain_channels {
+                self.ask_plainly_for_channels(rules);
+            } else {
+                self.ask_for_channels(world);
+            }
         } else if rules.is_speculative {
             self.channel_allocator.forget();
         }
-        let holders = std::mem::take(&mut self.holders);
-        let free: Vec<bool> = holders
-            .iter()
-            .map(|&index| {
-                let input = &self.inputs[usize::from(index)];
-                !self.behind[usize::from(input.port)].is_full(&rules.policy, usize::from(input.channel))
-            })
-            .collect();
-        let to_cross = std::mem::take(&mut self.to_cross);
-        if !to_cross.is_empty() {
-            self.ask_for_the_switch(&to_cross, world);
+        if !self.holders.is_empty() {
+            self.look_at_holders(rules);
+        }
+        if !self.to_cross.is_empty() {
+            if rules.is_plain_switch {
+                self.ask_plainly_for_the_switch(rules);
+            } else {
+                self.ask_for_the_switch(world);
+            }
         }
         let crossed = self.crossbar.step(world.now, rules.crossbar_delay);
 
+        std::mem::swap(&mut self.to_be_given, &mut self.scratch.given);
+        std::mem::swap(&mut self.to_cross, &mut self.scratch.crossed);
         if routed {
             self.finish_routing(world);
         }
-        self.give_channels(to_be_given, world);
-        for (&index, &free) in holders.iter().zip(&free) {
-            self.hold_on(index, free, world);
+        if !self.scratch.given.is_empty() {
+            self.give_channels(world);
         }
-        self.cross(to_cross, world);
-        if crossed {
-            let mut inside = std::mem::take(&mut self.crossbar.inside);
-            for (port, flit) in inside.drain(..) {
-                self.output[usize::from(port)].push_back(flit);
+        if !self.scratch.held.is_empty() {
+            let mut held = std::mem::take(&mut self.scratch.held);
+            for (index, may_send) in held.drain(..) {
+                self.hold_on(index, may_send, world);
             }
-            self.crossbar.inside = inside;
+            self.scratch.held = held;
         }
-        for port in 0..self.freed.len() {
-            let set = std::mem::take(&mut self.freed[port]);
-            if set > 0 {
-                self.credits[port].push_back(set);
+        if !self.scratch.crossed.is_empty() {
+            self.cross(world);
+        }
+        if crossed {
+            for (port, flit) in self.crossbar.inside.drain(..) {
+                let queue = &mut self.output[usize::from(port)];
+                if queue.is_empty() {
+                    self.busy_outputs.push(port);
+                }
+                queue.push_back(flit);
             }
         }
     }
@@ -65,51 +79,71 @@ impl Router {
             let packet = &mut world.packets[input.queue[0].packet];
             let place = Place {
                 router: self.number,
-                port: usize::from(index) / rules.channels,
-                channel: u32::from(index) % rules.channels as u32,
+                port: usize::from(input.at.0),
+                enters: matches!(rules.wiring.inputs(self.number)[usize::from(input.at.0)].end, End::Node(_)),
+                channel: u32::from(input.at.1),
                 channels: rules.range(packet.kind),
                 load: world.load,
             };
-            input.ways = rules.routing.ways(&rules.shape, &place, packet, world.numbers);
-            input.state = State::Waiting;
-            if rules.is_speculative {
-                self.to_cross.push(index);
-            }
-            if !rules.is_piggyback {
-                self.to_be_given.push(index);
-            }
+            input.ways = rules.routing.ways(rules, &place, packet, world.numbers);
+            self.wait(index, rules);
         }
         self.routing.inside = inside;
     }
 
-    /// The number of an input or output channel for the allocator.
-    fn requester(rules: &Rules, index: u16) -> u32 {
+    /// The number of an input or output channel for the allocator; `ports` of the side it belongs to.
+    fn requester(&self, rules: &Rules, index: u16) -> u32 {
         if rules.shuffles {
-            let (port, channel) = (usize::from(index) / rules.channels, usize::from(index) % rules.channels);
-            (channel * rules.shape.ports() + port) as u32
+            let (port, channel) = self.inputs[usize::from(index)].at;
+            (usize::from(channel) * self.credits.len() + usize::from(port)) as u32
         } else {
             u32::from(index)
         }
     }
 
-    fn ask_for_channels(&mut self, list: &[u16], world: &mut World<'_>) {
+    fn ask_plainly_for_channels(&mut self, rules: &Rules) {
+        let mut asks: Vec<Ask> = std::mem::take(&mut self.scratch.asks);
+        for &index in &self.to_be_given {
+            let input = &self.inputs[usize::from(index)];
+            let Some(way) = input.ways.iter().next() else { continue };
+            let mut set = self.behind.free(usize::from(way.port)) & bits(way.first, way.last);
+            if rules.busy_when_full {
+                let mut left = set;
+                while left > 0 {
+                    let channel = left.trailing_zeros();
+                    left &= left - 1;
+                    if self.behind.is_full(&rules.policy, usize::from(way.port), channel as usize) {
+                        set &= !(1 << channel);
+                    }
+                }
+            }
+            asks.push((index, way.port, set));
+        }
+        self.channel_allocator.allocate_channels(&asks, rules.channels);
+        asks.clear();
+        self.scratch.asks = asks;
+    }
+
+    fn ask_for_channels(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
-        for &index in list {
+        for &index in &self.to_be_given {
             let input = &self.inputs[usize::from(index)];
+            let requester = self.requester(rules, index);
             for way in input.ways.iter() {
-                let behind = &self.behind[usize::from(way.port)];
+                let port = usize::from(way.port);
                 for channel in usize::from(way.first)..=usize::from(way.last) {
-                    if behind.is_owned[channel]
-                        || rules.busy_when_full && behind.is_full(&rules.policy, channel)
+                    let known = self.behind.channel(port, channel);
+                    if known.is_owned
+                        || rules.busy_when_full && self.behind.is_full(&rules.policy, port, channel)
                     {
                         continue;
                     }
-                    let is_lowered = rules.prefers_empty && behind.used[channel] > 0;
+                    let is_lowered = rules.prefers_empty && known.used > 0;
                     requests.push(Request {
-                        requester: Self::requester(rules, index),
-                        resource: u32::from(way.port) * rules.channels as u32 + channel as u32,
+                        requester,
+                        resource: (port * rules.channels + channel) as u32,
                         inner: i64::from(way.rank) + if is_lowered { SWITCH_LAST } else { 0 },
                         outer: i64::from(input.priority),
                     });
@@ -122,18 +156,19 @@ impl Router {
 
     /// The output channel that an input channel was given in this step.
     pub(super) fn given(&self, rules: &Rules, index: u16) -> Option<(u16, u16)> {
-        let resource = self.channel_allocator.given[Self::requester(rules, index) as usize];
+        let resource = self.channel_allocator.given[self.requester(rules, index) as usize];
         let channels = rules.channels as u32;
         (resource != NONE).then(|| ((resource / channels) as u16, (resource % channels) as u16))
     }
 
-    fn give_channels(&mut self, list: Vec<u16>, world: &World<'_>) {
+    fn give_channels(&mut self, world: &World<'_>) {
         let rules = world.rules;
-        for &index in &list {
+        let mut list = std::mem::take(&mut self.scratch.given);
+        for index in list.drain(..) {
             match self.given(rules, index) {
                 None => self.to_be_given.push(index),
                 Some((port, channel)) => {
-                    self.behind[usize::from(port)].take(&rules.policy, usize::from(channel));
+                    self.behind.take(&rules.policy, usize::from(port), usize::from(channel));
                     let input = &mut self.inputs[usize::from(index)];
                     input.state = State::Active;
                     (input.port, input.channel) = (port, channel);
@@ -143,14 +178,29 @@ impl Router {
                 }
             }
         }
+        self.scratch.given = list;
     }
 
     /// Sub-ports of an input channel and an output port.
-    pub(super) fn sub_ports(rules: &Rules, index: u16, output: u16) -> (u32, u32) {
-        let (port, channel) = (usize::from(index) / rules.channels, usize::from(index) % rules.channels);
+    #[inline]
+    pub(super) fn sub_ports(&self, rules: &Rules, index: u16, output: u16) -> (u32, u32) {
+        let (port, channel) = self.inputs[usize::from(index)].at;
+        if rules.input_speedup == 1 && rules.output_speedup == 1 {
+            return (u32::from(port), u32::from(output));
+        }
+        let (port, channel) = (usize::from(port), usize::from(channel));
         let inner = port * rules.input_speedup + channel % rules.input_speedup;
         let outer = usize::from(output) * rules.output_speedup + port % rules.output_speedup;
         (inner as u32, outer as u32)
+    }
+
+    fn look_at_holders(&mut self, rules: &Rules) {
+        for index in self.holders.drain(..) {
+            let input = &self.inputs[usize::from(index)];
+            let is_full =
+                self.behind.is_full(&rules.policy, usize::from(input.port), usize::from(input.channel));
+            self.scratch.held.push((index, !is_full));
+        }
     }
 
     fn hold_on(&mut self, index: u16, may_send: bool, world: &mut World<'_>) {
@@ -170,20 +220,22 @@ impl Router {
         if goes_on {
             self.holders.push(index);
         } else {
-            let (inner, outer) = Self::sub_ports(rules, index, output);
+            let (inner, outer) = self.sub_ports(rules, index, output);
             self.input_held[inner as usize] = false;
             self.output_held[outer as usize] = false;
             self.inputs[usize::from(index)].holds = false;
         }
     }
 
+    #[inline]
     pub(super) fn has_room(&self, rules: &Rules, output: u16) -> bool {
         rules.output_places.is_none_or(|places| self.output[usize::from(output)].len() < places)
     }
 
-    fn cross(&mut self, list: Vec<u16>, world: &mut World<'_>) {
+    fn cross(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
-        for index in list {
+        let mut list = std::mem::take(&mut self.scratch.crossed);
+        for index in list.drain(..) {
             let won = self.scratch.crossing[usize::from(index)].take();
             let Some(output) = won.filter(|&output| self.goes_on(rules, index, output, world)) else {
                 self.to_cross.push(index);
@@ -194,7 +246,7 @@ impl Router {
                 continue;
             }
             if rules.holds_switch {
-                let (inner, outer) = Self::sub_ports(rules, index, output);
+                let (inner, outer) = self.sub_ports(rules, index, output);
                 self.input_held[inner as usize] = true;
                 self.output_held[outer as usize] = true;
                 self.inputs[usize::from(index)].holds = true;
@@ -203,12 +255,13 @@ impl Router {
                 self.to_cross.push(index);
             }
         }
+        self.scratch.crossed = list;
     }
 
     /// Whether a winner may send; with piggyback it takes its output channel now.
     fn goes_on(&mut self, rules: &Rules, index: u16, output: u16, world: &World<'_>) -> bool {
         let input = &self.inputs[usize::from(index)];
-        if input.state == State::Active && !self.scratch.failed.contains(&index) {
+        if !rules.is_speculative || input.state == State::Active && !self.scratch.failed.contains(&index) {
             return true;
         }
         if !rules.is_piggyback || self.scratch.barred.contains(&index) {
@@ -217,15 +270,15 @@ impl Router {
         let class = usize::from(world.packets[input.queue[0].packet].class);
         let at = usize::from(output) * rules.classes + class;
         let turn = self.piggyback_turns[at];
-        let behind = &self.behind[usize::from(output)];
+        let port = usize::from(output);
         let mut best = None;
         for way in input.ways.iter().filter(|way| way.port == output) {
             for channel in way.first..=way.last {
-                let place = usize::from(channel);
-                if behind.is_owned[place] || behind.is_full(&rules.policy, place) {
+                let known = self.behind.channel(port, usize::from(channel));
+                if known.is_owned || self.behind.is_full(&rules.policy, port, usize::from(channel)) {
                     continue;
                 }
-                let is_lowered = rules.prefers_empty && behind.used[place] > 0;
+                let is_lowered = rules.prefers_empty && known.used > 0;
                 let rank = i64::from(way.rank) + if is_lowered { SWITCH_LAST } else { 0 };
                 let key = (rank, i32::from(channel) >= turn, Reverse(channel));
                 if best.is_none_or(|other| key > other) {
@@ -235,7 +288,7 @@ impl Router {
         }
         let Some((_, _, Reverse(channel))) = best else { return false };
         self.piggyback_turns[at] = i32::from(channel) + 1;
-        self.behind[usize::from(output)].take(&rules.policy, usize::from(channel));
+        self.behind.take(&rules.policy, port, usize::from(channel));
         let input = &mut self.inputs[usize::from(index)];
         input.state = State::Active;
         (input.port, input.channel) = (output, channel);
@@ -245,24 +298,23 @@ impl Router {
     /// Sends the first flit of an active channel into the crossbar; true if it was a tail.
     fn send(&mut self, index: u16, world: &mut World<'_>) -> bool {
         let rules = world.rules;
-        let at = usize::from(index);
-        let input = &mut self.inputs[at];
-        let (output, channel) = (input.port, input.channel);
+        let input = &mut self.inputs[usize::from(index)];
+        let (output, channel, at) = (input.port, input.channel, input.at);
         let Some(mut flit) = input.queue.pop_front() else { return true };
         input.set_priority(rules);
         flit.channel = channel;
         let port = usize::from(output);
-        self.freed[at / rules.channels] |= 1 << (at % rules.channels);
-        *world.overflowed |= self.behind[port].overflows(&rules.policy, usize::from(channel));
-        self.behind[port].send(&rules.policy, usize::from(channel), flit.is_tail);
-        world.load[self.number as usize * rules.shape.ports() + port] += 1;
-        if flit.is_head() && rules.routing_delay == 0 && port != rules.shape.processor() {
+        self.free_place(at.0, at.1);
+        *world.overflowed |= self.behind.overflows(&rules.policy, port, usize::from(channel));
+        let is_tail = flit.is_tail();
+        self.behind.send(&rules.policy, port, usize::from(channel), is_tail);
+        world.load[self.first_output as usize + port] += 1;
+        if rules.routing_delay == 0 && flit.is_head() {
             self.look_ahead(&flit, port, world);
         }
-        let is_tail = flit.is_tail;
         self.crossbar.waiting.push((output, flit));
         if is_tail {
-            let input = &mut self.inputs[at];
+            let input = &mut self.inputs[usize::from(index)];
             input.state = State::Idle;
             if !input.queue.is_empty() {
                 self.begin(index, world);
@@ -273,14 +325,16 @@ impl Router {
 
     fn look_ahead(&self, flit: &Flit, port: usize, world: &mut World<'_>) {
         let rules = world.rules;
+        let End::Router(router, entry) = rules.wiring.outputs(self.number)[port].end else { return };
         let packet = &mut world.packets[flit.packet];
         let place = Place {
-            router: rules.shape.neighbour(self.number, port),
-            port: port ^ 1,
+            router,
+            port: usize::from(entry),
+            enters: false,
             channel: u32::from(flit.channel),
             channels: rules.range(packet.kind),
             load: world.load,
         };
-        packet.ahead = rules.routing.ways(&rules.shape, &place, packet, world.numbers);
+        packet.ahead = rules.routing.ways(rules, &place, packet, world.numbers);
     }
 }

@@ -8,19 +8,59 @@ use super::{
 };
 
 impl Router {
+    /// Decides who of the list crosses to which output, with sets of bits.
+    pub(super) fn ask_plainly_for_the_switch(&mut self, rules: &Rules) {
+        let outputs = self.output_held.len();
+        let channels = rules.channels as u32;
+        for at in 0..self.to_cross.len() {
+            let index = self.to_cross[at];
+            let input = &self.inputs[usize::from(index)];
+            let output = input.port;
+            let (inner, outer) = self.sub_ports(rules, index, output);
+            if self.behind.is_full(&rules.policy, usize::from(output), usize::from(input.channel))
+                || !self.has_room(rules, output)
+                || rules.holds_switch && (self.input_held[inner as usize] || self.output_held[outer as usize])
+            {
+                continue;
+            }
+            let slot = &mut self.scratch.forward[inner as usize * outputs + outer as usize];
+            if self.switch_allocator.asked_by(inner) >> outer & 1 != 0 {
+                let turn = u32::from(self.turns[inner as usize]);
+                let wait = |index: u16| {
+                    let channel = u32::from(self.inputs[usize::from(index)].at.1);
+                    if channel >= turn { channel - turn } else { channel + channels - turn }
+                };
+                if slot.is_none_or(|(other, _)| wait(index) < wait(other)) {
+                    *slot = Some((index, 0));
+                }
+            } else {
+                *slot = Some((index, 0));
+                self.switch_allocator.ask(inner, outer);
+            }
+        }
+        let Self { switch_allocator, scratch, turns, inputs, .. } = self;
+        switch_allocator.allocate_asked(|inner, outer| {
+            let (inner, outer) = (inner as usize, outer as usize);
+            let Some((index, _)) = scratch.forward[inner * outputs + outer] else { return };
+            let next = usize::from(inputs[usize::from(index)].at.1) + rules.input_speedup;
+            turns[inner] = if next >= rules.channels { next - rules.channels } else { next } as u16;
+            scratch.crossing[usize::from(index)] = Some((outer / rules.output_speedup) as u16);
+        });
+    }
+
     /// Decides who of the list crosses to which output.
-    pub(super) fn ask_for_the_switch(&mut self, list: &[u16], world: &mut World<'_>) {
+    pub(super) fn ask_for_the_switch(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let separate = rules.speculative_allocator.is_some();
         self.scratch.failed.clear();
         self.scratch.barred.clear();
-        for &index in list {
+        for at in 0..self.to_cross.len() {
+            let index = self.to_cross[at];
             let input = &self.inputs[usize::from(index)];
             if input.state == State::Active {
                 let output = input.port;
-                let (inner, outer) = Self::sub_ports(rules, index, output);
-                let behind = &self.behind[usize::from(output)];
-                if !behind.is_full(&rules.policy, usize::from(input.channel))
+                let (inner, outer) = self.sub_ports(rules, index, output);
+                if !self.behind.is_full(&rules.policy, usize::from(output), usize::from(input.channel))
                     && self.has_room(rules, output)
                     && !self.input_held[inner as usize]
                     && !self.output_held[outer as usize]
@@ -34,7 +74,7 @@ impl Router {
             let priority = i64::from(input.priority) + if separate { 0 } else { SWITCH_LAST };
             let mut asked_for = None;
             for way in ways.iter() {
-                let (inner, outer) = Self::sub_ports(rules, index, way.port);
+                let (inner, outer) = self.sub_ports(rules, index, way.port);
                 if self.input_held[inner as usize] || self.output_held[outer as usize] {
                     continue;
                 }
@@ -53,9 +93,9 @@ impl Router {
         self.switch_allocator.allocate(&requests, world.numbers);
         let mut asked_speculative = std::mem::take(&mut self.scratch.asked_speculative);
         let mut speculative = std::mem::take(&mut self.scratch.speculative);
-        if separate {
+        if let Some(allocator) = &mut self.speculative_allocator {
             Self::collect(&self.scratch.forward_speculative, &asked_speculative, outputs, &mut speculative);
-            self.speculative_allocator.allocate(&speculative, world.numbers);
+            allocator.allocate(&speculative, world.numbers);
         }
         for &request in &requests {
             let (inner, outer) = (request.requester, request.resource);
@@ -65,8 +105,7 @@ impl Router {
         }
         for &request in &speculative {
             let (inner, outer) = (request.requester, request.resource);
-            if !separate
-                || self.speculative_allocator.given[inner as usize] != outer
+            if self.speculative_allocator.as_ref().is_none_or(|one| one.given[inner as usize] != outer)
                 || self.switch_allocator.given[inner as usize] != NONE
             {
                 continue;
@@ -96,11 +135,12 @@ impl Router {
         if !rules.checks_eligibility {
             return !rules.checks_credits;
         }
-        let behind = &self.behind[usize::from(way.port)];
-        let mut channels =
-            (usize::from(way.first)..=usize::from(way.last)).filter(|&channel| !behind.is_owned[channel]);
+        let port = usize::from(way.port);
+        let mut channels = (usize::from(way.first)..=usize::from(way.last))
+            .filter(|&channel| !self.behind.channel(port, channel).is_owned);
         self.has_room(rules, way.port)
-            && channels.any(|channel| !rules.checks_credits || !behind.is_full(&rules.policy, channel))
+            && channels
+                .any(|channel| !rules.checks_credits || !self.behind.is_full(&rules.policy, port, channel))
     }
 
     fn collect(forward: &[Option<(u16, i64)>], asked: &[u32], outputs: u32, requests: &mut Vec<Request>) {
@@ -155,7 +195,7 @@ impl Router {
             && !rules.is_piggyback
         {
             let fits = self.given(rules, index).is_some_and(|(port, channel)| {
-                port == output && !self.behind[usize::from(port)].is_full(&rules.policy, usize::from(channel))
+                port == output && !self.behind.is_full(&rules.policy, usize::from(port), usize::from(channel))
             });
             if fits {
                 self.scratch.failed.retain(|&other| other != index);

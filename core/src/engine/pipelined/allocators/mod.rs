@@ -4,12 +4,14 @@ mod arbiter;
 mod islip;
 mod loa;
 mod pim;
+mod plain;
 mod select;
 mod separable;
 mod wavefront;
 
 use super::numbers::Numbers;
 use arbiter::{ArbiterKind, Arbiters};
+pub(super) use plain::Ask;
 
 /// Nobody.
 pub(super) const NONE: u32 = u32::MAX;
@@ -99,6 +101,13 @@ pub(super) struct Allocator {
     /// Who asked, for clearing.
     asked: Vec<(u32, u32)>,
     touched: Vec<u32>,
+    /// Sets of bits: who asks, what is asked for, by requester, by resource, offers, channels looked at.
+    asking: u64,
+    asked_for: u64,
+    by_requester: Vec<u64>,
+    by_resource: Vec<u64>,
+    offers: Vec<u64>,
+    sets: Vec<u64>,
 }
 
 impl Allocator {
@@ -125,6 +134,12 @@ impl Allocator {
             best_out: vec![NONE; resources],
             asked: Vec::new(),
             touched: Vec::new(),
+            asking: 0,
+            asked_for: 0,
+            by_requester: vec![0; requesters],
+            by_resource: vec![0; resources],
+            offers: vec![0; requesters.max(resources)],
+            sets: Vec::new(),
         }
     }
 
