@@ -16,7 +16,7 @@ import pytest
 
 from flitloom.booksim import Options, is_booksim, read_options, run
 from flitloom.booksim.comparing import EQUAL, REFUSED, compare
-from flitloom.booksim.drawing import draw
+from flitloom.booksim.drawing import draw, draw_network
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
 from flitloom.errors import SpecError
@@ -30,6 +30,14 @@ QUICK = 40
 COLUMNS = ("packet", "class", "source", "destination", "created", "injected", "head", "tail", "hops", "size")
 
 
+#: How a record's configuration is drawn.
+DRAWN = {"grid": draw, "network": draw_network}
+
+
+def drawn(record: dict) -> Options:
+    return DRAWN[record.get("kind", "grid")](record["draw"])
+
+
 def hashed(rows: list[str]) -> str:
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:32]
 
@@ -37,12 +45,16 @@ def hashed(rows: list[str]) -> str:
 @pytest.mark.parametrize(
     "record",
     [
-        pytest.param(record, id=str(record["draw"]), marks=() if number < QUICK else pytest.mark.long)
+        pytest.param(
+            record,
+            id=f"{record.get('kind', 'grid')}-{record['draw']}",
+            marks=() if number < QUICK or (number % 3 == 0 and "kind" in record) else pytest.mark.long,
+        )
         for number, record in enumerate(RECORDED)
     ],
 )
 def test_packets_and_lines_are_those_of_booksim2(record: dict) -> None:
-    outcome = run(draw(record["draw"]), packets=True)
+    outcome = run(drawn(record), packets=True)
     columns = zip(*(outcome.packets[name].tolist() for name in COLUMNS), strict=True)
     log = [" ".join(map(str, row)) for row in columns]
     printed = list(lines(outcome.events))
@@ -64,11 +76,12 @@ def test_a_permutation_drawn_before_the_first_seed_leaves_bursts_as_booksim2_has
 
 
 def test_the_recorded_configurations_reach_every_option() -> None:
-    values = [draw(record["draw"]).values for record in RECORDED]
+    values = [drawn(record).values for record in RECORDED]
     for name, wanted in {
         "vc_allocator": 9,
         "sw_allocator": 9,
-        "routing_function": 9,
+        "topology": 7,
+        "routing_function": 17,
         "buffer_policy": 5,
         "priority": 8,
         "classes": 2,
@@ -86,7 +99,14 @@ def test_the_recorded_configurations_reach_every_option() -> None:
         ({"st_final_delay": "0"}, "without a cycle"),
         ({"classes": "2", "hold_switch_for_packet": "1"}, "several classes"),
         ({"topology": "torus", "routing_function": "valiant"}, "never sets"),
-        ({"topology": "dragonflynew"}, "there are mesh, torus"),
+        ({"topology": "qtree"}, "there are mesh, torus"),
+        ({"topology": "cmesh", "c": "9", "xr": "3", "yr": "3"}, "there are dor_no_express"),
+        ({"topology": "cmesh", "routing_function": "dor", "c": "9", "xr": "3", "yr": "3"}, "concentration"),
+        ({"topology": "dragonflynew", "routing_function": "ugal", "n": "1"}, "another number than 3"),
+        (
+            {"topology": "fly", "routing_function": "dest_tag", "traffic": "tornado", "xr": "3"},
+            "numbers of nodes",
+        ),
         ({"routing_function": "chaos"}, "there are dor"),
         ({"sw_allocator": "islop"}, "there are islip"),
         ({"injection_process": "on_off(0.1,0.2)"}, "first comma"),
@@ -115,6 +135,38 @@ def test_files_are_read_as_booksim2_reads_them(tmp_path: Path) -> None:
             parse(wrong, "")
     (tmp_path / "experiment").write_text('[topology]\nsizes = "4x4"\n')
     assert not is_booksim(tmp_path / "experiment")
+
+
+def test_any_network_is_read_from_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "network"
+    file.write_text("router 0 node 0 node 1 router 1 3\nrouter 1 node 2 router 2\nrouter 2 node 3\n")
+    values = {"topology": "anynet", "routing_function": "min", "network_file": str(file)}
+    outcome = run(Options.of(values), packets=True)
+    columns = outcome.packets
+    names = ("source", "destination", "hops", "injected", "tail")
+    router = (0, 0, 1, 2)
+    fastest: dict[tuple[int, int], int] = {}
+    for source, to, hops, injected, tail in zip(*(columns[name].tolist() for name in names), strict=True):
+        ends = router[source], router[to]
+        assert hops == abs(ends[0] - ends[1]) + 1
+        fastest[ends] = min(fastest.get(ends, tail), tail - injected)
+    # 4 cycles in a router, one more than its latency on a link, of which only 0 to 1 has 3.
+    links = {
+        ends: (3 if ends[0] == 0 < ends[1] else 0) + abs(ends[0] - ends[1]) - (ends[0] == 0 < ends[1])
+        for ends in fastest
+    }
+    assert fastest == {ends: 7 + 4 * abs(ends[0] - ends[1]) + links[ends] for ends in fastest}
+    assert len(fastest) == 9
+    for text, told in {
+        "router 0 node 0 2\n": "takes for a link to a router",
+        "node 0 router 0\n": "does not begin with a router",
+        "router 0 node 1\n": "without gaps",
+        "router 0 node 0\nrouter 1 node 1\n": "no way leads",
+        "router 0 nod 0\n": "is no link",
+    }.items():
+        file.write_text(text)
+        with pytest.raises(SpecError, match=told):
+            run(Options.of(values))
 
 
 def test_what_ends_booksim2_in_the_middle_ends_here() -> None:

@@ -19,6 +19,8 @@ from flitloom.errors import SpecError, show
 EQUAL, DIFFERENT, REFUSED, ENDED = "equal", "different", "refused", "ended by BookSim2"
 #: Where BookSim2's statistics begin and end.
 _BEGIN, _END = "END Configuration File", "Total run time"
+#: What the first line of a run begins with.
+_FIRST = ("Class ", "WARNING: ")
 #: Seconds after which BookSim2 is stopped.
 _PATIENCE = 600.0
 
@@ -94,7 +96,12 @@ def printed(binary: Path, options: Options) -> tuple[list[str], float]:
     all_lines = done.stdout.splitlines()
     begin = next((at for at, line in enumerate(all_lines) if line.startswith(_BEGIN)), None)
     end = next((at for at, line in enumerate(all_lines) if line.startswith(_END)), None)
-    return ([], seconds) if begin is None or end is None else (all_lines[begin + 1 : end], seconds)
+    if begin is None or end is None:
+        return [], seconds
+    lines = all_lines[begin + 1 : end]
+    # Some networks describe themselves before the first sample.
+    first = next((at for at, line in enumerate(lines) if line.startswith(_FIRST)), len(lines))
+    return lines[first:], seconds
 
 
 def compare(binary: Path, options: Options) -> Comparison:

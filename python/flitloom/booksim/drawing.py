@@ -114,3 +114,41 @@ def _draw_traffic(drawn: random.Random, values: dict[str, object]) -> None:
             values[f"{kind}_size"] = drawn.choice([1, 3])
     elif drawn.random() < 0.2:
         values["packet_size"], values["packet_size_rate"] = "{1,5}", "{2,1}"
+
+
+#: Networks with sizes and routing functions.
+_NETWORKS: tuple[dict[str, object], ...] = (
+    {"topology": "fly", "k": 2, "n": 3, "routing_function": "dest_tag"},
+    {"topology": "fly", "k": 4, "n": 2, "routing_function": "dest_tag"},
+    {"topology": "fattree", "k": 2, "n": 3, "routing_function": "nca"},
+    {"topology": "fattree", "k": 4, "n": 2, "routing_function": "anca"},
+    {"topology": "fattree", "k": 3, "n": 3, "routing_function": "nca"},
+    {"topology": "cmesh", "k": 4, "n": 2, "routing_function": "dor_no_express"},
+    {"topology": "cmesh", "k": 4, "n": 2, "routing_function": "dor"},
+    {"topology": "flatfly", "k": 4, "n": 2, "routing_function": "ran_min"},
+    {"topology": "flatfly", "k": 3, "n": 2, "routing_function": "xyyx"},
+    {"topology": "flatfly", "k": 4, "n": 2, "routing_function": "valiant"},
+    {"topology": "dragonflynew", "k": 2, "n": 1, "routing_function": "min"},
+    {"topology": "dragonflynew", "k": 2, "n": 1, "routing_function": "ugal"},
+)
+
+
+def draw_network(number: int, seed: int = 0) -> Options:
+    """Configuration number so-and-so of a seed, on a network that is no mesh and no torus.
+
+    Examples
+    --------
+    >>> draw_network(0)["topology"], draw_network(0) == draw_network(0)
+    ('flatfly', True)
+    """
+    drawn = random.Random(f"network {seed} {number}")
+    values: dict[str, object] = {**draw(number, seed).values, **drawn.choice(_NETWORKS)}
+    values["traffic"] = drawn.choice(["uniform", "uniform", "randperm", "diagonal", "asymmetric"])
+    if values["topology"] in ("cmesh", "flatfly"):
+        values |= {"c": 4, "xr": 2, "yr": 2, "x": values["k"], "y": values["k"]}
+    if values["topology"] == "dragonflynew":
+        # Every header keeps to one channel, which those of messages need not have.
+        values |= {"num_vcs": 3, "input_speedup": 1, "use_read_write": 0}
+    if values["vc_allocator"] == "piggyback":
+        values["vc_allocator"] = "islip"
+    return Options.of({name: str(value) for name, value in values.items()})

@@ -14,7 +14,7 @@ from flitloom.reading import read_text
 #: Options that change what is written or drawn, never what happens.
 SILENT = frozenset(
     """
-    channel_file link_failures fail_seed in_ports out_ports vct x y xr yr print_activity print_csv_results
+    channel_file link_failures fail_seed in_ports out_ports vct print_activity print_csv_results
     viewer_trace watch_file watch_flits watch_packets watch_transactions watch_out stats_out pair_stats
     injected_flits_out received_flits_out stored_flits_out sent_flits_out outstanding_credits_out
     ejected_flits_out active_packets_out used_credits_out free_credits_out max_credits_out sent_packets_out
@@ -26,6 +26,8 @@ UNREAD = {
     "alloc_iters": "iterations stand behind the allocator, as islip(2)",
     "arb_type": "the arbiter stands behind the allocator, as separable_input_first(matrix)",
 }
+#: The option that names a file with a network.
+NETWORK_FILE = "network_file"
 _ITEM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)\s*", re.DOTALL)
 _WHOLE = re.compile(r"[+-]?\d+")
 _FRACTION = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)")
@@ -67,6 +69,8 @@ class Options:
             if name not in defaults:
                 raise SpecError.at(where, *unknown_parts(name, [*defaults, *sorted(SILENT)]))
             _check_kind(where, value, defaults[name])
+            if name == NETWORK_FILE:
+                value = str(Path(value).absolute())
             kept[name] = value
         options = cls(kept)
         return cls(kept, (*warnings, *_surprises(options)))

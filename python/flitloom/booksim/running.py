@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flitloom import _core
-from flitloom.booksim.options import Options
+from flitloom import _core, limits
+from flitloom.booksim.options import NETWORK_FILE, Options
 from flitloom.errors import SpecError
+from flitloom.reading import read_text
 
 #: How a run can end.
 STABLE, UNSTABLE = "stable", "unstable"
@@ -69,8 +70,11 @@ def run(
     >>> outcome.outcome, outcome.cycles, round(outcome.classes[0]["packet_latency"], 3)
     ('stable', 6055, 19.574)
     """
+    values = dict(options.values)
+    if NETWORK_FILE in values:
+        values[NETWORK_FILE] = read_text(values[NETWORK_FILE], limits.SPEC_BYTES)
     try:
-        simulation = _core.Pipelined(list(options.values.items()), packets)
+        simulation = _core.Pipelined(list(values.items()), packets)
     except ValueError as error:
         option, text = error.args
         raise SpecError.at(option, text) from None

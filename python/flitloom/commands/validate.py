@@ -37,7 +37,7 @@ def booksim(
       flitloom validate booksim mesh.cfg torus.cfg --binary booksim2/src/booksim --configs 0
     """
     from flitloom.booksim.comparing import DIFFERENT, EQUAL, check_binary, compare
-    from flitloom.booksim.drawing import draw
+    from flitloom.booksim.drawing import draw, draw_network
     from flitloom.booksim.options import read_options
     from flitloom.commands import screen
     from flitloom.errors import SpecError, show_file
@@ -46,7 +46,9 @@ def booksim(
         raise SpecError.at("--binary", "is missing", "give the program that BookSim2's make built")
     check_binary(binary)
     cases = [(show_file(file), read_options(file)) for file in files or []]
-    cases += [(f"drawn {number}", draw(number, seed)) for number in range(configs)]
+    # Every third configuration is on another network than a mesh or a torus.
+    kinds = (draw, draw, draw_network)
+    cases += [(f"drawn {number}", kinds[number % 3](number, seed)) for number in range(configs)]
     found = []
     with screen.progress("configurations") as told:
         for number, (name, case) in enumerate(cases):

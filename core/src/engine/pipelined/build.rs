@@ -3,22 +3,23 @@
 use super::{
     allocators::AllocatorKind,
     buffers::{Limit, Policy, Sharing},
+    classes::class,
     flit::Packets,
     measures::ClassFacts,
     network::{Rules, Subnet},
+    networks::Network,
     numbers::Numbers,
     options::{OptionError, Options},
-    patterns::Pattern,
+    patterns::Digits,
     priority::Priority,
-    process::Process,
     routing::Routing,
     run::Run,
     shape::Shape,
-    sources::{Class, Waiting},
+    sources::Waiting,
 };
 use std::collections::VecDeque;
 
-fn refuse<T>(option: &'static str, text: impl Into<String>) -> Result<T, OptionError> {
+pub(super) fn refuse<T>(option: &'static str, text: impl Into<String>) -> Result<T, OptionError> {
     Err(OptionError { option, text: text.into() })
 }
 
@@ -26,7 +27,8 @@ fn shape(options: &Options) -> Result<Shape, OptionError> {
     let wraps = match options.text("topology") {
         "mesh" => false,
         "torus" => true,
-        other => return refuse("topology", format!("{other:?} is not known here; there are mesh, torus")),
+        // A network that is no grid.
+        _ => return Ok(Shape::new(1, 1, false)),
     };
     let (radix, dimensions) = (options.within("k", 1, 4096)?, options.within("n", 1, 8)?);
     let fits = (radix as u64).checked_pow(dimensions as u32).is_some_and(|nodes| nodes <= 1 << 16);
@@ -190,13 +192,14 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
             "BookSim2 does not survive it with internal_speedup > 1; give -1",
         );
     }
+    let is_grid = matches!(options.text("topology"), "mesh" | "torus");
     let input_speedup = options.within("input_speedup", 1, 64)?;
     let output_speedup = options.within("output_speedup", 1, 64)?;
     if !channels.is_multiple_of(input_speedup) {
         let text = format!("{input_speedup} is no divisor of num_vcs, {channels}");
         return refuse("input_speedup", text);
     }
-    if !shape.ports().is_multiple_of(output_speedup) && output_speedup > shape.ports() {
+    if is_grid && output_speedup > shape.ports() {
         return refuse("output_speedup", "more than the ports of a router");
     }
     let holds_switch = options.flag("hold_switch_for_packet")?;
@@ -218,7 +221,7 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         let text = "piggyback with output_speedup > 1: BookSim2 does not survive two taking the last channel";
         return refuse("vc_allocator", text);
     }
-    if is_piggyback && (input_speedup > 1 || internal_speedup > 1.0 || shape.wraps) {
+    if is_piggyback && (input_speedup > 1 || internal_speedup > 1.0 || shape.wraps || !is_grid) {
         let text = "piggyback is known here on meshes with all speedups 1 only";
         return refuse("vc_allocator", text);
     }
@@ -234,7 +237,17 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         return refuse("priority", format!("{text:?} is not known here; there are {}", names.join(", ")));
     };
     let reads = options.numbers_per_class("use_read_write", classes)?.iter().any(|&value| value > 0.0);
-    let routing = routing(options, &shape)?;
+    let (routing, network, wiring) = if is_grid {
+        let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
+        (routing(options, &shape)?, None, shape.wiring(latency))
+    } else {
+        let (network, wiring) = Network::new(options)?;
+        let least = network.least_channels();
+        if channels < least {
+            return refuse("num_vcs", format!("this routing function needs at least {least}"));
+        }
+        (Routing::OfNetwork, Some(network), wiring)
+    };
     let ranges = ranges(options, channels, reads)?;
     if reads && routing == Routing::MinimalAdaptive && ranges.iter().any(|&(a, _)| a > 0) {
         let text = "min_adapt with channels of messages that do not begin at 0: BookSim2's escape channels \
@@ -243,7 +256,7 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     }
     let halves = match routing {
         Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
-        Routing::PlanarAdaptive => false,
+        Routing::PlanarAdaptive | Routing::OfNetwork => false,
         _ => true,
     };
     let used = if reads { &ranges[..4] } else { &ranges[4..] };
@@ -256,7 +269,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     if routing == Routing::MinimalAdaptive && is_speculative {
         return refuse("speculative", "with min_adapt it is not known here; give 0");
     }
-    let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
     let channel_allocator =
         if is_piggyback { AllocatorKind::Islip(1) } else { allocator(options, "vc_allocator")? };
     let has_no_priorities = priority == Priority::None;
@@ -269,11 +281,12 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     let is_plain_switch = has_no_priorities
         && switch_allocator.is_plain(u32::MAX)
         && !is_speculative
-        && shape.ports() * input_speedup.max(output_speedup) <= 64;
+        && wiring.most_ports() * input_speedup.max(output_speedup) <= 64;
     let credit_delay = options.within("credit_delay", 0, 1000)?;
     Ok(Rules {
         policy: policy(options, channels)?,
-        wiring: shape.wiring(latency),
+        wiring,
+        network,
         shape,
         channels,
         classes,
@@ -306,102 +319,17 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     })
 }
 
-/// Whether a comma stands outside of braces.
-fn has_open_comma(text: &str) -> bool {
-    let mut depth = 0;
-    text.chars().any(|letter| {
-        depth += i32::from(letter == '{') - i32::from(letter == '}');
-        letter == ',' && depth == 0
-    })
-}
-
-fn class(
-    options: &Options,
-    index: usize,
-    classes: usize,
-    shape: &Shape,
-    numbers: &mut Numbers,
-) -> Result<Class, OptionError> {
-    for name in ["traffic", "injection_process"] {
-        if has_open_comma(options.text(name)) {
-            let text =
-                "BookSim2 reads no further than the first comma outside of braces; leave out what follows";
-            return refuse(name, text);
-        }
-    }
-    let number = |name: &'static str| Ok(options.numbers_per_class(name, classes)?[index]);
-    let text = |name: &'static str| options.per_class(name, classes)[index].clone();
-    let whole = |name: &'static str, part: &str| {
-        part.trim().parse::<u32>().map_err(|_| OptionError {
-            option: name,
-            text: format!("{part:?} is no whole number of at least 0"),
-        })
-    };
-    let list = |name: &'static str| -> Result<Vec<u32>, OptionError> {
-        let text = text(name);
-        let inside = text.trim_start_matches('{').trim_end_matches('}');
-        inside.split(',').map(|part| whole(name, part)).collect()
-    };
-    let lengths = list("packet_size")?;
-    if lengths.contains(&0) {
-        return refuse("packet_size", "a packet has at least one flit");
-    }
-    let mut rates = list("packet_size_rate")?;
-    rates.resize(lengths.len(), rates.last().copied().unwrap_or(1));
-    let sizes: Vec<_> = lengths.into_iter().zip(rates).collect();
-    let weights: u32 = sizes.iter().map(|size| size.1).sum();
-    if weights == 0 {
-        return refuse("packet_size_rate", "all rates are 0");
-    }
-    let messages = if number("use_read_write")? > 0.0 {
-        let size = |name: &'static str| number(name).map(|size| (size as u32).max(1));
-        let kinds = [
-            size("read_request_size")?,
-            size("read_reply_size")?,
-            size("write_request_size")?,
-            size("write_reply_size")?,
-        ];
-        Some((kinds, number("write_fraction")?))
-    } else {
-        None
-    };
-    let mut rate = number("injection_rate")?;
-    if options.flag("injection_rate_uses_flits")? {
-        if messages.is_some() {
-            return refuse("injection_rate_uses_flits", "with use_read_write it is not known here; give 0");
-        }
-        let sum: f64 = sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
-        rate /= sum / f64::from(weights);
-    }
-    let permutation = whole("perm_seed", options.text("perm_seed"))?;
-    let pattern = Pattern::from_text(&text("traffic"), shape, permutation, numbers)
-        .map_err(|text| OptionError { option: "traffic", text })?;
-    let burst = [options.number("burst_alpha")?, options.number("burst_beta")?, options.number("burst_r1")?];
-    let process = Process::from_text(&text("injection_process"), rate, burst, shape.nodes(), numbers)
-        .map_err(|text| OptionError { option: "injection_process", text })?;
-    Ok(Class {
-        pattern,
-        process,
-        sizes,
-        weights,
-        priority: number("class_priority")? as i32,
-        is_measured: number("measure_stats")? > 0.0,
-        messages,
-        latency_limit: number("latency_thres")?,
-        warm_up: (number("warmup_thres")?, number("acc_warmup_thres")?),
-        stopping: (number("stopping_thres")?, number("acc_stopping_thres")?),
-    })
-}
-
 /// A run at its beginning.
 pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError> {
     let rules = rules(options)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", 1, 16)?;
     let mut numbers = Numbers::new();
+    let radix = options.within("k", 1, 1 << 16)? as u32 * options.within("xr", 1, 1 << 10)? as u32;
+    let digits = Digits { radix, count: options.within("n", 1, 32)? as u32, nodes: nodes as u32 };
     let mut classes = Vec::new();
     for index in 0..count {
-        classes.push(class(options, index, count, &rules.shape, &mut numbers)?);
+        classes.push(class(options, index, count, &digits, &mut numbers)?);
     }
     let seed = options.text("seed");
     let seed =

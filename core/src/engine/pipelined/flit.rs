@@ -26,7 +26,6 @@ pub(super) struct Packet {
     /// Flits that arrived.
     pub delivered: u32,
     pub is_measured: bool,
-    pub subnet: u16,
     /// An intermediate node, and the phase of a way of several parts.
     pub middle: u32,
     pub phase: u8,

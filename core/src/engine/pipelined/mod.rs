@@ -1,12 +1,15 @@
 //! The router of BookSim2 (Jiang et al., A detailed and flexible cycle-accurate network-on-chip simulator, ISPASS
-//! 2013) with its pipeline, credits and allocators, on meshes and tori, for the same packets flit for flit.
+//! 2013) with its pipeline, credits and allocators, on meshes, tori and other networks of it, for the same packets
+//! flit for flit.
 
 mod allocators;
 mod buffers;
 mod build;
+mod classes;
 mod flit;
 mod measures;
 mod network;
+mod networks;
 mod numbers;
 mod options;
 mod patterns;

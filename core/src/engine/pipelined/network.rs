@@ -4,6 +4,7 @@ use super::{
     allocators::AllocatorKind,
     buffers::{Behind, Policy},
     flit::{Flit, Kind, Packets},
+    networks::Network,
     numbers::Numbers,
     priority::Priority,
     router::{LAST, Router, World},
@@ -20,6 +21,8 @@ pub(super) const SWITCH_LAST: i64 = i32::MIN as i64;
 pub(super) struct Rules {
     pub shape: Shape,
     pub wiring: Wiring,
+    /// What is no grid.
+    pub network: Option<Network>,
     pub channels: usize,
     pub classes: usize,
     pub routing: Routing,

@@ -1,6 +1,14 @@
 //! Traffic patterns: where a packet of a node goes.
 
-use super::{numbers::Numbers, shape::Shape};
+use super::numbers::Numbers;
+
+/// The digits that patterns shift, and the nodes of a network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Digits {
+    pub radix: u32,
+    pub count: u32,
+    pub nodes: u32,
+}
 
 /// A pattern with its parameters.
 #[derive(Clone, Debug)]
@@ -33,12 +41,12 @@ impl Pattern {
     /// The pattern of a name with parameters in brackets.
     pub(super) fn from_text(
         text: &str,
-        shape: &Shape,
+        digits: &Digits,
         permutation: u32,
         numbers: &mut Numbers,
     ) -> Result<Self, String> {
         let (name, inside) = text.split_once('(').unwrap_or((text, ""));
-        let nodes = shape.nodes() as u32;
+        let nodes = digits.nodes;
         let bits = nodes.trailing_zeros();
         let bits_only = || {
             if nodes.is_power_of_two() {
@@ -47,12 +55,19 @@ impl Pattern {
                 Err(format!("{name} needs a power of two of nodes, and there are {nodes}"))
             }
         };
-        let fixed = |to: &dyn Fn(u32) -> u32| Ok(Self::Fixed((0..nodes).map(to).collect()));
+        let fixed = |to: &dyn Fn(u32) -> u32| {
+            let to: Vec<u32> = (0..nodes).map(to).collect();
+            match to.iter().find(|&&to| to >= nodes) {
+                None => Ok(Self::Fixed(to)),
+                Some(to) => Err(format!(
+                    "{name} sends to node {to}, and there are {nodes}; k, n and xr say other numbers of nodes"
+                )),
+            }
+        };
         let shifted = |by: u32| {
             fixed(&|node| {
-                (0..shape.dimensions)
-                    .map(|d| (shape.coordinate(node, d) + by) % shape.radix * shape.radix.pow(d))
-                    .sum()
+                let radix = digits.radix;
+                (0..digits.count).map(|d| (node / radix.pow(d) + by) % radix * radix.pow(d)).sum()
             })
         };
         match name {
@@ -79,7 +94,7 @@ impl Pattern {
                 let half = bits / 2;
                 fixed(&|node| (node >> half) | (node & ((1 << half) - 1)) << half)
             }
-            "tornado" => shifted(shape.radix.div_ceil(2) - 1),
+            "tornado" => shifted(digits.radix.div_ceil(2) - 1),
             "neighbor" => shifted(1),
             "randperm" => Ok(numbers.aside(permutation, |numbers| {
                 let mut free: Vec<u32> = (0..nodes).collect();

@@ -310,9 +310,11 @@ impl Phases {
             if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
                 return;
             }
+            // While only credits are left nothing is told.
+            let counts = self.run.in_flight() > 0;
             self.run.cycle();
-            self.steps += 1;
-            if self.steps.is_multiple_of(1000) {
+            self.steps += u32::from(counts);
+            if counts && self.steps.is_multiple_of(1000) {
                 self.events.push_back(self.remaining());
                 return;
             }

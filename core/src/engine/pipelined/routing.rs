@@ -18,6 +18,8 @@ pub(super) enum Routing {
     Valiant,
     MinimalAdaptive,
     PlanarAdaptive,
+    /// That of a network that is no grid.
+    OfNetwork,
 }
 
 impl Routing {
@@ -60,6 +62,9 @@ impl Routing {
         packet: &mut Packet,
         numbers: &mut Numbers,
     ) -> Ways {
+        if let Some(network) = &rules.network {
+            return network.ways(rules, place, packet, numbers);
+        }
         let shape = &rules.shape;
         let (here, (a, b)) = (place.router, place.channels);
         let half = (b - a).div_ceil(2);
@@ -110,7 +115,7 @@ impl Routing {
                 }
                 ways
             }
-            Self::Romm | Self::Valiant => Ways::default(),
+            Self::Romm | Self::Valiant | Self::OfNetwork => Ways::default(),
         }
     }
 

@@ -170,7 +170,6 @@ impl Run {
             head_arrival: 0,
             delivered: 0,
             is_measured,
-            subnet: subnet as u16,
             middle: 0,
             phase: 0,
             ahead: Ways::default(),
@@ -250,9 +249,13 @@ impl Run {
     }
 
     /// The channel that a header at the front of a class would take.
-    fn free_channel(&self, subnet: usize, node: usize, class: usize, packet: u32) -> Option<u16> {
+    fn free_channel(&mut self, subnet: usize, node: usize, class: usize, packet: u32) -> Option<u16> {
+        let mut range = self.rules.range(self.packets[packet].kind);
+        if let Some(network) = &self.rules.network {
+            range = network.entry_channels(&self.rules, range, &mut self.numbers);
+        }
+        let (a, b) = range;
         let known = &self.subnets[subnet].sources;
-        let (a, b) = self.rules.range(self.packets[packet].kind);
         let last = self.last_channel[(subnet * self.nodes + node) * self.classes.len() + class];
         let is_free = |channel: u32| {
             !known.channel(node, channel as usize).is_owned

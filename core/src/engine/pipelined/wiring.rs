@@ -86,6 +86,12 @@ impl Wiring {
         self.outputs.len()
     }
 
+    /// The most ports that a router has on one side.
+    pub(super) fn most_ports(&self) -> usize {
+        let most = |first: &[u32]| first.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        most(&self.first_input).max(most(&self.first_output)) as usize
+    }
+
     /// The longest latency.
     pub(super) fn longest(&self) -> u32 {
         self.inputs.iter().chain(&self.outputs).map(|link| link.latency).max().unwrap_or(1)

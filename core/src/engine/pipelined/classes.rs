@@ -1,0 +1,98 @@
+//! From options to classes of packets.
+
+use super::{
+    build::refuse,
+    numbers::Numbers,
+    options::{OptionError, Options},
+    patterns::{Digits, Pattern},
+    process::Process,
+    sources::Class,
+};
+
+/// Whether a comma stands outside of braces.
+fn has_open_comma(text: &str) -> bool {
+    let mut depth = 0;
+    text.chars().any(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        letter == ',' && depth == 0
+    })
+}
+
+/// A class of packets.
+pub(super) fn class(
+    options: &Options,
+    index: usize,
+    classes: usize,
+    digits: &Digits,
+    numbers: &mut Numbers,
+) -> Result<Class, OptionError> {
+    for name in ["traffic", "injection_process"] {
+        if has_open_comma(options.text(name)) {
+            let text =
+                "BookSim2 reads no further than the first comma outside of braces; leave out what follows";
+            return refuse(name, text);
+        }
+    }
+    let number = |name: &'static str| Ok(options.numbers_per_class(name, classes)?[index]);
+    let text = |name: &'static str| options.per_class(name, classes)[index].clone();
+    let whole = |name: &'static str, part: &str| {
+        part.trim().parse::<u32>().map_err(|_| OptionError {
+            option: name,
+            text: format!("{part:?} is no whole number of at least 0"),
+        })
+    };
+    let list = |name: &'static str| -> Result<Vec<u32>, OptionError> {
+        let text = text(name);
+        let inside = text.trim_start_matches('{').trim_end_matches('}');
+        inside.split(',').map(|part| whole(name, part)).collect()
+    };
+    let lengths = list("packet_size")?;
+    if lengths.contains(&0) {
+        return refuse("packet_size", "a packet has at least one flit");
+    }
+    let mut rates = list("packet_size_rate")?;
+    rates.resize(lengths.len(), rates.last().copied().unwrap_or(1));
+    let sizes: Vec<_> = lengths.into_iter().zip(rates).collect();
+    let weights: u32 = sizes.iter().map(|size| size.1).sum();
+    if weights == 0 {
+        return refuse("packet_size_rate", "all rates are 0");
+    }
+    let messages = if number("use_read_write")? > 0.0 {
+        let size = |name: &'static str| number(name).map(|size| (size as u32).max(1));
+        let kinds = [
+            size("read_request_size")?,
+            size("read_reply_size")?,
+            size("write_request_size")?,
+            size("write_reply_size")?,
+        ];
+        Some((kinds, number("write_fraction")?))
+    } else {
+        None
+    };
+    let mut rate = number("injection_rate")?;
+    if options.flag("injection_rate_uses_flits")? {
+        if messages.is_some() {
+            return refuse("injection_rate_uses_flits", "with use_read_write it is not known here; give 0");
+        }
+        let sum: f64 = sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
+        rate /= sum / f64::from(weights);
+    }
+    let permutation = whole("perm_seed", options.text("perm_seed"))?;
+    let pattern = Pattern::from_text(&text("traffic"), digits, permutation, numbers)
+        .map_err(|text| OptionError { option: "traffic", text })?;
+    let burst = [options.number("burst_alpha")?, options.number("burst_beta")?, options.number("burst_r1")?];
+    let process = Process::from_text(&text("injection_process"), rate, burst, digits.nodes as usize, numbers)
+        .map_err(|text| OptionError { option: "injection_process", text })?;
+    Ok(Class {
+        pattern,
+        process,
+        sizes,
+        weights,
+        priority: number("class_priority")? as i32,
+        is_measured: number("measure_stats")? > 0.0,
+        messages,
+        latency_limit: number("latency_thres")?,
+        warm_up: (number("warmup_thres")?, number("acc_warmup_thres")?),
+        stopping: (number("stopping_thres")?, number("acc_stopping_thres")?),
+    })
+}

@@ -1,0 +1,114 @@
+//! Networks beside meshes and tori, as BookSim2 numbers their routers and ports, with their routing functions. What
+//! they draw and when, their thresholds and the order of their ports were found by comparing with the binary.
+
+mod any;
+mod dragonfly;
+mod flat;
+mod staged;
+
+use super::{
+    flit::{Packet, Ways},
+    network::Rules,
+    numbers::Numbers,
+    options::{OptionError, Options},
+    routing::Place,
+    wiring::Wiring,
+};
+
+/// A network with its routing function.
+#[derive(Clone, Debug)]
+pub(super) enum Network {
+    /// A k-ary n-fly or a fat tree.
+    Staged(staged::Staged),
+    /// Concentrated meshes and flattened butterflies.
+    Flat(flat::Flat),
+    Dragonfly(dragonfly::Dragonfly),
+    /// Any graph with a table.
+    Any(any::Any),
+}
+
+impl Network {
+    /// The names of all topologies.
+    pub(super) const NAMES: [&str; 6] = ["fly", "fattree", "cmesh", "flatfly", "dragonflynew", "anynet"];
+
+    /// The network that options describe, and its wiring.
+    pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
+        match options.text("topology") {
+            "fly" | "fattree" => {
+                staged::Staged::new(options).map(|(one, wiring)| (Self::Staged(one), wiring))
+            }
+            "cmesh" | "flatfly" => flat::Flat::new(options).map(|(one, wiring)| (Self::Flat(one), wiring)),
+            "dragonflynew" => {
+                dragonfly::Dragonfly::new(options).map(|(one, wiring)| (Self::Dragonfly(one), wiring))
+            }
+            "anynet" => any::Any::new(options).map(|(one, wiring)| (Self::Any(one), wiring)),
+            other => Err(OptionError {
+                option: "topology",
+                text: format!(
+                    "{other:?} is not known here; there are mesh, torus, {}",
+                    Self::NAMES.join(", ")
+                ),
+            }),
+        }
+    }
+
+    /// The ways of a header at a router.
+    pub(super) fn ways(
+        &self,
+        rules: &Rules,
+        place: &Place<'_>,
+        packet: &mut Packet,
+        numbers: &mut Numbers,
+    ) -> Ways {
+        match self {
+            Self::Staged(one) => one.ways(rules, place, packet, numbers),
+            Self::Flat(one) => one.ways(rules, place, packet, numbers),
+            Self::Dragonfly(one) => one.ways(rules, place, packet, numbers),
+            Self::Any(one) => one.ways(place, packet),
+        }
+    }
+
+    /// The channels that a header may take from its source: one that is drawn, or those given.
+    pub(super) fn entry_channels(
+        &self,
+        rules: &Rules,
+        channels: (u32, u32),
+        numbers: &mut Numbers,
+    ) -> (u32, u32) {
+        if !matches!(self, Self::Dragonfly(_)) {
+            return channels;
+        }
+        let one = numbers.upto(rules.channels as u32 - 1);
+        (one, one)
+    }
+
+    /// The least number of channels that its routing function needs.
+    pub(super) fn least_channels(&self) -> usize {
+        match self {
+            Self::Flat(one) => one.least_channels(),
+            Self::Dragonfly(_) => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// The routing function of a name, or a refusal that lists all.
+fn named<T: Copy>(options: &Options, known: &[(&str, T)]) -> Result<T, OptionError> {
+    let text = options.text("routing_function");
+    known.iter().find(|(name, _)| *name == text).map(|&(_, one)| one).ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+        let what = options.text("topology");
+        OptionError {
+            option: "routing_function",
+            text: format!("{text:?} is not known on {what} here; there are {}", names.join(", ")),
+        }
+    })
+}
+
+/// Refuses networks of too many nodes.
+fn bounded(nodes: Option<u64>) -> Result<usize, OptionError> {
+    nodes
+        .filter(|&nodes| nodes <= 1 << 16)
+        .map(|nodes| nodes as usize)
+        .ok_or_else(|| OptionError { option: "k", text: format!("there are more than {} nodes", 1 << 16) })
+}
