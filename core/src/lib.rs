@@ -6,7 +6,6 @@
 //! network in motion), [`schedule`] and [`genetic`] (when to send), [`collective`] (who forwards what to whom) and [`placement`] (where each rank sits).
 
 #![warn(clippy::unwrap_used)]
-#![deny(unsafe_code)]
 
 pub mod bits;
 pub mod collective;

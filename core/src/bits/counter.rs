@@ -4,7 +4,7 @@ use super::{Vector, words};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 /// Words and vectors.
-pub trait Lanes:
+pub(crate) trait Lanes:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
 }
@@ -16,7 +16,7 @@ impl<B> Lanes for B where
 
 /// Adds a carry to a digit; what is carried on is left in it.
 #[inline(always)]
-pub fn half_add<B: Lanes>(digit: &mut B, carry: &mut B) {
+pub(crate) fn half_add<B: Lanes>(digit: &mut B, carry: &mut B) {
     let before = *digit;
     *digit = before ^ *carry;
     *carry = before & *carry;
@@ -24,7 +24,7 @@ pub fn half_add<B: Lanes>(digit: &mut B, carry: &mut B) {
 
 /// Takes a borrow from a digit; what is borrowed further on is left in it.
 #[inline(always)]
-pub fn half_subtract<B: Lanes>(digit: &mut B, borrow: &mut B) {
+pub(crate) fn half_subtract<B: Lanes>(digit: &mut B, borrow: &mut B) {
     let before = *digit;
     *digit = before ^ *borrow;
     *borrow = *borrow & !before;
@@ -32,13 +32,13 @@ pub fn half_subtract<B: Lanes>(digit: &mut B, borrow: &mut B) {
 
 /// The sum of three digits, and what is carried on.
 #[inline(always)]
-pub fn full_add<B: Lanes>(a: B, b: B, c: B) -> (B, B) {
+pub(crate) fn full_add<B: Lanes>(a: B, b: B, c: B) -> (B, B) {
     (a ^ b ^ c, (a & b) | (c & (a ^ b)))
 }
 
 /// Adds one where `carry` says; where that overflows.
 #[inline(always)]
-pub fn count_up<'a, B: Lanes + 'a>(number: impl IntoIterator<Item = &'a mut B>, mut carry: B) -> B {
+pub(crate) fn count_up<'a, B: Lanes + 'a>(number: impl IntoIterator<Item = &'a mut B>, mut carry: B) -> B {
     for digit in number {
         half_add(digit, &mut carry);
     }
@@ -47,7 +47,7 @@ pub fn count_up<'a, B: Lanes + 'a>(number: impl IntoIterator<Item = &'a mut B>, 
 
 /// Takes one where `borrow` says; where nothing was left.
 #[inline(always)]
-pub fn count_down<'a, B: Lanes + 'a>(number: impl IntoIterator<Item = &'a mut B>, mut borrow: B) -> B {
+pub(crate) fn count_down<'a, B: Lanes + 'a>(number: impl IntoIterator<Item = &'a mut B>, mut borrow: B) -> B {
     for digit in number {
         half_subtract(digit, &mut borrow);
     }
@@ -56,7 +56,7 @@ pub fn count_down<'a, B: Lanes + 'a>(number: impl IntoIterator<Item = &'a mut B>
 
 /// As [`count_up`], for numbers so long that most carries end soon.
 #[inline(always)]
-pub fn count_up_long<'a, V: Vector>(number: impl IntoIterator<Item = &'a mut V>, mut carry: V) {
+pub(crate) fn count_up_long<'a, V: Vector>(number: impl IntoIterator<Item = &'a mut V>, mut carry: V) {
     for digit in number {
         if !carry.any() {
             break;
@@ -67,13 +67,13 @@ pub fn count_up_long<'a, V: Vector>(number: impl IntoIterator<Item = &'a mut V>,
 
 /// Where a number is above another one, given where it was without its digit `bit`, the highest so far.
 #[inline(always)]
-pub fn above_with<B: Lanes>(above: B, most: u32, bit: usize, digit: B) -> B {
+pub(crate) fn above_with<B: Lanes>(above: B, most: u32, bit: usize, digit: B) -> B {
     if most >> bit & 1 == 1 { above & digit } else { above | digit }
 }
 
 /// Where a number is above another one.
 #[inline(always)]
-pub fn above<V: Vector>(number: &[V], most: u32) -> V {
+pub(crate) fn above<V: Vector>(number: &[V], most: u32) -> V {
     let mut above = V::zero();
     for (bit, &digit) in number.iter().enumerate() {
         above = above_with(above, most, bit, digit);
@@ -82,7 +82,7 @@ pub fn above<V: Vector>(number: &[V], most: u32) -> V {
 }
 
 /// The number whose bits one lane has in some planes, the lowest first.
-pub fn number_at<V: Vector>(planes: impl Iterator<Item = V>, lane: usize) -> u64 {
+pub(crate) fn number_at<V: Vector>(planes: impl Iterator<Item = V>, lane: usize) -> u64 {
     let bit_of = |plane: V| words(&[plane])[lane / 64] >> (lane % 64) & 1;
     planes.enumerate().map(|(bit, plane)| bit_of(plane) << bit).sum()
 }

@@ -2,11 +2,11 @@
 
 /// The places of the set bits of a word, from the lowest on.
 #[derive(Clone, Copy, Debug)]
-pub struct Ones(u64);
+pub(crate) struct Ones(u64);
 
 /// The places of the set bits of a word, from the lowest on.
 #[inline(always)]
-pub fn ones(word: u64) -> Ones {
+pub(crate) fn ones(word: u64) -> Ones {
     Ones(word)
 }
 

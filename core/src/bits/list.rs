@@ -2,7 +2,7 @@
 
 /// A list that is written without branches: an entry that is not kept is overwritten by the next.
 #[derive(Clone, Debug, Default)]
-pub struct List<T> {
+pub(crate) struct List<T> {
     items: Vec<T>,
     len: usize,
 }
@@ -10,7 +10,7 @@ pub struct List<T> {
 impl<T: Copy + Default> List<T> {
     /// Makes room for so many more.
     #[inline(always)]
-    pub fn reserve(&mut self, more: usize) {
+    pub(crate) fn reserve(&mut self, more: usize) {
         if self.items.len() <= self.len + more {
             self.items.resize((self.len + more + 1).next_power_of_two(), T::default());
         }
@@ -18,41 +18,41 @@ impl<T: Copy + Default> List<T> {
 
     /// Adds an entry, for which there is room, if it is to be kept.
     #[inline(always)]
-    pub fn put(&mut self, item: T, keep: bool) {
+    pub(crate) fn put(&mut self, item: T, keep: bool) {
         self.items[self.len] = item;
         self.len += usize::from(keep);
     }
 
     /// Adds an entry, for which there is room.
     #[inline(always)]
-    pub fn push(&mut self, item: T) {
+    pub(crate) fn push(&mut self, item: T) {
         self.items[self.len] = item;
         self.len += 1;
     }
 
     #[inline(always)]
-    pub fn items(&self) -> &[T] {
+    pub(crate) fn items(&self) -> &[T] {
         &self.items[..self.len]
     }
 
     #[inline(always)]
-    pub fn items_mut(&mut self) -> &mut [T] {
+    pub(crate) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items[..self.len]
     }
 
     #[inline(always)]
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
     /// Keeps an entry at the front, behind those kept before.
     #[inline(always)]
-    pub fn keep(&mut self, kept: usize, item: T) {
+    pub(crate) fn keep(&mut self, kept: usize, item: T) {
         self.items[kept] = item;
     }
 
     /// Keeps the first so many.
-    pub fn truncate(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         self.len = len;
     }
 }

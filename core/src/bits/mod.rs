@@ -1,6 +1,8 @@
 //! Bits of many routers at once: vectors of words, planes with one bit per router, numbers as planes, lists
 //! and walks. The ground that engines and searches stand on; it knows nothing of networks.
 
+#![warn(unreachable_pub)]
+
 mod blocks;
 mod counter;
 mod instruction_set;

@@ -7,7 +7,7 @@ const MARGIN: usize = 10;
 
 /// Planes over the whole network or a part of it, one bit per node.
 #[derive(Clone, Debug)]
-pub struct Planes {
+pub(crate) struct Planes {
     words: Vec<u64>,
     stride: usize,
     margin: usize,
@@ -16,20 +16,20 @@ pub struct Planes {
 /// The words of a plane, and those before and behind them that a shift may read, for so many nodes
 /// of other parts on either side.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub(crate) struct Extent {
     pub words: usize,
     pub margin: usize,
 }
 
 impl Extent {
-    pub fn new(words: usize, others: usize) -> Self {
+    pub(crate) fn new(words: usize, others: usize) -> Self {
         Self { words, margin: MARGIN + others.div_ceil(64) }
     }
 }
 
 impl Planes {
     /// So many planes.
-    pub fn new(planes: usize, extent: Extent) -> Self {
+    pub(crate) fn new(planes: usize, extent: Extent) -> Self {
         let Extent { words, margin } = extent;
         let stride = words + 2 * margin;
         Self { words: vec![0; planes * stride], stride, margin }
@@ -37,69 +37,69 @@ impl Planes {
 
     /// A plane with its margins.
     #[inline(always)]
-    pub fn with_margins(&self, plane: usize) -> &[u64] {
+    pub(crate) fn with_margins(&self, plane: usize) -> &[u64] {
         &self.words[plane * self.stride..][..self.stride]
     }
 
     /// The words of a plane.
     #[inline(always)]
-    pub fn plane(&self, plane: usize) -> &[u64] {
+    pub(crate) fn plane(&self, plane: usize) -> &[u64] {
         &self.words[plane * self.stride + self.margin..][..self.stride - 2 * self.margin]
     }
 
     /// The words of a plane, to be changed.
     #[inline(always)]
-    pub fn plane_mut(&mut self, plane: usize) -> &mut [u64] {
+    pub(crate) fn plane_mut(&mut self, plane: usize) -> &mut [u64] {
         let (stride, margin) = (self.stride, self.margin);
         &mut self.words[plane * stride + margin..][..stride - 2 * margin]
     }
 
     /// So many planes from one on, each with its margins.
     #[inline(always)]
-    pub fn several(&self, first: usize, count: usize) -> &[u64] {
+    pub(crate) fn several(&self, first: usize, count: usize) -> &[u64] {
         &self.words[first * self.stride..][..count * self.stride]
     }
 
     /// The same, to be changed.
     #[inline(always)]
-    pub fn several_mut(&mut self, first: usize, count: usize) -> &mut [u64] {
+    pub(crate) fn several_mut(&mut self, first: usize, count: usize) -> &mut [u64] {
         &mut self.words[first * self.stride..][..count * self.stride]
     }
 
     /// Words of a plane with its margins.
     #[inline(always)]
-    pub fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.stride
     }
 
     /// Words before those of a plane.
     #[inline(always)]
-    pub fn margin(&self) -> usize {
+    pub(crate) fn margin(&self) -> usize {
         self.margin
     }
 
     /// The bit of a node, or of a node of another part before or behind.
     #[inline(always)]
-    pub fn bit(&self, plane: usize, node: isize) -> bool {
+    pub(crate) fn bit(&self, plane: usize, node: isize) -> bool {
         let place = (self.margin as isize * 64 + node) as usize;
         self.words[plane * self.stride + place / 64] >> (place % 64) & 1 == 1
     }
 
     /// So many bits from a node on, at most 64.
     #[inline(always)]
-    pub fn bits(&self, plane: usize, node: isize, count: usize) -> u64 {
+    pub(crate) fn bits(&self, plane: usize, node: isize, count: usize) -> u64 {
         let place = (self.margin as isize * 64 + node) as usize;
         bits(&self.words[plane * self.stride..][..self.stride], place, count)
     }
 
     /// Whether any bit of a plane is set.
-    pub fn any(&self, plane: usize) -> bool {
+    pub(crate) fn any(&self, plane: usize) -> bool {
         self.plane(plane).iter().any(|&word| word != 0)
     }
 
     /// Sets so many bits from a node on, at most 64.
     #[inline(always)]
-    pub fn set_bits(&mut self, plane: usize, node: isize, count: usize, value: u64) {
+    pub(crate) fn set_bits(&mut self, plane: usize, node: isize, count: usize, value: u64) {
         let place = (self.margin as isize * 64 + node) as usize;
         set_bits(&mut self.words[plane * self.stride..][..self.stride], place, count, value);
     }
@@ -117,7 +117,7 @@ impl NodeBits for Planes {
 
 /// So many bits of words from a place on, at most 64.
 #[inline(always)]
-pub fn bits(words: &[u64], place: usize, count: usize) -> u64 {
+pub(crate) fn bits(words: &[u64], place: usize, count: usize) -> u64 {
     let (word, shift) = (place / 64, place % 64);
     let mut value = words[word] >> shift;
     if shift + count > 64 {
@@ -128,7 +128,7 @@ pub fn bits(words: &[u64], place: usize, count: usize) -> u64 {
 
 /// Sets so many bits of words from a place on, at most 64.
 #[inline(always)]
-pub fn set_bits(words: &mut [u64], place: usize, count: usize, value: u64) {
+pub(crate) fn set_bits(words: &mut [u64], place: usize, count: usize, value: u64) {
     let (word, shift) = (place / 64, place % 64);
     let mask = u64::MAX >> (64 - count);
     words[word] = words[word] & !(mask << shift) | value << shift;
@@ -139,6 +139,6 @@ pub fn set_bits(words: &mut [u64], place: usize, count: usize, value: u64) {
 
 /// Beginnings and lengths of pieces of at most 64 bits.
 #[inline(always)]
-pub fn pieces(count: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(crate) fn pieces(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).step_by(64).map(move |first| (first, (count - first).min(64)))
 }

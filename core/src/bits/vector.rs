@@ -8,10 +8,10 @@ use std::{
 /// The proof that this processor has the instructions of a vector; only
 /// [`Vector::available`] gives it.
 #[derive(Clone, Copy, Debug)]
-pub struct Available<V>(PhantomData<V>);
+pub(crate) struct Available<V>(PhantomData<V>);
 
 /// Work to be done inside the one function that is compiled for an instruction set.
-pub trait Task {
+pub(crate) trait Task {
     /// What it returns.
     type Output;
     /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the
@@ -27,7 +27,7 @@ pub trait Task {
 /// # Safety
 /// An implementation has the size of `WORDS` times `u64`, at least its alignment, no padding, and
 /// any bits are a valid value.
-pub unsafe trait Vector:
+pub(crate) unsafe trait Vector:
     Copy
     + Send
     + Sync
@@ -114,21 +114,21 @@ pub unsafe trait Vector:
 
 /// The words of vectors, in order.
 #[inline(always)]
-pub fn words<V: Vector>(vectors: &[V]) -> &[u64] {
+pub(crate) fn words<V: Vector>(vectors: &[V]) -> &[u64] {
     // SAFETY: the contract of `Vector`: size, alignment, no padding.
     unsafe { std::slice::from_raw_parts(vectors.as_ptr().cast(), vectors.len() * V::WORDS) }
 }
 
 /// The words of vectors, in order, to be changed.
 #[inline(always)]
-pub fn words_mut<V: Vector>(vectors: &mut [V]) -> &mut [u64] {
+pub(crate) fn words_mut<V: Vector>(vectors: &mut [V]) -> &mut [u64] {
     // SAFETY: the contract of `Vector`: size, alignment, no padding, any bits are valid.
     unsafe { std::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * V::WORDS) }
 }
 
 /// Number of set bits.
 #[inline(always)]
-pub fn count_ones(words: &[u64]) -> u64 {
+pub(crate) fn count_ones(words: &[u64]) -> u64 {
     let mut ones = 0;
     for word in words {
         ones += u64::from(word.count_ones());
@@ -139,11 +139,11 @@ pub fn count_ones(words: &[u64]) -> u64 {
 /// Plain words, for any processor.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Words<const N: usize>([u64; N]);
+pub(crate) struct Words<const N: usize>([u64; N]);
 
 impl<const N: usize> Words<N> {
     /// The proof that every processor has words.
-    pub const PROOF: Available<Self> = Available(PhantomData);
+    pub(crate) const PROOF: Available<Self> = Available(PhantomData);
 }
 
 /// Operations word by word, written out: loops over a few words cost the compiler most of its time.

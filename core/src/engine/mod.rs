@@ -1,5 +1,7 @@
 //! The network in motion: a network, a workload and what came of them.
 
+#![warn(unreachable_pub)]
+
 pub mod general;
 mod lower_bound;
 mod memory;

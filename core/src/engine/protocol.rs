@@ -137,7 +137,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// The clock as fields.
-    pub fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         let Self { cycle, next_check, idle_until, finished } = self;
         archive.number("cycle", cycle)?;
         archive.number("next check", next_check)?;
@@ -146,7 +146,7 @@ impl Clock {
     }
 
     /// A run that was to stop at a cycle has run until then, whatever there was to do.
-    pub fn stopped(self, options: &Options) -> Self {
+    pub(crate) fn stopped(self, options: &Options) -> Self {
         match options.stop_at {
             Some(stop) => Self { cycle: stop, finished: false, ..self },
             None => self,

@@ -257,7 +257,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// The sides of so many threads, in a line or (`round`) in a circle.
-    pub fn all(parts: usize, round: bool) -> Vec<Self> {
+    pub(super) fn all(parts: usize, round: bool) -> Vec<Self> {
         let hub = Arc::new(Hub {
             boxes: (0..parts).map(|_| <[Letterbox; 2]>::default()).collect(),
             agreed: Default::default(),
@@ -294,7 +294,7 @@ impl Thread {
     }
 
     /// Tells the others when this thread panics.
-    pub fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> Watch {
         Watch(self.hub.clone())
     }
 }

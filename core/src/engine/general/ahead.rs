@@ -28,7 +28,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub fn new(layout: &Layout, channel: u8) -> Self {
+    pub(super) fn new(layout: &Layout, channel: u8) -> Self {
         // As many hops as a packet may have left in a direction.
         let length = layout.shape.reach() as usize;
         Self {
@@ -42,13 +42,13 @@ impl Ahead {
     }
 
     /// Whether nothing is known of full buffers anywhere.
-    pub fn is_clear(&self) -> bool {
+    pub(super) fn is_clear(&self) -> bool {
         self.clear_from.iter().all(|&from| from == 0)
     }
 
     /// Full buffers among the first `hops` ahead of a node.
     #[inline(always)]
-    pub fn count(&self, node: usize, direction: Direction, hops: u32) -> u32 {
+    pub(super) fn count(&self, node: usize, direction: Direction, hops: u32) -> u32 {
         let first = direction.index() * self.length;
         let last = first + self.clear_from[direction.index()].min(hops as usize);
         let bits = (first..last).map(|plane| (self.bits.plane(plane)[node / 64] >> (node % 64) & 1) as u32);
@@ -56,7 +56,7 @@ impl Ahead {
     }
 
     /// What the registers of a row show, from its first node on.
-    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+    pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
         for bit in 0..self.clear_from[direction] {
             let plane = direction * self.length + bit;
             words.extend(
@@ -66,14 +66,14 @@ impl Ahead {
     }
 
     /// Takes what a row of another part told.
-    pub fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
         self.told[side].clear();
         self.told[side].extend_from_slice(words);
     }
 
     /// One cycle further, given flits in and on their way to queues, bit by bit.
     #[inline(always)]
-    pub fn step<V: Vector>(
+    pub(super) fn step<V: Vector>(
         &mut self,
         layout: &Layout,
         held: &Blocks<V>,

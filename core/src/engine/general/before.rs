@@ -14,7 +14,7 @@ use crate::{bits::Vector, fabric::NodeId, throttle::AtWork, traffic::Packet};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// The packets of a node that start now go before their queues; true if there are any.
-    pub fn sort_out(&mut self, layout: &Layout, node: usize, cycle: u64) -> bool {
+    pub(super) fn sort_out(&mut self, layout: &Layout, node: usize, cycle: u64) -> bool {
         let mut any = false;
         while self.sources.next_start(node as NodeId) <= cycle {
             let Some((number, packet)) = self.sources.take(node as NodeId, cycle) else { break };
@@ -44,12 +44,12 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// If a processor queue is empty, the next packet enters it; true if one does.
-    pub fn refill(&mut self, layout: &Layout, place: Place) -> bool {
+    pub(super) fn refill(&mut self, layout: &Layout, place: Place) -> bool {
         self.fifo(layout, place).front == 0 && self.take_over(layout, place).is_some()
     }
 
     /// The next packet before a processor queue enters it, unless it is interlocked; its length.
-    pub fn take_over(&mut self, layout: &Layout, place: Place) -> Option<u32> {
+    pub(super) fn take_over(&mut self, layout: &Layout, place: Place) -> Option<u32> {
         let (node, line) = (place.node(), layout.line(place.node(), place.index()));
         let mut before = self.feeds.before[line];
         if before.count == 0 {

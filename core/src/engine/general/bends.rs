@@ -26,7 +26,7 @@ pub(super) struct Bends {
 }
 
 impl Bends {
-    pub fn new(layout: &Layout, shown: Shown, path_turn: &PathTurnState) -> Self {
+    pub(super) fn new(layout: &Layout, shown: Shown, path_turn: &PathTurnState) -> Self {
         Self {
             signals: Signals::new(layout, shown),
             turns: path_turn.turns().clone(),
@@ -43,7 +43,7 @@ impl Bends {
 
     /// One cycle further; see [`Signals::step`].
     #[inline(always)]
-    pub fn step<V: Vector>(
+    pub(super) fn step<V: Vector>(
         &mut self,
         layout: &Layout,
         held: &Blocks<V>,
@@ -76,7 +76,7 @@ impl Bends {
     }
 
     /// Whether a header may begin.
-    pub fn may_begin(&self, cycle: u64, ask: &Ask) -> bool {
+    pub(super) fn may_begin(&self, cycle: u64, ask: &Ask) -> bool {
         if cycle - ask.since >= self.release {
             return true;
         }
@@ -88,12 +88,12 @@ impl Bends {
     }
 
     /// Whether idle cycles may be left out.
-    pub fn at_rest(&self) -> bool {
+    pub(super) fn at_rest(&self) -> bool {
         self.signals.is_clear() && self.turns.is_clear()
     }
 
     /// What a row tells the row of another part that is a hop against a direction.
-    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+    pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
         self.signals.tell(direction, first, row, words);
         let limit = self.limit();
         let close = |node: NodeId, turn: Direction| {
@@ -104,7 +104,7 @@ impl Bends {
     }
 
     /// Takes what a row of another part told.
-    pub fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
         let signals = self.turns.listen(side, words);
         self.signals.listen(side, signals);
     }

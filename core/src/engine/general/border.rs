@@ -18,12 +18,12 @@ pub(super) struct Border {
 impl Layout {
     /// The border a direction leads across, if there is one.
     #[inline(always)]
-    pub fn border_of(&self, direction: usize) -> Option<Border> {
+    pub(super) fn border_of(&self, direction: usize) -> Option<Border> {
         self.borders().find(|border| border.out == direction)
     }
 
     /// The borders there are.
-    pub fn borders(&self) -> impl Iterator<Item = Border> + use<> {
+    pub(super) fn borders(&self) -> impl Iterator<Item = Border> + use<> {
         let row = self.row.unwrap_or(0);
         let last = self.shape.dimensions() - 1;
         let (plus, minus) = (2 * last, 2 * last + 1);

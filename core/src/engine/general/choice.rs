@@ -57,7 +57,7 @@ impl OwnSchemes {
 
 impl Schemes {
     /// A scheme per port, the same to begin with.
-    pub fn own(scheme: ChannelScheme, sizes: Sizes) -> Self {
+    pub(super) fn own(scheme: ChannelScheme, sizes: Sizes) -> Self {
         let Sizes { nodes, words, ports, channels } = sizes;
         let planes = vec![0; ports * (FIXED + channels) * words];
         let mut schemes = Self::Own(OwnSchemes { planes, words, channels });
@@ -68,7 +68,7 @@ impl Schemes {
     }
 
     /// Those of a part of the network.
-    pub fn part(&self, nodes: Range<usize>, part: Sizes) -> Self {
+    pub(super) fn part(&self, nodes: Range<usize>, part: Sizes) -> Self {
         let Self::Own(whole) = self else { return self.clone() };
         let planes = part.ports * (FIXED + whole.channels);
         let mut own =
@@ -84,7 +84,7 @@ impl Schemes {
     }
 
     /// Sets the scheme of one port, where each has its own.
-    pub fn set(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
+    pub(super) fn set(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
         let Self::Own(own) = self else { return };
         let channels = own.channels as u8;
         for plane in 0..FIXED + own.channels {
@@ -106,7 +106,7 @@ impl Schemes {
     /// Chooses one of the candidates, if there are any, given the channel used last (one of `last`
     /// is set) and in which channels no packet is under way (`fresh`).
     #[inline(always)]
-    pub fn choose<V: Vector>(
+    pub(super) fn choose<V: Vector>(
         &self,
         port: usize,
         word: usize,

@@ -45,7 +45,7 @@ fn number(layout: &Layout, node: usize, queue: usize) -> usize {
 }
 
 impl Snapshot {
-    pub fn new<V: Vector, R: Record>(layout: &Layout, state: &State<V, R>) -> Self {
+    pub(super) fn new<V: Vector, R: Record>(layout: &Layout, state: &State<V, R>) -> Self {
         let mut queues = vec![Waiting::default(); layout.nodes * layout.queues];
         let asking: HashSet<(Place, usize)> = state
             .asking

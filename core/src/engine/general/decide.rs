@@ -14,7 +14,7 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// Chooses the flits that are sent; true if there are any.
     #[inline(always)]
-    pub fn decide_all(&mut self, layout: &Layout) -> bool {
+    pub(super) fn decide_all(&mut self, layout: &Layout) -> bool {
         self.sent_any = R::Set::default();
         let mut ejected = 0;
         for block in 0..self.blocks {

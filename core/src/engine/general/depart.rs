@@ -16,7 +16,7 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// Finds where headers go, and frees what tails leave.
     #[inline(always)]
-    pub fn depart_all(&mut self, layout: &Layout, cycle: u64) {
+    pub(super) fn depart_all(&mut self, layout: &Layout, cycle: u64) {
         self.delivered.clear();
         for block in 0..self.blocks {
             self.send_headers(layout, block, cycle);
@@ -114,7 +114,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Counts the flits that leave the processor queues.
-    pub fn drain_processors(&mut self, layout: &Layout, block: usize) {
+    pub(super) fn drain_processors(&mut self, layout: &Layout, block: usize) {
         for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
             let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
             for (word, &bits) in (block * V::WORDS..).zip(leaves) {
@@ -128,7 +128,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Totals of the cycle; deliveries are told to whoever waits for them.
     #[inline(always)]
-    pub fn account_all(&mut self, layout: &Layout, cycle: u64) {
+    pub(super) fn account_all(&mut self, layout: &Layout, cycle: u64) {
         if self.sent_any.part(layout.link_outputs, layout.channels) != 0 {
             self.outcome.duration = cycle + 2;
         }

@@ -27,7 +27,7 @@ const WRAPPED: i64 = 1 << 25;
 impl<V: Vector, R: Record> State<V, R> {
     /// Flits leave: [`depart_all`](Self::depart_all), and what crosses a border is written down.
     #[inline(always)]
-    pub fn leave_part(&mut self, layout: &Layout, cycle: u64, mails: &mut Mails) {
+    pub(super) fn leave_part(&mut self, layout: &Layout, cycle: u64, mails: &mut Mails) {
         if self.demands.reconsiders {
             self.withdraw(layout);
         }
@@ -53,7 +53,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Flits arrive: [`arrive_all`](Self::arrive_all), with what came across the borders.
     #[inline(always)]
-    pub fn enter_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) {
+    pub(super) fn enter_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) {
         for border in layout.borders() {
             self.read_flits(layout, border, &mails.come[border.side]);
         }
@@ -71,7 +71,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Tells neighbours what room flits made that entered registers.
-    pub fn tell_room(&mut self, layout: &Layout, mails: &mut Mails) {
+    pub(super) fn tell_room(&mut self, layout: &Layout, mails: &mut Mails) {
         for border in layout.borders() {
             let mail = &mut mails.out[border.side];
             mail.clear();
@@ -81,7 +81,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Registers are sent, by what room there is behind the borders; true if any is.
     #[inline(always)]
-    pub fn send_from_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) -> bool {
+    pub(super) fn send_from_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) -> bool {
         for border in layout.borders() {
             self.read_places(layout, border, &mails.come[border.side], false);
         }
@@ -195,14 +195,14 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// What closed sources in other parts must know of this cycle.
-    pub fn news(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn news(&mut self) -> Option<Vec<u8>> {
         let bytes =
             |(source, number): (u32, u64)| source.to_le_bytes().into_iter().chain(number.to_le_bytes());
         self.sources.are_closed().then(|| self.news.drain(..).flat_map(bytes).collect())
     }
 
     /// Takes the news of all parts.
-    pub fn hear(&mut self, cycle: u64, news: &[Vec<u8>]) {
+    pub(super) fn hear(&mut self, cycle: u64, news: &[Vec<u8>]) {
         for item in news.iter().flat_map(|news| news.chunks_exact(12)) {
             let number =
                 |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
@@ -249,7 +249,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Where the route of a packet begins here, which looks its route up itself.
-    pub fn begin_of_route(&mut self, layout: &Layout, packed: &Packed) -> u32 {
+    pub(super) fn begin_of_route(&mut self, layout: &Layout, packed: &Packed) -> u32 {
         if packed.route == NONE {
             return 0;
         }

@@ -59,19 +59,19 @@ pub(super) struct Wheel {
 impl Wheel {
     const SLOTS: usize = 1024;
 
-    pub fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize) -> Self {
         Self { first: vec![NONE; Self::SLOTS], behind: vec![NONE; nodes], waiting: 0 }
     }
 
     /// The nodes that wait.
-    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         let some = |node: NodeId| (node != NONE).then_some(node);
         let next = move |&node: &NodeId| some(self.behind[node as usize]);
         self.first.iter().flat_map(move |&first| std::iter::successors(some(first), next))
     }
 
     #[inline(always)]
-    pub fn wait(&mut self, node: NodeId, start: u64) {
+    pub(super) fn wait(&mut self, node: NodeId, start: u64) {
         let slot = &mut self.first[start as usize % Self::SLOTS];
         self.behind[node as usize] = std::mem::replace(slot, node);
         self.waiting += 1;
@@ -79,19 +79,19 @@ impl Wheel {
 
     /// Empties the slot of a cycle; its first node, or [`NONE`].
     #[inline(always)]
-    pub fn due(&mut self, cycle: u64) -> NodeId {
+    pub(super) fn due(&mut self, cycle: u64) -> NodeId {
         std::mem::replace(&mut self.first[cycle as usize % Self::SLOTS], NONE)
     }
 
     /// The node behind one that was due.
     #[inline(always)]
-    pub fn behind(&mut self, node: NodeId) -> NodeId {
+    pub(super) fn behind(&mut self, node: NodeId) -> NodeId {
         self.waiting -= 1;
         self.behind[node as usize]
     }
 
     /// The earliest start at or after a cycle.
-    pub fn next(&self, cycle: u64, start: impl Fn(NodeId) -> u64) -> Option<u64> {
+    pub(super) fn next(&self, cycle: u64, start: impl Fn(NodeId) -> u64) -> Option<u64> {
         if self.waiting == 0 {
             return None;
         }
@@ -112,7 +112,12 @@ impl Wheel {
 
 impl Feeds {
     /// The sources of so many nodes with so many processor queues each, the first of which has a number.
-    pub fn new(nodes: usize, (processor, queues): (usize, usize), sources: &Sources, exact: bool) -> Self {
+    pub(super) fn new(
+        nodes: usize,
+        (processor, queues): (usize, usize),
+        sources: &Sources,
+        exact: bool,
+    ) -> Self {
         let words = if exact { nodes.div_ceil(64) } else { 0 };
         let mut feeds = Self {
             free: List::default(),
@@ -139,63 +144,63 @@ impl Feeds {
     }
 
     /// When the first of the waiting nodes has its next packet.
-    pub fn next_wake(&self, sources: &Sources, cycle: u64) -> Option<u64> {
+    pub(super) fn next_wake(&self, sources: &Sources, cycle: u64) -> Option<u64> {
         let soonest = self.wakes.peek().map(|&Reverse((start, _))| start);
         soonest.or_else(|| self.wheel.next(cycle, |node| sources.next_start(node)))
     }
 
     /// Room for so many nodes that become free.
     #[inline(always)]
-    pub fn reserve(&mut self, more: usize) {
+    pub(super) fn reserve(&mut self, more: usize) {
         self.free.reserve(more);
     }
 
     /// The tail of a node's packet has left, perhaps.
     #[inline(always)]
-    pub fn freed(&mut self, processor: Place, keep: bool) {
+    pub(super) fn freed(&mut self, processor: Place, keep: bool) {
         self.free.put(processor, keep);
     }
 
     /// Exact: a node is looked at in the next cycle.
     #[inline(always)]
-    pub fn look_at(&mut self, node: usize) {
+    pub(super) fn look_at(&mut self, node: usize) {
         self.look[node / 64] |= 1 << (node % 64);
     }
 
     /// Exact: a flit left a processor queue of a node.
     #[inline(always)]
-    pub fn left(&mut self, node: usize, line: usize) {
+    pub(super) fn left(&mut self, node: usize, line: usize) {
         self.backlog[line].unsent -= 1;
         self.backlog[line].queued -= 1;
         self.look_at(node);
     }
 
     /// Exact: flits in a processor queue.
-    pub fn queued(&self, line: usize) -> u32 {
+    pub(super) fn queued(&self, line: usize) -> u32 {
         self.backlog[line].queued
     }
 
     /// Interlocked: a node received a packet.
-    pub fn received(&mut self, node: usize) {
+    pub(super) fn received(&mut self, node: usize) {
         self.interlock.received(node as NodeId);
         self.look_at(node);
     }
 
     /// A node has something new to send from a cycle on.
-    pub fn wake(&mut self, node: NodeId, start: u64) {
+    pub(super) fn wake(&mut self, node: NodeId, start: u64) {
         self.wakes.push(Reverse((start, node)));
     }
 }
 
 impl Feeds {
     /// Nobody waits.
-    pub fn forget_starts(&mut self) {
+    pub(super) fn forget_starts(&mut self) {
         self.wheel = Wheel::new(self.wheel.behind.len());
         self.wakes.clear();
     }
 
     /// Shows them to a visitor; `sources` are what they are fed by.
-    pub fn visit(&mut self, sources: &Sources, visitor: &mut impl Visitor) -> Visited {
+    pub(super) fn visit(&mut self, sources: &Sources, visitor: &mut impl Visitor) -> Visited {
         // What they were made of, and the cycle of the last wake.
         let Self {
             processor,

@@ -30,7 +30,7 @@ struct Stay {
 
 impl<V: Vector, R: Record> State<V, R> {
     /// The state of the whole network, given those of its parts.
-    pub fn gather<'a>(
+    pub(super) fn gather<'a>(
         proof: Available<V>,
         layout: &Layout,
         workload: &Workload,
@@ -103,7 +103,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The states of parts, given that of the whole.
-    pub fn scatter(
+    pub(super) fn scatter(
         &mut self,
         layout: &Layout,
         parts: &[&Layout],

@@ -12,7 +12,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// not looked at, except for bubbles and where a grant needs room. A request that is refused stays;
     /// it is looked at again in the next cycle, or, when it `parks`, as soon as there is room.
     #[inline(always)]
-    pub fn grant_all(&mut self, layout: &Layout) -> bool {
+    pub(super) fn grant_all(&mut self, layout: &Layout) -> bool {
         if self.demands.watched {
             self.granted.clear();
         }
@@ -180,7 +180,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// A queue owns an output channel.
     #[inline(always)]
-    pub fn set_owner(&mut self, node: usize, output: usize, queue: usize) {
+    pub(super) fn set_owner(&mut self, node: usize, output: usize, queue: usize) {
         let plane = match self.pairs.plane(output, queue) {
             Some(plane) => plane,
             None => self.allot(output, queue),

@@ -40,7 +40,7 @@ pub(super) enum Rule<V> {
 
 impl<V: Vector> Rule<V> {
     /// The rule of a throttle, where all headers go in dimension order or not.
-    pub fn new(state: throttle::State, layout: &Layout, blocks: usize, ordered: bool) -> Self {
+    pub(super) fn new(state: throttle::State, layout: &Layout, blocks: usize, ordered: bool) -> Self {
         match state {
             throttle::State::Spth(spth) if !spth.settings().shared => {
                 let settings = spth.settings();
@@ -65,7 +65,7 @@ impl<V: Vector> Rule<V> {
     }
 
     /// Whether idle cycles may be left out.
-    pub fn at_rest(&self) -> bool {
+    pub(super) fn at_rest(&self) -> bool {
         match self {
             Self::State(state) => state.at_rest(),
             Self::Lines(lines) => lines.signals.is_clear(),
@@ -108,7 +108,7 @@ impl Lines {
 
     /// Of pending headers whose first hop is in a direction, those that may begin.
     #[inline(always)]
-    pub fn may<V: Vector>(&self, pending: V, direction: usize, word: usize) -> V {
+    pub(super) fn may<V: Vector>(&self, pending: V, direction: usize, word: usize) -> V {
         let mut held = self.busy::<V>(direction, 0, word);
         if self.apart {
             let second = V::load(&self.second[direction][word..]);
@@ -127,7 +127,7 @@ impl Lines {
     }
 
     /// The same of a single header.
-    pub fn may_begin(&self, node: usize, direction: usize, channel: usize) -> bool {
+    pub(super) fn may_begin(&self, node: usize, direction: usize, channel: usize) -> bool {
         self.signals.number(self.signals.register(direction, channel), node) == 0
     }
 }
@@ -218,7 +218,7 @@ impl<V: Vector> Paths<V> {
     }
 
     /// A header waits in a processor queue.
-    pub fn wait(&mut self, layout: &Layout, place: Place, ask: &Ask) {
+    pub(super) fn wait(&mut self, layout: &Layout, place: Place, ask: &Ask) {
         let (node, queue) = (place.node(), place.index() - layout.link_queues);
         let (line, length) = (layout.line(node, place.index()), self.signals.length());
         let beyond = length.saturating_sub(ask.hops);
@@ -234,7 +234,7 @@ impl<V: Vector> Paths<V> {
 
     /// What is told of turns in a cycle, from the registers of the last one.
     #[inline(always)]
-    pub fn tell_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
+    pub(super) fn tell_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
         let slot = cycle as usize & (self.turned.len() - 1);
         self.slot = slot;
         let limit = self.signals.length().saturating_sub(self.behind);
@@ -265,7 +265,7 @@ impl<V: Vector> Paths<V> {
 
     /// Headers that have waited long enough by a cycle; `since` says since when a processor queue's
     /// pending header waits.
-    pub fn let_go(&mut self, layout: &Layout, cycle: u64, since: &[u64]) {
+    pub(super) fn let_go(&mut self, layout: &Layout, cycle: u64, since: &[u64]) {
         while let Some(&(due, line)) = self.due.front() {
             if due > cycle {
                 break;
@@ -281,7 +281,7 @@ impl<V: Vector> Paths<V> {
 
     /// Of pending headers of a processor queue, those that may begin.
     #[inline(always)]
-    pub fn may(&self, layout: &Layout, pending: V, block: usize, queue: usize) -> V {
+    pub(super) fn may(&self, layout: &Layout, pending: V, block: usize, queue: usize) -> V {
         let (bits, word) = (self.signals.bits, block * V::WORDS);
         let [first, second] =
             [0, 1].map(|channel| self.signals.register(queue, channel.min(layout.channels - 1)));
@@ -307,7 +307,7 @@ impl<V: Vector> Paths<V> {
     }
 
     /// The same of a single header, in any queue.
-    pub fn may_begin(&self, layout: &Layout, cycle: u64, ask: &Ask) -> bool {
+    pub(super) fn may_begin(&self, layout: &Layout, cycle: u64, ask: &Ask) -> bool {
         if cycle - ask.since >= self.release {
             return true;
         }

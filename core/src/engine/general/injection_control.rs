@@ -21,7 +21,7 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// A header at the front of a processor queue wants to leave over an output channel.
     #[inline(never)]
-    pub fn wait_for_throttle(&mut self, layout: &Layout, place: Place, output: usize) {
+    pub(super) fn wait_for_throttle(&mut self, layout: &Layout, place: Place, output: usize) {
         let Some(throttling) = &mut self.throttling else { return };
         let line = layout.line(place.node(), place.index());
         throttling.output[line] = output as u8;
@@ -45,7 +45,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The same for all headers, in the order in which they came.
-    pub fn tell_throttle_again(&mut self, layout: &Layout) {
+    pub(super) fn tell_throttle_again(&mut self, layout: &Layout) {
         let Some(throttling) = &self.throttling else { return };
         let places = (0..layout.nodes)
             .flat_map(|node| (layout.link_queues..layout.queues).map(move |queue| Place::new(node, queue)));
@@ -56,7 +56,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The throttle looks at the network.
     #[inline(always)]
-    pub fn observe_for_throttle(&mut self, layout: &Layout, cycle: u64) {
+    pub(super) fn observe_for_throttle(&mut self, layout: &Layout, cycle: u64) {
         let Some(mut throttling) = self.throttling.take() else { return };
         let blocks = self.blocks;
         throttling.cycle = cycle;
@@ -83,7 +83,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The throttle says who of the pending headers may begin; those request. True if anybody waits.
     #[inline(always)]
-    pub fn hold_all(&mut self, layout: &Layout) -> bool {
+    pub(super) fn hold_all(&mut self, layout: &Layout) -> bool {
         let Some(mut throttling) = self.throttling.take() else { return false };
         let (cycle, blocks) = (throttling.cycle, self.blocks);
         let (mut waits, mut holds) = (false, throttling.held);
@@ -148,7 +148,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// In a cycle in which the throttle goes by sums over the whole network, those over this part.
-    pub fn sums_of_part(&self, cycle: u64) -> Option<[u64; 3]> {
+    pub(super) fn sums_of_part(&self, cycle: u64) -> Option<[u64; 3]> {
         let throttling = self.throttling.as_ref()?;
         let Rule::State(state) = &throttling.rule else { return None };
         if !state.asks_for_sums(cycle) {
@@ -159,7 +159,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Takes those over the whole.
-    pub fn take_sums(&mut self, [in_flight, ejected, held]: [u64; 3]) {
+    pub(super) fn take_sums(&mut self, [in_flight, ejected, held]: [u64; 3]) {
         if let Some(throttling) = &mut self.throttling {
             throttling.sums = Some(Sums { in_flight, ejected, held: held > 0 });
         }
@@ -218,7 +218,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Where headers choose anew in every cycle: one is at the front of a processor queue.
-    pub fn come_to_front(&mut self, layout: &Layout, place: Place) {
+    pub(super) fn come_to_front(&mut self, layout: &Layout, place: Place) {
         let Some(throttling) = &mut self.throttling else { return };
         if !throttling.is_pending(layout, place) {
             throttling.pending.set(place.index() - layout.link_queues, place.node(), true);
@@ -228,7 +228,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Whether no header of a node may leave it, whichever link it chooses, and one was held in this cycle.
     #[inline(always)]
-    pub fn holds_everything(&self, node: usize) -> bool {
+    pub(super) fn holds_everything(&self, node: usize) -> bool {
         self.throttling.as_ref().is_some_and(|throttling| {
             throttling.held
                 && match &throttling.rule {
@@ -240,7 +240,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The same one chose an output channel that is a link: whether it may begin.
-    pub fn lets_begin(&mut self, layout: &Layout, place: Place, output: usize) -> bool {
+    pub(super) fn lets_begin(&mut self, layout: &Layout, place: Place, output: usize) -> bool {
         let Some(throttling) = &self.throttling else { return true };
         let may = self.may_begin(layout, throttling, place, output);
         if let Some(throttling) = &mut self.throttling {

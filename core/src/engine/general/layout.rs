@@ -27,28 +27,28 @@ pub(super) struct Place(u32);
 
 impl Place {
     #[inline(always)]
-    pub fn new(node: usize, index: usize) -> Self {
+    pub(super) fn new(node: usize, index: usize) -> Self {
         Self((node as u32) << PLACE_BITS | index as u32)
     }
 
     /// As a number, and back.
     #[inline(always)]
-    pub fn pack(self) -> u32 {
+    pub(super) fn pack(self) -> u32 {
         self.0
     }
 
     #[inline(always)]
-    pub fn unpack(packed: u32) -> Self {
+    pub(super) fn unpack(packed: u32) -> Self {
         Self(packed)
     }
 
     #[inline(always)]
-    pub fn node(self) -> usize {
+    pub(super) fn node(self) -> usize {
         (self.0 >> PLACE_BITS) as usize
     }
 
     #[inline(always)]
-    pub fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         (self.0 & ((1 << PLACE_BITS) - 1)) as usize
     }
 }
@@ -140,7 +140,7 @@ struct Lists {
 }
 
 impl Layout {
-    pub fn new(network: &Network) -> Self {
+    pub(super) fn new(network: &Network) -> Self {
         let (shape, router) = (network.fabric().shape().clone(), network.router());
         let (nodes, directions) = (shape.nodes(), shape.directions());
         let channels = router.channels as usize;
@@ -232,7 +232,7 @@ impl Layout {
     }
 
     /// A part of this, the whole network.
-    pub fn part(&self, nodes: Range<usize>) -> Self {
+    pub(super) fn part(&self, nodes: Range<usize>) -> Self {
         let mut part = self.clone();
         let row = self.shape.stride(self.shape.dimensions() - 1) as usize;
         part.first = nodes.start;
@@ -259,31 +259,31 @@ impl Layout {
     }
 
     /// The ports of a router, the processor's included.
-    pub fn ports(&self) -> usize {
+    pub(super) fn ports(&self) -> usize {
         self.directions + 1
     }
 
     /// Whether a queue is one of the processor's.
     #[inline(always)]
-    pub fn is_processor(&self, queue: usize) -> bool {
+    pub(super) fn is_processor(&self, queue: usize) -> bool {
         queue >= self.link_queues
     }
 
     /// The number of a processor queue among those of all nodes.
     #[inline(always)]
-    pub fn line(&self, node: usize, queue: usize) -> usize {
+    pub(super) fn line(&self, node: usize, queue: usize) -> usize {
         node * self.processor_queues + queue - self.link_queues
     }
 
     /// The processor queue of packets whose first hop is over a port.
     #[inline(always)]
-    pub fn processor(&self, port: usize) -> usize {
+    pub(super) fn processor(&self, port: usize) -> usize {
         let several = self.processor_queues > 1 && port < self.directions;
         self.link_queues + if several { port } else { 0 }
     }
 
     /// Sets the schemes of all output ports and the lists of all output channels.
-    pub fn set_arbitration(&mut self, arbitration: &Arbitration) {
+    pub(super) fn set_arbitration(&mut self, arbitration: &Arbitration) {
         self.schemes = match arbitration.schemes[..] {
             [scheme] => Schemes::Same(scheme),
             _ => {
@@ -306,7 +306,7 @@ impl Layout {
     }
 
     /// Sets the scheme of one output port.
-    pub fn set_scheme(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
+    pub(super) fn set_scheme(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
         if let Schemes::Same(same) = self.schemes {
             self.schemes = Schemes::own(same, self.sizes());
         }
@@ -314,7 +314,7 @@ impl Layout {
     }
 
     /// Sets the list of one output channel.
-    pub fn set_port_list(&mut self, node: usize, port: usize, channel: usize, list: &[u8]) {
+    pub(super) fn set_port_list(&mut self, node: usize, port: usize, channel: usize, list: &[u8]) {
         let (ports, outputs) = (self.ports(), self.outputs);
         let lists = self.lists.get_or_insert_with(|| {
             let mut lists = Lists { ports: self.north.port_list(&self.shape), places: vec![0; ports] };
@@ -329,12 +329,12 @@ impl Layout {
 
     /// Whether output channels have lists of their own.
     #[inline(always)]
-    pub fn has_lists(&self) -> bool {
+    pub(super) fn has_lists(&self) -> bool {
         self.lists.is_some()
     }
 
     /// Bits that requests of an output channel need.
-    pub fn request_bits(&self) -> usize {
+    pub(super) fn request_bits(&self) -> usize {
         if self.has_lists() { self.ports() * self.channels + self.more_bits() } else { self.queues }
     }
 
@@ -345,7 +345,7 @@ impl Layout {
 
     /// The bit at which a place of the list of an output channel begins.
     #[inline(always)]
-    pub fn bit_of_place(&self, node: usize, output: usize, place: u32) -> u32 {
+    pub(super) fn bit_of_place(&self, node: usize, output: usize, place: u32) -> u32 {
         let behind_processor = self.lists.as_ref().is_some_and(|lists| {
             let first = (node * self.outputs + output) * self.ports();
             place > lists.places[first + self.directions].into()
@@ -354,14 +354,14 @@ impl Layout {
     }
 
     /// The place in the list of an output channel that a bit belongs to, where it has a list.
-    pub fn place_of_bit(&self, node: usize, output: usize, bit: u32) -> u32 {
+    pub(super) fn place_of_bit(&self, node: usize, output: usize, bit: u32) -> u32 {
         let places = (0..self.ports() as u32).rev();
         places.into_iter().find(|&place| self.bit_of_place(node, output, place) <= bit).unwrap_or(0)
     }
 
     /// The bit of a queue in the requests of an output channel of a node.
     #[inline(always)]
-    pub fn bit_of_queue(&self, node: usize, output: usize, queue: usize) -> u32 {
+    pub(super) fn bit_of_queue(&self, node: usize, output: usize, queue: usize) -> u32 {
         let Some(lists) = &self.lists else { return queue as u32 };
         let first = (node * self.outputs + output) * self.ports();
         let port = usize::from(self.port_of_queue[queue]);
@@ -371,7 +371,7 @@ impl Layout {
 
     /// The queue of a bit.
     #[inline(always)]
-    pub fn queue_of_bit(&self, node: usize, output: usize, bit: u32) -> usize {
+    pub(super) fn queue_of_bit(&self, node: usize, output: usize, bit: u32) -> usize {
         let Some(lists) = &self.lists else { return bit as usize };
         let place = self.place_of_bit(node, output, bit);
         let port = lists.ports[(node * self.outputs + output) * self.ports() + place as usize];
@@ -380,7 +380,7 @@ impl Layout {
     }
 
     /// The way of a packet between nodes of the network.
-    pub fn way(&self, source: usize, destination: usize) -> Way {
+    pub(super) fn way(&self, source: usize, destination: usize) -> Way {
         let (from, to) = (self.coordinates[source], self.coordinates[destination]);
         let mut signs = 0;
         for dimension in 0..self.fields.len() {
@@ -393,7 +393,7 @@ impl Layout {
     }
 
     /// The destination of a way.
-    pub fn destination(&self, way: Way) -> usize {
+    pub(super) fn destination(&self, way: Way) -> usize {
         let coordinates: Vec<u32> =
             (0..self.fields.len()).map(|dimension| self.unpacked(way, dimension)).collect();
         self.shape.node(&coordinates) as usize
@@ -401,7 +401,7 @@ impl Layout {
 
     /// The output channel of a header in a queue of a node, in dimension order.
     #[inline(always)]
-    pub fn next_of(&self, node: usize, queue: usize, way: Way) -> usize {
+    pub(super) fn next_of(&self, node: usize, queue: usize, way: Way) -> usize {
         let rises = if queue >= self.link_queues { &self.rises_first } else { &self.rises };
         let (channel, rises) = (self.channel_of_queue[queue], rises[self.first + node]);
         let ahead = (way ^ self.coordinates[self.first + node]) & ((1 << SIGNS) - 1);
@@ -413,13 +413,13 @@ impl Layout {
 
     /// Where routing functions are used.
     #[inline(always)]
-    pub fn place(&self) -> routing::Place<'_> {
+    pub(super) fn place(&self) -> routing::Place<'_> {
         routing::Place { shape: &self.shape, rule: self.rule }
     }
 
     /// Where a header at the front of a queue is.
     #[inline(always)]
-    pub fn at(&self, node: usize, queue: usize) -> At {
+    pub(super) fn at(&self, node: usize, queue: usize) -> At {
         let port = usize::from(self.port_of_queue[queue]);
         // Flits come in through the port that faces where they came from.
         let along = (port < self.directions).then(|| Direction::from_index(port ^ 1));
@@ -427,7 +427,7 @@ impl Layout {
     }
 
     /// The output channel for the next step of a given route.
-    pub fn follow(&self, node: usize, queue: usize, channel: u8, step: u8) -> usize {
+    pub(super) fn follow(&self, node: usize, queue: usize, channel: u8, step: u8) -> usize {
         if step == Routes::END {
             return self.link_outputs + usize::from(channel);
         }
@@ -444,13 +444,13 @@ impl Layout {
     }
 
     /// A coordinate of a node.
-    pub fn coordinate(&self, node: usize, dimension: usize) -> u32 {
+    pub(super) fn coordinate(&self, node: usize, dimension: usize) -> u32 {
         self.unpacked(self.coordinates[self.first + node], dimension)
     }
 
     /// Hops from a node to the end of a way in a direction, and the direction that comes next in
     /// dimension order; one hop in a direction that leads away from there.
-    pub fn straight(&self, node: usize, direction: Direction, way: Way) -> (u32, Option<Direction>) {
+    pub(super) fn straight(&self, node: usize, direction: Direction, way: Way) -> (u32, Option<Direction>) {
         let ahead = |dimension: usize| {
             (self.coordinate(node, dimension), self.unpacked(way, dimension), self.shape.size(dimension))
         };
@@ -471,18 +471,18 @@ impl Layout {
     }
 
     /// The channel of the first hop of packets that leave a node in a direction.
-    pub fn first_channel(&self, node: usize, direction: usize) -> u8 {
+    pub(super) fn first_channel(&self, node: usize, direction: usize) -> u8 {
         self.rule.next(0, self.rises_first[self.first + node] >> direction & 1 == 1)
     }
 
     /// The port of the first hop of a packet, in dimension order.
-    pub fn first_port(&self, node: usize, way: Way) -> usize {
+    pub(super) fn first_port(&self, node: usize, way: Way) -> usize {
         self.port_of_output(self.next_of(node, self.link_queues, way))
     }
 
     /// The port of an output channel.
     #[inline(always)]
-    pub fn port_of_output(&self, output: usize) -> usize {
+    pub(super) fn port_of_output(&self, output: usize) -> usize {
         output / self.channels
     }
 
@@ -497,7 +497,7 @@ impl Layout {
     }
 
     /// Whether a packet goes from a queue over an output channel into a ring it was not in before.
-    pub fn enters_ring(&self, queue: usize, output: usize) -> bool {
+    pub(super) fn enters_ring(&self, queue: usize, output: usize) -> bool {
         let (from, to) = (usize::from(self.port_of_queue[queue]), self.port_of_output(output));
         // Straight on, a packet leaves through the port opposite to the one it came in by.
         to < self.directions && self.shape.wraps(to / 2) && (from == self.directions || from ^ 1 != to)

@@ -30,7 +30,7 @@ pub(super) struct LinkCounts<V> {
 }
 
 impl<V: Vector> LinkCounts<V> {
-    pub fn new(layout: &Layout, blocks: usize) -> Self {
+    pub(super) fn new(layout: &Layout, blocks: usize) -> Self {
         let (nodes, directions) = (layout.nodes, layout.directions);
         Self {
             table: LinkOccupation::new(nodes * directions),
@@ -44,7 +44,7 @@ impl<V: Vector> LinkCounts<V> {
 
     /// Counts the flits sent in a cycle.
     #[inline(always)]
-    pub fn count<S: Set>(&mut self, layout: &Layout, sent: &Planes, any: &[Any<S>], cycle: u64) {
+    pub(super) fn count<S: Set>(&mut self, layout: &Layout, sent: &Planes, any: &[Any<S>], cycle: u64) {
         if cycle >> WINDOW != self.window {
             self.close();
             self.window = cycle >> WINDOW;
@@ -109,14 +109,14 @@ impl<V: Vector> LinkCounts<V> {
     }
 
     /// The same with all it has counted in the table.
-    pub fn closed(&self) -> Self {
+    pub(super) fn closed(&self) -> Self {
         let mut closed = self.clone();
         closed.close();
         closed
     }
 
     /// The table so far.
-    pub fn table(&self) -> LinkOccupation {
+    pub(super) fn table(&self) -> LinkOccupation {
         self.closed().table
     }
 }

@@ -83,7 +83,7 @@ pub(super) enum Glance<'a, V> {
 impl<V: Vector> Glance<'_, V> {
     /// At every node, the bit of its neighbour in a plane with its margins.
     #[inline(always)]
-    pub fn read(&self, plane: &[u64]) -> V {
+    pub(super) fn read(&self, plane: &[u64]) -> V {
         match self {
             Self::Within { place, right, ahead, left, behind } => {
                 let words = V::load(&plane[*place..]);
@@ -101,7 +101,7 @@ impl<V: Vector> Glance<'_, V> {
 impl Links {
     /// The links of a direction of the whole network, or of a part of it: some of its rows, which
     /// see the rows before and behind them.
-    pub fn new(shape: &Shape, direction: Direction, part: Range<usize>, extent: Extent) -> Self {
+    pub(super) fn new(shape: &Shape, direction: Direction, part: Range<usize>, extent: Extent) -> Self {
         let Extent { words, margin } = extent;
         let none = || Part { distance: 0, ahead: margin as isize, nodes: vec![0; words] };
         let mut links = Self { direct: none(), wrap: none(), more: Vec::new(), within: Some(margin) };
@@ -144,7 +144,7 @@ impl Links {
 
     /// The links of the nodes of a vector of words.
     #[inline(always)]
-    pub fn glance<V: Vector>(&self, word: usize) -> Glance<'_, V> {
+    pub(super) fn glance<V: Vector>(&self, word: usize) -> Glance<'_, V> {
         if !self.more.is_empty() {
             return Glance::Scattered(self, word);
         }
@@ -166,13 +166,13 @@ impl Links {
 
     /// At every node of a vector of words, the bit of its neighbour in this direction.
     #[inline(always)]
-    pub fn seen<V: Vector>(&self, plane: &[u64], word: usize) -> V {
+    pub(super) fn seen<V: Vector>(&self, plane: &[u64], word: usize) -> V {
         self.glance::<V>(word).read(plane)
     }
 
     /// The neighbour of a node that has one; wrapped around if it is before a part.
     #[inline(always)]
-    pub fn neighbour(&self, node: usize) -> usize {
+    pub(super) fn neighbour(&self, node: usize) -> usize {
         let leads = |part: &Part| part.nodes[node / 64] >> (node % 64) & 1;
         let mut distance = [self.direct.distance, self.wrap.distance][leads(&self.wrap) as usize];
         if !self.more.is_empty()

@@ -28,7 +28,7 @@ pub(super) struct Pauses<V> {
 }
 
 impl<V: Vector> Pauses<V> {
-    pub fn new(pace: PaceState, blocks: usize) -> Self {
+    pub(super) fn new(pace: PaceState, blocks: usize) -> Self {
         let mut pauses = Self { pace, resting: Blocks::new(blocks, 1, V::zero()), due: VecDeque::new() };
         pauses.derive();
         pauses
@@ -46,7 +46,7 @@ impl<V: Vector> Pauses<V> {
 
     /// Nodes that have rested long enough by a cycle.
     #[inline(always)]
-    pub fn wake(&mut self, cycle: u64) {
+    pub(super) fn wake(&mut self, cycle: u64) {
         while let Some(&(due, node)) = self.due.front() {
             if due > cycle {
                 break;
@@ -60,7 +60,7 @@ impl<V: Vector> Pauses<V> {
     }
 
     /// A header was granted its first output.
-    pub fn granted(&mut self, cycle: u64, node: NodeId) {
+    pub(super) fn granted(&mut self, cycle: u64, node: NodeId) {
         self.pace.granted(cycle, node);
         self.resting.set(0, node as usize, true);
         self.due.push_back((self.pace.next()[node as usize], node));
@@ -68,12 +68,12 @@ impl<V: Vector> Pauses<V> {
 
     /// Of pending headers those that may begin.
     #[inline(always)]
-    pub fn may(&self, pending: V, block: usize) -> V {
+    pub(super) fn may(&self, pending: V, block: usize) -> V {
         pending & !self.resting.block(block)[0]
     }
 
     /// Whether a node may begin a packet.
-    pub fn may_begin(&self, node: usize) -> bool {
+    pub(super) fn may_begin(&self, node: usize) -> bool {
         !self.resting.bit(0, node)
     }
 }
@@ -124,14 +124,14 @@ pub(super) struct Useful {
 }
 
 impl Useful {
-    pub fn new(alo: AloState, layout: &Layout, second: Vec<Vec<u64>>) -> Self {
+    pub(super) fn new(alo: AloState, layout: &Layout, second: Vec<Vec<u64>>) -> Self {
         let shown = Shown { margin: layout.buffer - 1, length: 1, apart: true, following: false };
         Self { alo, held: Signals::new(layout, shown), second }
     }
 
     /// Looks which queues hold a flit.
     #[inline(always)]
-    pub fn look<V: Vector>(
+    pub(super) fn look<V: Vector>(
         &mut self,
         layout: &Layout,
         held: &Blocks<V>,
@@ -145,7 +145,7 @@ impl Useful {
     /// Of pending headers whose first hop is in a direction, those that may begin, given the owners of the
     /// output channels of their block.
     #[inline(always)]
-    pub fn may<V: Vector>(
+    pub(super) fn may<V: Vector>(
         &self,
         layout: &Layout,
         pending: V,

@@ -57,7 +57,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The flits that are sent, node by node, port by port.
-    pub fn list_moves(&self, layout: &Layout, moves: &mut Vec<Move>) {
+    pub(super) fn list_moves(&self, layout: &Layout, moves: &mut Vec<Move>) {
         moves.clear();
         for word in 0..layout.words {
             let nodes = (0..layout.outputs).fold(0, |nodes, output| nodes | self.sent.plane(output)[word]);
@@ -78,7 +78,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Links that carry nothing although an owner of one of their channels has a flit.
-    pub fn list_blocked(&self, layout: &Layout, links: &mut Vec<LinkId>) {
+    pub(super) fn list_blocked(&self, layout: &Layout, links: &mut Vec<LinkId>) {
         links.clear();
         let any = |planes: &Blocks<V>, node: usize, port: usize| {
             (port * layout.channels..(port + 1) * layout.channels).any(|output| planes.bit(output, node))
@@ -93,7 +93,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Headers that lost a queue selection of this cycle.
-    pub fn list_queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>) {
+    pub(super) fn list_queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>) {
         losses.clear();
         for &place in &self.granted {
             let (node, record) = (place.node(), self.output(layout, place));
@@ -122,7 +122,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Flits that lost a channel selection of this cycle.
-    pub fn list_channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>) {
+    pub(super) fn list_channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>) {
         losses.clear();
         for Move { output, flit, .. } in moves {
             let node = output.node as usize;

@@ -30,7 +30,7 @@ pub(super) struct Packet {
 
 impl Packet {
     /// A flit of the packet as probes see it.
-    pub fn describe(&self, head: bool, tail: bool) -> Flit {
+    pub(super) fn describe(&self, head: bool, tail: bool) -> Flit {
         let Self { source, number, start, slice, .. } = *self;
         Flit { source, number, start, slice, head, tail }
     }
@@ -56,7 +56,7 @@ pub(super) struct Packed {
 
 impl Packed {
     #[inline(always)]
-    pub fn words(self) -> [u64; PACKED] {
+    pub(super) fn words(self) -> [u64; PACKED] {
         let Self { number, start, injected, source, destination, slice, length, route, first_channel, way } =
             self;
         let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -73,7 +73,7 @@ impl Packed {
 
     /// From so many words.
     #[inline(always)]
-    pub fn from_words(words: &[u64]) -> Self {
+    pub(super) fn from_words(words: &[u64]) -> Self {
         let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
         Self {
             number: words[0],
@@ -99,13 +99,13 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { headers: vec![Header::default()], packets: vec![Packet::default()], free: Vec::new() }
     }
 
     /// A slot for a packet.
     #[inline(always)]
-    pub fn place(&mut self, way: Way, packet: Packet) -> u32 {
+    pub(super) fn place(&mut self, way: Way, packet: Packet) -> u32 {
         let header = Header { way, next: 0 };
         if let Some(slot) = self.free.pop() {
             self.headers[slot as usize] = header;
@@ -120,7 +120,7 @@ impl Packets {
 
     /// The packet of a slot, to be put into a slot of another part.
     #[inline(always)]
-    pub fn pack(&self, slot: u32) -> Packed {
+    pub(super) fn pack(&self, slot: u32) -> Packed {
         let &Packet { number, start, injected, source, destination, slice, length, route, first_channel } =
             self.packet(slot);
         let way = self.way(slot);
@@ -129,7 +129,7 @@ impl Packets {
 
     /// A slot for a packet of another part.
     #[inline(always)]
-    pub fn unpack(&mut self, packed: Packed) -> u32 {
+    pub(super) fn unpack(&mut self, packed: Packed) -> u32 {
         let Packed { number, start, injected, source, destination, slice, length, route, first_channel, way } =
             packed;
         let packet =
@@ -139,22 +139,22 @@ impl Packets {
 
     /// The packet of a slot has left.
     #[inline(always)]
-    pub fn remove(&mut self, slot: u32) {
+    pub(super) fn remove(&mut self, slot: u32) {
         self.free.push(slot);
     }
 
     #[inline(always)]
-    pub fn packet(&self, slot: u32) -> &Packet {
+    pub(super) fn packet(&self, slot: u32) -> &Packet {
         &self.packets[slot as usize]
     }
 
     #[inline(always)]
-    pub fn packet_mut(&mut self, slot: u32) -> &mut Packet {
+    pub(super) fn packet_mut(&mut self, slot: u32) -> &mut Packet {
         &mut self.packets[slot as usize]
     }
 
     #[inline(always)]
-    pub fn way(&self, slot: u32) -> Way {
+    pub(super) fn way(&self, slot: u32) -> Way {
         self.headers[slot as usize].way
     }
 
@@ -164,7 +164,7 @@ impl Packets {
     }
 
     /// Packets in the network.
-    pub fn inside(&self) -> usize {
+    pub(super) fn inside(&self) -> usize {
         self.packets.len() - 1 - self.free.len()
     }
 }
@@ -183,7 +183,7 @@ pub(super) const AGAIN: u32 = 1 << 31;
 
 impl Fifo {
     /// The packets in order; one that has come round is there twice.
-    pub fn slots(self, packets: &Packets) -> Vec<u32> {
+    pub(super) fn slots(self, packets: &Packets) -> Vec<u32> {
         let (end, again) = (self.last & !AGAIN, self.last & AGAIN != 0);
         let mut slots = Vec::new();
         if self.front == 0 {
@@ -201,7 +201,7 @@ impl Fifo {
 
     /// A header enters; true if it is at the front.
     #[inline(always)]
-    pub fn push(&mut self, slot: u32, packets: &mut Packets) -> bool {
+    pub(super) fn push(&mut self, slot: u32, packets: &mut Packets) -> bool {
         let first = self.front == 0;
         packets.headers[if first { 0 } else { (self.last & !AGAIN) as usize }].next = slot;
         self.last = slot | u32::from(slot == self.front) << 31;
@@ -211,7 +211,7 @@ impl Fifo {
 
     /// The tail of the front packet leaves; true if another one is behind it.
     #[inline(always)]
-    pub fn pop(&mut self, packets: &Packets) -> bool {
+    pub(super) fn pop(&mut self, packets: &Packets) -> bool {
         let more = self.last != self.front;
         self.front = if more { packets.next(self.front) } else { 0 };
         self.last &= !AGAIN;

@@ -19,26 +19,26 @@ pub(super) struct Pairs {
 const NONE: u16 = u16::MAX;
 
 impl Pairs {
-    pub fn new(queues: usize, outputs: usize) -> Self {
+    pub(super) fn new(queues: usize, outputs: usize) -> Self {
         Self { queues, plane: vec![NONE; queues * outputs], first: vec![0; outputs + 1], list: Vec::new() }
     }
 
     /// The plane of a pair that has one.
     #[inline(always)]
-    pub fn plane(&self, output: usize, queue: usize) -> Option<usize> {
+    pub(super) fn plane(&self, output: usize, queue: usize) -> Option<usize> {
         let plane = self.plane[output * self.queues + queue];
         (plane != NONE).then_some(plane.into())
     }
 
     /// The pairs of an output channel: planes and queues.
     #[inline(always)]
-    pub fn of_output(&self, output: usize) -> &[(u16, u16)] {
+    pub(super) fn of_output(&self, output: usize) -> &[(u16, u16)] {
         &self.list[self.first[output] as usize..self.first[output + 1] as usize]
     }
 
     /// Routers in which the owner of an output channel has a flit, and those in which it has an owner.
     #[inline(always)]
-    pub fn ready<V: Vector>(&self, output: usize, own: &[V], nonempty: &[V]) -> (V, V) {
+    pub(super) fn ready<V: Vector>(&self, output: usize, own: &[V], nonempty: &[V]) -> (V, V) {
         let (mut ready, mut owner) = (V::zero(), V::zero());
         for &(plane, queue) in self.of_output(output) {
             let own = own[usize::from(plane)];
@@ -51,7 +51,7 @@ impl Pairs {
     /// Flits that are taken of an output channel's owner leave its queue, and with a tail it is free; of
     /// `leaves` those queues count that are in `any`.
     #[inline(always)]
-    pub fn leave<V: Vector, S: Set>(
+    pub(super) fn leave<V: Vector, S: Set>(
         &self,
         output: usize,
         taken: V,
@@ -70,7 +70,7 @@ impl Pairs {
     }
 
     /// Gives a pair a plane.
-    pub fn allot(&mut self, output: usize, queue: usize) -> usize {
+    pub(super) fn allot(&mut self, output: usize, queue: usize) -> usize {
         let plane = self.list.len();
         self.plane[output * self.queues + queue] = plane as u16;
         self.list.insert(self.first[output + 1] as usize, (plane as u16, queue as u16));

@@ -162,7 +162,7 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
 
 impl<V: Vector, R: Record> Part<V, R> {
     /// Some rows of an empty network.
-    pub fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
+    pub(super) fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
         let whole = &common.layout;
         let sources = Sources::of_part(&common.workload, whole.nodes, nodes.clone());
         let rule = common.rule().map(|rule| rule.part(nodes.clone()));
@@ -172,7 +172,7 @@ impl<V: Vector, R: Record> Part<V, R> {
     }
 
     /// Goes on from what happened in windows of the whole network.
-    pub fn go_on_from(&mut self, seen: &Windows) {
+    pub(super) fn go_on_from(&mut self, seen: &Windows) {
         if let Some(windows) = &mut self.state.windows {
             let nodes = self.layout.first..self.layout.first + self.layout.nodes;
             **windows = seen.part(nodes, windows.before());
@@ -182,13 +182,13 @@ impl<V: Vector, R: Record> Part<V, R> {
 
 impl Common {
     /// A whole network as a run of its own.
-    pub fn whole<V: Vector, R: Record>(&self, state: State<V, R>) -> Run {
+    pub(super) fn whole<V: Vector, R: Record>(&self, state: State<V, R>) -> Run {
         let (network, layout) = (self.network.clone(), self.layout.clone());
         Run { network, layout, step: Box::new(state), may_deadlock: self.may_deadlock }
     }
 
     /// The throttle of the whole network at the beginning of a run; interlocked slices are a rule of the sources.
-    pub fn rule(&self) -> Option<throttle::State> {
+    pub(super) fn rule(&self) -> Option<throttle::State> {
         if matches!(self.throttle, Throttle::None | Throttle::Interlock(_)) {
             return None;
         }
@@ -200,7 +200,7 @@ impl Common {
     }
 
     /// The state of the whole network, given those of its parts.
-    pub fn gather<'a, V: Vector, R: Record>(
+    pub(super) fn gather<'a, V: Vector, R: Record>(
         &self,
         proof: Available<V>,
         parts: impl Iterator<Item = (&'a Layout, &'a State<V, R>)>,
@@ -210,7 +210,7 @@ impl Common {
     }
 
     /// What happened in the windows of the whole network, given the parts' and their totals.
-    pub fn windows(&self, parts: Vec<(Windows, Counted)>) -> Option<Box<Windows>> {
+    pub(super) fn windows(&self, parts: Vec<(Windows, Counted)>) -> Option<Box<Windows>> {
         let mut windows = Windows::new(&self.workload, self.layout.nodes, self.demands.windows?);
         windows.gather(parts);
         Some(Box::new(windows))
@@ -219,7 +219,7 @@ impl Common {
 
 impl<V: Vector, R: Record> Parts<V, R> {
     /// Parts of an empty network.
-    pub fn new(proof: Available<V>, common: Common, ranges: Vec<Range<usize>>) -> Self {
+    pub(super) fn new(proof: Available<V>, common: Common, ranges: Vec<Range<usize>>) -> Self {
         let parts = ranges.into_iter().map(|nodes| Part::new(proof, &common, nodes)).collect();
         let seats = seated(&common.layout, parts);
         Self { common, proof, seats, seen: None }

@@ -42,7 +42,7 @@ pub(super) struct OneRank<V: Vector, R: Record> {
 
 impl<V: Vector, R: Record> OneRank<V, R> {
     /// A part of an empty network.
-    pub fn new(proof: Available<V>, common: Common, rank: Rank) -> Self {
+    pub(super) fn new(proof: Available<V>, common: Common, rank: Rank) -> Self {
         let Rank { rank, ranks, transport } = rank;
         let ranges = divide(&common.layout, ranks);
         // More ranks than rows: the last ones have the last row, which the callers refuse.

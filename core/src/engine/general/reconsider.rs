@@ -14,7 +14,7 @@ const NONE: u8 = u8::MAX;
 impl<V: Vector, R: Record> State<V, R> {
     /// The registers of full buffers ahead follow the state at the start of a cycle.
     #[inline(always)]
-    pub fn look_ahead(&mut self, layout: &Layout) {
+    pub(super) fn look_ahead(&mut self, layout: &Layout) {
         if let Some(ahead) = &mut self.ahead {
             let held = if layout.latency > 1 { &self.held } else { &self.counts };
             ahead.step(layout, held, &self.levels, self.blocks, self.count_bits);
@@ -24,7 +24,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Every header at the front of a queue without an output chooses one, from the state at the start
     /// of the cycle, and requests it if nobody owns it.
     #[inline(never)]
-    pub fn reconsider_all(&mut self, layout: &Layout) {
+    pub(super) fn reconsider_all(&mut self, layout: &Layout) {
         let count = self.asking.items().len();
         self.chosen.resize(count, NONE);
         self.wanted.reserve(count);
@@ -63,7 +63,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Requests of this cycle that were not granted are taken back.
     #[inline(never)]
-    pub fn withdraw(&mut self, layout: &Layout) {
+    pub(super) fn withdraw(&mut self, layout: &Layout) {
         let mut kept = 0;
         for index in 0..self.asking.items().len() {
             let place = self.asking.items()[index];

@@ -23,7 +23,7 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// The crossbars; true if any flit moves.
     #[inline(always)]
-    pub fn cross_all(&mut self, layout: &Layout, registers: &mut Registers<V>, cycle: u64) -> bool {
+    pub(super) fn cross_all(&mut self, layout: &Layout, registers: &mut Registers<V>, cycle: u64) -> bool {
         let mut moves = false;
         for block in 0..self.blocks {
             if self.cross_block(registers, block) {
@@ -48,7 +48,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The choice of what is sent over the links, by what room there is; true if anything is.
     #[inline(always)]
-    pub fn send_all(&mut self, layout: &Layout, registers: &mut Registers<V>) -> bool {
+    pub(super) fn send_all(&mut self, layout: &Layout, registers: &mut Registers<V>) -> bool {
         let mut ejected = 0;
         for block in 0..self.blocks {
             ejected += self.send_block(layout, registers, block);
@@ -211,7 +211,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Finds where headers go that leave registers, and frees what tails leave.
     #[inline(always)]
-    pub fn depart_from_registers(&mut self, layout: &Layout, registers: &Registers<V>) {
+    pub(super) fn depart_from_registers(&mut self, layout: &Layout, registers: &Registers<V>) {
         self.delivered.clear();
         for block in 0..self.blocks {
             let Any { heads, tails, .. } = self.any[block];

@@ -15,7 +15,7 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// Every queue with a new header at its front requests an output channel.
     #[inline(always)]
-    pub fn request_all(&mut self, layout: &Layout) {
+    pub(super) fn request_all(&mut self, layout: &Layout) {
         if self.demands.reconsiders {
             self.reconsider_all(layout);
         } else if self.demands.function == RoutingFunction::DimensionOrder && !layout.has_lists() {
@@ -57,7 +57,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The output channel that the header at the front of a queue chooses, if any.
     #[inline(always)]
-    pub fn choice(&self, layout: &Layout, place: Place) -> Option<usize> {
+    pub(super) fn choice(&self, layout: &Layout, place: Place) -> Option<usize> {
         let (node, queue) = (place.node(), place.index());
         let slot = self.fifos[node * layout.queues + queue].front;
         let channel = layout.channel_of_queue[queue];
@@ -77,7 +77,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The header at the front of a queue.
-    pub fn header(&self, layout: &Layout, place: Place) -> Header {
+    pub(super) fn header(&self, layout: &Layout, place: Place) -> Header {
         let packet = self.packets.packet(self.fifo(layout, place).front);
         let drawn = if self.demands.draws {
             draw(self.demands.seed, packet.source, Purpose::Route, packet.number)
@@ -89,7 +89,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// By a function that looks about or draws. Never inlined: it is large and has no use for vectors.
     #[inline(never)]
-    pub fn choice_of(
+    pub(super) fn choice_of(
         &self,
         function: RoutingFunction,
         layout: &Layout,

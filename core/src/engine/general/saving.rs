@@ -16,7 +16,7 @@ use crate::{
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Saves or restores everything that outlives a cycle.
-    pub fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
+    pub(super) fn archive(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {
         self.visit(&mut Saved::new(archive, layout.nodes))?;
         if archive.is_reading() {
             self.check_restored(layout)?;
@@ -59,7 +59,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Makes what follows from other fields.
-    pub fn derive(&mut self, layout: &Layout) {
+    pub(super) fn derive(&mut self, layout: &Layout) {
         let count_bits = self.count_bits;
         self.full_any = R::Set::default();
         for block in 0..self.blocks {

@@ -56,7 +56,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub fn new(layout: &Layout, shown: Shown) -> Self {
+    pub(super) fn new(layout: &Layout, shown: Shown) -> Self {
         let registers = if shown.apart { layout.channels } else { 1 };
         let bits = (32 - shown.length.leading_zeros()) as usize;
         let (directions, words, extent) = (layout.directions, layout.words, layout.extent);
@@ -89,38 +89,38 @@ impl Signals {
     }
 
     /// The register of an output.
-    pub fn register(&self, direction: usize, channel: usize) -> usize {
+    pub(super) fn register(&self, direction: usize, channel: usize) -> usize {
         if self.shown.apart { direction * self.registers + channel } else { direction }
     }
 
     /// The registers of a direction.
-    pub fn registers_of(&self, direction: usize) -> Range<usize> {
+    pub(super) fn registers_of(&self, direction: usize) -> Range<usize> {
         direction * self.registers..(direction + 1) * self.registers
     }
 
     /// Bits of a register.
-    pub fn length(&self) -> u32 {
+    pub(super) fn length(&self) -> u32 {
         self.shown.length
     }
 
     /// Whether no register shows anything.
-    pub fn is_clear(&self) -> bool {
+    pub(super) fn is_clear(&self) -> bool {
         !self.any.contains(&true)
     }
 
     /// Whether a register shows anything at any node.
-    pub fn shows(&self, register: usize) -> bool {
+    pub(super) fn shows(&self, register: usize) -> bool {
         self.any[register]
     }
 
     /// A plane of the numbers of a register.
     #[inline(always)]
-    pub fn plane(&self, register: usize, bit: usize) -> &[u64] {
+    pub(super) fn plane(&self, register: usize, bit: usize) -> &[u64] {
         self.numbers.plane(register * self.bits + bit)
     }
 
     /// The number of a register of a node.
-    pub fn number(&self, register: usize, node: usize) -> u32 {
+    pub(super) fn number(&self, register: usize, node: usize) -> u32 {
         let bit = |bit| ((self.plane(register, bit)[node / 64] >> (node % 64) & 1) as u32) << bit;
         (0..self.bits).map(bit).sum()
     }
@@ -128,7 +128,7 @@ impl Signals {
     /// Nodes at which any of some bits from the lowest on is set in a register: those whose number is
     /// above a limit.
     #[inline(always)]
-    pub fn above<V: Vector>(&self, register: usize, limit: u32, word: usize) -> V {
+    pub(super) fn above<V: Vector>(&self, register: usize, limit: u32, word: usize) -> V {
         let mut above = V::zero();
         for bit in 0..self.bits {
             let number = V::load(&self.plane(register, bit)[word..]);
@@ -139,7 +139,7 @@ impl Signals {
 
     /// What the registers of a row show a hop against a direction, from its first node on; nothing if they
     /// are clear.
-    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+    pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
         let registers = self.registers_of(direction);
         if !registers.clone().any(|register| self.any[register]) {
             return;
@@ -162,7 +162,7 @@ impl Signals {
     }
 
     /// Takes what a row of another part told.
-    pub fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
         self.told[side].clear();
         self.told[side].extend_from_slice(words);
     }
@@ -170,7 +170,7 @@ impl Signals {
     /// One cycle further, given flits in and on their way to queues, bit by bit, and `levels`, the same of
     /// the rows of other parts.
     #[inline(always)]
-    pub fn step<V: Vector>(
+    pub(super) fn step<V: Vector>(
         &mut self,
         layout: &Layout,
         held: &Blocks<V>,
@@ -193,7 +193,7 @@ impl Signals {
 
     /// Which queues are busy, without telling of it.
     #[inline(always)]
-    pub fn look_all<V: Vector>(
+    pub(super) fn look_all<V: Vector>(
         &mut self,
         layout: &Layout,
         held: &Blocks<V>,
@@ -213,7 +213,7 @@ impl Signals {
 
     /// Nodes behind whose output channel the queue is busy that was looked at last.
     #[inline(always)]
-    pub fn busy_behind<V: Vector>(
+    pub(super) fn busy_behind<V: Vector>(
         &self,
         layout: &Layout,
         direction: usize,

@@ -162,7 +162,7 @@ pub(super) struct State<V: Vector, R: Record> {
 }
 
 impl<V: Vector, R: Record> State<V, R> {
-    pub fn new(
+    pub(super) fn new(
         proof: Available<V>,
         layout: &Layout,
         sources: Sources,
@@ -266,7 +266,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Something happens in a cycle: windows that ended before it are closed.
-    pub fn close_windows(&mut self, cycle: u64) {
+    pub(super) fn close_windows(&mut self, cycle: u64) {
         // How long nothing happens is known later.
         if let (Some(before), Some(windows)) = (self.before.take(), &mut self.windows) {
             windows.close(cycle, before);
@@ -274,7 +274,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The totals that windows are made of.
-    pub fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> Counted {
         let Outcome { packets_injected, flits_delivered, packets_delivered, .. } = self.outcome;
         Counted {
             injected_packets: packets_injected,
@@ -285,20 +285,20 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The record of an output channel.
     #[inline(always)]
-    pub fn output(&self, layout: &Layout, place: Place) -> R {
+    pub(super) fn output(&self, layout: &Layout, place: Place) -> R {
         self.outputs[place.node() * layout.outputs + place.index()]
     }
 
     /// The packets of a queue.
     #[inline(always)]
-    pub fn fifo(&self, layout: &Layout, place: Place) -> Fifo {
+    pub(super) fn fifo(&self, layout: &Layout, place: Place) -> Fifo {
         self.fifos[place.node() * layout.queues + place.index()]
     }
 
     /// Flits in a queue behind a link and on their way to it, of a node of this part or, as told, of the row
     /// before or behind it.
     #[inline(always)]
-    pub fn held_by(&self, layout: &Layout, node: usize, queue: usize) -> u32 {
+    pub(super) fn held_by(&self, layout: &Layout, node: usize, queue: usize) -> u32 {
         if node < layout.nodes {
             return self.count(layout, node, queue, true);
         }
@@ -308,7 +308,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Flits in a queue behind a link, or with those on their way to it.
     #[inline(always)]
-    pub fn count(&self, layout: &Layout, node: usize, queue: usize, held: bool) -> u32 {
+    pub(super) fn count(&self, layout: &Layout, node: usize, queue: usize, held: bool) -> u32 {
         let planes = if held && layout.latency > 1 { &self.held } else { &self.counts };
         let bits =
             (0..self.count_bits).map(|bit| u32::from(planes.bit(queue * self.count_bits + bit, node)) << bit);

@@ -33,7 +33,7 @@ pub(super) struct Throttling<V> {
 }
 
 impl<V: Vector> Throttling<V> {
-    pub fn new(rule: Rule<V>, layout: &Layout, blocks: usize, ordered: bool) -> Self {
+    pub(super) fn new(rule: Rule<V>, layout: &Layout, blocks: usize, ordered: bool) -> Self {
         let planes = || Blocks::new(blocks, layout.processor_queues, V::zero());
         let lines = layout.nodes * layout.processor_queues;
         Self {
@@ -52,12 +52,12 @@ impl<V: Vector> Throttling<V> {
     }
 
     /// Whether idle cycles may be left out.
-    pub fn at_rest(&self) -> bool {
+    pub(super) fn at_rest(&self) -> bool {
         self.rule.at_rest()
     }
 
     /// A header of a processor queue was granted an output channel.
-    pub fn granted(&mut self, layout: &Layout, place: Place) {
+    pub(super) fn granted(&mut self, layout: &Layout, place: Place) {
         let queue = place.index() - layout.link_queues;
         self.pending.set(queue, place.node(), false);
         self.requests.set(queue, place.node(), false);
@@ -69,7 +69,7 @@ impl<V: Vector> Throttling<V> {
     }
 
     /// What the registers of a row show a hop against a direction, from its first node on.
-    pub fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+    pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
         match &self.rule {
             Rule::State(state) => state.tell(Direction::from_index(direction), first as usize, row, words),
             Rule::Lines(lines) => lines.signals.tell(direction, first, row, words),
@@ -80,7 +80,7 @@ impl<V: Vector> Throttling<V> {
     }
 
     /// Takes what a row of another part told.
-    pub fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
         match &mut self.rule {
             Rule::State(state) => state.listen(side, words),
             Rule::Lines(lines) => lines.signals.listen(side, words),
@@ -91,7 +91,7 @@ impl<V: Vector> Throttling<V> {
     }
 
     /// Whether the header of a queue is pending.
-    pub fn is_pending(&self, layout: &Layout, place: Place) -> bool {
+    pub(super) fn is_pending(&self, layout: &Layout, place: Place) -> bool {
         layout.is_processor(place.index())
             && self.pending.bit(place.index() - layout.link_queues, place.node())
     }

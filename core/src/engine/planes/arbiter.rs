@@ -8,12 +8,12 @@
 use crate::bits::Vector;
 
 /// Number of pairs of `n` contenders.
-pub const fn pairs(n: usize) -> usize {
+pub(super) const fn pairs(n: usize) -> usize {
     n * (n - 1) / 2
 }
 
 /// Number of triples of `n` contenders.
-pub const fn triples(n: usize) -> usize {
+pub(super) const fn triples(n: usize) -> usize {
     if n < 3 { 0 } else { n * (n - 1) * (n - 2) / 6 }
 }
 
@@ -21,7 +21,7 @@ pub const fn triples(n: usize) -> usize {
 
 /// The first of 2 contenders in precedence `b` that requests.
 #[inline(always)]
-pub fn first2<V: Vector>(r: [V; 2], b: &[V; 1]) -> [V; 2] {
+pub(super) fn first2<V: Vector>(r: [V; 2], b: &[V; 1]) -> [V; 2] {
     let g0 = r[0] & (!r[1] | b[0]);
     let g1 = r[1] & !(r[0] & b[0]);
     [g0, g1]
@@ -29,7 +29,7 @@ pub fn first2<V: Vector>(r: [V; 2], b: &[V; 1]) -> [V; 2] {
 
 /// The first of 3 contenders in precedence `b` that requests.
 #[inline(always)]
-pub fn first3<V: Vector>(r: [V; 3], b: &[V; 3]) -> [V; 3] {
+pub(super) fn first3<V: Vector>(r: [V; 3], b: &[V; 3]) -> [V; 3] {
     let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]);
     let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[2]);
     let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[2]);
@@ -40,7 +40,7 @@ pub fn first3<V: Vector>(r: [V; 3], b: &[V; 3]) -> [V; 3] {
 /// that granted. A request excludes a later one unless the later one comes before it; a granted
 /// contender `k` of a pair leaves `j` before `k`, and any third one leaves their orientation `o`.
 #[inline(always)]
-pub fn grant2<V: Vector>(r: [V; 2], b: &mut [V; 1]) -> [V; 2] {
+pub(super) fn grant2<V: Vector>(r: [V; 2], b: &mut [V; 1]) -> [V; 2] {
     let g0 = r[0] & (!r[1] | b[0]);
     let g1 = r[1] & !(r[0] & b[0]);
     let none = !(r[0] | r[1]);
@@ -50,7 +50,7 @@ pub fn grant2<V: Vector>(r: [V; 2], b: &mut [V; 1]) -> [V; 2] {
 
 /// As [`grant2`], for 3 contenders.
 #[inline(always)]
-pub fn grant3<V: Vector>(r: [V; 3], b: &mut [V; 3], o: &[V; 1]) -> [V; 3] {
+pub(super) fn grant3<V: Vector>(r: [V; 3], b: &mut [V; 3], o: &[V; 1]) -> [V; 3] {
     let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]);
     let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[2]);
     let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[2]);
@@ -63,7 +63,7 @@ pub fn grant3<V: Vector>(r: [V; 3], b: &mut [V; 3], o: &[V; 1]) -> [V; 3] {
 
 /// As [`grant2`], for 4 contenders.
 #[inline(always)]
-pub fn grant4<V: Vector>(r: [V; 4], b: &mut [V; 6], o: &[V; 4]) -> [V; 4] {
+pub(super) fn grant4<V: Vector>(r: [V; 4], b: &mut [V; 6], o: &[V; 4]) -> [V; 4] {
     let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]) & (!r[3] | b[2]);
     let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[3]) & (!r[3] | b[4]);
     let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[3]) & (!r[3] | b[5]);
@@ -80,7 +80,7 @@ pub fn grant4<V: Vector>(r: [V; 4], b: &mut [V; 6], o: &[V; 4]) -> [V; 4] {
 
 /// As [`grant2`], for 5 contenders.
 #[inline(always)]
-pub fn grant5<V: Vector>(r: [V; 5], b: &mut [V; 10], o: &[V; 10]) -> [V; 5] {
+pub(super) fn grant5<V: Vector>(r: [V; 5], b: &mut [V; 10], o: &[V; 10]) -> [V; 5] {
     let g0 = r[0] & (!r[1] | b[0]) & (!r[2] | b[1]) & (!r[3] | b[2]) & (!r[4] | b[3]);
     let g1 = r[1] & !(r[0] & b[0]) & (!r[2] | b[4]) & (!r[3] | b[5]) & (!r[4] | b[6]);
     let g2 = r[2] & !(r[0] & b[1]) & !(r[1] & b[4]) & (!r[3] | b[7]) & (!r[4] | b[8]);
@@ -101,13 +101,13 @@ pub fn grant5<V: Vector>(r: [V; 5], b: &mut [V; 10], o: &[V; 10]) -> [V; 5] {
 }
 
 /// Precedence of a list of contenders, first to last: bit per pair.
-pub fn precedence_of(ranks: &[usize]) -> impl Iterator<Item = bool> + '_ {
+pub(super) fn precedence_of(ranks: &[usize]) -> impl Iterator<Item = bool> + '_ {
     let n = ranks.len();
     (0..n).flat_map(move |j| (j + 1..n).map(move |k| ranks[j] < ranks[k]))
 }
 
 /// Orientation of a list of contenders: bit per triple.
-pub fn orientation_of(ranks: &[usize]) -> impl Iterator<Item = bool> + '_ {
+pub(super) fn orientation_of(ranks: &[usize]) -> impl Iterator<Item = bool> + '_ {
     let n = ranks.len();
     let follows = |i: usize, j: usize, k: usize| {
         let (a, b, c) = (ranks[i], ranks[j], ranks[k]);

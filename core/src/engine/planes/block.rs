@@ -12,20 +12,20 @@ use super::arbiter::{pairs, triples};
 use crate::bits::Vector;
 
 /// X queues.
-pub const X_QUEUES: usize = 4;
+pub(super) const X_QUEUES: usize = 4;
 /// Y queues.
-pub const Y_QUEUES: usize = 6;
+pub(super) const Y_QUEUES: usize = 6;
 /// Queues fed by links.
-pub const LINK_QUEUES: usize = X_QUEUES + Y_QUEUES;
+pub(super) const LINK_QUEUES: usize = X_QUEUES + Y_QUEUES;
 /// All queues, the processor's last.
-pub const QUEUES: usize = LINK_QUEUES + 1;
+pub(super) const QUEUES: usize = LINK_QUEUES + 1;
 
 /// Most headers one queue may hold.
 pub const MAX_HEADERS: u32 = 4;
 
 /// Orders that change while the network runs.
 #[derive(Clone, Copy)]
-pub struct Precedence<V> {
+pub(super) struct Precedence<V> {
     /// Output +-x, label 0: straight on, processor.
     pub x: [[V; pairs(2)]; 2],
     /// Output +-y, label 0: straight on, from +x, from -x, processor.
@@ -48,7 +48,7 @@ pub struct Precedence<V> {
 
 /// Settings that do not change while the network runs.
 #[derive(Clone, Copy)]
-pub struct Settings<V> {
+pub(super) struct Settings<V> {
     /// Orientations of the contenders of [`Precedence::y0`].
     pub y0: [[V; triples(4)]; 2],
     /// Orientations of the contenders of [`Precedence::y1`].
@@ -63,7 +63,7 @@ pub struct Settings<V> {
 
 /// How an output port chooses among its channels.
 #[derive(Clone, Copy)]
-pub struct Scheme<V> {
+pub(super) struct Scheme<V> {
     /// The order begins anew at the channel used last; otherwise it is fixed.
     pub rotating: V,
     /// The channel used last comes last; otherwise first.
@@ -74,7 +74,7 @@ pub struct Scheme<V> {
 
 /// Planes of fixed number. `K` planes hold the occupancy of a queue.
 #[derive(Clone, Copy)]
-pub struct Block<V, const K: usize> {
+pub(super) struct Block<V, const K: usize> {
     /// Flits per queue, offset so that the highest plane in use means "full".
     pub occupancy: [[V; K]; LINK_QUEUES],
     /// Output owned by an X queue: straight on, +y, -y, processor.
@@ -95,7 +95,7 @@ pub struct Block<V, const K: usize> {
 
 /// The packet a processor sends.
 #[derive(Clone, Copy)]
-pub struct Packet<V> {
+pub(super) struct Packet<V> {
     /// It has flits left.
     pub ready: V,
     /// Its output: +x, -x, +y, -y, processor.
@@ -103,18 +103,18 @@ pub struct Packet<V> {
 }
 
 /// One bit of header data of the first header of every X queue.
-pub type XRow<V> = [V; X_QUEUES];
+pub(super) type XRow<V> = [V; X_QUEUES];
 
 /// One bit of header data in y: y of the destination, or the tag.
-pub type YRow<V> = [V; Y_QUEUES];
+pub(super) type YRow<V> = [V; Y_QUEUES];
 
 /// One bit of header data on the links of one dimension, plus and minus.
-pub type LinkRow<V> = [V; 2];
+pub(super) type LinkRow<V> = [V; 2];
 
 /// One bit per register: of the outputs +-x with labels 0 and 1, of +-y with labels 0 to 2, of the processor's with
 /// labels 0 to 2.
 #[derive(Clone, Copy)]
-pub struct Labels<V> {
+pub(super) struct Labels<V> {
     pub x: [[V; 2]; 2],
     pub y: [[V; 3]; 2],
     pub p: [V; 3],
@@ -126,7 +126,7 @@ macro_rules! labels_by {
     ($(#[$doc:meta])* $name:ident, $a:ident, $b:ident, $with:expr) => {
         $(#[$doc])*
         #[inline(always)]
-        pub fn $name(&self, other: &Self) -> Self {
+        pub(super) fn $name(&self, other: &Self) -> Self {
             let mut made = *self;
             for d in 0..2 {
                 for c in 0..2 {
@@ -150,7 +150,7 @@ macro_rules! labels_by {
 impl<V: Vector> Labels<V> {
     /// Nothing anywhere.
     #[inline(always)]
-    pub fn none() -> Self {
+    pub(super) fn none() -> Self {
         let zero = V::zero();
         Self { x: [[zero; 2]; 2], y: [[zero; 3]; 2], p: [zero; 3] }
     }
@@ -163,7 +163,7 @@ impl<V: Vector> Labels<V> {
         or, a, b, a | b);
 
     /// Calls a function with every plane.
-    pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+    pub(super) fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
         let Self { x, y, p } = self;
         x.as_flattened_mut().iter_mut().for_each(&mut *visit);
         y.as_flattened_mut().iter_mut().for_each(&mut *visit);
@@ -173,7 +173,7 @@ impl<V: Vector> Labels<V> {
 
 /// Flits on the links of a block.
 #[derive(Clone, Copy)]
-pub struct Links<V> {
+pub(super) struct Links<V> {
     /// Per X direction: labels 0 and 1, "is a header".
     pub x: [[V; 3]; 2],
     /// Per Y direction: labels 0 to 2, "is a header".
@@ -183,7 +183,7 @@ pub struct Links<V> {
 impl<V: Vector> Links<V> {
     /// The labels that send, and whether a header goes over +x, -x, +y, -y.
     #[inline(always)]
-    pub fn of(sent: &Labels<V>, is_head: [V; 4]) -> Self {
+    pub(super) fn of(sent: &Labels<V>, is_head: [V; 4]) -> Self {
         let Labels { x: [[a0, a1], [b0, b1]], y: [[c0, c1, c2], [d0, d1, d2]], .. } = *sent;
         let [a, b, c, d] = is_head;
         Self { x: [[a0, a1, a], [b0, b1, b]], y: [[c0, c1, c2, c], [d0, d1, d2, d]] }
@@ -192,7 +192,7 @@ impl<V: Vector> Links<V> {
 
 /// What a block shows its neighbours: which of its queues are full.
 #[derive(Clone, Copy)]
-pub struct Full<V> {
+pub(super) struct Full<V> {
     /// Per X direction.
     pub x: [[V; 2]; 2],
     /// Per Y direction.
@@ -201,7 +201,7 @@ pub struct Full<V> {
 
 /// What happened to the routers of a block in a cycle.
 #[derive(Clone, Copy)]
-pub struct Events<V> {
+pub(super) struct Events<V> {
     /// A tail was ejected.
     pub delivered: V,
     /// A tail left the processor queue.
@@ -212,7 +212,7 @@ pub struct Events<V> {
 
 /// Numbers of planes that depend on the network and the packet length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Widths {
+pub(super) struct Widths {
     /// Bits of an x coordinate.
     pub x: usize,
     /// Bits of a y coordinate.
@@ -229,34 +229,34 @@ pub struct Widths {
 
 impl Widths {
     /// Bits of header data in x: the sign of y, x and y of the destination, the tag.
-    pub fn x_data(self) -> usize {
+    pub(super) fn x_data(self) -> usize {
         1 + self.x + self.y_data()
     }
 
     /// Bits of header data in y: y of the destination, the tag.
-    pub fn y_data(self) -> usize {
+    pub(super) fn y_data(self) -> usize {
         self.y + self.tag
     }
 
     /// Rows of the headers behind the first one in X queues: two of the route, then data.
-    pub fn more_x(self) -> usize {
+    pub(super) fn more_x(self) -> usize {
         (self.headers - 1) * (2 + self.x_data())
     }
 
     /// Rows of the headers behind the first one in Y queues: one of the route, then data.
-    pub fn more_y(self) -> usize {
+    pub(super) fn more_y(self) -> usize {
         (self.headers - 1) * (1 + self.y_data())
     }
 
     /// Rows that say how many headers each queue holds.
-    pub fn used(self) -> usize {
+    pub(super) fn used(self) -> usize {
         if self.headers == 1 { 0 } else { self.headers }
     }
 }
 
 impl<V: Vector, const K: usize> Block<V, K> {
     /// A block without flits, its queues holding `offset` by definition.
-    pub fn empty(precedence: Precedence<V>, offset: usize) -> Self {
+    pub(super) fn empty(precedence: Precedence<V>, offset: usize) -> Self {
         let occupancy = std::array::from_fn(|bit| if offset >> bit & 1 == 1 { V::ones() } else { V::zero() });
         Self {
             occupancy: [occupancy; LINK_QUEUES],

@@ -19,7 +19,7 @@ use crate::bits::{self, Vector, full_add, half_subtract};
 
 /// Constants of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub(super) struct Rules {
     /// Numbers of planes.
     pub widths: Widths,
     /// Occupancy of an empty queue.
@@ -36,7 +36,7 @@ pub struct Rules {
 
 impl Rules {
     /// The papers' network: 16 by 16 routers with buffers of four flits, packets of eight.
-    pub const USUAL: Self = Self {
+    pub(super) const USUAL: Self = Self {
         widths: Widths { x: 4, y: 4, occupancy: 3, counter: 3, headers: 1, tag: 0 },
         offset: 0,
         skip: 0,
@@ -45,11 +45,11 @@ impl Rules {
         exempt: false,
     };
     /// The same with the published router, whose queues have three flits.
-    pub const PUBLISHED: Self = Self { offset: 1, registers: true, exempt: true, ..Self::USUAL };
+    pub(super) const PUBLISHED: Self = Self { offset: 1, registers: true, exempt: true, ..Self::USUAL };
 }
 
 /// The planes of a block that [`send`] changes.
-pub struct Sender<'a, V, const K: usize> {
+pub(super) struct Sender<'a, V, const K: usize> {
     /// Planes of fixed number.
     pub block: &'a mut Block<V, K>,
     /// Flits behind the front flit of its packet, lowest bit first: all ones for a header, zero for a
@@ -76,7 +76,7 @@ pub struct Sender<'a, V, const K: usize> {
 }
 
 /// Headers behind the first one of a queue, where queues can hold several.
-pub struct More<'a, V> {
+pub(super) struct More<'a, V> {
     /// In X queues.
     pub x: &'a mut [[V; X_QUEUES]],
     /// In Y queues.
@@ -86,7 +86,7 @@ pub struct More<'a, V> {
 }
 
 #[inline(always)]
-pub fn or_all<V: Vector, const N: usize>(planes: [V; N]) -> V {
+pub(super) fn or_all<V: Vector, const N: usize>(planes: [V; N]) -> V {
     let mut all = planes[0];
     for &plane in &planes[1..] {
         all = all | plane;
@@ -140,7 +140,7 @@ fn choose3<V: Vector>(candidates: [V; 3], order: &mut [V; 3], scheme: &Scheme<V>
 }
 
 /// Requests of the front headers.
-pub struct Requests<V> {
+pub(super) struct Requests<V> {
     x: [[V; 4]; X_QUEUES],
     y: [[V; 2]; Y_QUEUES],
     p: [V; 5],
@@ -150,7 +150,7 @@ pub struct Requests<V> {
 /// packets from the processor do not rise on a link that crosses a dateline, they have the last label of its port:
 /// no queue sends there with that one.
 #[inline(always)]
-pub fn select_queues<V: Vector, const K: usize>(
+pub(super) fn select_queues<V: Vector, const K: usize>(
     block: &mut Block<V, K>,
     asks: &Requests<V>,
     settings: &Settings<V>,
@@ -214,7 +214,7 @@ pub fn select_queues<V: Vector, const K: usize>(
 
 /// Whether each queue's front flit is a header, and whether it is a tail.
 #[inline(always)]
-pub fn fronts<V: Vector>(counters: &[[V; QUEUES]]) -> ([V; QUEUES], [V; QUEUES]) {
+pub(super) fn fronts<V: Vector>(counters: &[[V; QUEUES]]) -> ([V; QUEUES], [V; QUEUES]) {
     #[inline(always)]
     fn of<V: Vector, const BITS: usize>(counters: &[[V; QUEUES]; BITS]) -> ([V; QUEUES], [V; QUEUES]) {
         let (mut head, mut some) = ([V::ones(); QUEUES], [V::zero(); QUEUES]);
@@ -267,7 +267,7 @@ fn count_down<V: Vector>(
 
 /// Whether each queue has a flit, the processor's last.
 #[inline(always)]
-pub fn queue_flits<V: Vector, const K: usize>(
+pub(super) fn queue_flits<V: Vector, const K: usize>(
     block: &Block<V, K>,
     packet: &Packet<V>,
     rules: &Rules,
@@ -295,7 +295,7 @@ pub fn queue_flits<V: Vector, const K: usize>(
 
 /// What the headers at the front of queues ask for that own no output.
 #[inline(always)]
-pub fn requests<V: Vector, const K: usize>(
+pub(super) fn requests<V: Vector, const K: usize>(
     block: &Block<V, K>,
     minus_y: &XRow<V>,
     packet: &Packet<V>,
@@ -325,7 +325,7 @@ pub fn requests<V: Vector, const K: usize>(
 
 /// Labels whose owner has a flit.
 #[inline(always)]
-pub fn owned_flits<V: Vector, const K: usize>(
+pub(super) fn owned_flits<V: Vector, const K: usize>(
     block: &Block<V, K>,
     ready: &[V; QUEUES],
     exempt: &[V; 4],
@@ -369,7 +369,7 @@ pub fn owned_flits<V: Vector, const K: usize>(
 
 /// Of the labels with a flit, those that send it: one at most per output port, with space behind.
 #[inline(always)]
-pub fn choose_labels<V: Vector>(
+pub(super) fn choose_labels<V: Vector>(
     flits: &Labels<V>,
     precedence: &mut Precedence<V>,
     settings: &Settings<V>,
@@ -403,7 +403,7 @@ pub fn choose_labels<V: Vector>(
 
 /// Per queue and output, where a flit goes: straight on, +y, -y, processor; straight on, processor; all five.
 #[derive(Clone, Copy)]
-pub struct Flows<V> {
+pub(super) struct Flows<V> {
     pub x: [[V; 4]; X_QUEUES],
     pub y: [[V; 2]; Y_QUEUES],
     pub p: [V; 5],
@@ -412,7 +412,7 @@ pub struct Flows<V> {
 impl<V: Vector> Flows<V> {
     /// From the owners of labels.
     #[inline(always)]
-    pub fn of<const K: usize>(block: &Block<V, K>, labels: &Labels<V>, exempt: &[V; 4]) -> Self {
+    pub(super) fn of<const K: usize>(block: &Block<V, K>, labels: &Labels<V>, exempt: &[V; 4]) -> Self {
         let Block { owned_x: ox, owned_y: oy, owned_p: op, .. } = block;
         let Labels { x: to_x, y: to_y, p: to_p } = labels;
         let zero = V::zero();
@@ -438,7 +438,7 @@ impl<V: Vector> Flows<V> {
 
     /// Queues that lose a flit.
     #[inline(always)]
-    pub fn leaves(&self) -> [V; QUEUES] {
+    pub(super) fn leaves(&self) -> [V; QUEUES] {
         let mut leaves = [V::zero(); QUEUES];
         each!(X in [0, 1, 2, 3] {
             leaves[X] = or_all(self.x[X]);
@@ -452,7 +452,7 @@ impl<V: Vector> Flows<V> {
 
     /// Those from queues in a set.
     #[inline(always)]
-    pub fn within(&self, set: &[V; QUEUES]) -> Self {
+    pub(super) fn within(&self, set: &[V; QUEUES]) -> Self {
         let mut flows = *self;
         each!(X in [0, 1, 2, 3] {
             flows.x[X] = mask(flows.x[X], set[X]);
@@ -466,7 +466,7 @@ impl<V: Vector> Flows<V> {
 
     /// By the labels they belong to.
     #[inline(always)]
-    pub fn into_labels(self, exempt: &[V; 4]) -> Labels<V> {
+    pub(super) fn into_labels(self, exempt: &[V; 4]) -> Labels<V> {
         let Self { x, y, p } = self;
         let mut labels = Labels::none();
         each!(D in [0, 1] {
@@ -491,7 +491,7 @@ impl<V: Vector> Flows<V> {
 
     /// Links that carry any of them: +x, -x, +y, -y.
     #[inline(always)]
-    pub fn on_links(&self) -> [V; 4] {
+    pub(super) fn on_links(&self) -> [V; 4] {
         let Self { x, y, p } = self;
         let mut links = [V::zero(); 4];
         each!(D in [0, 1] {
@@ -507,7 +507,7 @@ impl<V: Vector> Flows<V> {
 }
 
 /// Data of queues' first headers, and of the processor's packet.
-pub struct Data<'a, V> {
+pub(super) struct Data<'a, V> {
     pub x: &'a [XRow<V>],
     pub y: &'a [YRow<V>],
     pub packet: &'a [V],
@@ -515,7 +515,7 @@ pub struct Data<'a, V> {
 
 /// The data of headers that go over links.
 #[inline(always)]
-pub fn write_links<V: Vector>(
+pub(super) fn write_links<V: Vector>(
     flows: &Flows<V>,
     data: &Data<'_, V>,
     x_links: &mut [LinkRow<V>],
@@ -546,7 +546,7 @@ pub fn write_links<V: Vector>(
 
 /// The tags of headers that are ejected are kept per label.
 #[inline(always)]
-pub fn keep_tags<V: Vector>(
+pub(super) fn keep_tags<V: Vector>(
     headers: &Flows<V>,
     data: &Data<'_, V>,
     ejected_tags: &mut [[V; 3]],
@@ -571,7 +571,7 @@ pub fn keep_tags<V: Vector>(
 
 /// Flits leave queues; tails free what they own. Returns the routers whose processor's packet has left.
 #[inline(always)]
-pub fn depart<V: Vector, const K: usize>(
+pub(super) fn depart<V: Vector, const K: usize>(
     block: &mut Block<V, K>,
     packet: &mut Packet<V>,
     counters: &mut [[V; QUEUES]],
@@ -606,7 +606,11 @@ pub fn depart<V: Vector, const K: usize>(
 
 /// Counts flit-hops modulo 4 in place; every fourth is an event.
 #[inline(always)]
-pub fn count_hops<V: Vector, const K: usize>(block: &mut Block<V, K>, sends: [V; 4], rules: &Rules) -> V {
+pub(super) fn count_hops<V: Vector, const K: usize>(
+    block: &mut Block<V, K>,
+    sends: [V; 4],
+    rules: &Rules,
+) -> V {
     if !rules.hops {
         return V::zero();
     }
@@ -622,7 +626,7 @@ pub fn count_hops<V: Vector, const K: usize>(block: &mut Block<V, K>, sends: [V;
 /// whose processor's packets do not rise on a link that crosses a dateline. Returns the events, per direction the
 /// routers that send a flit over the link, and those that eject one.
 #[inline(always)]
-pub fn send<V: Vector, const K: usize>(
+pub(super) fn send<V: Vector, const K: usize>(
     sender: Sender<'_, V, K>,
     settings: &Settings<V>,
     behind: &Full<V>,

@@ -27,7 +27,7 @@ const MOST_WORDS: usize = 8;
 
 /// A packet that has entered the processor queue, kept while tags are in use.
 #[derive(Clone, Copy, Debug)]
-pub struct Loaded {
+pub(super) struct Loaded {
     /// Its source, counted over all copies.
     pub source: u32,
     /// Where it goes.
@@ -38,7 +38,7 @@ pub struct Loaded {
 
 /// What is counted of the packets of some nodes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Account {
+pub(super) struct Account {
     /// Packets taken.
     pub loaded: u64,
     /// Sum of their starts, modulo 2^64.
@@ -58,7 +58,7 @@ pub struct Account {
 impl Account {
     /// Both together.
     #[must_use]
-    pub fn with(self, other: &Self) -> Self {
+    pub(super) fn with(self, other: &Self) -> Self {
         Self {
             loaded: self.loaded + other.loaded,
             start_sum: self.start_sum.wrapping_add(other.start_sum),
@@ -73,7 +73,7 @@ impl Account {
 
 /// What is done when a cycle is counted.
 #[derive(Clone, Copy, Debug)]
-pub struct Counting {
+pub(super) struct Counting {
     /// Fingerprints are computed.
     pub fingerprints: bool,
     /// The packets of the next cycle start.
@@ -81,7 +81,7 @@ pub struct Counting {
 }
 
 /// Where the processors' packets of a row of blocks are kept.
-pub struct Packets<'a, V> {
+pub(super) struct Packets<'a, V> {
     /// Per block.
     pub packets: &'a mut [Packet<V>],
     /// Their data, in so many rows per block.
@@ -100,7 +100,7 @@ impl<V: Vector> Packets<'_, V> {
 
     /// Writes the packet of one router: from the lowest bit its output and so many rows of data.
     #[inline(always)]
-    pub fn write(&mut self, bit: usize, mut header: u64, rows: usize) {
+    pub(super) fn write(&mut self, bit: usize, mut header: u64, rows: usize) {
         let (block, lane) = (bit / V::BITS, bit % V::BITS);
         let (word, bit) = (lane / 64, lane % 64);
         let packet = &mut self.packets[block];
@@ -125,7 +125,7 @@ fn put<V: Vector>(plane: &mut V, word: usize, bit: usize, value: u64) {
 /// Appends the set bits of a vector to a list of so many entries; the entries there are then. No
 /// closures here, which are not compiled for the vector's instruction set.
 #[inline(always)]
-pub fn list_ones<V: Vector>(vector: &V, list: &mut [u16], mut count: usize) -> usize {
+pub(super) fn list_ones<V: Vector>(vector: &V, list: &mut [u16], mut count: usize) -> usize {
     let mut first = 0;
     for &word in words(std::slice::from_ref(vector)) {
         let mut left = word;
@@ -147,7 +147,7 @@ pub fn list_ones<V: Vector>(vector: &V, list: &mut [u16], mut count: usize) -> u
 
 /// What all nodes have in common.
 #[derive(Clone)]
-pub struct Common {
+pub(super) struct Common {
     workload: Workload,
     tiling: Tiling,
     /// Nodes of one network.
@@ -180,7 +180,7 @@ struct Node {
 
 /// The feed of one row of blocks.
 #[derive(Clone)]
-pub struct Row {
+pub(super) struct Row {
     /// Its number.
     number: u32,
     /// Per bit.
@@ -206,7 +206,7 @@ pub struct Row {
 
 /// All nodes of all copies.
 #[derive(Clone)]
-pub struct Feed {
+pub(super) struct Feed {
     /// What they have in common.
     pub common: Common,
     /// Bit of every node: `block * bits + lane`.
@@ -218,7 +218,7 @@ pub struct Feed {
 impl Feed {
     /// The nodes of a tiling, before [`reset`](Self::reset), with so many rows of header data; `starts`
     /// says whether those of the last packets are kept.
-    pub fn new(workload: &Workload, tiling: &Tiling, rows: usize, starts: bool) -> Self {
+    pub(super) fn new(workload: &Workload, tiling: &Tiling, rows: usize, starts: bool) -> Self {
         let (nodes, copies) = (tiling.nodes(), tiling.copies as usize);
         let repeats = workload.count().is_some();
         let places =
@@ -262,7 +262,7 @@ impl Feed {
     }
 
     /// Back to cycle 0.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         let Self { common, places, rows } = self;
         common.logs = false;
         for row in &mut *rows {
@@ -283,7 +283,7 @@ impl Feed {
     }
 
     /// The state as fields; `ready` are the nodes that have a packet at their router.
-    pub fn archive(&mut self, archive: &mut Archive, ready: &[bool]) -> Result<(), SaveError> {
+    pub(super) fn archive(&mut self, archive: &mut Archive, ready: &[bool]) -> Result<(), SaveError> {
         let at: Vec<_> = (0..self.places.len()).map(|all| self.at(all)).collect();
         let mut taken: Vec<u32> = at.iter().map(|&(row, bit)| self.rows[row].nodes[bit].taken).collect();
         let mut starts: Vec<u64> =
@@ -351,7 +351,7 @@ impl Feed {
     }
 
     /// Delays all packets of a node, counted over all copies.
-    pub fn set_delay(&mut self, node: usize, delay: u64) {
+    pub(super) fn set_delay(&mut self, node: usize, delay: u64) {
         let (row, bit) = self.at(node);
         let row = &mut self.rows[row];
         if row.delays.is_empty() {
@@ -361,12 +361,12 @@ impl Feed {
     }
 
     /// Delays packet number k of every node of a copy by k intervals.
-    pub fn set_interval(&mut self, copy: usize, interval: u64) {
+    pub(super) fn set_interval(&mut self, copy: usize, interval: u64) {
         self.common.intervals[copy] = interval;
     }
 
     /// Logs the packets taken from now on, and the last ones of some nodes with their destinations.
-    pub fn begin_log(&mut self, last: &[(usize, NodeId)]) {
+    pub(super) fn begin_log(&mut self, last: &[(usize, NodeId)]) {
         self.common.logs = true;
         for &(source, destination) in last {
             let (row, bit) = self.at(source);
@@ -377,25 +377,25 @@ impl Feed {
     }
 
     /// Logs no more.
-    pub fn end_log(&mut self) {
+    pub(super) fn end_log(&mut self) {
         self.common.logs = false;
         self.rows.iter_mut().for_each(|row| row.log.clear());
     }
 
     /// Cycles that the next packets of the nodes have waited, on average.
-    pub fn mean_lag(&self, cycle: u64) -> u64 {
+    pub(super) fn mean_lag(&self, cycle: u64) -> u64 {
         let nodes = self.rows.iter().flat_map(|row| &row.nodes);
         let lag: u64 = nodes.map(|node| cycle.saturating_sub(node.next_start)).sum();
         lag / self.places.len() as u64
     }
 
     /// The log of all rows; packets of a node are in order.
-    pub fn whole_log(&self) -> Vec<Loaded> {
+    pub(super) fn whole_log(&self) -> Vec<Loaded> {
         self.rows.iter().flat_map(|row| row.log.iter().copied()).collect()
     }
 
     /// Entries of the log.
-    pub fn logged(&self) -> usize {
+    pub(super) fn logged(&self) -> usize {
         let mut logged = 0;
         for row in &self.rows {
             logged += row.log.len();
@@ -404,7 +404,7 @@ impl Feed {
     }
 
     /// Keeps this log, in which the packets of a node are in order, and logs on.
-    pub fn keep(&mut self, log: Vec<Loaded>) {
+    pub(super) fn keep(&mut self, log: Vec<Loaded>) {
         self.rows.iter_mut().for_each(|row| row.log.clear());
         for loaded in log {
             let (row, _) = self.at(loaded.source as usize);
@@ -413,12 +413,12 @@ impl Feed {
     }
 
     /// Whether packets taken are logged, after the state was restored.
-    pub fn set_logs(&mut self, logs: bool) {
+    pub(super) fn set_logs(&mut self, logs: bool) {
         self.common.logs = logs;
     }
 
     /// Bytes of the state of all nodes.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         fn of<T>(items: &[T]) -> usize {
             size_of_val(items)
         }
@@ -437,13 +437,13 @@ impl Feed {
     }
 
     /// What is counted of a copy.
-    pub fn account(&self, copy: usize) -> Account {
+    pub(super) fn account(&self, copy: usize) -> Account {
         self.rows.iter().fold(Account::default(), |sum, row| sum.with(&row.accounts[copy]))
     }
 
     /// Packets taken and delivered in all copies.
     #[inline(always)]
-    pub fn packets(&self) -> (u64, u64) {
+    pub(super) fn packets(&self) -> (u64, u64) {
         let (mut loaded, mut delivered) = (0, 0);
         for row in &self.rows {
             for account in &row.accounts {
@@ -455,18 +455,18 @@ impl Feed {
     }
 
     /// Whether all packets have been taken.
-    pub fn is_exhausted(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         self.rows.iter().all(|row| row.waiting == 0)
     }
 
     /// The earliest start of a waiting node at or after `cycle`.
-    pub fn next_event(&self, cycle: u64) -> Option<u64> {
+    pub(super) fn next_event(&self, cycle: u64) -> Option<u64> {
         self.rows.iter().filter_map(|row| row.next_event(cycle)).min()
     }
 
     /// Starts the packets that are due at `cycle`.
     #[inline(never)]
-    pub fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut Packets<'_, V>) {
+    pub(super) fn start_due<V: Vector>(&mut self, cycle: u64, packets: &mut Packets<'_, V>) {
         let Self { common, rows, .. } = self;
         let each = packets.packets.len() / rows.len();
         for (number, row) in rows.iter_mut().enumerate() {
@@ -550,7 +550,7 @@ impl Row {
 
     /// Counts what its blocks did in a cycle; those whose packets were sent take the next ones.
     #[inline(always)]
-    pub fn count<V: Vector>(
+    pub(super) fn count<V: Vector>(
         &mut self,
         common: &Common,
         events: &[Events<V>],
@@ -717,7 +717,7 @@ impl Common {
     /// A packet at its source: its output (+x, -x, +y, -y, P), the sign of y, then x and y of the
     /// destination. Free of branches.
     #[inline(always)]
-    pub fn header(&self, from: Router, destination: NodeId) -> u64 {
+    pub(super) fn header(&self, from: Router, destination: NodeId) -> u64 {
         let Tiling { x, y, .. } = &self.tiling;
         let to_y = divide(destination, self.per_x);
         let to_x = destination - to_y * x.size;

@@ -18,7 +18,7 @@ fn input_port(travel: Option<usize>, shape: &Shape) -> u8 {
 
 /// Settings of all routers, and the orders they begin with.
 #[derive(Clone)]
-pub struct Genes<V> {
+pub(super) struct Genes<V> {
     shape: Shape,
     channels: u8,
     north: North,
@@ -39,7 +39,7 @@ fn write<V: Vector, const N: usize>(planes: &mut [V; N], lane: u32, bits: impl I
 
 impl<V: Vector> Genes<V> {
     /// The same settings for all routers, to be loaded.
-    pub fn new(shape: &Shape, router: &RouterConfig, blocks: usize) -> Self {
+    pub(super) fn new(shape: &Shape, router: &RouterConfig, blocks: usize) -> Self {
         let channels = router.channels;
         let zero = V::zero();
         let precedence = Precedence {
@@ -80,19 +80,23 @@ impl<V: Vector> Genes<V> {
 
     /// The settings of a block.
     #[inline(always)]
-    pub fn settings(&self, block: usize) -> &Settings<V> {
+    pub(super) fn settings(&self, block: usize) -> &Settings<V> {
         &self.settings[if self.settings.len() == 1 { 0 } else { block }]
     }
 
     /// Bytes of all settings.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         std::mem::size_of_val(&self.initial[..])
             + self.crossing.len()
             + std::mem::size_of_val(&self.settings[..])
     }
 
     /// Sets everything; `places` gives every router of every copy with its node.
-    pub fn load(&mut self, arbitration: &Arbitration, places: impl Iterator<Item = (NodeId, u32)> + Clone) {
+    pub(super) fn load(
+        &mut self,
+        arbitration: &Arbitration,
+        places: impl Iterator<Item = (NodeId, u32)> + Clone,
+    ) {
         let (ports, channels) = (self.shape.directions() + 1, usize::from(self.channels));
         let one_list = arbitration.port_lists.is_empty();
         let default = self.north.port_list(&self.shape);
@@ -150,13 +154,13 @@ impl<V: Vector> Genes<V> {
     }
 
     /// Sets the port list of an output channel of one router.
-    pub fn set_port_list(&mut self, node: NodeId, place: u32, port: usize, channel: u8, list: &[u8]) {
+    pub(super) fn set_port_list(&mut self, node: NodeId, place: u32, port: usize, channel: u8, list: &[u8]) {
         self.unshare();
         self.set_list(node, place, port, channel, list);
     }
 
     /// Sets the scheme of an output port of one router.
-    pub fn set_scheme(&mut self, node: NodeId, place: u32, port: usize, scheme: ChannelScheme) {
+    pub(super) fn set_scheme(&mut self, node: NodeId, place: u32, port: usize, scheme: ChannelScheme) {
         self.unshare();
         self.put_scheme(node, place, port, scheme);
     }

@@ -14,7 +14,7 @@ pub(super) const SWEPT: usize = 1 << 19;
 
 /// One dimension cut into lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub(super) struct Axis {
     /// Routers along the dimension.
     pub size: u32,
     /// Lanes along the dimension, a power of two.
@@ -25,12 +25,12 @@ pub struct Axis {
 
 impl Axis {
     /// Routers of one lane along the dimension.
-    pub fn tile(&self) -> u32 {
+    pub(super) fn tile(&self) -> u32 {
         self.size >> self.lanes.trailing_zeros()
     }
 
     /// Bits of a coordinate.
-    pub fn bits(&self) -> usize {
+    pub(super) fn bits(&self) -> usize {
         (32 - (self.size - 1).leading_zeros()) as usize
     }
 
@@ -42,7 +42,7 @@ impl Axis {
 
 /// The place of every router.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tiling {
+pub(super) struct Tiling {
     /// Along x.
     pub x: Axis,
     /// Along y; of size 1 in one dimension.
@@ -56,7 +56,7 @@ pub struct Tiling {
 impl Tiling {
     /// The tiling of a shape of one or two dimensions for vectors of `bits`, with up to `copies`
     /// networks side by side as far as they fit.
-    pub fn new(shape: &Shape, bits: usize, copies: usize) -> Self {
+    pub(super) fn new(shape: &Shape, bits: usize, copies: usize) -> Self {
         let axis = |dimension: usize| {
             let inside = dimension < shape.dimensions();
             let size = if inside { shape.size(dimension) } else { 1 };
@@ -80,27 +80,27 @@ impl Tiling {
     }
 
     /// Lanes that hold routers.
-    pub fn lanes(&self) -> u32 {
+    pub(super) fn lanes(&self) -> u32 {
         self.x.lanes * self.y.lanes * self.copies
     }
 
     /// Number of blocks.
-    pub fn blocks(&self) -> usize {
+    pub(super) fn blocks(&self) -> usize {
         (self.x.tile() * self.y.tile()) as usize
     }
 
     /// Routers of one network.
-    pub fn nodes(&self) -> usize {
+    pub(super) fn nodes(&self) -> usize {
         (self.x.size * self.y.size) as usize
     }
 
     /// Words of a vector that belong to one network.
-    pub fn words_per_copy(&self) -> usize {
+    pub(super) fn words_per_copy(&self) -> usize {
         if self.copies == 1 { self.bits as usize / 64 } else { (self.x.lanes * self.y.lanes / 64) as usize }
     }
 
     /// The bit of a router, counted over all blocks: `block * bits + lane`.
-    pub fn place(&self, copy: usize, node: NodeId) -> u32 {
+    pub(super) fn place(&self, copy: usize, node: NodeId) -> u32 {
         let (x, y) = (node % self.x.size, node / self.x.size);
         let block = (y % self.y.tile()) * self.x.tile() + x % self.x.tile();
         let lane = (copy as u32 * self.y.lanes + y / self.y.tile()) * self.x.lanes + x / self.x.tile();
@@ -110,7 +110,7 @@ impl Tiling {
 
 /// A router of one of several copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Router {
+pub(super) struct Router {
     /// Its copy.
     pub copy: u32,
     /// Its coordinates.
@@ -122,25 +122,25 @@ pub struct Router {
 impl Router {
     /// Its number in its copy.
     #[inline(always)]
-    pub fn node(self, tiling: &Tiling) -> NodeId {
+    pub(super) fn node(self, tiling: &Tiling) -> NodeId {
         self.y * tiling.x.size + self.x
     }
 }
 
 impl Tiling {
     /// Bits of a block.
-    pub fn bits_of_block(&self) -> usize {
+    pub(super) fn bits_of_block(&self) -> usize {
         self.bits as usize
     }
 
     /// Bits of a row of blocks.
-    pub fn bits_of_row(&self) -> usize {
+    pub(super) fn bits_of_row(&self) -> usize {
         (self.x.tile() * self.bits) as usize
     }
 
     /// The router of a lane of a block.
     #[inline(always)]
-    pub fn router_at(&self, column: u32, row: u32, lane: u32) -> Router {
+    pub(super) fn router_at(&self, column: u32, row: u32, lane: u32) -> Router {
         // Numbers of lanes are powers of two.
         let (x_bits, y_bits) = (self.x.lanes.trailing_zeros(), self.y.lanes.trailing_zeros());
         let (lane_x, lane) = (lane & (self.x.lanes - 1), lane >> x_bits);
@@ -162,7 +162,7 @@ enum Way {
 
 /// Bits moved by one lane along one dimension, cyclically.
 #[derive(Clone, Copy)]
-pub struct Rotation<V: Vector> {
+pub(super) struct Rotation<V: Vector> {
     main: V,
     carry: V,
     /// Where the main shift's bits are taken; elsewhere the carried ones. Of groups, whence they come.
@@ -174,12 +174,12 @@ pub struct Rotation<V: Vector> {
 
 impl<V: Vector> Rotation<V> {
     /// Moves bits to the next lane along x, or to the previous one.
-    pub fn along_x(tiling: &Tiling, down: bool) -> Self {
+    pub(super) fn along_x(tiling: &Tiling, down: bool) -> Self {
         Self::inside_words(1, tiling.x.lanes, down)
     }
 
     /// Moves bits to the next lane along y, or to the previous one.
-    pub fn along_y(tiling: &Tiling, down: bool) -> Self {
+    pub(super) fn along_y(tiling: &Tiling, down: bool) -> Self {
         let (row, group) = (tiling.x.lanes, tiling.x.lanes * tiling.y.lanes);
         if V::MOVES_GROUPS && row.is_multiple_of(16) {
             return Self::of_groups((row / 16) as usize, (group / 16) as usize, down);
@@ -216,7 +216,7 @@ impl<V: Vector> Rotation<V> {
     /// The rotations of the papers' network, which move 16 lanes in x and as many in y; as they are, but the
     /// compiler knows in what way.
     #[inline(always)]
-    pub fn usual(all: &[Self; 4]) -> [Self; 4] {
+    pub(super) fn usual(all: &[Self; 4]) -> [Self; 4] {
         let along_y = if V::MOVES_GROUPS { Way::Groups } else { Way::Across };
         let [x_up, x_down, y_up, y_down] = *all;
         [
@@ -229,7 +229,7 @@ impl<V: Vector> Rotation<V> {
 
     /// The moved bits.
     #[inline(always)]
-    pub fn apply(&self, source: V) -> V {
+    pub(super) fn apply(&self, source: V) -> V {
         match (self.way, self.down) {
             (Way::Inside, false) => {
                 self.keep.select(source.shift_left(self.main), source.shift_right(self.carry))
@@ -256,7 +256,7 @@ fn turned(number: usize, step: usize, cycle: usize, down: bool) -> usize {
 
 /// What every router of one tile column (or row) knows of its own place, as planes.
 #[derive(Clone, Debug)]
-pub struct Position<V> {
+pub(super) struct Position<V> {
     /// The link to the coordinate below crosses a dateline.
     pub below: V,
     /// The link to the coordinate above crosses a dateline.
@@ -266,12 +266,12 @@ pub struct Position<V> {
 }
 
 /// The positions of all tile columns.
-pub fn columns<V: Vector>(tiling: &Tiling, datelines: Datelines) -> Vec<Position<V>> {
+pub(super) fn columns<V: Vector>(tiling: &Tiling, datelines: Datelines) -> Vec<Position<V>> {
     positions(&tiling.x, datelines, |lane| lane % tiling.x.lanes)
 }
 
 /// The positions of all tile rows.
-pub fn rows<V: Vector>(tiling: &Tiling, datelines: Datelines) -> Vec<Position<V>> {
+pub(super) fn rows<V: Vector>(tiling: &Tiling, datelines: Datelines) -> Vec<Position<V>> {
     positions(&tiling.y, datelines, |lane| lane / tiling.x.lanes % tiling.y.lanes)
 }
 

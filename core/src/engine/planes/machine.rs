@@ -46,11 +46,11 @@ const PUBLISHED: u8 = 2;
 
 /// Packets under way are older than the tags.
 #[derive(Clone, Copy, Debug)]
-pub struct TagsTooYoung;
+pub(super) struct TagsTooYoung;
 
 /// A network in planes of one vector type; `K` planes hold the occupancy of a queue.
 #[derive(Clone)]
-pub struct Machine<V: Vector, const K: usize> {
+pub(super) struct Machine<V: Vector, const K: usize> {
     pub(super) proof: Available<V>,
     pub(super) tiling: Tiling,
     pub(super) rules: Rules,
@@ -111,7 +111,7 @@ pub struct Machine<V: Vector, const K: usize> {
 }
 
 /// What a machine needs to know.
-pub struct Plan<'w> {
+pub(super) struct Plan<'w> {
     /// What is sent.
     pub workload: &'w Workload,
     /// Flits per packet.
@@ -243,7 +243,7 @@ macro_rules! receiving {
 
 impl<V: Vector, const K: usize> Machine<V, K> {
     /// Prepares a network for a workload.
-    pub fn new(proof: Available<V>, network: &Network, plan: &Plan<'_>) -> Self {
+    pub(super) fn new(proof: Available<V>, network: &Network, plan: &Plan<'_>) -> Self {
         let shape = network.fabric().shape();
         let router = network.router();
         let tiling = Tiling::new(shape, V::BITS, plan.copies);

@@ -7,7 +7,7 @@ use crate::{
 
 /// Use of the four links of every router.
 #[derive(Clone)]
-pub struct Occupation<V> {
+pub(super) struct Occupation<V> {
     /// Bits of cycles and of flits.
     bits: usize,
     /// Per block and direction: the link was used.
@@ -21,7 +21,7 @@ pub struct Occupation<V> {
 }
 
 /// The same of some blocks, to be changed.
-pub struct Uses<'a, V> {
+pub(super) struct Uses<'a, V> {
     bits: usize,
     used: &'a mut [V],
     first: &'a mut [V],
@@ -31,14 +31,14 @@ pub struct Uses<'a, V> {
 
 impl<V: Vector> Occupation<V> {
     /// No link used.
-    pub fn new(blocks: usize) -> Self {
+    pub(super) fn new(blocks: usize) -> Self {
         let used = vec![V::zero(); 4 * blocks];
         Self { bits: 0, used, first: Vec::new(), last: Vec::new(), flits: Vec::new() }
     }
 
     /// Forgets everything.
     #[inline(always)]
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         for planes in [&mut self.used, &mut self.first, &mut self.last, &mut self.flits] {
             planes.fill(V::zero());
         }
@@ -46,7 +46,7 @@ impl<V: Vector> Occupation<V> {
 
     /// Makes room for as many bits as what is known after a cycle may need.
     #[inline(always)]
-    pub fn reserve(&mut self, cycle: u64) {
+    pub(super) fn reserve(&mut self, cycle: u64) {
         let bits = (64 - (cycle + 1).leading_zeros()) as usize;
         if bits > self.bits {
             self.widen(bits);
@@ -68,7 +68,7 @@ impl<V: Vector> Occupation<V> {
     }
 
     /// All blocks.
-    pub fn all(&mut self) -> Uses<'_, V> {
+    pub(super) fn all(&mut self) -> Uses<'_, V> {
         let Self { bits, used, first, last, flits } = self;
         Uses { bits: *bits, used, first, last, flits }
     }
@@ -76,7 +76,7 @@ impl<V: Vector> Occupation<V> {
 
 impl<'a, V: Vector> Uses<'a, V> {
     /// The first so many blocks, and the others.
-    pub fn split_at(self, blocks: usize) -> (Self, Self) {
+    pub(super) fn split_at(self, blocks: usize) -> (Self, Self) {
         let Self { bits, used, first, last, flits } = self;
         let split = |planes: &'a mut [V], each: usize| planes.split_at_mut(blocks * each);
         let (used, first) = (split(used, 4), split(first, 4 * bits));
@@ -89,7 +89,7 @@ impl<'a, V: Vector> Uses<'a, V> {
 
     /// Flits cross the links of a block.
     #[inline(always)]
-    pub fn record(&mut self, block: usize, cycle: u64, sends: [V; 4]) {
+    pub(super) fn record(&mut self, block: usize, cycle: u64, sends: [V; 4]) {
         let planes = block * 4 * self.bits..(block + 1) * 4 * self.bits;
         let (first, last) = (&mut self.first[planes.clone()], &mut self.last[planes.clone()]);
         let flits = &mut self.flits[planes];
@@ -114,7 +114,7 @@ impl<'a, V: Vector> Uses<'a, V> {
 
 impl<V: Vector> Occupation<V> {
     /// The number of planes as a field; restored, planes are made.
-    pub fn archive_bits(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    pub(super) fn archive_bits(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         let mut bits = self.bits as u8;
         archive.number("bits of cycles", &mut bits)?;
         if bits > 64 {
@@ -131,7 +131,7 @@ impl<V: Vector> Occupation<V> {
     }
 
     /// All planes of one block.
-    pub fn planes(&mut self, block: usize, visit: &mut impl FnMut(&mut V)) {
+    pub(super) fn planes(&mut self, block: usize, visit: &mut impl FnMut(&mut V)) {
         self.used[4 * block..][..4].iter_mut().for_each(&mut *visit);
         let each = 4 * self.bits;
         for planes in [&mut self.first, &mut self.last, &mut self.flits] {
@@ -140,7 +140,7 @@ impl<V: Vector> Occupation<V> {
     }
 
     /// First and last cycle of a link, if it was used.
-    pub fn cycles(&self, block: usize, lane: usize, direction: usize) -> Option<(u64, u64)> {
+    pub(super) fn cycles(&self, block: usize, lane: usize, direction: usize) -> Option<(u64, u64)> {
         let used = number_at([self.used[4 * block + direction]].into_iter(), lane) == 1;
         used.then(|| {
             (
@@ -151,7 +151,7 @@ impl<V: Vector> Occupation<V> {
     }
 
     /// Flits that crossed a link.
-    pub fn flits(&self, block: usize, lane: usize, direction: usize) -> u64 {
+    pub(super) fn flits(&self, block: usize, lane: usize, direction: usize) -> u64 {
         self.number(&self.flits, block, lane, direction)
     }
 

@@ -20,7 +20,7 @@ use crate::bits::{Available, Task, Vector};
 
 /// What does not change in a cycle.
 #[derive(Clone, Copy)]
-pub struct Fixed<'a, V: Vector> {
+pub(super) struct Fixed<'a, V: Vector> {
     pub proof: Available<V>,
     pub rules: Rules,
     /// Blocks in x and y.
@@ -34,7 +34,7 @@ pub struct Fixed<'a, V: Vector> {
 
 /// What does not change while blocks send.
 #[derive(Clone, Copy)]
-pub struct Settled<'a, V: Vector> {
+pub(super) struct Settled<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
     pub genes: &'a Genes<V>,
     pub full: &'a [Full<V>],
@@ -45,7 +45,7 @@ pub struct Settled<'a, V: Vector> {
 
 /// What does not change while flits go from queues into registers.
 #[derive(Clone, Copy)]
-pub struct Still<'a, V: Vector> {
+pub(super) struct Still<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
     pub genes: &'a Genes<V>,
     pub exempt: &'a [[V; 4]],
@@ -53,7 +53,7 @@ pub struct Still<'a, V: Vector> {
 
 /// What does not change while blocks receive.
 #[derive(Clone, Copy)]
-pub struct Sent<'a, V: Vector> {
+pub(super) struct Sent<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
     pub counting: Counting,
     pub events: &'a [Events<V>],
@@ -64,7 +64,7 @@ pub struct Sent<'a, V: Vector> {
 }
 
 /// Rows of blocks, with what sending and receiving change of them.
-pub struct Rows<'a, V: Vector, const K: usize> {
+pub(super) struct Rows<'a, V: Vector, const K: usize> {
     pub first: usize,
     pub rows: usize,
     pub blocks: &'a mut [Block<V, K>],
@@ -76,7 +76,7 @@ pub struct Rows<'a, V: Vector, const K: usize> {
 }
 
 /// Rows of blocks that send.
-pub struct Sending<'a, V: Vector, const K: usize> {
+pub(super) struct Sending<'a, V: Vector, const K: usize> {
     pub of: Rows<'a, V, K>,
     pub counters: &'a mut [[V; QUEUES]],
     pub packets: &'a mut [Packet<V>],
@@ -90,7 +90,7 @@ pub struct Sending<'a, V: Vector, const K: usize> {
 }
 
 /// Rows of blocks whose flits go from queues into registers.
-pub struct Filling<'a, V: Vector, const K: usize> {
+pub(super) struct Filling<'a, V: Vector, const K: usize> {
     pub of: Rows<'a, V, K>,
     pub counters: &'a mut [[V; QUEUES]],
     pub packets: &'a mut [Packet<V>],
@@ -100,7 +100,7 @@ pub struct Filling<'a, V: Vector, const K: usize> {
 }
 
 /// Rows of blocks that receive, after which what they sent is counted and their nodes are fed.
-pub struct Receiving<'a, V: Vector, const K: usize> {
+pub(super) struct Receiving<'a, V: Vector, const K: usize> {
     pub of: Rows<'a, V, K>,
     pub full: &'a mut [Full<V>],
     pub feed: &'a mut [feed::Row],
@@ -142,7 +142,7 @@ fn part<T>(rows: &mut [T], index: usize, each: usize) -> &mut [T] {
 impl<V: Vector, const K: usize> Sending<'_, V, K> {
     /// They send, in as many parts as there are threads; what was moved and ejected.
     #[inline(never)]
-    pub fn send_in_parts(self, others: &Settled<'_, V>, parts: usize) -> (V, V) {
+    pub(super) fn send_in_parts(self, others: &Settled<'_, V>, parts: usize) -> (V, V) {
         if parts == 1 {
             return V::enter(others.fixed.proof, Send { rows: self, others });
         }
@@ -175,13 +175,13 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
     }
 
     /// One row.
-    pub fn row(self, row: usize, fixed: &Fixed<'_, V>) -> Self {
+    pub(super) fn row(self, row: usize, fixed: &Fixed<'_, V>) -> Self {
         self.split_at(row, fixed).1.split_at(1, fixed).0
     }
 
     /// They send; what was moved and ejected.
     #[inline(always)]
-    pub fn send(mut self, others: &Settled<'_, V>) -> (V, V) {
+    pub(super) fn send(mut self, others: &Settled<'_, V>) -> (V, V) {
         let Settled { fixed, genes, full, packet_rows, exempt } = *others;
         let Fixed { rules, wide, high, cycle, columns, rows, rotations, .. } = fixed;
         let widths = rules.widths;
@@ -270,7 +270,7 @@ fn exempt_of<V: Vector>(exempt: &[[V; 4]], index: usize, rules: &Rules) -> [V; 4
 impl<V: Vector, const K: usize> Filling<'_, V, K> {
     /// Flits go into registers, in as many parts as there are threads; whether any do.
     #[inline(never)]
-    pub fn fill_in_parts(self, others: &Still<'_, V>, parts: usize) -> V {
+    pub(super) fn fill_in_parts(self, others: &Still<'_, V>, parts: usize) -> V {
         if parts == 1 {
             return V::enter(others.fixed.proof, Fill { rows: self, others });
         }
@@ -297,7 +297,7 @@ impl<V: Vector, const K: usize> Filling<'_, V, K> {
 
     /// Flits go into registers; whether any do.
     #[inline(always)]
-    pub fn fill(self, others: &Still<'_, V>) -> V {
+    pub(super) fn fill(self, others: &Still<'_, V>) -> V {
         let Still { fixed: Fixed { rules, wide, .. }, genes, exempt } = *others;
         let widths = rules.widths;
         let mut moved = V::zero();
@@ -337,7 +337,7 @@ impl<V: Vector, const K: usize> Task for Fill<'_, V, K> {
 impl<V: Vector, const K: usize> Receiving<'_, V, K> {
     /// They receive, in as many parts as there are threads.
     #[inline(never)]
-    pub fn receive_in_parts(self, sent: &Sent<'_, V>, parts: usize) {
+    pub(super) fn receive_in_parts(self, sent: &Sent<'_, V>, parts: usize) {
         if parts == 1 {
             return V::enter(sent.fixed.proof, Receive { rows: self, sent });
         }
@@ -360,13 +360,13 @@ impl<V: Vector, const K: usize> Receiving<'_, V, K> {
     }
 
     /// One row.
-    pub fn row(self, row: usize, fixed: &Fixed<'_, V>) -> Self {
+    pub(super) fn row(self, row: usize, fixed: &Fixed<'_, V>) -> Self {
         self.split_at(row, fixed).1.split_at(1, fixed).0
     }
 
     /// They receive, and what they sent is counted.
     #[inline(always)]
-    pub fn receive(mut self, sent: &Sent<'_, V>) {
+    pub(super) fn receive(mut self, sent: &Sent<'_, V>) {
         let Sent {
             fixed: Fixed { rules, wide, high, columns, rows, rotations, .. },
             links,

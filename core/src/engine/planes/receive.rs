@@ -14,7 +14,7 @@ use super::{
 use crate::bits::{Vector, count_up};
 
 /// The planes of a block that [`receive_x`] and [`receive_y`] change.
-pub struct Receiver<'a, V, const K: usize> {
+pub(super) struct Receiver<'a, V, const K: usize> {
     /// Planes of fixed number.
     pub block: &'a mut Block<V, K>,
     /// Data of the first headers of X queues.
@@ -50,7 +50,7 @@ fn slots_for<V: Vector>(
 }
 
 /// What comes over the links of one dimension, from below (travelling plus) and from above.
-pub struct Incoming<'a, V: Vector, const N: usize> {
+pub(super) struct Incoming<'a, V: Vector, const N: usize> {
     /// Labels and "is a header".
     pub flits: [&'a [V; N]; 2],
     /// Header data.
@@ -71,7 +71,7 @@ impl<V: Vector, const N: usize> Incoming<'_, V, N> {
 
 /// What comes over the x links.
 #[inline(always)]
-pub fn receive_x<V: Vector, const K: usize>(
+pub(super) fn receive_x<V: Vector, const K: usize>(
     receiver: &mut Receiver<'_, V, K>,
     incoming: &Incoming<'_, V, 3>,
     column: &Position<V>,
@@ -132,7 +132,7 @@ pub fn receive_x<V: Vector, const K: usize>(
 
 /// What comes over the y links.
 #[inline(always)]
-pub fn receive_y<V: Vector, const K: usize>(
+pub(super) fn receive_y<V: Vector, const K: usize>(
     receiver: &mut Receiver<'_, V, K>,
     incoming: &Incoming<'_, V, 4>,
     row: &Position<V>,

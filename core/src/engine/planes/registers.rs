@@ -16,14 +16,14 @@ use crate::bits::Vector;
 
 /// Headers in registers, by where they came from.
 #[derive(Clone, Copy)]
-pub struct Headers<V> {
+pub(super) struct Headers<V> {
     pub of_queues: [V; QUEUES],
     pub of_processor: V,
 }
 
 /// The output registers of a block: which hold a flit, and which of those a header, which a tail.
 #[derive(Clone, Copy)]
-pub struct Registers<V> {
+pub(super) struct Registers<V> {
     pub full: Labels<V>,
     pub head: Labels<V>,
     pub tail: Labels<V>,
@@ -32,13 +32,13 @@ pub struct Registers<V> {
 impl<V: Vector> Registers<V> {
     /// All empty.
     #[inline(always)]
-    pub fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self { full: Labels::none(), head: Labels::none(), tail: Labels::none() }
     }
 
     /// The queues and the processors whose header is in a register.
     #[inline(always)]
-    pub fn headers<const K: usize>(&self, block: &Block<V, K>, exempt: [V; 4]) -> Headers<V> {
+    pub(super) fn headers<const K: usize>(&self, block: &Block<V, K>, exempt: [V; 4]) -> Headers<V> {
         let waiting = self.full.and(&self.head);
         let flows = Flows::of(block, &waiting, &exempt);
         let leaves = flows.leaves();
@@ -47,7 +47,7 @@ impl<V: Vector> Registers<V> {
 
     /// Per label of the processor's port, the registers with a tail, and those with another flit.
     #[inline(always)]
-    pub fn ejecting(&self) -> [[V; 2]; 3] {
+    pub(super) fn ejecting(&self) -> [[V; 2]; 3] {
         let mut planes = [[V::zero(); 2]; 3];
         each!(LABEL in [0, 1, 2] {
             let (full, tail) = (self.full.p[LABEL], self.tail.p[LABEL]);
@@ -57,7 +57,7 @@ impl<V: Vector> Registers<V> {
     }
 
     /// Calls a function with every plane.
-    pub fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
+    pub(super) fn planes(&mut self, visit: &mut impl FnMut(&mut V)) {
         self.full.planes(visit);
         self.head.planes(visit);
         self.tail.planes(visit);
@@ -65,7 +65,7 @@ impl<V: Vector> Registers<V> {
 }
 
 /// What [`cross`] changes of a block.
-pub struct Crossing<'a, V, const K: usize> {
+pub(super) struct Crossing<'a, V, const K: usize> {
     pub block: &'a mut Block<V, K>,
     pub counters: &'a mut [[V; QUEUES]],
     pub minus_y: &'a [V; X_QUEUES],
@@ -77,7 +77,7 @@ pub struct Crossing<'a, V, const K: usize> {
 /// Queue selection, and flits into the registers. Returns the routers where a flit moves, and those whose processor's
 /// packet has left its queue.
 #[inline(always)]
-pub fn cross<V: Vector, const K: usize>(
+pub(super) fn cross<V: Vector, const K: usize>(
     crossing: Crossing<'_, V, K>,
     settings: &Settings<V>,
     exempt: &[V; 4],
@@ -117,7 +117,7 @@ pub fn cross<V: Vector, const K: usize>(
 /// What goes over the links, by the room there is. Returns the events but for what has left the processor's queue, per
 /// direction the routers that send a flit over the link, and those that eject one.
 #[inline(always)]
-pub fn send_registers<V: Vector, const K: usize>(
+pub(super) fn send_registers<V: Vector, const K: usize>(
     sender: Sender<'_, V, K>,
     registers: &mut Registers<V>,
     settings: &Settings<V>,

@@ -24,7 +24,7 @@ const MOST_COPIES: usize = 8;
 
 /// What is counted of a copy.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delivered {
+pub(super) struct Delivered {
     /// Packets delivered.
     pub packets: u64,
     /// See [`Outcome::lateness`](crate::engine::Outcome::lateness).
@@ -33,7 +33,7 @@ pub struct Delivered {
 
 /// The packets of all copies.
 #[derive(Clone)]
-pub struct Volleys<V> {
+pub(super) struct Volleys<V> {
     /// Packets of every sender.
     number: u64,
     /// Cycle of the first ones, without delays.
@@ -83,7 +83,7 @@ fn alike(list: &PacketList, nodes: usize) -> Option<(u64, u64)> {
 
 impl<V: Vector> Volleys<V> {
     /// The packets of a workload, their headers written; `None` if they are of another kind.
-    pub fn new(
+    pub(super) fn new(
         workload: &Workload,
         tiling: &Tiling,
         feed: &Feed,
@@ -130,7 +130,7 @@ impl<V: Vector> Volleys<V> {
     }
 
     /// Delays all packets of a router.
-    pub fn set_delay(&mut self, place: u32, delay: u64) {
+    pub(super) fn set_delay(&mut self, place: u32, delay: u64) {
         let block = place as usize / V::BITS;
         let lane = place as usize % V::BITS;
         if words(&self.senders[block..][..1])[lane / 64] >> (lane % 64) & 1 == 0 {
@@ -152,18 +152,18 @@ impl<V: Vector> Volleys<V> {
     }
 
     /// Delays packet number k of every sender of a copy by k intervals.
-    pub fn set_interval(&mut self, copy: usize, interval: u64) {
+    pub(super) fn set_interval(&mut self, copy: usize, interval: u64) {
         self.intervals[copy] = interval;
     }
 
     /// Whether this covers the delays and intervals as they are.
-    pub fn fit(&self) -> bool {
+    pub(super) fn fit(&self) -> bool {
         self.beyond == 0 && (self.number == 1 || self.intervals.iter().all(|&interval| interval > 0))
     }
 
     /// Back to cycle 0.
     #[inline(always)]
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.waiting.fill(V::zero());
         (self.taken, self.gone) = (0, 0);
         self.delivered.fill(Delivered::default());
@@ -171,13 +171,13 @@ impl<V: Vector> Volleys<V> {
 
     /// Packets taken and delivered in all copies.
     #[inline(always)]
-    pub fn packets(&self) -> (u64, u64) {
+    pub(super) fn packets(&self) -> (u64, u64) {
         (self.taken, self.gone)
     }
 
     /// Whether all packets have been taken.
     #[inline(always)]
-    pub fn is_exhausted(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         self.taken == self.all
     }
 
@@ -192,7 +192,7 @@ impl<V: Vector> Volleys<V> {
     }
 
     /// The earliest start at or after `cycle`.
-    pub fn next_event(&self, cycle: u64) -> Option<u64> {
+    pub(super) fn next_event(&self, cycle: u64) -> Option<u64> {
         let longest = (self.of_delay.len() / self.blocks) as u64 - 1;
         let widest = self.intervals.iter().max()? * (self.number - 1);
         (cycle.max(self.first)..=self.first + longest + widest).find(|&cycle| {
@@ -209,7 +209,7 @@ impl<V: Vector> Volleys<V> {
 
     /// Counts what was delivered in a cycle.
     #[inline(always)]
-    pub fn count(&mut self, events: &[Events<V>], cycle: u64) {
+    pub(super) fn count(&mut self, events: &[Events<V>], cycle: u64) {
         let per_copy = self.words_per_copy;
         for (copy, delivered) in self.delivered.iter_mut().enumerate() {
             let mut tails = 0;
@@ -227,7 +227,7 @@ impl<V: Vector> Volleys<V> {
 
     /// Starts the packets of a cycle; routers without a packet take one that waits.
     #[inline(always)]
-    pub fn start(&mut self, cycle: u64, packets: &mut [Packet<V>]) {
+    pub(super) fn start(&mut self, cycle: u64, packets: &mut [Packet<V>]) {
         if self.taken == self.all {
             return;
         }
