@@ -16,6 +16,7 @@ from flitloom.collectives.plan import CollectivePlan
 from flitloom.commands import assembly
 from flitloom.genetic import GeneticSettings
 from flitloom.routing import generate
+from flitloom.scheduling import search
 from flitloom.spec.router import SchemeName
 from flitloom.spec.traffic import OTHER_NAMES, PatternName
 
@@ -95,6 +96,9 @@ def test_what_editors_offer_is_the_list():
     assert get_args(SchemeName) == LISTS["schemes"]
     assert set(OTHER_NAMES.values()) <= set(LISTS["patterns"])
     assert (LISTS["table_methods"], LISTS["turns"]) == (generate.METHODS, generate.TURNS)
+    assert set(get_args(generate.MethodName)) == set(LISTS["table_methods"])
+    assert set(get_args(search.RoutesName)) == {*LISTS["routes"], "staircase"}
+    assert set(get_args(search.MethodName)) == {"exact", *LISTS["schedule_methods"], "genetic"}
 
 
 @pytest.mark.parametrize(
