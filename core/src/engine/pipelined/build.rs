@@ -9,7 +9,7 @@ use super::{
     network::{Rules, Subnet},
     networks::Network,
     numbers::Numbers,
-    options::{OptionError, Options},
+    options::{OptionError, Options, refuse},
     patterns::Digits,
     priority::Priority,
     routing::Routing,
@@ -18,10 +18,6 @@ use super::{
     sources::Waiting,
 };
 use std::collections::VecDeque;
-
-pub(super) fn refuse<T>(option: &'static str, text: impl Into<String>) -> Result<T, OptionError> {
-    Err(OptionError { option, text: text.into() })
-}
 
 fn shape(options: &Options) -> Result<Shape, OptionError> {
     let wraps = match options.text("topology") {

@@ -1,9 +1,8 @@
 //! From options to classes of packets.
 
 use super::{
-    build::refuse,
     numbers::Numbers,
-    options::{OptionError, Options},
+    options::{OptionError, Options, refuse},
     patterns::{Digits, Pattern},
     process::Process,
     sources::Class,

@@ -3,12 +3,12 @@
 use super::{
     allocators::AllocatorKind,
     buffers::{Behind, Policy},
-    flit::{Flit, Kind, Packets},
+    flit::{Flit, Kind, Packet, Packets, Ways},
     networks::Network,
     numbers::Numbers,
     priority::Priority,
     router::{LAST, Router, World},
-    routing::Routing,
+    routing::{Place, Routing},
     shape::Shape,
     wiring::{End, Wiring},
 };
@@ -61,6 +61,14 @@ impl Rules {
     /// The channels of a kind of message.
     pub(super) fn range(&self, kind: Kind) -> (u32, u32) {
         self.ranges[kind as usize]
+    }
+
+    /// The ways of a header at a router.
+    pub(super) fn ways(&self, place: &Place<'_>, packet: &mut Packet, numbers: &mut Numbers) -> Ways {
+        match &self.network {
+            Some(network) => network.ways(&self.wiring, place, packet, numbers),
+            None => self.routing.ways(&self.shape, place, packet, numbers),
+        }
     }
 }
 

@@ -114,6 +114,11 @@ pub struct OptionError {
     pub text: String,
 }
 
+/// An option is refused.
+pub(super) fn refuse<T>(option: &'static str, text: impl Into<String>) -> Result<T, OptionError> {
+    Err(OptionError { option, text: text.into() })
+}
+
 impl fmt::Display for OptionError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}: {}", self.option, self.text)

@@ -2,7 +2,6 @@
 
 use super::{
     flit::{Packet, Ways},
-    network::Rules,
     numbers::Numbers,
     shape::Shape,
 };
@@ -57,15 +56,11 @@ impl Routing {
     /// The ways of a header at a router.
     pub(super) fn ways(
         self,
-        rules: &Rules,
+        shape: &Shape,
         place: &Place<'_>,
         packet: &mut Packet,
         numbers: &mut Numbers,
     ) -> Ways {
-        if let Some(network) = &rules.network {
-            return network.ways(rules, place, packet, numbers);
-        }
-        let shape = &rules.shape;
         let (here, (a, b)) = (place.router, place.channels);
         let half = (b - a).div_ceil(2);
         let (lower, upper) = ((a, b - half), (a + half, b));

@@ -252,7 +252,7 @@ impl Run {
     fn free_channel(&mut self, subnet: usize, node: usize, class: usize, packet: u32) -> Option<u16> {
         let mut range = self.rules.range(self.packets[packet].kind);
         if let Some(network) = &self.rules.network {
-            range = network.entry_channels(&self.rules, range, &mut self.numbers);
+            range = network.entry_channels(self.rules.channels, range, &mut self.numbers);
         }
         let (a, b) = range;
         let known = &self.subnets[subnet].sources;
@@ -300,7 +300,7 @@ impl Run {
                     channels: self.rules.range(packet.kind),
                     load,
                 };
-                packet.ahead = self.rules.routing.ways(&self.rules, &place, packet, &mut self.numbers);
+                packet.ahead = self.rules.ways(&place, packet, &mut self.numbers);
             }
         }
         sources.send(&self.rules.policy, node, usize::from(channel), flit.is_tail());

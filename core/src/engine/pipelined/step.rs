@@ -85,7 +85,7 @@ impl Router {
                 channels: rules.range(packet.kind),
                 load: world.load,
             };
-            input.ways = rules.routing.ways(rules, &place, packet, world.numbers);
+            input.ways = rules.ways(&place, packet, world.numbers);
             self.wait(index, rules);
         }
         self.routing.inside = inside;
@@ -335,6 +335,6 @@ impl Router {
             channels: rules.range(packet.kind),
             load: world.load,
         };
-        packet.ahead = rules.routing.ways(rules, &place, packet, world.numbers);
+        packet.ahead = rules.ways(&place, packet, world.numbers);
     }
 }

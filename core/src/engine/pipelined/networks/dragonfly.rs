@@ -3,7 +3,6 @@
 
 use super::super::{
     flit::{Packet, Ways},
-    network::Rules,
     numbers::Numbers,
     options::{OptionError, Options},
     routing::Place,
@@ -106,7 +105,7 @@ impl Dragonfly {
     /// behind it.
     pub(super) fn ways(
         &self,
-        rules: &Rules,
+        wiring: &Wiring,
         place: &Place<'_>,
         packet: &mut Packet,
         numbers: &mut Numbers,
@@ -128,8 +127,8 @@ impl Dragonfly {
             packet.phase = if group(packet.destination) == here / self.group() {
                 2
             } else {
-                packet.middle = numbers.upto(rules.wiring.nodes() as u32 - 1);
-                let load = |node: u32| place.load[rules.wiring.output(here, self.towards(here, node))];
+                packet.middle = numbers.upto(wiring.nodes() as u32 - 1);
+                let load = |node: u32| place.load[wiring.output(here, self.towards(here, node))];
                 let is_short = group(packet.middle) == here / self.group()
                     || load(packet.destination) <= 2 * load(packet.middle) + THRESHOLD;
                 u8::from(is_short)

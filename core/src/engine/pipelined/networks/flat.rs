@@ -3,7 +3,6 @@
 
 use super::super::{
     flit::{Packet, Ways},
-    network::Rules,
     numbers::Numbers,
     options::{OptionError, Options},
     routing::Place,
@@ -166,7 +165,7 @@ impl Flat {
 
     pub(super) fn ways(
         &self,
-        rules: &Rules,
+        wiring: &Wiring,
         place: &Place<'_>,
         packet: &mut Packet,
         numbers: &mut Numbers,
@@ -174,13 +173,13 @@ impl Flat {
         let (here, (a, b)) = (place.router, place.channels);
         let half = (b - a).div_ceil(2);
         let (lower, upper) = ((a, b - half), (a + half, b));
-        let (there, exit) = rules.wiring.exits[packet.destination as usize];
+        let (there, exit) = wiring.exits[packet.destination as usize];
         if self.way == Way::Valiant {
             if place.enters {
-                packet.middle = numbers.upto(rules.wiring.nodes() as u32 - 1);
+                packet.middle = numbers.upto(wiring.nodes() as u32 - 1);
                 packet.phase = 0;
             }
-            if packet.phase == 0 && here == rules.wiring.exits[packet.middle as usize].0 {
+            if packet.phase == 0 && here == wiring.exits[packet.middle as usize].0 {
                 packet.phase = 1;
             }
         }
@@ -197,7 +196,7 @@ impl Flat {
             }
             Way::Valiant if packet.phase == 1 => (self.towards(here, there, true), upper),
             Way::Valiant => {
-                let middle = rules.wiring.exits[packet.middle as usize].0;
+                let middle = wiring.exits[packet.middle as usize].0;
                 (self.towards(here, middle, true), lower)
             }
         };

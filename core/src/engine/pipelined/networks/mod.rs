@@ -8,7 +8,6 @@ mod staged;
 
 use super::{
     flit::{Packet, Ways},
-    network::Rules,
     numbers::Numbers,
     options::{OptionError, Options},
     routing::Place,
@@ -55,30 +54,30 @@ impl Network {
     /// The ways of a header at a router.
     pub(super) fn ways(
         &self,
-        rules: &Rules,
+        wiring: &Wiring,
         place: &Place<'_>,
         packet: &mut Packet,
         numbers: &mut Numbers,
     ) -> Ways {
         match self {
-            Self::Staged(one) => one.ways(rules, place, packet, numbers),
-            Self::Flat(one) => one.ways(rules, place, packet, numbers),
-            Self::Dragonfly(one) => one.ways(rules, place, packet, numbers),
+            Self::Staged(one) => one.ways(wiring, place, packet, numbers),
+            Self::Flat(one) => one.ways(wiring, place, packet, numbers),
+            Self::Dragonfly(one) => one.ways(wiring, place, packet, numbers),
             Self::Any(one) => one.ways(place, packet),
         }
     }
 
-    /// The channels that a header may take from its source: one that is drawn, or those given.
+    /// The channels that a header may take from its source: one of all that is drawn, or those given.
     pub(super) fn entry_channels(
         &self,
-        rules: &Rules,
+        all: usize,
         channels: (u32, u32),
         numbers: &mut Numbers,
     ) -> (u32, u32) {
         if !matches!(self, Self::Dragonfly(_)) {
             return channels;
         }
-        let one = numbers.upto(rules.channels as u32 - 1);
+        let one = numbers.upto(all as u32 - 1);
         (one, one)
     }
 

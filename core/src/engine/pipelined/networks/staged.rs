@@ -3,7 +3,6 @@
 
 use super::super::{
     flit::{Packet, Ways},
-    network::Rules,
     numbers::Numbers,
     options::{OptionError, Options},
     routing::Place,
@@ -106,7 +105,7 @@ impl Staged {
 
     pub(super) fn ways(
         &self,
-        rules: &Rules,
+        wiring: &Wiring,
         place: &Place<'_>,
         packet: &Packet,
         numbers: &mut Numbers,
@@ -125,7 +124,7 @@ impl Staged {
         let mut up = k + numbers.upto(k - 1);
         if self.way == Way::Adaptive {
             let other = k + numbers.upto(k - 1);
-            let load = |port: u32| place.load[rules.wiring.output(place.router, port as usize)];
+            let load = |port: u32| place.load[wiring.output(place.router, port as usize)];
             if load(up) > load(other) {
                 up = other;
             }
