@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def cases() -> list[Case]:
     for line in AXES.split("\n"):
         if line:
             torus, *axes = line.split()
-            found.append(Case(_sizes(torus), " ".join(axes), "axes", lambda axes=axes: axes_of(axes)))
+            found.append(Case(_sizes(torus), " ".join(axes), "axes", partial(axes_of, axes)))
     for line in STENCILS.split("\n"):
         if line:
             torus, grid, neighbours, edges = line.split()
@@ -137,18 +138,14 @@ def cases() -> list[Case]:
                     _sizes(torus),
                     f"{grid} {neighbours} {edges}",
                     "stencil",
-                    lambda grid=grid, count=neighbours, edges=edges: stencil_traffic(
-                        _sizes(grid), int(count), edges == "closed"
-                    ),
+                    partial(stencil_traffic, _sizes(grid), int(neighbours), edges == "closed"),
                 )
             )
     for line in KERNELS.split("\n"):
         if line:
             torus, kernel = line.split()
             ranks = math.prod(_sizes(torus))
-            found.append(
-                Case(_sizes(torus), kernel, "kernel", lambda k=kernel, ranks=ranks: KERNEL_OF[k](ranks))
-            )
+            found.append(Case(_sizes(torus), kernel, "kernel", partial(KERNEL_OF[kernel], ranks)))
     return found
 
 
