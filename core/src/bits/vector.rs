@@ -233,7 +233,7 @@ plain_words!(4: 0 1 2 3);
 plain_words!(8: 0 1 2 3 4 5 6 7);
 
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
-pub use x86::{Avx2, Avx512};
+pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 mod x86 {
@@ -247,12 +247,12 @@ mod x86 {
     /// 256 bits. Values are made only where [`Vector::available`] gave its proof.
     #[derive(Clone, Copy, Debug)]
     #[repr(transparent)]
-    pub struct Avx2(__m256i);
+    pub(crate) struct Avx2(__m256i);
 
     /// 512 bits. Values are made only where [`Vector::available`] gave its proof.
     #[derive(Clone, Copy, Debug)]
     #[repr(transparent)]
-    pub struct Avx512(__m512i);
+    pub(crate) struct Avx512(__m512i);
 
     fn has_avx2() -> bool {
         is_x86_feature_detected!("avx2")
