@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import flitloom as fl
-from flitloom.collectives.advise import advise
+from flitloom.collectives.advise import advise, powers
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import examples
@@ -152,6 +152,7 @@ DRAW = {
     "routing.pictures.draw_comparison": (lambda: (tables(),), 6),
     "routing.pictures.draw_loads": (lambda: (tables()[0],), 1),
     "fabric.pictures.draw_fabric": (lambda: (fabric(),), 1),
+    "fabric.pictures.draw_network": (lambda: ("dragonfly(4,2)",), 1),
 }
 
 
@@ -208,7 +209,7 @@ def test_titles_name_pattern_shape_and_payload():
 
 def test_advice_is_drawn_from_one_on():
     ax = draw_advice(
-        advise(fl.Torus(4, 4), [1024, 2**20], 1e-6, 5e10), "all-reduce, 4x4 torus", ax=Figure().subplots()
+        advise(fl.Torus(8, 8), powers(1, 2**30), 1e-6, 5e10), "all-reduce, 8x8 torus", ax=Figure().subplots()
     )
     assert ax.get_ylim()[0] > 0
     curves = [line for line in ax.lines if not line.get_label().startswith("_")]

@@ -1,22 +1,34 @@
-"""What should my torus give: the best all-reduce per message size, beside the bound."""
+"""What should my network give: the best algorithm of an operation per message size, beside the bound."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf
 
-from flitloom.collectives.algorithms import Algorithm, algorithms, lower_bound
+from flitloom.collectives.algorithms import Algorithm, algorithms
+from flitloom.collectives.ground import Ground
+from flitloom.collectives.plan import CollectivePlan, OperationName
+from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 from flitloom.spec import Topology
+from flitloom.spec.product import AnyNetwork
 
-#: Largest torus that algorithms are replayed on.
+#: Most nodes of a healthy torus.
 MOST_NODES = 4096
+#: Most nodes of any other network: every message is routed there.
+MOST_ROUTED = 1024
+#: Most nodes of an all-to-all: every pair of nodes has a message.
+MOST_PAIRED = 256
+
+#: Operations that algorithms are compared for.
+COMPARED = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
 _SIZES = {"": 1, "B": 1, **{f"{unit}B": 1000**power for power, unit in enumerate("kMGT", 1)}}
 _SIZES |= {"KB": 1000, **{f"{unit}iB": 1024**power for power, unit in enumerate("KMGT", 1)}}
+_BITS = {f"{unit}{bit}": 1000**power / 8 for power, unit in enumerate("kMGT", 1) for bit in ("b", "bit")}
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -35,17 +47,24 @@ def read_seconds(text: str, place: str) -> float:
 
 
 def read_bandwidth(text: str, place: str) -> float:
-    """Bytes per second of a text like ``50GB/s``."""
-    wanted = "a bandwidth like 50GB/s"
-    if not text.endswith("/s"):
-        raise SpecError(f"{place} {text}: write {wanted}")
-    return _read(text[:-2], place, _SIZES, wanted)
+    """Bytes per second of a text like ``50GB/s``, or ``400Gb/s`` in bits.
+
+    >>> read_bandwidth("400Gb/s", "--bandwidth"), read_bandwidth("400Gbps", "--bandwidth")
+    (50000000000.0, 50000000000.0)
+    """
+    wanted = "a bandwidth like 50GB/s, or 400Gb/s in bits"
+    for ending, units in (("/s", _SIZES | _BITS), ("ps", _BITS)):
+        if text.endswith(ending):
+            return _read(text[:-2], place, units, wanted, text)
+    raise SpecError(f"{place} {text}: write {wanted}")
 
 
-def _read(text: str, place: str, units: dict[str, float] | dict[str, int], wanted: str) -> float:
+def _read(
+    text: str, place: str, units: dict[str, float] | dict[str, int], wanted: str, given: str | None = None
+) -> float:
     found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*([A-Za-z]*)", text)
     if found is None or found[2] not in units or float(found[1]) <= 0:
-        raise SpecError(f"{place} {text}: write {wanted}")
+        raise SpecError(f"{place} {given or text}: write {wanted}")
     return float(found[1]) * units[found[2]]
 
 
@@ -55,20 +74,30 @@ class Advice:
 
     Attributes
     ----------
+    operation : str
+        The operation.
     sizes : tuple of float
-        Bytes of the vector every node has.
+        Bytes: of the vector every node has (all-reduce), gathers (all-gather), shares out (reduce-scatter) or
+        sends in equal blocks to all (all-to-all).
     algorithms : tuple of Algorithm
         Every algorithm that applies.
     seconds : tuple of tuple of float
         Per size and algorithm the time.
     bounds : tuple of float
         Per size a lower bound on the time.
+    members : int
+        Nodes that take part.
+    rounds : int
+        Least number of rounds.
     """
 
+    operation: str
     sizes: tuple[float, ...]
     algorithms: tuple[Algorithm, ...]
     seconds: tuple[tuple[float, ...], ...]
     bounds: tuple[float, ...]
+    members: int
+    rounds: int
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size."""
@@ -84,25 +113,46 @@ class Advice:
                 found.append((size, name))
         return found
 
+    def bandwidths(self, row: int) -> tuple[float, float]:
+        """Bytes per second of the fastest algorithm for a size, as NCCL's tests print them.
+
+        Returns
+        -------
+        tuple
+            ``algbw``, size by time, and ``busbw``, that times (N-1)/N, twice as much for an all-reduce.
+        """
+        algorithm = self.sizes[row] / self.seconds[row][self.best(row)]
+        twice = 2 if self.operation == "all-reduce" else 1
+        return algorithm, algorithm * twice * (self.members - 1) / self.members
+
 
 def advise(
-    topology: Topology, sizes: Sequence[float], alpha: float, bandwidth: float, *, twist: bool = False
+    topology: AnyNetwork,
+    sizes: Sequence[float],
+    alpha: float,
+    bandwidth: float,
+    *,
+    operation: OperationName | str = "all-reduce",
+    twist: bool = False,
 ) -> Advice:
-    """Compare all-reduce algorithms: a round costs `alpha` plus the bytes of the fullest link by `bandwidth`.
+    """Compare algorithms: a round costs `alpha` plus the bytes of the fullest link by `bandwidth`.
 
-    On a torus without failures and twist every algorithm of `algorithms` is replayed on links; elsewhere the
-    planned one stands alone.
+    On a torus, a mesh and a twisted torus, also with failed cables, partners are those of the torus of the
+    same sizes; elsewhere they are found by rank. Messages go over the links that are there, all shortest
+    routes in equal parts.
 
     Parameters
     ----------
-    topology : Topology
-        A torus; with failures or a twist only the planned algorithm applies.
+    topology : Topology, Product or Graph
+        The network with its failed parts.
     sizes : sequence of float
-        Bytes of the vector every node has.
+        Bytes; see `Advice`.
     alpha : float
         Seconds a round costs whatever it carries.
     bandwidth : float
         Bytes per second of a link in one direction.
+    operation : str
+        ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     twist : bool
         Whether the torus is twisted.
 
@@ -114,25 +164,99 @@ def advise(
     >>> [advice.algorithms[advice.best(row)].name for row in range(3)]
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
-    if topology.nodes > MOST_NODES:
+    if operation not in COMPARED:
+        raise SpecError.at("operation", f"{operation!r}", f"write one of {', '.join(COMPARED)}")
+    plain = isinstance(topology, Topology) and Ground(topology, twist).whole and not (twist or topology.twist)
+    most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ROUTED
+    if topology.nodes > most:
+        kind = f"of an {operation} " if operation == "all-to-all" else "" if plain else "off a healthy torus "
         raise SpecError.at(
-            "topology", f"{topology.nodes} nodes", f"algorithms are compared on at most {MOST_NODES}"
+            "topology", f"{topology.nodes} nodes", f"algorithms {kind}are compared on at most {most}"
         )
-    plan = collective(topology, "all-reduce", twist=twist)
-    share = 1 / len(plan.members)
-    known = [Algorithm("planned steps", (share,) * plan.steps, "this project")]
-    if plan.ground.whole and not twist:
-        known = [*algorithms(topology.sizes), *known]
-    count = len(plan.members)
-    if plan.ground.whole and not twist:
-        bounds = [lower_bound(topology.sizes, size, alpha, bandwidth) for size in sizes]
+    plan = collective(topology, operation, twist=twist)
+    known = [*_known(plan, operation, plain), _planned(plan)]
+    rounds, hops = least_rounds(plan.ground, len(plan.members)), _least_factor(plan, operation)
+    return Advice(
+        operation,
+        tuple(sizes),
+        tuple(known),
+        tuple(tuple(one.seconds(size, alpha, bandwidth) for one in known) for size in sizes),
+        tuple(rounds * alpha + hops * size / bandwidth for size in sizes),
+        len(plan.members),
+        rounds,
+    )
+
+
+def _planned(plan: CollectivePlan) -> Algorithm:
+    """One round a step; a chunk is an equal part of the vector."""
+    return Algorithm("planned steps", (1 / len(plan.members),) * plan.steps, "this project")
+
+
+def _known(plan: CollectivePlan, operation: str, plain: bool) -> list[Algorithm]:
+    ground, topology = plan.ground, plan.ground.topology
+    grid = isinstance(topology, Topology)
+    # Neighbours after each other, as far as that goes.
+    path = around(ground.sizes) if grid else ground.working
+    order = [node for node in path if node in set(ground.working)]
+    if operation == "all-to-all":
+        return exchanges_of_all(ground, order)
+    if plain:
+        found = algorithms(ground.sizes)
+    elif grid and not topology.failed_nodes:
+        found = on_grid(ground)
     else:
-        # The links of all nodes together, as in the bound of the plan.
-        links = prod(topology.sizes) * sum(plan.ground.directions.values()) if plan.ground.whole else 0
-        links = links or sum(plan.ground.links.values())
-        bounds = [max(alpha, 2 * (count - 1) * size / links / bandwidth) for size in sizes]
-    seconds = [tuple(one.seconds(size, alpha, bandwidth) for one in known) for size in sizes]
-    return Advice(tuple(sizes), tuple(known), tuple(seconds), tuple(bounds))
+        found = by_rank(ground, order)
+    if operation == "all-reduce":
+        return found
+    gathers = [Algorithm(one.name, one.loads[one.rounds // 2 :], one.source) for one in found if one.halves]
+    if ground.nodes <= MOST_ROUTED:
+        gathers += gathers_by_rank(ground, order)
+    if operation == "all-gather":
+        return gathers
+    return [Algorithm(one.name, one.loads[::-1], one.source) for one in gathers]
+
+
+def least_rounds(ground: Ground, members: int) -> int:
+    """Rounds after which every node can have heard of all: one message per link and round.
+
+    Links are those of the node with the most, failed ones included.
+
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.ground import Ground
+    >>> least_rounds(Ground(fl.Torus(8, 8)), 64)  # 5, 25, 125 nodes
+    3
+    """
+    topology = ground.topology
+    healthy = Ground(
+        topology.model_copy(update={"failed_nodes": [], "failed_links": []}), ground.twist, ground.width
+    )
+    links = [0] * healthy.nodes
+    for (_, end), count in healthy.links.items():
+        links[end] += count
+    rounds, heard = 0, 1
+    while heard < members:
+        heard *= 1 + max(links)
+        rounds += 1
+    return rounds
+
+
+def _least_factor(plan: CollectivePlan, operation: str) -> float:
+    """Vectors that some link carries at least, over all rounds."""
+    ground, members = plan.ground, len(plan.members)
+    links = sum(ground.links.values())
+    incoming, outgoing = [0] * ground.nodes, [0] * ground.nodes
+    for (node, end), count in ground.links.items():
+        outgoing[node] += count
+        incoming[end] += count
+    fewest = min(min(incoming[node], outgoing[node]) for node in ground.working) or inf
+    if operation == "all-reduce":
+        # All but one add up to one sum, which all but one receive; nobody knows it without receiving.
+        return max(2 * (members - 1) / links, 1 / fewest)
+    if operation == "all-to-all":
+        sources = ground.working[:1] if ground.whole else ground.working
+        hops = sum(sum(ground.distances(node).values()) for node in sources) * (members / len(sources))
+        return max(hops / members / links, (members - 1) / members / fewest)
+    return max((members - 1) / links, (members - 1) / members / fewest)
 
 
 def powers(low: float, high: float) -> list[float]:
@@ -146,32 +270,33 @@ def powers(low: float, high: float) -> list[float]:
 
 
 def show_size(size: float) -> str:
-    """A size in binary units.
+    """A size in binary units, or in decimal ones where those are round.
 
-    >>> show_size(65536), show_size(1500)
-    ('64KiB', '1500B')
+    >>> show_size(65536), show_size(2e6), show_size(1500)
+    ('64KiB', '2MB', '1500B')
     """
-    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if size >= 1024**power and size % 1024**power == 0:
-            return f"{size / 1024**power:.0f}{unit}"
+    for base, units in ((1024, ("TiB", "GiB", "MiB", "KiB")), (1000, ("TB", "GB", "MB", "kB"))):
+        for power, unit in zip((4, 3, 2, 1), units, strict=True):
+            if size >= base**power and size % base**power == 0:
+                return f"{size / base**power:.0f}{unit}"
     return f"{size:.0f}B"
 
 
-def compare(topology: Topology, twist: bool = False) -> list[dict[str, object]]:
-    """What failures and a twist change: steps of planned operations beside those of the plain, whole torus.
+def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]]:
+    """What failures and a twist change: steps of planned operations beside those without.
 
     Returns
     -------
     list of dict
-        ``operation``, ``steps``, ``bound``, ``without`` (steps on the plain torus) and ``ratio``, steps by
+        ``operation``, ``steps``, ``bound``, ``without`` (steps there) and ``ratio``, steps by
         steps without; empty if nothing has failed and nothing is twisted.
     """
-    if not (twist or topology.failed_nodes or topology.failed_links):
+    if not isinstance(topology, Topology) or not (twist or topology.failed_nodes or topology.failed_links):
         return []
     plain = Topology(kind=topology.kind, sizes=topology.sizes, wrap=topology.wrap)
     rows: list[dict[str, object]] = []
     for operation in ("all-gather", "all-reduce", "all-to-all"):
-        if operation == "all-to-all" and topology.nodes > 256 and not plain_is_enough(topology):
+        if operation == "all-to-all" and topology.nodes > MOST_PAIRED and not plain_is_enough(topology):
             continue
         here, there = collective(topology, operation, twist=twist), collective(plain, operation)
         rows.append(
@@ -190,12 +315,12 @@ def in_words(row: dict[str, object]) -> str:
     """What a row of `compare` means.
 
     >>> in_words({"operation": "all-gather", "steps": 21, "without": 16})
-    'an all-gather takes 31 % longer than on the plain, whole torus'
+    'an all-gather takes 31 % longer than on the healthy network, without a twist'
     >>> in_words({"operation": "all-to-all", "steps": 74, "without": 128})
-    'an all-to-all is 1.73 times as fast as on the plain, whole torus'
+    'an all-to-all is 1.73 times as fast as on the healthy network, without a twist'
     """
     steps, without = int(str(row["steps"])), int(str(row["without"]))
-    where = "on the plain, whole torus"
+    where = "on the healthy network, without a twist"
     if steps == without:
         return f"an {row['operation']} takes as long as {where}"
     if steps < without:

@@ -18,15 +18,18 @@ from numpy.typing import NDArray
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.family import members
 
+RING = "Patarasuk and Yuan 2009"
+MULTI_RING = "Bae and Bose 2003"
+THAKUR = "Thakur, Rabenseifner and Gropp 2005"
 #: Largest torus on which Hamiltonian cycles are found and walked.
 WALKED = 1024
-#: Rows of (part of the vector, dimension, hops per node along it, share of the vector that is sent).
-Message = tuple[int, NDArray[np.int64], float]
+#: From every node: the dimension, the hops along it (of all nodes, or per node), the share of the vector.
+Message = tuple[int, int | NDArray[np.int64], float]
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An all-reduce as rounds.
+    """An operation as rounds.
 
     Attributes
     ----------
@@ -36,11 +39,14 @@ class Algorithm:
         Per round the share of the vector on the fullest link.
     source : str
         Where it is defined.
+    halves : bool
+        Whether the first half of an all-reduce's rounds is a reduce-scatter, the second an all-gather.
     """
 
     name: str
     loads: tuple[float, ...]
     source: str
+    halves: bool = False
 
     @property
     def rounds(self) -> int:
@@ -53,57 +59,93 @@ class Algorithm:
         return sum(self.loads)
 
     def seconds(self, size: float, alpha: float, bandwidth: float) -> float:
-        """Time of an all-reduce of `size` bytes: `alpha` s a round, links of `bandwidth` bytes/s."""
+        """Time of an operation on `size` bytes: `alpha` s a round, links of `bandwidth` bytes/s."""
         return self.rounds * alpha + self.factor * size / bandwidth
 
 
-def lower_bound(sizes: Sequence[int], size: float, alpha: float, bandwidth: float) -> float:
-    """Seconds that every all-reduce takes: a round, and 2(N-1)/N of the vector over the links of a node."""
-    nodes = prod(sizes)
-    return max(alpha, 2 * (nodes - 1) / nodes * size / (_degree(sizes) * bandwidth))
+@dataclass(frozen=True)
+class Program:
+    """Rounds of messages along dimensions, wherever they are replayed.
 
+    Attributes
+    ----------
+    name, source
+        As of the algorithm.
+    rounds : sequence of sequences of Message
+        The messages of every round.
+    halves : bool
+        Whether as many rounds follow that mirror these: first a reduce-scatter, then an all-gather.
+    """
 
-def _degree(sizes: Sequence[int]) -> int:
-    return sum(1 if size == 2 else 2 for size in sizes)
+    name: str
+    source: str
+    rounds: Sequence[Sequence[Message]]
+    halves: bool = False
+
+    def algorithm(self, fullest: Callable[[Sequence[Message]], float]) -> Algorithm:
+        """The algorithm, by the share of the vector on the fullest link in a round."""
+        loads = tuple(fullest(messages) for messages in self.rounds)
+        mirrored = loads[::-1] if self.halves else ()
+        return Algorithm(self.name, (*loads, *mirrored), self.source, self.halves)
 
 
 def fullest(sizes: Sequence[int], messages: Sequence[Message]) -> float:
-    """Replay the messages of a round hop by hop: the share of the vector on the fullest link.
+    """Replay the messages of a round hop by hop on a torus: the share of the vector on the fullest link.
 
     A message of half way round an even ring goes half either way.
+
+    >>> fullest((8, 8), [(0, 3, 0.5), (0, -1, 0.25), (1, 4, 0.5)])
+    1.5
     """
-    grid = np.indices(tuple(sizes))
+    grid = None
     most = 0.0
     for dimension, size in enumerate(sizes):
-        load = np.zeros((2, *sizes))
+        even = [0.0, 0.0]
+        load = None
         for along, hops, share in messages:
             if along != dimension:
                 continue
-            ways = np.broadcast_to(hops % size, tuple(sizes))
-            for distance in np.unique(ways):
-                if distance == 0:
-                    continue
-                senders = ways == distance
-                backwards = size - distance
-                both = 2 * distance == size and size > 2
-                for sense, length in ((0, distance), (1, backwards)):
-                    if not both and (length > size - length or (size == 2 and sense)):
-                        continue
-                    for hop in range(int(length)):
+            if isinstance(hops, int):
+                for sense, length, part in _ways(size, hops % size):
+                    even[sense] += length * part * share
+                continue
+            grid = np.indices(tuple(sizes)) if grid is None else grid
+            load = np.zeros((2, *sizes)) if load is None else load
+            distances = np.broadcast_to(hops % size, tuple(sizes))
+            for distance in np.unique(distances):
+                senders = distances == distance
+                for sense, length, part in _ways(size, int(distance)):
+                    for hop in range(length):
                         places = [grid[other][senders] for other in range(len(sizes))]
                         places[dimension] = (places[dimension] + (hop if sense == 0 else -hop)) % size
-                        np.add.at(load[sense], tuple(places), share / 2 if both else share)
-        most = max(most, float(load.max()))
+                        np.add.at(load[sense], tuple(places), share * part)
+        for sense in (0, 1):
+            most = max(most, even[sense] + (0.0 if load is None else float(load[sense].max())))
     return most
+
+
+def _ways(size: int, distance: int) -> list[tuple[int, int, float]]:
+    """How a message goes round a ring: per sense that it takes the hops and the part."""
+    if distance == 0:
+        return []
+    if size == 2:
+        return [(0, 1, 1.0)]
+    backwards = size - distance
+    if distance == backwards:
+        return [(0, distance, 0.5), (1, backwards, 0.5)]
+    return [(0, distance, 1.0) if distance < backwards else (1, backwards, 1.0)]
+
+
+def both(size: int, dimension: int, hops: int, share: float) -> list[Message]:
+    """From every node so many hops up and as many down, `share` each; in a ring of two there is one way."""
+    if size == 2:
+        return [(dimension, hops, 2 * share)]
+    return [(dimension, hops, share), (dimension, -hops, share)]
 
 
 def _coordinate(sizes: Sequence[int], dimension: int) -> NDArray[np.int64]:
     places: NDArray[np.int64] = np.indices(tuple(sizes))[dimension]
     return places
-
-
-def _replayed(name: str, sizes: Sequence[int], rounds: Sequence[Sequence[Message]], source: str) -> Algorithm:
-    return Algorithm(name, tuple(fullest(sizes, messages) for messages in rounds), source)
 
 
 def _powers(sizes: Sequence[int]) -> list[int] | None:
@@ -124,7 +166,14 @@ def ring(sizes: Sequence[int]) -> Algorithm | None:
         return None
     nodes = prod(sizes)
     share = 1 / (nodes * (1 if nodes == 2 else 2))
-    return Algorithm("ring", (share,) * (2 * (nodes - 1)), "Patarasuk and Yuan 2009")
+    return Algorithm("ring", (share,) * (2 * (nodes - 1)), RING, True)
+
+
+def cycles(sizes: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
+    """A Hamiltonian cycle per dimension that shares no link with the others, on tori that are not large."""
+    if len(sizes) < 2 or min(sizes) < 3 or prod(sizes) > WALKED:
+        return None
+    return hamiltonian_cycles(tuple(sizes))
 
 
 def multi_ring(sizes: Sequence[int]) -> Algorithm | None:
@@ -137,36 +186,36 @@ def multi_ring(sizes: Sequence[int]) -> Algorithm | None:
     nodes = prod(sizes)
     most = 1
     if nodes <= WALKED:
-        cycles = hamiltonian_cycles(tuple(sizes))
-        if cycles is None:
+        found = cycles(sizes)
+        if found is None:
             return None
-        links = Counter(frozenset(ends) for cycle in cycles for ends in pairwise((*cycle, cycle[0])))
+        links = Counter(frozenset(ends) for cycle in found for ends in pairwise((*cycle, cycle[0])))
         most = max(links.values())
     share = most / (nodes * 2 * len(sizes))
-    return Algorithm("multi-ring", (share,) * (2 * (nodes - 1)), "Bae and Bose 2003")
+    return Algorithm("multi-ring", (share,) * (2 * (nodes - 1)), MULTI_RING, True)
 
 
-def bucket(sizes: Sequence[int]) -> Algorithm:
+def bucket(sizes: Sequence[int]) -> Program:
     """A ring per dimension, all dimensions and both senses at once (Jain and Sabharwal 2010)."""
-    count, nodes = len(sizes), prod(sizes)
-    halves: list[float] = []
+    count = len(sizes)
     left = [1 / count] * count
+    rounds: list[list[Message]] = []
     for phase in range(count):
         dims = [(part + phase) % count for part in range(count)]
-        for turn in range(max(sizes) - 1):
-            shares = [
-                left[part] / sizes[dim] / (1 if sizes[dim] == 2 else 2)
+        left = [left[part] / sizes[dim] for part, dim in enumerate(dims)]
+        rounds += [
+            [
+                one
                 for part, dim in enumerate(dims)
                 if turn < sizes[dim] - 1
+                for one in both(sizes[dim], dim, 1, left[part] / 2)
             ]
-            if shares:
-                halves.append(max(shares))
-        left = [left[part] / sizes[dim] for part, dim in enumerate(dims)]
-    assert all(abs(part * nodes * count - 1) < 1e-9 for part in left)
-    return Algorithm("bucket", (*halves, *reversed(halves)), "Jain and Sabharwal 2010")
+            for turn in range(max(sizes) - 1)
+        ]
+    return Program("bucket", "Jain and Sabharwal 2010", rounds, halves=True)
 
 
-def recursive_doubling(sizes: Sequence[int]) -> Algorithm | None:
+def recursive_doubling(sizes: Sequence[int]) -> Program | None:
     """Whole vectors exchanged with the node whose coordinate differs in one bit, one part per dimension."""
     counts = _powers(sizes)
     if counts is None:
@@ -174,10 +223,10 @@ def recursive_doubling(sizes: Sequence[int]) -> Algorithm | None:
     parts = len(sizes)
     orders = [_by_distance(counts, first) for first in range(parts)]
     rounds = [[_xor(sizes, dim, step, 1 / parts) for dim, step in row] for row in zip(*orders, strict=True)]
-    return _replayed("recursive doubling", sizes, rounds, "Thakur, Rabenseifner and Gropp 2005")
+    return Program("recursive doubling", THAKUR, rounds)
 
 
-def halving_doubling(sizes: Sequence[int]) -> Algorithm | None:
+def halving_doubling(sizes: Sequence[int]) -> Program | None:
     """Halves exchanged with the node whose coordinate differs in one bit, near ones first, and back."""
     counts = _powers(sizes)
     if counts is None:
@@ -187,7 +236,7 @@ def halving_doubling(sizes: Sequence[int]) -> Algorithm | None:
     rounds = []
     for number, row in enumerate(zip(*orders, strict=True)):
         rounds.append([_xor(sizes, dim, step, 0.5 ** (number + 1) / parts) for dim, step in row])
-    return _replayed("halving/doubling", sizes, [*rounds, *reversed(rounds)], "Rabenseifner 2004")
+    return Program("halving/doubling", "Rabenseifner 2004", rounds, halves=True)
 
 
 def _xor(sizes: Sequence[int], dimension: int, step: int, share: float) -> Message:
@@ -195,14 +244,15 @@ def _xor(sizes: Sequence[int], dimension: int, step: int, share: float) -> Messa
     return dimension, (here ^ (1 << step)) - here, share
 
 
-def _swing(sizes: Sequence[int], dimension: int, step: int, mirrored: bool, share: float) -> Message:
+def swing_message(sizes: Sequence[int], dimension: int, step: int, mirrored: bool, share: float) -> Message:
+    """The exchange of step 0, 1, 2, ... of Swing: with the node 1, 1, 3, 5, 11, ... hops away, to and fro."""
     reach = (1 - (-2) ** (step + 1)) // 3
     here = _coordinate(sizes, dimension)
     sign = np.where(here % 2 == 0, 1, -1) * (-1 if mirrored else 1)
     return dimension, sign * reach, share
 
 
-def swing(sizes: Sequence[int], bandwidth: bool) -> Algorithm | None:
+def swing(sizes: Sequence[int], bandwidth: bool) -> Program | None:
     """Exchanges over 1, 1, 3, 5, 11, ... hops, back and forth, plain and mirrored (De Sensi et al. 2024)."""
     counts = _powers(sizes)
     if counts is None:
@@ -212,15 +262,12 @@ def swing(sizes: Sequence[int], bandwidth: bool) -> Algorithm | None:
     rounds = []
     for number in range(sum(counts)):
         share = (0.5 ** (number + 1) if bandwidth else 1) / parts
-        rounds.append([_swing(sizes, *order[number], mirrored, share) for order, mirrored in orders])
-    if bandwidth:
-        rounds = [*rounds, *reversed(rounds)]
-    return _replayed(
-        f"Swing, {'bandwidth' if bandwidth else 'latency'}", sizes, rounds, "De Sensi et al. 2024"
-    )
+        rounds.append([swing_message(sizes, *order[number], mirrored, share) for order, mirrored in orders])
+    name = f"Swing, {'bandwidth' if bandwidth else 'latency'}"
+    return Program(name, "De Sensi et al. 2024", rounds, halves=bandwidth)
 
 
-def binomial_tree(sizes: Sequence[int]) -> Algorithm | None:
+def binomial_tree(sizes: Sequence[int]) -> Program | None:
     """The whole vector up a binomial tree to node 0 and down again."""
     counts = _powers(sizes)
     if counts is None:
@@ -233,14 +280,10 @@ def binomial_tree(sizes: Sequence[int]) -> Algorithm | None:
         rounds.append([(dim, np.where(sends, -(1 << step), 0), 1.0)])
         done |= sends
     down = [[(dim, -hops, share) for dim, hops, share in row] for row in rounds]
-    return Algorithm(
-        "binomial tree",
-        tuple(fullest(sizes, row) for row in [*rounds, *reversed(down)]),
-        "Thakur, Rabenseifner and Gropp 2005",
-    )
+    return Program("binomial tree", THAKUR, [*rounds, *reversed(down)])
 
 
-def bine_tree(sizes: Sequence[int]) -> Algorithm | None:
+def bine_tree(sizes: Sequence[int]) -> Program | None:
     """The whole vector up a tree to node 0 and down; partners lie 1, 1, 3, 5, 11, ... hops to and fro."""
     counts = _powers(sizes)
     if counts is None:
@@ -249,7 +292,7 @@ def bine_tree(sizes: Sequence[int]) -> Algorithm | None:
     known[(0,) * len(sizes)] = True
     up: list[list[Message]] = []
     for dim, step in reversed(_by_distance(counts, 0)):
-        _, hops, _ = _swing(sizes, dim, step, False, 1.0)
+        _, hops, _ = swing_message(sizes, dim, step, False, 1.0)
         places = list(np.indices(tuple(sizes)))
         places[dim] = (places[dim] + hops) % sizes[dim]
         # Those whose partner has the vector get it now; towards the root they send their sum to it.
@@ -258,44 +301,56 @@ def bine_tree(sizes: Sequence[int]) -> Algorithm | None:
         known |= fresh
     assert known.all()
     up.reverse()
-    return _replayed("Bine, tree", sizes, [*up, *reversed(up)], "De Sensi et al. 2025")
+    return Program("Bine, tree", "De Sensi et al. 2025", [*up, *reversed(up)])
 
 
-def log3(sizes: Sequence[int]) -> Algorithm | None:
+def log3(sizes: Sequence[int]) -> Program | None:
     """Sums exchanged at +-1 and then +-3 hops, one part per dimension; rings of 2, 3, 8 or 9."""
     hops = {2: [1], 3: [1], 8: [1, 3], 9: [1, 3]}
     if any(size not in hops for size in sizes):
         return None
     parts = len(sizes)
-    loads: list[float] = []
+    rounds: list[list[Message]] = []
     for phase in range(parts):
-        rows = [hops[sizes[(part + phase) % parts]] for part in range(parts)]
-        loads += [
-            max(row[turn] for row in rows if turn < len(row)) / parts for turn in range(max(map(len, rows)))
+        dims = [(part + phase) % parts for part in range(parts)]
+        rounds += [
+            [
+                one
+                for dim in dims
+                if turn < len(hops[sizes[dim]])
+                for one in both(
+                    sizes[dim], dim, hops[sizes[dim]][turn], 1 / parts / (2 if sizes[dim] == 2 else 1)
+                )
+            ]
+            for turn in range(max(len(hops[sizes[dim]]) for dim in dims))
         ]
-    return Algorithm("log3", tuple(loads), "this project; the idea of Trivance")
+    return Program("log3", "this project; the idea of Trivance", rounds)
 
 
-def spheres(sizes: Sequence[int]) -> Algorithm:
+def spheres(sizes: Sequence[int]) -> Program:
     """Round r sends the sphere of radius r, split evenly over the directions: diameter rounds each way."""
-    nodes = prod(sizes)
     counts = np.zeros(sum(size // 2 for size in sizes) + 1)
     reach = sum(
         np.minimum(_coordinate(sizes, dim), size - _coordinate(sizes, dim)) for dim, size in enumerate(sizes)
     )
     np.add.at(counts, np.asarray(reach).ravel(), 1)
-    loads = [count / nodes / _degree(sizes) for count in counts[1:]]
-    return Algorithm("spheres", (*reversed(loads), *loads), "this project")
+    degree = sum(1 if size == 2 else 2 for size in sizes)
+    rounds = [
+        [
+            one
+            for dim, size in enumerate(sizes)
+            for one in both(size, dim, 1, count / prod(sizes) / degree / (2 if size == 2 else 1))
+        ]
+        for count in map(float, counts[:0:-1])
+    ]
+    return Program("spheres", "this project", rounds, halves=True)
 
 
-def exchanges(sizes: Sequence[int]) -> list[Algorithm]:
+def exchanges(latency: Algorithm) -> list[Algorithm]:
     """Exchanges with the partners of Swing: the first so many halve what is exchanged, the others keep it.
 
     Between the latency form of Swing, which halves never, and the bandwidth form, which halves always.
     """
-    latency = swing(sizes, False)
-    if latency is None:
-        return []
     loads = latency.loads
     found = []
     for halvings in range(1, len(loads)):
@@ -306,22 +361,19 @@ def exchanges(sizes: Sequence[int]) -> list[Algorithm]:
     return found
 
 
-def family(sizes: Sequence[int]) -> list[Algorithm]:
-    """Members of the family, exchanges among them, that no other one beats in both rounds and bytes."""
-    own = [Algorithm(one.name, one.loads, "this project") for one in members(sizes)]
+def undominated(found: Sequence[Algorithm]) -> list[Algorithm]:
+    """Those that no other one beats in both rounds and bytes."""
     best = np.inf
     kept = []
-    for one in sorted([*own, *exchanges(sizes)], key=lambda one: (one.rounds, one.factor)):
+    for one in sorted(found, key=lambda one: (one.rounds, one.factor)):
         if one.factor < best - 1e-12:
             best = one.factor
             kept.append(one)
     return kept
 
 
-#: Every algorithm by a function that says ``None`` where it does not apply.
-LISTED: tuple[Callable[[Sequence[int]], Algorithm | None], ...] = (
-    ring,
-    multi_ring,
+#: Messages along dimensions by a function that says ``None`` where they do not apply.
+PROGRAMS: tuple[Callable[[Sequence[int]], Program | None], ...] = (
     bucket,
     recursive_doubling,
     halving_doubling,
@@ -335,7 +387,7 @@ LISTED: tuple[Callable[[Sequence[int]], Algorithm | None], ...] = (
 
 
 def algorithms(sizes: Sequence[int]) -> list[Algorithm]:
-    """Every algorithm that applies to a torus; members of the family only where none is better both ways.
+    """Every all-reduce that applies to a torus; members of the family only where none is better both ways.
 
     Examples
     --------
@@ -343,5 +395,9 @@ def algorithms(sizes: Sequence[int]) -> list[Algorithm]:
     >>> {row.name: (row.rounds, round(row.factor, 3)) for row in algorithms((8, 8))}["Swing, bandwidth"]
     (12, 0.539)
     """
-    listed = [found for make in LISTED if (found := make(sizes)) is not None]
-    return [*listed, *family(sizes)]
+    rings = [found for found in (ring(sizes), multi_ring(sizes)) if found is not None]
+    programs = [found for make in PROGRAMS if (found := make(sizes)) is not None]
+    replayed = [one.algorithm(lambda messages: fullest(sizes, messages)) for one in programs]
+    own = [Algorithm(one.name, one.loads, "this project", one.halves) for one in members(sizes)]
+    latency = next((one for one in replayed if one.name == "Swing, latency"), None)
+    return [*rings, *replayed, *undominated([*own, *(exchanges(latency) if latency else [])])]

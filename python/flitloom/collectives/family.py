@@ -54,6 +54,11 @@ class Member:
         """Bytes on the fullest links, as a multiple of the vector."""
         return sum(self.loads)
 
+    @property
+    def halves(self) -> bool:
+        """Whether nothing is summed in whole: a reduce-scatter, then an all-gather."""
+        return all(isinstance(what, int) for what in self.pick)
+
 
 def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
     """Everybody's sum in three rounds over all dimensions at once, where such rounds are stored.
@@ -76,30 +81,39 @@ def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
 
 
 @cache
-def ring_rounds(size: int, rounds: int) -> tuple[float, ...] | None:
-    """All-gather on a ring in so many rounds with the least load: chunks on the fullest link, per round.
+def ring_windows(size: int, rounds: int) -> tuple[tuple[int, float], ...] | None:
+    """All-gather on a ring in so many rounds with the least load: per round hops and chunks of a message.
 
     With a window of w chunks either way a round over h <= 2w + 1 hops adds up to h of them; the chunk half
     way round an even ring comes half from either side. Exact: least sum over all ways of growing the window.
 
+    >>> ring_windows(8, 2), ring_windows(8, 3)
+    (((1, 1.0), (3, 2.5)), ((1, 1.0), (1, 1.0), (2, 1.5)))
+    """
+    if size == 2:
+        return ((1, 1.0),) if rounds == 1 else None
+    goal = size // 2
+    best: dict[int, tuple[float, tuple[tuple[int, float], ...]]] = {0: (0.0, ())}
+    for _ in range(rounds):
+        following: dict[int, tuple[float, tuple[tuple[int, float], ...]]] = {}
+        for window, (cost, sendings) in best.items():
+            for added in range(1, min(2 * window + 1, goal - window) + 1):
+                tie = 0.5 if size % 2 == 0 and window + added == goal else 0.0
+                total = cost + added * (added - tie)
+                if total < following.get(window + added, (np.inf, ()))[0]:
+                    following[window + added] = (total, (*sendings, (added, added - tie)))
+        best = following
+    return best[goal][1] if goal in best else None
+
+
+def ring_rounds(size: int, rounds: int) -> tuple[float, ...] | None:
+    """Chunks on the fullest link in every round of `ring_windows`.
+
     >>> ring_rounds(8, 2), ring_rounds(8, 3), ring_rounds(8, 4)
     ((1.0, 7.5), (1.0, 1.0, 3.0), (1.0, 1.0, 1.0, 0.5))
     """
-    if size == 2:
-        return (1.0,) if rounds == 1 else None
-    goal = size // 2
-    best: dict[int, tuple[float, tuple[float, ...]]] = {0: (0.0, ())}
-    for _ in range(rounds):
-        following: dict[int, tuple[float, tuple[float, ...]]] = {}
-        for window, (cost, loads) in best.items():
-            for added in range(1, min(2 * window + 1, goal - window) + 1):
-                tie = 0.5 if size % 2 == 0 and window + added == goal else 0.0
-                load = added * (added - tie)
-                total = cost + load
-                if total < following.get(window + added, (np.inf, ()))[0]:
-                    following[window + added] = (total, (*loads, load))
-        best = following
-    return best[goal][1] if goal in best else None
+    windows = ring_windows(size, rounds)
+    return None if windows is None else tuple(hops * chunks for hops, chunks in windows)
 
 
 #: What a node sends in a round: the sum over some of the nodes near it, by offset, so many hops on.

@@ -154,26 +154,37 @@ for _name in (*LISTS["collectives"], "all-to-all-v"):
 @app.command()
 def advise(
     torus: options.Torus = None,
+    mesh: options.Mesh = None,
+    network: options.Network = None,
+    graph: options.GraphFile = None,
+    wrap: options.Wrap = None,
     twist: Twist = False,
     fail: options.Fail = None,
+    operation: Annotated[
+        str, typer.Option(help="all-reduce, all-gather, reduce-scatter or all-to-all.")
+    ] = "all-reduce",
     size: Annotated[
-        str, typer.Option(help="Smallest and largest vector, as 1KiB:1GiB.", metavar="LOW:HIGH")
+        str, typer.Option(help="Smallest and largest vector, e.g. 1KiB:1GiB or 1MB:1GB.", metavar="LOW:HIGH")
     ] = "1KiB:1GiB",
     alpha: Annotated[str, typer.Option(help="Time of a round whatever it carries.")] = "1us",
-    bandwidth: Annotated[str, typer.Option(help="Of a link in one direction.")] = "50GB/s",
+    bandwidth: Annotated[
+        str, typer.Option(help="Of a link in one direction, e.g. 50GB/s or 400Gb/s.")
+    ] = "50GB/s",
     chart: Annotated[
         Path | None, typer.Option("--picture", help="Draw time over bound by size (.png, .pdf, .svg).")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Say what all-reduce a torus should give: per message size the bound and the best algorithm.
+    """Say what a network should give: per message size the bound and the best algorithm.
 
-    Every algorithm is replayed on links; a round costs alpha and the time of the fullest link.
+    Every algorithm is replayed on the links that are left; a round costs alpha and the time of the fullest
+    link.
 
     \b
     For example:
       flitloom collective advise --torus 8x8x8 --size 1KiB:1GiB --alpha 1us --bandwidth 50GB/s
-      flitloom collective advise --torus 8x8 --fail link:0-1
+      flitloom collective advise --torus 8x8 --fail link:0-1 --operation all-gather
+      flitloom collective advise --network "dragonfly(6,3)" --bandwidth 400Gb/s
     """
     from flitloom.collectives.advise import (
         advise,
@@ -188,21 +199,22 @@ def advise(
     from flitloom.commands import screen
     from flitloom.errors import SpecError
     from flitloom.extras import check_picture
-    from flitloom.spec import Topology
+    from flitloom.spec.product import network_of
 
     if chart is not None:
         check_picture(chart, "--picture")
-    if torus is None:
-        raise SpecError.at("topology", "is missing", "give --torus 8x8x8")
-    topology = Topology(**options.topology_fields(torus, None, None, fail))
+    fields = options.topology_fields(torus, mesh, wrap, fail, network=network, graph=graph)
+    if not {"sizes", "network", "cables"} & fields.keys():
+        raise SpecError.at("topology", "is missing", "give --torus 8x8x8, --mesh 6x6, --network or --graph")
+    topology = network_of(fields)
     low, _, high = size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     times = read_seconds(alpha, "--alpha"), read_bandwidth(bandwidth, "--bandwidth")
-    advice = advise(topology, sizes, *times, twist=twist)
+    advice = advise(topology, sizes, *times, operation=operation, twist=twist)
     if chart is not None:
         from flitloom.plots.collective import draw_advice
 
-        draw_advice(advice, f"all-reduce, {topology}{', twisted' if twist else ''}", chart)
+        draw_advice(advice, f"{operation}, {topology}{', twisted' if twist else ''}", chart)
     compared = compare(topology, twist)
     if json:
         rows = [
@@ -210,6 +222,7 @@ def advise(
                 "bytes": bytes_,
                 "bound": advice.bounds[row],
                 "best": advice.algorithms[advice.best(row)].name,
+                **dict(zip(("algbw", "busbw"), advice.bandwidths(row), strict=True)),
                 "seconds": dict(
                     zip((one.name for one in advice.algorithms), advice.seconds[row], strict=True)
                 ),
@@ -222,7 +235,16 @@ def advise(
         ]
         crossovers = [{"bytes": bytes_, "best": name} for bytes_, name in advice.crossovers()]
         screen.print_json(
-            {"algorithms": known, "sizes": rows, "crossovers": crossovers, "compared": compared}
+            {
+                "operation": advice.operation,
+                "network": str(topology),
+                "members": advice.members,
+                "rounds": advice.rounds,
+                "algorithms": known,
+                "sizes": rows,
+                "crossovers": crossovers,
+                "compared": compared,
+            }
         )
         return
     screen.print_table(
@@ -241,9 +263,11 @@ def advise(
                 round(1e6 * taken, 2),
                 round(1e6 * bound, 2),
                 round(100 * bound / taken, 1),
+                *(round(rate / 1e9, 1) for rate in advice.bandwidths(row)),
             ]
         )
-    screen.print_table(["size", "best", "us", "bound us", "% of bound"], table)
+    screen.print_table(["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"], table)
+    screen.echo(f"bound: {advice.rounds} rounds at least, and the bytes that some link must carry")
     if compared:
         screen.echo()
         screen.print_table(

@@ -12,6 +12,9 @@ from flitloom.collectives.plan import CollectivePlan
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS, colour, marker
 
+#: Algorithms that are drawn though they never win.
+RIVALS = 3
+
 
 def draw_busy(plan: CollectivePlan, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the share of all links that are busy, step by step.
@@ -46,7 +49,7 @@ def draw_busy(plan: CollectivePlan, path: str | Path | None = None, *, ax: Axes 
 def draw_advice(
     advice: Advice, title: str, path: str | Path | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the time of every algorithm over the bound, by message size.
+    """Draw the time of the best algorithm over the bound by message size, beside three that never win.
 
     Parameters
     ----------
@@ -65,33 +68,46 @@ def draw_advice(
         What was drawn in.
     """
     crossovers = advice.crossovers()
-    winners = list(dict.fromkeys(name for _, name in crossovers))
+    ratios = np.array(advice.seconds).T / np.array(advice.bounds)
+    best = [advice.best(row) for row in range(len(advice.sizes))]
+    winners = list(dict.fromkeys(best))
+    # The published ones that come nearest over all sizes.
+    own = [one.source == "this project" for one in advice.algorithms]
+    others = sorted(
+        set(range(len(own))) - set(winners), key=lambda one: (own[one], float(np.log(ratios[one]).sum()))
+    )
     with panel(path, ax, 9, 5) as axes:
-        losers = 0
-        for number, one in enumerate(advice.algorithms):
-            wins = one.name in winners
-            if not wins and one.name.startswith("family"):
-                continue
-            place = winners.index(one.name) if wins else 0
-            ratios = [row[number] / bound for row, bound in zip(advice.seconds, advice.bounds, strict=True)]
+        for place, one in enumerate(winners):
+            rows = [row for row, number in enumerate(best) if number == one]
+            # On to where the next one takes over.
+            rows = sorted({*rows, *(row + 1 for row in rows if row + 1 < len(best))})
+            axes.loglog(
+                [advice.sizes[row] for row in rows],
+                ratios[one][rows],
+                marker="os"[place // len(COLOURS) % 2],
+                markersize=4,
+                label=advice.algorithms[one].name,
+                color=colour(place),
+                linewidth=2.5,
+            )
+        for place, one in enumerate(others[:RIVALS]):
             axes.loglog(
                 advice.sizes,
-                ratios,
-                marker=None if wins else marker(losers),
-                markersize=4,
-                markevery=(losers % 3, 3),
-                label=one.name,
-                color=colour(place) if wins else "grey",
-                linewidth=2.2 if wins else 0.8,
-                linestyle=("-", "-.")[place // len(COLOURS) % 2] if wins else "--",
+                ratios[one],
+                marker=marker(place + 2),
+                markersize=5,
+                markevery=(place, 3),
+                label=f"{advice.algorithms[one].name} (never best)",
+                color="grey",
+                linewidth=1,
+                linestyle="--",
             )
-            losers += not wins
         for size, _ in crossovers[1:]:
             axes.axvline(size, color="black", linewidth=0.6, alpha=0.4)
         ticks = [2.0**power for power in range(0, 60, 5) if advice.sizes[0] <= 2.0**power <= advice.sizes[-1]]
         axes.set_xticks(ticks, [show_size(tick) for tick in ticks])
         axes.minorticks_off()
-        axes.set_title(f"{title}: the coloured ones win between the vertical lines")
+        axes.set_title(f"{title}: the best algorithm by size")
         axes.set_xlabel("vector of every node")
         axes.set_ylabel("time / lower bound")
         axes.set_ylim(0.9, 30)
