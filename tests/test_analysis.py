@@ -51,6 +51,17 @@ def test_level_rule_is_not_fooled_by_a_short_dip():
     assert analysis.critical_load(made_series(load, received), 100).measured
 
 
+def test_level_rule_does_not_take_the_time_that_packets_need_for_a_critical_load():
+    load = np.linspace(0, 0.4, 4000)
+    late = np.concatenate([np.zeros(40), load[:-40]])
+    # Until window 850 or so, an average over 100 misses more than a twentieth.
+    assert analysis.critical_load(made_series(load, late), 100).outcome == "not reached"
+    found = analysis.critical_load(made_series(load, np.where(load < 0.3, late, 0.2)), 100)
+    assert 0.3 < found.value < 0.31
+    found = analysis.critical_load(made_series(load, load / 2), 100)
+    assert (found.outcome, found.value) == ("from the start", None)
+
+
 def test_level_rule_wants_to_see_half_an_average_more():
     load = np.linspace(0.1, 0.2, 1000)
     received = load.copy()

@@ -551,7 +551,7 @@ def test_the_limit_of_an_operation_is_the_one_it_meets(capsys: pytest.CaptureFix
     assert run([*schedule, "all-reduce", "--payload", str(2**20 // 8)]) == 2
     error = capsys.readouterr().err
     assert "a message would have 1048576 flits of payload" in error
-    assert "at most 1048576" in error
+    assert "at most 1048575" in error
     assert run([*schedule, "broadcast", "--payload", "100000"]) == 0
 
 

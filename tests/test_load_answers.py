@@ -106,7 +106,7 @@ def test_saturation_is_found_by_bisection():
     for case, row in zip(cases, rows, strict=True):
         assert row["below"] < row["saturation"] < row["above"]
         assert row["above"] - row["below"] <= 0.05 * row["above"]
-        assert row["saturation"] <= row["bound"] / 0.95
+        assert row["saturation"] <= row["bound"]
         # The curve says the same of both ends.
         points, _ = run_curve([case], [row["below"], row["above"]], measure=1000, workers=1)
         verdict = saturation(curve_rows(points))
@@ -114,6 +114,69 @@ def test_saturation_is_found_by_bisection():
             assert (verdict["below"], verdict["above"]) == (row["below"], row["above"])
     by_buffer = {(row["pattern"], row["buffer"]): row["saturation"] for row in rows}
     assert by_buffer["rand", "4"] < by_buffer["rand", "16"]
+
+
+def test_a_load_beyond_the_bound_is_saturated_however_little():
+    """At 4 % more than links carry, 96 % arrive: more than the 95 % that the level rule asks for."""
+    cases = make_cases({"router": {"buffer": 16}}, {"torus": ["8x8"], "pattern": ["trns"]})
+    points, _ = run_curve(cases, [0.24, 0.26], measure=2000, refine=0, workers=1)
+    below, above = curve_rows(points)
+    assert above["accepted"] > 0.95 * above["generated"]
+    assert above["bound"] == 0.25
+    assert (below["saturated"], above["saturated"], above["latency"]) == (False, True, None)
+    [row], _ = run_saturation(cases, within=0.05, measure=2000, workers=1)
+    assert 0.2 < row["below"] < row["saturation"] < row["above"] <= 0.25
+
+
+def test_closed_sources_have_no_saturation(capsys):
+    closed = ["--torus", "4x4", "--pattern", "rand", "--outstanding", "2"]
+    assert run(["load", "saturation", *closed]) == 2
+    assert "closed sources accept whatever they generate" in capsys.readouterr().err
+    assert run(["load", "curve", *closed, "--rates", "0.2,0.9", "--measure", "500", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert run(["load", "curve", *closed, "--rates", "0.2,0.9", "--measure", "500"]) == 0
+    most = max(rows, key=lambda row: row["accepted"])
+    verdict = f"4x4 accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
+    assert capsys.readouterr().out.splitlines()[-2] == verdict
+    assert run(["load", "ramp", *closed, "--rates", "0.1:0.9", "--cycles", "20000", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["critical_load"] is None
+    assert row["advice"].startswith("closed sources accept whatever they generate")
+
+
+def test_a_network_that_fills_has_not_reached_its_critical_load(capsys):
+    """In the first cycles of a short ramp less arrives than is generated, since packets take their time."""
+    ramp = ["load", "ramp", "--torus", "8x8", "--pattern", "rand", "--json", "--cycles"]
+    assert run([*ramp, "5000"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["outcome"] == "measured"
+    assert 0.25 < row["critical_load"] < row["bound"]
+    assert run([*ramp, "20000", "--rates", "0.6:0.9"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["outcome"], row["critical_load"]) == ("from the start", None)
+    assert "begin lower" in row["advice"]
+
+
+def test_interlocked_nodes_have_no_steady_state(capsys):
+    """Every node generates its own number of packets, and all may send equally many but for a few."""
+    ask = ["load", "saturation", "--torus", "4x4", "--pattern", "next", "--within", "0.3", "--measure", "300"]
+    assert run([*ask, "--throttle", "none,interlock", "--json"]) == 0
+    told = capsys.readouterr()
+    free, locked = json.loads(told.out)
+    assert (free["outcome"], locked["outcome"]) == ("not reached", "no steady state")
+    assert (locked["saturation"], locked["points"]) == (None, 0)
+    assert told.err.count("note: interlock lets a node send only as many packets as it receives") == 1
+    # What waits at the sources, as the oldest of it: four times the cycles, about twice as much.
+    network, load = fl.Network(fl.Torus(8, 8)), fl.Load("next", rate=0.1, cycles=200_000)
+    waiting = []
+    for cycles in (2000, 8000, 32000, 128_000):
+        simulation = fl.Simulation(network, load, throttle="interlock", windows=1000)
+        simulation.run(until=cycles)
+        series = simulation.windows()
+        waiting.append(int((series.generated_flits.sum() - series.ejected_flits.sum()).item()))
+    assert waiting[3] > 2 * waiting[1] > 4 * 64
+    assert run(["load", "steady", *ask[2:6], "--throttle", "interlock", "--outstanding", "2"]) == 0
+    assert "note" not in capsys.readouterr().err
 
 
 def test_a_network_that_carries_all_is_not_saturated():

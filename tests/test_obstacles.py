@@ -11,7 +11,10 @@ from flitloom.commands import run
 from flitloom.errors import UnreachableError
 from flitloom.messages import MessageGraph, simulate_messages
 
-LEAVE = "node 5 has failed, and no route leads to it: give traffic that leaves it out"
+FAILED = "node 5 has failed, and no route leads to it: "
+LEAVE = FAILED + "give traffic that leaves it out"
+#: In a load every node sends, so that no load can leave any out.
+OTHERWISE = FAILED + "every node of a load sends, so give packets or a matrix that leave it out"
 DEAD = fl.Torus(4, 4, failed_nodes=[5])
 TABLES = fl.route(DEAD)
 NETWORK = fl.Network(DEAD, fl.Router(flow_control="bubble", buffer=16, channels=1))
@@ -49,8 +52,8 @@ def test_traffic_to_a_failed_node_is_called_that(traffic: Any, tables: fl.Tables
         dead = [pair for pair in pairs if 5 in pair]
         # Without tables dimension order is cut by the node, too, for nodes that work.
         assert dead
-        assert LEAVE in text
-        assert ("begin or end at a failed node" in text) == (dead == pairs)
+        assert (OTHERWISE if isinstance(traffic, fl.Load) else LEAVE) in text
+        assert ("at a failed node" in text) == (dead == pairs)
         assert ("routing tables can" in text) == (dead != pairs)
         if tables is not None:
             assert dead == pairs
@@ -72,7 +75,7 @@ def test_tables_without_a_route_are_the_cause_between_nodes_that_work(tmp_path: 
     for traffic in (fl.Packets([(5, 10, 4, 0)]), fl.Load("brev", rate=0.1, length=4, cycles=50)):
         with pytest.raises(UnreachableError) as caught:
             fl.simulate(network, traffic, tables=tables)
-        assert "no route is given for 1 pairs of nodes, the first from node 5 to node 10" in str(caught.value)
+        assert "no route is given for 1 pair of nodes, from node 5 to node 10" in str(caught.value)
         assert caught.value.pairs == [(5, 10)]
 
 
@@ -89,7 +92,7 @@ def test_twisted_tori_tell_the_same() -> None:
     """Their packets bring the ways of dimension order, which are no tables of anybody."""
     twisted = fl.Network(fl.Torus(4, 8, 8, twist=True, failed_links=[(0, 1)]))
     for traffic in (fl.Packets([(0, 1, 4, 0)]), fl.Load("rand", rate=0.1, length=4, cycles=50)):
-        with pytest.raises(UnreachableError, match=r"need a failed part.*routing tables can"):
+        with pytest.raises(UnreachableError, match=r"needs? a failed part.*routing tables can"):
             fl.simulate(twisted, traffic)
 
 
@@ -97,7 +100,15 @@ def test_twisted_tori_tell_the_same() -> None:
 def test_verbs_of_loads_tell_it(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--torus", "4x4", "--pattern", "brev", "--set", "topology.failed_nodes=[5]"]
     assert run(["load", verb, *options]) == 2
-    assert LEAVE in capsys.readouterr().err
+    assert (LEAVE if verb == "burst" else OTHERWISE) in capsys.readouterr().err
+
+
+def test_loads_on_tables_tell_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "tables.json"
+    TABLES.to_json(file)
+    for verb in ("steady", "curve", "saturation"):
+        assert run(["load", verb, "--tables", str(file), "--pattern", "brev"]) == 2
+        assert OTHERWISE in capsys.readouterr().err
 
 
 def test_sweeps_tell_it_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

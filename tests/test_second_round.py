@@ -192,7 +192,7 @@ def test_tables_after_a_dead_node_say_what_is_in_the_way(
         load = ["--pattern", "shfl", "--rate", "0.1", "--cycles", "100"]
         assert run(["simulate", *network, *tables, *load]) == 2
         message = capsys.readouterr().err
-        assert "node 5 has failed, and no route leads to it: give traffic that leaves it out" in message
+        assert "node 5 has failed, and no route leads to it: every node of a load sends, so give" in message
         assert "routing tables can" not in message
 
 

@@ -79,4 +79,4 @@ def test_loads_on_tables_are_the_simulators(capsys):
     assert run(["load", "steady", "--tables", "after.json", "--torus", "4x4", "--pattern", "rand"]) == 2
     assert "--torus: the tables name their network; leave it out" in capsys.readouterr().err
     assert run(["load", "steady", "--tables", "node.json", "--pattern", "rand", "--rate", "0.1"]) == 2
-    assert "every node of a load sends packets" in capsys.readouterr().err
+    assert "every node of a load sends, so give packets or a matrix" in capsys.readouterr().err

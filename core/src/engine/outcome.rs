@@ -176,6 +176,8 @@ pub enum SimulationError {
         obstacle: Obstacle,
         /// Which of the listed pairs begin or end at a failed node.
         failed: FailedEnds,
+        /// Whether the packets are those of a load, in which every node sends.
+        load: bool,
     },
     /// Cut-through or bubble flow control, or grants that need room, with buffers that are too small for
     /// the packets.
@@ -264,17 +266,25 @@ impl SimulationError {
             Self::Nodes { given, needed } => {
                 Fault::somewhere(format!("the workload is for {given} nodes, the network has {needed}"), "")
             }
-            Self::Unreachable { source_node, destination, count, more, obstacle, failed, .. } => {
-                let pairs = format!("{count}{more} pairs of nodes");
-                let first = format!("the first from node {source_node} to node {destination}");
+            Self::Unreachable { source_node, destination, count, more, obstacle, failed, load, .. } => {
+                let first = format!("from node {source_node} to node {destination}");
+                let (pairs, need, end, first) = match *count {
+                    1 => ("1 pair of nodes".to_owned(), "needs", "begins or ends", first),
+                    _ => {
+                        let pairs = format!("{count}{more} pairs of nodes");
+                        (pairs, "need", "begin or end", format!("the first {first}"))
+                    }
+                };
                 let leave = |node| {
-                    format!(
-                        "node {node} has failed, and no route leads to it: give traffic that leaves it out"
-                    )
+                    let otherwise = match *load {
+                        true => "every node of a load sends, so give packets or a matrix that leave it out",
+                        false => "give traffic that leaves it out",
+                    };
+                    format!("node {node} has failed, and no route leads to it: {otherwise}")
                 };
                 let (problem, advice) = match obstacle {
                     Obstacle::Routing => (
-                        format!("{pairs} need a failed part, {first}"),
+                        format!("{pairs} {need} a failed part, {first}"),
                         "dimension-order routing cannot go around failures, routing tables can",
                     ),
                     Obstacle::Routes => (
@@ -287,10 +297,9 @@ impl SimulationError {
                     FailedEnds::Some(node) => {
                         Fault::somewhere(problem, format!("{}; for the others: {advice}", leave(node)))
                     }
-                    FailedEnds::All(node) => Fault::somewhere(
-                        format!("{pairs} begin or end at a failed node, {first}"),
-                        leave(node),
-                    ),
+                    FailedEnds::All(node) => {
+                        Fault::somewhere(format!("{pairs} {end} at a failed node, {first}"), leave(node))
+                    }
                 }
             }
             Self::PacketTooLong { buffer, flow_control, grant_needs_room, needed, length } => {

@@ -30,7 +30,8 @@ def critical_load(
 
     The load offered at the end, or in the middle, of the first averaging window in which the received
     flits are below `level` of the flits generated in that window, and stay so for half an averaging length
-    more.
+    more. An empty network that fills receives less than is generated, too: before that window there must be
+    as many averages in a row at the level or above it.
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ def critical_load(
     Returns
     -------
     Measurement
-        In flits per node and cycle; or ``not reached``, or ``not confirmed`` where the run ends too soon
-        after the first window below the level.
+        In flits per node and cycle; or ``not reached``, ``not confirmed`` where the run ends too soon after
+        the first window below the level, or ``from the start`` where there is none above it before.
 
     Raises
     ------
@@ -84,9 +85,19 @@ def critical_load(
     load = offered[averaging - 1 :] if at == "end" else moving_average(offered, averaging)
     below = received < level * generated
     stay = averaging // 2 + 1
-    # The first of `stay` averages in a row below the level.
+    # The first of `stay` averages in a row below the level, behind as many that are not.
     if len(below) >= stay:
-        held = np.flatnonzero(moving_sum(below, stay) > stay - 0.5)
+        short = moving_sum(below, stay)
+        held = np.flatnonzero(short > stay - 0.5)
+        follows = np.flatnonzero(short < 0.5)
+        if len(held) and not len(follows):
+            return Measurement.none(
+                "from the start",
+                UNIT,
+                f"less than {level:.0%} is delivered from the start on, while the network fills or because "
+                "it carries less; let the load begin lower and rise more slowly",
+            )
+        held = held[held > follows[0]] if len(follows) else held
         if len(held):
             return Measurement.of(load[held[0]], UNIT)
     if below[-1]:

@@ -63,7 +63,7 @@ def curve(
     if json:
         screen.print_json(written)
     elif rows:
-        _print_curve(rows, len(cases[0].labels), loads)
+        _print_curve(rows, len(cases[0].labels), loads, shared.are_closed(cases))
     shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
@@ -194,7 +194,7 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
     return curves
 
 
-def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float]) -> None:
+def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float], closed: bool) -> None:
     from flitloom.load import bound_text, saturation
 
     names = list(rows[0])[:labels]
@@ -225,7 +225,7 @@ def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float]) ->
     ]
     screen.print_table(columns, table)
     for name, points in _by_case(rows, labels).items():
-        verdict = saturation(points, loads)
+        verdict = saturation(points, loads, closed=closed)
         if verdict["outcome"] == "incomplete":
             screen.echo(f"{name}: {verdict['text']}")
             continue

@@ -285,7 +285,7 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
 
 def cases(compared: Compared, packets: Packets, router: Router, tables: str | None = None) -> list[Case]:
     """What the options compare: all combinations of their lists."""
-    from flitloom.load import make_cases, room_needed
+    from flitloom.load import make_cases, room_needed, unsteady
     from flitloom.spec.experiment import change, read_fields
     from flitloom.spec.traffic import Load
 
@@ -325,7 +325,16 @@ def cases(compared: Compared, packets: Packets, router: Router, tables: str | No
             named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
             screen.say(f"all with {named}: the default router is too small for some of what is compared")
     files = [Path(name) for name in _entries(tables or "") if name]
-    return make_cases(fields, values, Path() if spec is None else spec.parent, files)
+    made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
+    if any(unsteady.never_steady(case.experiment(kind="load", rate=1.0, cycles=1)) for case in made):
+        screen.say(unsteady.TEXT)
+    return made
+
+
+def are_closed(cases: Sequence[Case]) -> bool:
+    """Whether sources of the cases are closed; what is compared does not differ in that."""
+    load = cases[0].experiment(kind="load", rate=1.0, cycles=1).traffic
+    return getattr(load, "outstanding", None) is not None
 
 
 def _named(name: str, text: str) -> list[str]:

@@ -133,7 +133,9 @@ def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:
     return [{**case.labels, **point.row} for case, point in points]
 
 
-def saturation(rows: Sequence[Mapping[str, Any]], rates: Sequence[float] = ()) -> dict[str, Any]:
+def saturation(
+    rows: Sequence[Mapping[str, Any]], rates: Sequence[float] = (), *, closed: bool = False
+) -> dict[str, Any]:
     """Where a curve saturates, as an outcome: between which loads, or that it does not or does already.
 
     Parameters
@@ -143,12 +145,14 @@ def saturation(rows: Sequence[Mapping[str, Any]], rates: Sequence[float] = ()) -
     rates : sequence of float
         The loads that were to be measured. Without one of them there is no verdict, since where a curve
         saturates depends on all.
+    closed : bool
+        Whether sources are closed, which accept whatever they generate.
 
     Returns
     -------
     dict
-        ``outcome`` ("between", "not reached", "below", "incomplete"), ``below`` and ``above``
-        (flits/node/cycle), the largest ``accepted`` load, and a ``text`` that says so.
+        ``outcome`` ("between", "not reached", "below", "closed sources", "incomplete"), ``below`` and
+        ``above`` (flits/node/cycle), the largest ``accepted`` load, and a ``text`` that says so.
     """
     ordered = sorted(rows, key=lambda row: row["rate"])
     measured = {row["rate"] for row in ordered}
@@ -156,6 +160,11 @@ def saturation(rows: Sequence[Mapping[str, Any]], rates: Sequence[float] = ()) -
     if missing:
         text = f"{len(rates) - len(missing)} of {len(rates)} loads are measured: no verdict"
         return {"outcome": "incomplete", "below": None, "above": None, "accepted": None, "text": text}
+    if closed and ordered:
+        most = max(ordered, key=lambda row: row["accepted"])
+        text = f"accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
+        none = dict.fromkeys(("below", "above"))
+        return {"outcome": "closed sources", **none, "accepted": most["accepted"], "text": text}
     saturated = [row["rate"] for row in ordered if row["saturated"]]
     first = saturated[0] if saturated else None
     last = max((row["rate"] for row in ordered if first is None or row["rate"] < first), default=None)

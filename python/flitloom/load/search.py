@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from flitloom._core import LIMITS
-from flitloom.analysis.critical_load import LEVEL
 from flitloom.errors import SpecError
-from flitloom.load.bounds import ideal_loads
+from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case, tables_of
 from flitloom.load.running import run_all
 from flitloom.load.steady import Progress, run_steady
+from flitloom.load.unsteady import never_steady
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
@@ -54,9 +54,10 @@ def run_saturation(
     list of dict, bool
         Per case what tells it from others; ``saturation``, the middle of the last window, and its ends
         ``below`` and ``above``, in flits per node and cycle; ``outcome`` ("measured", "not reached": the
-        network accepts all that nodes can send, or "below": not even the smallest load); the ``accepted``
-        load and the ``latency`` (cycles, from generation) at ``below``; ``bound``, ``bound_of`` and
-        ``router`` as in `run_steady`; the number of ``points`` simulated. And whether Ctrl-C ended the rest.
+        network accepts all that nodes can send, "below": not even the smallest load, or "no steady state":
+        at no load, by the throttle); the ``accepted`` load and the ``latency`` (cycles, from generation) at
+        ``below``; ``bound``, ``bound_of`` and ``router`` as in `run_steady`; the number of ``points``
+        simulated. And whether Ctrl-C ended the rest.
 
     Examples
     --------
@@ -69,6 +70,12 @@ def run_saturation(
     if not 0.0001 <= within < 1:
         raise SpecError.at("within", f"{within:g} is no share of a load", "it must be from 0.0001 to below 1")
     specs = [case.experiment(kind="load", rate=1.0, cycles=LIMITS["start"]) for case in cases]
+    if any(isinstance(spec.traffic, Load) and spec.traffic.outstanding is not None for spec in specs):
+        raise SpecError.at(
+            "traffic.outstanding",
+            "closed sources accept whatever they generate, so no load saturates them",
+            "flitloom load curve measures how much they accept at each rate",
+        )
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     tasks = [
         (spec.model_dump(mode="json", exclude_none=True), within, settings, case.tables)
@@ -99,8 +106,17 @@ def _search(
         return row
 
     known = ideal_loads(experiment, routes)
-    # Offered beyond this, less than the level of saturation can be accepted: nothing to be simulated.
-    above = 1.0 if known["bound"] is None else min(1.0, known["bound"] / LEVEL * 1.001)
+    if never_steady(experiment):
+        return {
+            **dict.fromkeys(("saturation", "below", "above")),
+            "outcome": "no steady state",
+            **dict.fromkeys(("accepted", "latency")),
+            **known,
+            "router": router_text(experiment, routes),
+            "points": 0,
+        }
+    # Beyond the bound nothing needs to be simulated.
+    above = 1.0 if known["bound"] is None else min(1.0, known["bound"])
     proven = known["bound"] is not None and above < 1
     below: dict[str, Any] | None = None
     if not proven:

@@ -70,6 +70,7 @@ pub(super) fn check(network: &Network, workload: &Workload) -> Result<(), Simula
             more,
             obstacle: if by_function_alone { Obstacle::Routing } else { Obstacle::Routes },
             failed: FailedEnds::of(fabric, &listed),
+            load: matches!(workload, Workload::Load(_)),
             pairs: listed,
         }),
     }

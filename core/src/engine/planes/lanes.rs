@@ -296,3 +296,31 @@ fn positions<V: Vector>(axis: &Axis, datelines: Datelines, lane_of: impl Fn(u32)
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn lanes_are_the_bits_of_a_vector_that_hold_routers() {
+        let cases: [(&[u32], usize, usize); 6] = [
+            (&[8, 8], 64, 1),
+            (&[12, 6], 256, 2),
+            (&[16, 16], 512, 3),
+            (&[8, 8], 512, 5),
+            (&[10], 64, 1),
+            (&[32, 4], 512, 9),
+        ];
+        for (sizes, bits, copies) in cases {
+            let shape = Shape::torus(sizes).unwrap();
+            let tiling = Tiling::new(&shape, bits, copies);
+            let nodes = 0..shape.nodes() as NodeId;
+            let used: HashSet<u32> = (0..tiling.copies as usize)
+                .flat_map(|copy| nodes.clone().map(move |node| (copy, node)))
+                .map(|(copy, node)| tiling.place(copy, node) % bits as u32)
+                .collect();
+            assert_eq!(tiling.lanes() as usize, used.len(), "{sizes:?} in {bits} bits");
+        }
+    }
+}

@@ -255,6 +255,7 @@ mod tests {
         schedule::{Demand, RouteChoice, Slicing},
         traffic::{Purpose, draw_below},
     };
+    use std::collections::HashSet;
 
     #[test]
     fn conflicts_are_the_overlaps_counted_cycle_by_cycle() {
@@ -273,6 +274,14 @@ mod tests {
             assert!(Neighbours::new(&problem, 10).is_none());
             let mut fast = Occupancy::new(&problem, Some(&neighbours));
             let mut slow = Occupancy::new(&problem, None);
+            let once = |job: usize| {
+                problem.jobs()[job].routes.iter().all(|route| {
+                    let resources: HashSet<u32> = route.uses.iter().map(|held| held.resource).collect();
+                    resources.len() == route.uses.len()
+                })
+            };
+            // Slices at a given interval are one job, which takes everything once per slice.
+            assert_eq!(once(0), slicing == Slicing::OneInterval);
             // Per resource and cycle the job that holds it.
             let mut holders = vec![vec![None; 400]; problem.resources()];
             let cycles = |job: usize, placement: Placement| {
@@ -286,6 +295,7 @@ mod tests {
                 uses.iter().flat_map(of_use).collect::<Vec<_>>()
             };
             for (job, description) in problem.jobs().iter().enumerate() {
+                assert_eq!(fast.holds_once(job), once(job));
                 for route in 0..description.routes.len() as u32 {
                     let (mut first, mut last) = (None, None);
                     for start in 0..=200 {

@@ -19,7 +19,7 @@ pub enum OperationError {
     /// A message that is too long.
     #[error(
         "a message would have {0} flits of payload; at least 1 and at most {max} are possible, so take a smaller payload",
-        max = Demand::MAX_LENGTH
+        max = Demand::MAX_LENGTH - 1
     )]
     Message(u64),
     /// Too many messages.
@@ -82,13 +82,14 @@ impl CollectiveOperation {
         if payload == 0 || largest >= u64::from(Demand::MAX_LENGTH) {
             return Err(OperationError::Message(largest));
         }
-        let others: u64 = match self {
-            Self::AllToAll => group.len() as u64,
-            Self::AllGather | Self::ReduceScatter => group.sizes().map(u64::from).sum(),
-            Self::AllReduce => 2 * group.sizes().map(u64::from).sum::<u64>(),
-            Self::Broadcast { .. } => 1,
+        let nodes = group.len() as u64;
+        let around: u64 = group.sizes().map(|size| u64::from(size) - 1).sum();
+        let messages = match self {
+            Self::AllToAll => nodes * (nodes - 1),
+            Self::AllGather | Self::ReduceScatter => nodes * around,
+            Self::AllReduce => 2 * nodes * around,
+            Self::Broadcast { .. } => nodes - 1,
         };
-        let messages = group.len() as u64 * others;
         if messages > Self::MAX_MESSAGES {
             return Err(OperationError::TooManyMessages(messages));
         }
