@@ -87,16 +87,87 @@ def test_however_few_the_lanes_there_are_tables_and_their_price(tmp_path, capsys
 
 
 def test_an_uneven_fabric_of_many_hosts_is_served_on_few_lanes():
-    draw = random.Random(7)
-    whole = examples.torus((5, 5, 4), cables=10)
-    pairs = [(whole.switches[cable.a].name, whole.switches[cable.b].name) for cable in whole.cables]
-    subnet = examples.subnet(pairs, lambda _: draw.randint(1, 4))
+    subnet = uneven((5, 5, 4), 10, 4, 7)
     for mode in ("portable", "sl2vl"):
         tables = route_subnet(subnet, lanes=3, mode=mode)
         assert (tables.report.passed, tables.mode) == (True, mode)
         assert tables.report.lanes <= 3
         # Far below what one destination after the other on up*/down* ways would cost.
         assert tables.report.max_load <= 2 * tables.bound["value"]
+
+
+def uneven(sizes, cables, most, seed):
+    """A torus less some cables with 1 to `most` hosts at every switch, drawn at random."""
+    draw = random.Random(seed)
+    whole = examples.torus(sizes, cables=cables, seed=seed)
+    pairs = [(whole.switches[cable.a].name, whole.switches[cable.b].name) for cable in whole.cables]
+    return examples.subnet(pairs, lambda _: draw.randint(1, most))
+
+
+def test_tables_that_opensm_loads_come_first_and_their_price_is_said():
+    """Two lanes: tables of the switches would carry 132, and the best without lanes 131."""
+    tables = route_subnet(uneven((4, 4, 4), 2, 3, 1), lanes=2)
+    facts = tables.facts()
+    assert (facts["mode"], facts["short_of_lanes"]) == ("portable", False)
+    best, load = facts["balanced_load"], facts["max_load"]
+    assert best < load <= 1.1 * best
+    more = f"{100 * (load / best - 1):.1f} % more than the {best} of tables balanced without lanes"
+    assert [said for said in tables.prices() if more in said] == tables.prices()
+    # Nobody asked what others carry.
+    assert facts["mode_loads"] == {"portable": load}
+
+
+def test_where_portable_tables_cost_more_both_modes_are_tried():
+    tables = route_subnet(uneven((5, 5), 4, 3, 2), lanes=2)
+    loads = tables.facts()["mode_loads"]
+    assert (tables.mode, set(loads)) == ("portable", {"portable", "sl2vl"})
+    assert tables.report.max_load == loads["portable"] <= 1.1 * loads["sl2vl"]
+    assert loads["portable"] > 1.1 * tables.balanced
+    said = f"portable tables carry {loads['portable']}, sl2vl ones {loads['sl2vl']}"
+    assert any(said in price for price in tables.prices())
+
+
+def test_tables_that_opensm_does_not_load_say_the_load_of_both_modes_first(tmp_path, capsys):
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed((5, 5, 4), 0, 0, 3), seed=3))
+    asked = ["route", "--fabric", file, "--lanes", 2, "--reversible"]
+    code, text, err = command(capsys, *asked, "-o", out)
+    facts = json.loads((out / "report.json").read_text())
+    loads = facts["mode_loads"]
+    assert (code, facts["mode"], loads["sl2vl"]) == (0, "sl2vl", facts["max_load"])
+    assert loads["portable"] > 1.1 * loads["sl2vl"]
+    both = f"sl2vl tables carry {loads['sl2vl']}; portable {loads['portable']}"
+    assert text.splitlines()[0].endswith(both)
+    assert f"sl2vl tables carry {loads['sl2vl']}, portable ones {loads['portable']}" in err
+    first = (out / "README.txt").read_text().splitlines()[0]
+    assert f"portable ones carry {loads['portable']}, these {loads['sl2vl']}" in first
+    asked = [*asked, "--mode", "portable", "--json"]
+    assert json.loads(command(capsys, *asked)[1])["max_load"] == loads["portable"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cables", "hosts", "times"),
+    # A mesh of even sizes has a bound twice that of the torus; up*/down* ways need 2.8 to 6 times.
+    [((6, 6), 0, 2, 2.0), ((6, 6, 4), 0, 1, 2.0), ((6, 6, 4), 6, 1, 2.6)],
+)
+def test_one_lane_loads_a_torus_about_as_much_as_a_mesh(tmp_path, sizes, cables, hosts, times):
+    file = tmp_path / "cluster.topo"
+    file.write_text(discovered(*failed(sizes, cables, 0, 3), seed=3, hosts=hosts))
+    subnet = read_fabric(file)
+    tables = route_subnet(subnet, lanes=1)
+    free, ways, used = walked(subnet, tables.write(tmp_path / "out"))
+    assert (free, used, len(ways)) == (True, {0}, len(subnet.hosts) * (len(subnet.hosts) - 1))
+    assert loads(ways) == tables.report.max_load <= times * tables.bound["value"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("most", "cables"), [(4, 0), (2, 77)])
+def test_an_8x8x8_torus_of_uneven_hosts_has_tables_that_opensm_loads(most, cables):
+    tables = route_subnet(uneven((8, 8, 8), cables, most, 1))
+    facts = tables.facts()
+    assert (tables.report.passed, tables.mode, facts["unreachable"]) == (True, "portable", 0)
+    assert facts["max_load"] <= 1.1 * facts["balanced_load"]
+    assert bool(tables.prices()) == (facts["max_load"] > 1.005 * facts["balanced_load"])
 
 
 def test_a_seed_draws_the_order_of_destinations(tmp_path, capsys):

@@ -157,7 +157,10 @@ pub fn forward<'py>(
         "entries",
         PyArray2::from_vec2(py, &entries.iter().map(|entry| entry.to_vec()).collect::<Vec<_>>())?,
     )?;
-    facts.set_item("mode", if made.lanes.mode == Mode::Portable { "portable" } else { "sl2vl" })?;
+    let name = |mode| if mode == Mode::Portable { "portable" } else { "sl2vl" };
+    facts.set_item("mode", name(made.lanes.mode))?;
+    let other = made.other.map(|(mode, load)| (name(mode), load));
+    facts.set_item("other", other.into_iter().collect::<HashMap<_, _>>())?;
     facts.set_item("lanes", made.lanes.lanes)?;
     facts.set_item("levels", PyArray1::from_vec(py, made.lanes.levels).reshape(matrix(rows))?)?;
     facts.set_item("bound", bound_facts(py, &made.bound)?)?;

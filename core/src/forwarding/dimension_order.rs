@@ -214,6 +214,48 @@ impl DimensionOrder {
         None
     }
 
+    /// Whether dimensions can be looked at one by one.
+    pub(super) fn is_plain(&self) -> bool {
+        self.twist.is_none()
+    }
+
+    /// The hop towards a root in dimension order with the ring of every dimension cut in front of a coordinate;
+    /// `None` where that cable is missing. Parallel cables take turns by `copy`.
+    pub(super) fn hop_within(
+        &self,
+        graph: &Graph,
+        (switch, root): (u32, u32),
+        cuts: &[u32],
+        copy: usize,
+    ) -> Option<u32> {
+        let (here, there) = (&self.places[switch as usize], &self.places[root as usize]);
+        let dimension = (0..here.len())
+            .filter(|&other| here[other] != there[other])
+            .min_by_key(|&other| self.turn[other])?;
+        let behind = |place: u32| self.behind(dimension, place, cuts);
+        let sign = if behind(there[dimension]) > behind(here[dimension]) { Sign::Plus } else { Sign::Minus };
+        let along = Some(Direction::new(dimension, sign));
+        let hops = || graph.outgoing(switch).iter().filter(|&&hop| self.along[hop as usize] == along);
+        hops().nth(copy % hops().count().max(1)).copied()
+    }
+
+    /// Sum of the hops to a root along these rings, from all places of the grid.
+    pub(super) fn distances_within(&self, root: u32, cuts: &[u32]) -> u64 {
+        let to_one_end = |hops: u32| u64::from(hops) * (u64::from(hops) + 1) / 2;
+        let sums = self.grid.sizes().iter().enumerate().map(|(dimension, &size)| {
+            let at = self.behind(dimension, self.places[root as usize][dimension], cuts);
+            let rings = self.grid.positions() as u64 / u64::from(size);
+            (to_one_end(at) + to_one_end(size - 1 - at)) * rings
+        });
+        sums.sum()
+    }
+
+    /// How far a coordinate is from the cut of its ring; on a mesh, from the first.
+    fn behind(&self, dimension: usize, place: u32, cuts: &[u32]) -> u32 {
+        let size = self.grid.sizes()[dimension];
+        if self.grid.wraps(dimension) { (place + size - cuts[dimension]) % size } else { place }
+    }
+
     /// The grid.
     pub fn grid(&self) -> &Grid {
         &self.grid

@@ -50,7 +50,7 @@ pub fn extend(
             rows[place * switches..(place + 1) * switches].copy_from_slice(table.row(row));
         }
     }
-    let LanedForwarding { table, lanes: chosen, bound, balanced, short_of_lanes } = made;
+    let LanedForwarding { table, lanes: chosen, bound, balanced, short_of_lanes, other } = made;
     let (table, lanes) = fit_rows(graph, table, order, chosen, extra, &rows, lanes);
-    LanedForwarding { table, lanes, bound, balanced, short_of_lanes }
+    LanedForwarding { table, lanes, bound, balanced, short_of_lanes, other }
 }

@@ -1,41 +1,61 @@
 //! Where lanes do not suffice for balanced tables: fewer different ways, at a higher load.
 
-use super::lanes::{balance_within, up_down};
+use super::lanes::{balance_within, cut_rings, up_down};
 use super::{
     DimensionOrder, Effort, Forwarding, ForwardingRequest, MAX_LANES, Mode, PairLanes, balance, lane,
 };
 use crate::fabric::Graph;
 
-/// Tables for fabrics whose balanced tables find no lanes: the best of those that are known to be served.
-///
-/// All hosts of a switch share their ways at first, as if it had one; where even that takes too many lanes, ways
-/// climb and descend (up*/down*), one root per lane, which serves every graph. Then entries are pointed
-/// elsewhere as far as all pairs keep their lanes.
-pub(super) fn served(
-    graph: &Graph,
-    order: Option<&DimensionOrder>,
-    start: &Forwarding,
-    request: ForwardingRequest,
-    target: u64,
-    modes: &[Mode],
-) -> (Forwarding, PairLanes) {
-    let enough = (target as f64 * (1.0 + request.slack)).floor() as u64;
-    let limit = request.lanes.clamp(1, MAX_LANES);
-    let finish = |table: Forwarding, lanes: PairLanes| {
-        balance_within(graph, table, order, lanes, (target, enough), request.tries, limit)
-    };
-    let shared = Shared::new(graph, start);
-    let found = modes.iter().find_map(|&mode| shared.lane(graph, order, mode, request, target));
-    if let Some((table, lanes)) = found {
-        let next = shared.expand(&table.next, graph.switches());
-        let levels = shared.expand(&lanes.levels, graph.switches());
-        return finish(start.replaced(next), lanes.with_levels(levels));
+/// Tables for fabrics whose balanced tables find no lanes: entries are pointed elsewhere at the end as far as all
+/// pairs keep their lanes.
+pub(super) struct Fallback<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) order: Option<&'a DimensionOrder>,
+    pub(super) start: &'a Forwarding,
+    pub(super) request: ForwardingRequest,
+    /// The bound.
+    pub(super) target: u64,
+}
+
+impl Fallback<'_> {
+    /// All hosts of a switch share their ways, as if it had one; `None` if even that takes too many lanes.
+    pub(super) fn shared(&self, mode: Mode) -> Option<(Forwarding, PairLanes)> {
+        let switches = self.graph.switches();
+        let shared = Shared::new(self.graph, self.start);
+        let (table, lanes) = shared.lane(self.graph, self.order, mode, self.request, self.target)?;
+        let next = shared.expand(&table.next, switches);
+        let levels = shared.expand(&lanes.levels, switches);
+        Some(self.finish(self.start.replaced(next), lanes.with_levels(levels)))
     }
-    let lanes = if request.reversible { 1 } else { limit };
-    let (table, levels) = up_down(graph, start.roots.clone(), lanes);
-    let used = usize::from(levels.iter().copied().max().unwrap_or(0)) + 1;
-    let mode = modes.first().copied().unwrap_or(Mode::Portable);
-    finish(start.replaced(table.next), PairLanes::constant(graph, mode, levels, used))
+
+    /// Dimension order on rings that are cut, where failures leave all pairs a lane on it, or ways that climb and
+    /// descend (up*/down*), one root per lane, which serve every graph: whichever loads less.
+    pub(super) fn certain(&self, mode: Mode) -> (Forwarding, PairLanes) {
+        let lanes = if self.request.reversible { 1 } else { self.limit() };
+        let roots = &self.start.roots;
+        let (table, levels) = up_down(self.graph, roots.clone(), lanes);
+        let used = usize::from(levels.iter().copied().max().unwrap_or(0)) + 1;
+        let climbing = (table, PairLanes::constant(self.graph, mode, levels, used));
+        let cut = self.order.and_then(|order| cut_rings(self.graph, order, roots, lanes, mode));
+        let most = |made: &(Forwarding, PairLanes)| {
+            self.start.replaced(made.0.next.clone()).loads(self.graph).into_iter().max()
+        };
+        let (table, lanes) = match cut {
+            Some(cut) if most(&cut) < most(&climbing) => cut,
+            _ => climbing,
+        };
+        self.finish(self.start.replaced(table.next), lanes)
+    }
+
+    fn limit(&self) -> usize {
+        self.request.lanes.clamp(1, MAX_LANES)
+    }
+
+    fn finish(&self, table: Forwarding, lanes: PairLanes) -> (Forwarding, PairLanes) {
+        let enough = (self.target as f64 * (1.0 + self.request.slack)).floor() as u64;
+        let loads = (self.target, enough);
+        balance_within(self.graph, table, self.order, lanes, loads, self.request.tries, self.limit())
+    }
 }
 
 /// A destination for every switch with hosts.

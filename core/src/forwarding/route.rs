@@ -1,7 +1,7 @@
 //! From a fabric to tables that load: start, balance, lanes.
 
 use super::demand::{first_bound, tight_bound};
-use super::fallback::served;
+use super::fallback::Fallback;
 use super::{
     CutBound, Demand, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, lane,
 };
@@ -10,7 +10,8 @@ use crate::fabric::Graph;
 /// What is asked of tables.
 #[derive(Clone, Copy, Debug)]
 pub struct ForwardingRequest {
-    /// How lanes may be chosen; `None` takes constant lanes where they suffice, else tables of the switches.
+    /// How lanes may be chosen; `None` takes constant lanes where the largest load is at most 10 % above that of
+    /// tables balanced before lanes were chosen, or of tables of the switches.
     pub mode: Option<Mode>,
     /// Lanes there are.
     pub lanes: usize,
@@ -41,13 +42,29 @@ pub struct LanedForwarding {
     pub balanced: u64,
     /// Whether the lanes did not suffice for balanced tables, and those were made that always find some.
     pub short_of_lanes: bool,
+    /// Largest load of tables of the other mode, where both were made because portable ones are far from the balanced.
+    pub other: Option<(Mode, u64)>,
+}
+
+/// Tables with their lanes, as good as one mode has them.
+struct Made {
+    load: u64,
+    table: Forwarding,
+    lanes: PairLanes,
+    short: bool,
+}
+
+impl Made {
+    fn new(graph: &Graph, (table, lanes): (Forwarding, PairLanes), short: bool) -> Self {
+        Self { load: table.loads(graph).into_iter().max().unwrap_or(0), table, lanes, short }
+    }
 }
 
 /// Balanced tables by destination with lanes that keep them free of deadlock.
 ///
 /// Where the lanes do not suffice for balanced tables, even after paths were bent back to dimension order, hosts
-/// of a switch share their ways, and where that needs too many lanes, too, ways climb and descend (up*/down*):
-/// every fabric gets tables, at a load that may be higher.
+/// of a switch share their ways; where that needs too many lanes, too, or far more load, rings are cut, or ways
+/// climb and descend (up*/down*): every fabric gets tables, at a load that may be higher.
 ///
 /// Entries of `old`, by `destination * switches + switch`, are kept where they still lead on a shortest way
 /// and balance does not need them. With `demand` only its pairs count in loads and in the bound; all others
@@ -79,10 +96,6 @@ pub fn forward(
     if let Some(demand) = demand {
         start = start.with_demand(demand.pairs.clone());
     }
-    let modes = match request.mode {
-        Some(mode) => vec![mode],
-        None => vec![Mode::Portable, Mode::Tables],
-    };
     // Shortest ways, and dearer exceptions that leave more pairs on dimension order, need fewer lanes.
     let attempts = match order {
         Some(_) => &[(0.1, true), (0.5, false), (2.0, false), (8.0, false)][..],
@@ -104,43 +117,57 @@ pub fn forward(
         Some(_) => least.clone(),
         None => tight_bound(graph, least.clone(), demand, tables[0].1),
     };
+    let balanced_load = tables[0].1;
     let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
-    let mut best: Option<(u64, (Forwarding, PairLanes))> = None;
-    for &mode in &modes {
+    let fallback = Fallback { graph, order, start: &start, request, target: bound.value };
+    // The best of one mode below a load, short of lanes or not.
+    let mut made = |mode: Mode, below: u64| {
+        let mut best: Option<Made> = None;
         for (attempt, &effort) in attempts.iter().enumerate() {
             if attempt == tables.len() {
                 tables.push(balanced(&start, &bound, effort));
             }
             let (table, load) = &tables[attempt];
             if attempt > 0 && *table == tables[attempt - 1].0
-                || best.as_ref().is_some_and(|(least, _)| least <= load)
+                || best.as_ref().map_or(below, |best| best.load) <= *load
             {
                 continue;
             }
             let most = good(tables[0].1).max(*load);
-            let laned = lane(graph, table, order, mode, request, bound.value..=most);
-            if let Some((table, lanes)) = laned {
-                let load = table.loads(graph).into_iter().max().unwrap_or(0);
-                if best.as_ref().is_none_or(|(least, _)| load < *least) {
-                    best = Some((load, (table, lanes)));
+            if let Some(laned) = lane(graph, table, order, mode, request, bound.value..=most) {
+                let found = Made::new(graph, laned, false);
+                if best.as_ref().is_none_or(|best| found.load < best.load) {
+                    best = Some(found);
                 }
-                if load <= good(tables[0].1) {
+                if best.as_ref().is_some_and(|best| best.load <= good(tables[0].1)) {
                     break;
                 }
             }
         }
-        if best.as_ref().is_some_and(|(load, _)| *load <= good(tables[0].1)) {
-            break;
-        }
-    }
-    let balanced = tables[0].1;
-    let (short_of_lanes, (table, lanes)) = match best {
-        Some((_, made)) => (false, made),
-        None => (true, served(graph, order, &start, request, bound.value, &modes)),
+        best.or_else(|| Some(Made::new(graph, fallback.shared(mode)?, true)))
     };
+    let first = request.mode.unwrap_or(Mode::Portable);
+    let near = |load: u64, least: u64| 10 * load <= 11 * least;
+    let mut best = match made(first, u64::MAX) {
+        Some(made) if !made.short || near(made.load, balanced_load) => made,
+        shared => {
+            let certain = Made::new(graph, fallback.certain(first), true);
+            shared.filter(|shared| shared.load <= certain.load).unwrap_or(certain)
+        }
+    };
+    let mut other = None;
+    if request.mode.is_none()
+        && !near(best.load, balanced_load)
+        && let Some(mut tables) = made(Mode::Tables, best.load)
+    {
+        if !near(best.load, tables.load) {
+            std::mem::swap(&mut best, &mut tables);
+        }
+        other = Some((tables.lanes.mode, tables.load));
+    }
+    let Made { load, table, lanes, short: short_of_lanes } = best;
     // The bound is the one that the check of these tables finds.
-    let load = table.loads(graph).into_iter().max().unwrap_or(0);
     let bound =
-        if load == tables[0].1 && old.is_none() { bound } else { tight_bound(graph, least, demand, load) };
-    LanedForwarding { table, lanes, bound, balanced, short_of_lanes }
+        if load == balanced_load && old.is_none() { bound } else { tight_bound(graph, least, demand, load) };
+    LanedForwarding { table, lanes, bound, balanced: balanced_load, short_of_lanes, other }
 }

@@ -110,10 +110,11 @@ def route_fabric(
         print_json(facts)
     else:
         proven = "optimal" if facts["optimal"] else f"gap {facts['gap']}"
-        unit = "of the weights" if weights is not None else "host pairs"
         counted = "" if job is None else f", {len(job)} of the job"
-        echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}")
-        echo(f"load         at most {facts['max_load']} {unit} on a channel")
+        others = "".join(f"; {m} {n}" for m, n in facts["mode_loads"].items() if m != facts["mode"])
+        modes = f", {facts['mode']} tables carry {facts['max_load']}{others}" if others else ""
+        echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}{modes}")
+        echo(f"load         at most {facts['max_load']} {tables.unit} on a channel")
         echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
         echo(f"lanes        {facts['lanes']}, mode {facts['mode']}, {facts['service_levels']} service levels")
         echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")

@@ -68,7 +68,7 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
     price = "".join(f"Note: {said}.\n\n" for said in tables.prices())
     policies = _POLICY if policy else ""
     return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
-at most {tables.report.max_load} host pairs on a channel, lower bound {tables.bound["value"]}
+at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
 {tables.lanes} lanes, mode {tables.mode}
 
 {price}{update}{load}

@@ -29,9 +29,13 @@ def cannot_be_loaded(tables: SubnetTables) -> str | None:
     if are_made_up(tables.subnet):
         return "the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study"
     if tables.mode == "sl2vl":
+        loads = tables.mode_loads
+        portable = (
+            f"; portable ones carry {loads['portable']}, these {loads['sl2vl']}" if len(loads) > 1 else ""
+        )
         return (
             "lanes change on the way, and OpenSM's routing engine file does not set SL2VL tables; "
-            "without them the tables can deadlock (--mode portable needs none)"
+            f"without them the tables can deadlock (--mode portable needs none{portable})"
         )
     if tables.lanes > 1 and any(host.port_guid is None for host in tables.subnet.hosts):
         return "some hosts have no port GUID, so that no QoS policy can give their paths service levels"

@@ -27,6 +27,9 @@ from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations,
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
 
+#: Loads up to so many times the best are not told as a price.
+_WORTH = 1.005
+
 
 @dataclass(frozen=True)
 class SubnetTables:
@@ -51,6 +54,9 @@ class SubnetTables:
         the price of too few lanes. None for repairs that keep the lanes.
     short_of_lanes : bool
         Whether the lanes did not suffice for balanced tables, so that others were made.
+    mode_loads : dict
+        Largest load of the tables of every mode that was tried; both where portable tables of at most 10 %
+        above the balanced were not found.
     scratch : int or None
         Largest load of tables made from scratch, where repaired ones stay more than 2 % above the bound.
     job : int or None
@@ -77,6 +83,7 @@ class SubnetTables:
     seconds: float
     balanced: int | None
     short_of_lanes: bool
+    mode_loads: dict[str, int]
     scratch: int | None
     job: int | None
     changed: int | None
@@ -106,6 +113,7 @@ class SubnetTables:
             "optimal": self.report.max_load == self.bound["value"],
             "balanced_load": self.balanced,
             "short_of_lanes": self.short_of_lanes,
+            "mode_loads": self.mode_loads,
             "scratch_load": self.scratch,
             "mode": self.mode,
             "lanes": self.lanes,
@@ -123,20 +131,32 @@ class SubnetTables:
         }
 
     def prices(self) -> list[str]:
-        """What too few lanes and few changes cost, a line each."""
+        """What lanes, modes and few changes cost, a line each; at most 0.5 % of load is not worth one."""
         said = []
-        if self.short_of_lanes and self.balanced is not None:
+        if self.balanced is not None and self.report.max_load > _WORTH * self.balanced:
+            short = (
+                "the lanes do not suffice for balanced tables" if self.short_of_lanes else "lanes cost load"
+            )
             said.append(
-                f"the lanes do not suffice for balanced tables: {self._instead(self.balanced)}; "
+                f"{short}: {self._instead(self.balanced)} of tables balanced without lanes; "
                 "more --effort, another --seed or more --lanes may lower that"
             )
+        other = next((mode for mode in self.mode_loads if mode != self.mode), None)
+        if other is not None:
+            loads = f"{self.mode} tables carry {self.report.max_load}, {other} ones {self.mode_loads[other]}"
+            said.append(f"{loads} on the fullest channel; OpenSM's engine file loads portable ones only")
         if self.scratch is not None:
             said.append(f"few changes cost load: {self._instead(self.scratch)} from scratch, without --from")
         return said
 
     def _instead(self, load: int) -> str:
         more = 100 * (self.report.max_load / max(load, 1) - 1)
-        return f"{self.report.max_load} host pairs on a channel, {more:.1f} % more than the {load}"
+        return f"{self.report.max_load} {self.unit} on a channel, {more:.1f} % more than the {load}"
+
+    @property
+    def unit(self) -> str:
+        """What loads and bounds count."""
+        return "of the weights" if self.demand is not None and self.demand.hosts is None else "host pairs"
 
     def forwarding(self) -> ForwardingTables:
         """The tables as the check and packets in motion take them."""
@@ -302,7 +322,8 @@ def route_subnet(
     ----------
     mode : str, optional
         ``portable`` (a packet keeps the lane of its service level) or ``sl2vl`` (tables of the switches
-        choose the lane). By default portable where the lanes suffice.
+        choose the lane). By default portable where the largest load is at most 10 % above that of balanced
+        tables or of ``sl2vl`` ones.
     lanes : int
         Virtual lanes there are, 1 to 8. Where they do not suffice for balanced tables, others are made at a
         higher load, which `SubnetTables.prices` tells.
@@ -401,6 +422,7 @@ def route_subnet(
         time.perf_counter() - begin,
         made.get("balanced"),
         made.get("short_of_lanes", False),
+        {made["mode"]: report.max_load, **made.get("other", {})},
         scratch,
         None if job is None else len(job),
         None if before is None else int((made["next"] != before.following).sum()),

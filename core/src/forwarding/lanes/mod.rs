@@ -9,8 +9,10 @@ use std::ops::RangeInclusive;
 
 mod bend;
 mod both_ways;
+mod cut_rings;
 mod resume;
 
+pub(super) use cut_rings::cut_rings;
 pub(super) use resume::{balance_within, fit_rows, up_down};
 
 /// What may choose the lane of a packet.
@@ -279,19 +281,24 @@ impl<'a> Assignment<'a> {
             return false;
         };
         if usize::from(level) >= own && usize::from(level) < own + self.limit {
-            // Whoever joins the way later adds nothing to wait for.
-            for &channel in path.iter() {
-                let place = destination as usize * switches + self.graph.ends(channel).0 as usize;
-                if !self.settled[place] {
-                    self.settled[place] = true;
-                    self.levels[place] = level;
-                }
-            }
+            self.settle_way(path, destination, level);
         } else {
             self.levels[place] = level;
             self.settled[place] = true;
         }
         true
+    }
+
+    /// Gives all pairs along a way the level of a constant lane: whoever joins it later adds nothing to wait for.
+    fn settle_way(&mut self, path: &[u32], destination: u32, level: u8) {
+        let start = destination as usize * self.graph.switches();
+        for &channel in path {
+            let place = start + self.graph.ends(channel).0 as usize;
+            if !self.settled[place] {
+                self.settled[place] = true;
+                self.levels[place] = level;
+            }
+        }
     }
 
     /// Levels of dimension order; those of constant lanes, if any, come next.
