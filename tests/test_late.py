@@ -102,6 +102,9 @@ def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> No
     # Separated channels that are not are a problem.
     broken = separated.model_copy(update={"packets": plan.packets})
     assert "wait in a circle" in fl.check_plan(broken)["problems"][0]
+    # Nor are they run.
+    with pytest.raises(fl.SpecError, match="make them for this router"):
+        fl.study_jitter(plan.network(), broken, jitter=0, trials=1)
     assert run(["check", str(file), "--certificate", str(tmp_path / "none.json")]) == 2
     assert not (tmp_path / "none.json").exists()
 
@@ -120,6 +123,15 @@ def test_certificates_hold_for_the_independent_script(tmp_path: Path, routes: st
     done = subprocess.run(recheck, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "rank does not rise" in done.stdout
+
+
+def test_channels_are_separated_for_the_router_that_runs_them() -> None:
+    plan = fl.schedule(fl.Network(fl.Torus(5, 4)), fl.Collective("rpar"), routes="minimal", moves=2000)
+    for datelines in ("both", "wrap", "passing", "checkerboard"):
+        network = fl.Network(fl.Torus(5, 4), fl.Router(datelines=datelines))
+        study = fl.study_jitter(network, plan, jitter=4, trials=3, separate=True)
+        assert min(study.plan) >= plan.duration
+        assert -1 not in study.unison
 
 
 def test_spreading_keeps_the_duration_and_widens_gaps(network: fl.Network) -> None:

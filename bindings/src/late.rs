@@ -6,7 +6,7 @@ use crate::{
     schedule::{Routes, planned},
 };
 use flitloom_core::{
-    routing::Verdict,
+    routing::{ChannelRule, Verdict},
     schedule::{Placement, Problem, Spread, dependencies, separate, spread},
     traffic::{Purpose, draw_below},
 };
@@ -72,8 +72,8 @@ pub fn separate_channels(
     routes: Routes<'_>,
 ) -> PyResult<Option<(u8, Vec<u8>)>> {
     let packets = planned(py, network, &table, &routes)?;
-    let fabric = network.inner.fabric();
-    Ok(py.detach(|| separate(fabric, &packets).map(|found| (found.channels, found.first))))
+    let (fabric, datelines) = (network.inner.fabric(), network.inner.router().datelines);
+    Ok(py.detach(|| separate(fabric, &packets, datelines).map(|found| (found.channels, found.first))))
 }
 
 /// What the packets of a plan can wait for when nodes are late: `ranks` of all channels if there is no
@@ -92,8 +92,9 @@ pub fn plan_dependencies<'py>(
         return Err(spec_error(py, "plan.channels", format!("{channels} virtual channels")));
     }
     let fabric = network.inner.fabric();
+    let rule = ChannelRule::new(channels, network.inner.router().datelines);
     let (verdict, cycle) = py.detach(|| {
-        let graph = dependencies(fabric, &packets, channels, &first);
+        let graph = dependencies(fabric, &packets, rule, &first);
         let verdict = graph.verdict(false);
         let cycle = match &verdict {
             Verdict::Deadlock(cycle) => graph.describe(cycle),

@@ -208,7 +208,7 @@ def guarded_plans(
             if ended and tried:
                 break
             if separate:
-                plan = plan.separated()
+                plan = plan.separated(network)
             tried.append(Candidate(plan, mean_duration(network, plan, jitter, trials, (seed, 1))))
             if ended:
                 break

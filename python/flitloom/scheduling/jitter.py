@@ -81,11 +81,28 @@ def require_independent(plan: Plan) -> None:
 
 
 def with_channels(network: Network, plan: Plan) -> Network:
-    """The network, with as many virtual channels as the plan needs."""
-    if plan.channels is None or network.channels >= plan.channels:
+    """The network, with as many virtual channels as the plan needs.
+
+    Raises
+    ------
+    SpecError
+        The channels are for a router that counts other datelines.
+    """
+    if plan.channels is None:
         return network
-    router = Router(**{**network.router.model_dump(), "channels": plan.channels})
-    return Network(network.topology, router)
+    if network.channels < plan.channels:
+        router = Router(**{**network.router.model_dump(), "channels": plan.channels})
+        network = Network(network.topology, router)
+    first = bytes(plan.first_channels())
+    facts = _core.plan_dependencies(network._core, plan.table, plan.directions(), network.channels, first)
+    if facts["cycle"]:
+        raise SpecError.at(
+            "plan.channels",
+            "packets can wait for each other where a router counts "
+            f"datelines = {network.router.datelines!r}: {facts['cycle']}",
+            "make them for this router, plan.separated(network)",
+        )
+    return network
 
 
 def study_jitter(
@@ -133,7 +150,7 @@ def study_jitter(
     plan.require(network)
     require_independent(plan)
     if separate and plan.channels is None:
-        plan = plan.separated()
+        plan = plan.separated(network)
     network = with_channels(network, plan)
     directions = plan.directions()
     channels = bytes(plan.first_channels() if plan.channels else [])

@@ -111,7 +111,7 @@ def jitter_table(
         if not all(plan.reproducible for plan in plans.values()):
             raise KeyboardInterrupt
         if separate:
-            plans = {guard: plan.separated() for guard, plan in plans.items()}
+            plans = {guard: plan.separated(network) for guard, plan in plans.items()}
         for column, jitter in enumerate(jitters):
             entries = _entries(network, collective, jitter, trials, seed)
 

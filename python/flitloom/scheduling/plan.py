@@ -344,11 +344,16 @@ class Plan(Closed):
         """Virtual channels in which the packets enter their first links."""
         return [packet.channel for packet in self.packets]
 
-    def separated(self) -> Plan:
+    def separated(self, network: Network | None = None) -> Plan:
         """The same plan with virtual channels that keep late nodes from a deadlock.
 
         Routes in dimension order (XY) and in the opposite order (YX) get channels of their own; routes
         with more bends the lowest channels under which no cycle of waiting can close.
+
+        Parameters
+        ----------
+        network : Network, optional
+            Whose router counts the datelines; the plan's own without.
 
         Raises
         ------
@@ -362,7 +367,7 @@ class Plan(Closed):
         >>> plan.separated().channels <= 6  # three for each order of the dimensions
         True
         """
-        network = self.network()
+        network = self.network() if network is None else network
         found = _core.separate_channels(network._core, self.table, self._checked_routes(network))
         if found is None:
             raise SpecError.at(

@@ -18,17 +18,18 @@ pub struct Separation {
 /// Which channel a packet may hold while it waits for which next, over the routes of a plan.
 ///
 /// It is what can happen when nodes are late; on time, no packet ever waits. Packet `i` begins in
-/// channel `first[i]` (0 beyond the end) and goes one up at every dateline, to the last.
+/// channel `first[i]` (0 beyond the end) and goes one up at every dateline that counts, to the last.
 pub fn dependencies(
     fabric: &Fabric,
     packets: &[PlannedPacket],
-    channels: u8,
+    rule: ChannelRule,
     first: &[u8],
 ) -> DependencyGraph {
+    let channels = rule.channels();
     let mut graph = DependencyGraph::new(fabric, channels);
     for (index, packet) in packets.iter().enumerate() {
         let channel = first.get(index).copied().unwrap_or(0).min(channels - 1);
-        for (link, own, out, next) in steps(fabric, &packet.path, channel, channels) {
+        for (link, own, out, next) in steps(fabric, &packet.path, channel, rule) {
             graph.insert(link, own, out, next);
         }
     }
@@ -37,22 +38,25 @@ pub fn dependencies(
 
 /// Finds channels under which the dependencies have no cycle; `None` if 8 channels do not suffice.
 ///
-/// Routes in dimension order begin in channel 0, those in the opposite order (YX) above all of the
-/// former's channels: both kinds are free of deadlock by themselves (Dally and Seitz 1988), and they
+/// The router counts `datelines`; whatever counts, a packet takes at most one channel per dateline it
+/// crosses. Routes in dimension order begin in channel 0, those in the opposite order (YX) above all
+/// of the former's channels: both kinds are free of deadlock by themselves (Dally and Seitz 1988), and they
 /// never share a channel. Any other route takes the lowest channels that leave the graph without a
 /// cycle. The whole is tested at the end.
 ///
 /// ```
 /// use flitloom_core::fabric::{Direction, Fabric, Shape, Sign};
+/// use flitloom_core::routing::Datelines;
 /// use flitloom_core::schedule::{PlannedPacket, separate};
 /// let fabric = Fabric::new(Shape::torus(&[4, 4])?);
 /// let (x, y) = (Direction::new(0, Sign::Plus), Direction::new(1, Sign::Plus));
 /// let path = vec![fabric.link(0, y), fabric.link(4, x)];
 /// let packet = PlannedPacket { source: 0, destination: 5, length: 8, start: 0, slice: 0, path };
-/// assert_eq!(separate(&fabric, &[packet]).map(|found| found.first), Some(vec![3]));
+/// assert_eq!(separate(&fabric, &[packet], Datelines::BOTH).map(|found| found.first), Some(vec![3]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn separate(fabric: &Fabric, packets: &[PlannedPacket]) -> Option<Separation> {
+pub fn separate(fabric: &Fabric, packets: &[PlannedPacket], datelines: Datelines) -> Option<Separation> {
+    let rule = ChannelRule::new(MAX_CHANNELS, datelines);
     let usual = RouterConfig::for_shape(fabric.shape()).channels;
     let mut routes: BTreeMap<(NodeId, &[LinkId]), Option<u8>> = BTreeMap::new();
     let mut graph = DependencyGraph::new(fabric, MAX_CHANNELS);
@@ -66,7 +70,7 @@ pub fn separate(fabric: &Fabric, packets: &[PlannedPacket]) -> Option<Separation
         if routes.insert((packet.source, path), first).is_none()
             && let Some(channel) = first
         {
-            for (link, own, out, next) in steps(fabric, path, channel, MAX_CHANNELS) {
+            for (link, own, out, next) in steps(fabric, path, channel, rule) {
                 graph.insert(link, own, out, next);
             }
         }
@@ -75,8 +79,7 @@ pub fn separate(fabric: &Fabric, packets: &[PlannedPacket]) -> Option<Separation
         if first.is_none() {
             let highest = MAX_CHANNELS.checked_sub(1 + crossings(fabric, path))?;
             *first = Some(
-                (0..=highest)
-                    .find(|&channel| graph.try_insert_all(steps(fabric, path, channel, MAX_CHANNELS)))?,
+                (0..=highest).find(|&channel| graph.try_insert_all(steps(fabric, path, channel, rule)))?,
             );
         }
     }
@@ -86,7 +89,7 @@ pub fn separate(fabric: &Fabric, packets: &[PlannedPacket]) -> Option<Separation
         .collect();
     let highest = packets.iter().zip(&first).map(|(packet, first)| first + crossings(fabric, &packet.path));
     let channels = highest.max().unwrap_or(0).max(usual - 1) + 1;
-    let verdict = dependencies(fabric, packets, channels, &first).verdict(false);
+    let verdict = dependencies(fabric, packets, ChannelRule::new(channels, datelines), &first).verdict(false);
     matches!(verdict, Verdict::DeadlockFree(_)).then_some(Separation { channels, first })
 }
 
@@ -121,11 +124,11 @@ fn steps<'a>(
     fabric: &'a Fabric,
     path: &'a [LinkId],
     first: u8,
-    channels: u8,
+    rule: ChannelRule,
 ) -> impl Iterator<Item = (LinkId, u8, Direction, u8)> + 'a {
     let directions = path.iter().map(|&link| fabric.link_ends(link).1);
     let source = path.first().map_or(0, |&link| fabric.link_ends(link).0);
-    let hops = walk(fabric, ChannelRule::new(channels, Datelines::BOTH), source, first, directions);
+    let hops = walk(fabric, rule, source, first, directions);
     let mut before: Option<Hop> = None;
     hops.filter_map(move |hop| {
         let earlier = before.replace(hop)?;
