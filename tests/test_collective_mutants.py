@@ -134,7 +134,7 @@ def chakra_right_once(ranks: Ranks, operation: str, dice: random.Random) -> bool
         dice.shuffle(left)
         for place, (rank, node) in enumerate(left):
             table, waits = node["attr"], node.get("data_deps", [])
-            link = table["comm_src"], table["comm_dst"]
+            link = table["comm_src"], table["comm_dst"], table["comm_tag"]
             receives = node["type"] == RECEIVE
             if any((rank, other) not in done for other in waits) or (receives and not messages[link]):
                 continue
@@ -203,3 +203,24 @@ def test_chakra_mutants(operation: str, tmp_path: Path) -> None:
         if number % 20 == 0:
             assert valid(files[0])
     assert wrong >= 30
+
+
+def test_chakra_messages_over_several_links_are_told_apart_by_tags(tmp_path: Path) -> None:
+    plan = fl.collective(fl.Product("ring4*2"), "all-gather", chunks=1)
+    files = [tmp_path / f"trace.{rank}.et" for rank in range(4)]
+    for file, data in zip(files, plan.to_chakra(64), strict=True):
+        file.write_bytes(data)
+    ranks = [read_nodes(file) for file in files]
+    assert valid(files[0])
+    assert {node["attr"]["comm_tag"] for _, nodes in ranks for node in nodes} == {0, 1}
+    assert all(chakra_right_once(ranks, "all-gather", random.Random(seed)) for seed in range(20))
+    # Under one tag, whichever comes first is taken for the first.
+    for file, (metadata, nodes) in zip(files, ranks, strict=True):
+        for node in nodes:
+            node["attr"]["comm_tag"] = 0
+        same = [node | {"attr": typed(node["attr"])} for node in nodes]
+        file.write_bytes(chakra_bytes(same, typed(metadata["attr"])))
+    assert not all(chakra_right_once(ranks, "all-gather", random.Random(seed)) for seed in range(20))
+    assert not valid(files[0])
+    with pytest.raises(fl.SpecError):
+        read_plan_of(files[0], None)

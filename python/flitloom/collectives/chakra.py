@@ -62,7 +62,8 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
         more = b""
         if sends:
             more = steps(one.step) + chunks(one.block) + sums(one.adds)
-        files[rank].append(message_node(number, one.start, one.end, sends, chunk_bytes, requires, more))
+        ends = (one.start, one.end, sends)
+        files[rank].append(message_node(number, *ends, chunk_bytes, requires, more, one.lane))
     return [b"".join(parts) for parts in files]
 
 

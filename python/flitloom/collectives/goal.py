@@ -70,11 +70,12 @@ def events(plan: CollectivePlan) -> Iterator[Event]:
 
 
 def plan_operations(plan: CollectivePlan, chunk_bytes: int = 1024) -> Ranks:
-    """A plan as operations of its ranks; chunks of one link keep their order, so tags are 0."""
+    """A plan as operations of its ranks; chunks of a link keep their order, and each of several has a tag."""
     ranks: Ranks = [[] for _ in range(plan.ground.nodes)]
     for rank, _, one, sends, requires in events(plan):
         kind: Literal["send", "recv"] = "send" if sends else "recv"
-        ranks[rank].append(Operation(kind, chunk_bytes, one.end if sends else one.start, requires=requires))
+        peer = one.end if sends else one.start
+        ranks[rank].append(Operation(kind, chunk_bytes, peer, one.lane, requires=requires))
     return ranks
 
 

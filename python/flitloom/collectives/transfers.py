@@ -24,6 +24,8 @@ class Transfer(NamedTuple):
         Transfers, by number, that brought the chunk to its sender.
     before : int
         The transfer before it on its link; -1 for the first one.
+    lane : int
+        Which of several links between the two nodes it takes, from 0.
     """
 
     step: int
@@ -33,6 +35,7 @@ class Transfer(NamedTuple):
     adds: bool
     needs: tuple[int, ...]
     before: int
+    lane: int = 0
 
 
 def transfers(plan: CollectivePlan) -> list[Transfer]:
@@ -72,7 +75,8 @@ def transfers(plan: CollectivePlan) -> list[Transfer]:
         lane = lanes.setdefault((start, end), [])
         count = width[start, end]
         before = lane[-count] if len(lane) >= count else -1
+        turn = len(lane) % count
         lane.append(len(found))
         needs = brought.get((start, block), (False, ()))[1]
-        found.append(Transfer(step, start, end, block, adds, needs, before))
+        found.append(Transfer(step, start, end, block, adds, needs, before, turn))
     return found

@@ -21,6 +21,8 @@ class _Trace:
         self.names = [name for name, _ in ranks]
         self.deps: dict[_At, list[_At]] = {}
         self.received: dict[_At, _At] = {}
+        #: Tags of sends.
+        self.tags: dict[_At, int] = {}
         self.sends: dict[_Key, list[_At]] = defaultdict(list)
         self.problems: list[str] = []
         ends: dict[tuple[int, int, int], tuple[list[_At], list[_At]]] = defaultdict(lambda: ([], []))
@@ -36,6 +38,7 @@ class _Trace:
                 if start == rank != end and isinstance(table.get("chunk"), list):
                     key = (table["step"], rank, end, tuple(table["chunk"]), bool(table.get("adds")))
                     self.sends[key].append(at)
+                    self.tags[at] = tag
                     ends[rank, end, tag][0].append(at)
                 elif end == rank != start and isinstance(start, int):
                     ends[start, rank, tag][1].append(at)
@@ -93,8 +96,8 @@ class _Trace:
 def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePlan) -> list[str]:
     """What the nodes of a trace do not wait for though their plan needs it, and what waits for ever.
 
-    A send needs all receives that bring its chunk, and those before it on a single link: messages between
-    two ranks are told apart by their order only.
+    A send needs all receives that bring its chunk, and the one before it between the same ranks with the same
+    tag: such messages are told apart by their order only.
 
     Parameters
     ----------
@@ -120,7 +123,7 @@ def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePl
         return [f"{trace.name(at)}: waits for ever" for at in stuck]
     moves = transfers(plan)
     nodes = [trace.sends[_key(one)].pop(0) for one in moves]
-    width = plan.ground.links
+    last: dict[tuple[int, int, int], _At] = {}
     problems = []
     for one, at in zip(moves, nodes, strict=True):
         for other in one.needs:
@@ -130,9 +133,10 @@ def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePl
                     f"{trace.name(at)}: sends chunk {list(one.block)} without waiting for node {got[1]}, "
                     "which receives it"
                 )
-        if one.before < 0 or width[one.start, one.end] > 1:
+        way = (one.start, one.end, trace.tags[at])
+        before, last[way] = last.get(way), at
+        if before is None:
             continue
-        before = nodes[one.before]
         for later, earlier in ((at, before), (trace.received[at], trace.received[before])):
             if not trace.follows(later, earlier):
                 problems.append(

@@ -399,9 +399,9 @@ def node_of(number: int, rank: int, one: Operation) -> Node:
 
 
 @lru_cache(maxsize=1 << 16)
-def _frame(start: int, end: int, sends: bool, size: int) -> tuple[bytes, bytes]:
+def _frame(start: int, end: int, sends: bool, size: int, tag: int) -> tuple[bytes, bytes]:
     """What all sends, or receives, of a size between two ranks have before and behind their dependencies."""
-    one = Operation("send" if sends else "recv", size, end if sends else start)
+    one = Operation("send" if sends else "recv", size, end if sends else start, tag)
     node = node_of(0, start if sends else end, one)
     head = encode(SCHEMA, "Node", {"name": node["name"], "type": node["type"]})
     return head, attribute_bytes(node["attr"])
@@ -411,7 +411,14 @@ _number = lru_cache(maxsize=1 << 16)(write_varint)
 
 
 def message_node(
-    number: int, start: int, end: int, sends: bool, size: int, requires: Sequence[int], more: bytes = b""
+    number: int,
+    start: int,
+    end: int,
+    sends: bool,
+    size: int,
+    requires: Sequence[int],
+    more: bytes = b"",
+    tag: int = 0,
 ) -> bytes:
     """One end of a message as a node behind its length, quickly: as `node_of` and `chakra_bytes` write it.
 
@@ -429,8 +436,10 @@ def message_node(
         Nodes that must be complete before, in ascending order.
     more : bytes
         Further attributes, by `attribute_bytes`.
+    tag : int
+        What tells the message from others between the two ranks that are under way at the same time.
     """
-    head, tail = _frame(start, end, sends, size)
+    head, tail = _frame(start, end, sends, size, tag)
     if requires:
         packed = b"".join(map(_number, requires))
         head = b"%b\x2a%b%b" % (head, _number(len(packed)), packed)
