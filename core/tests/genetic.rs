@@ -12,9 +12,9 @@ use flitloom_core::{
     router::{Arbitration, ChannelScheme, North, RouterConfig, Variant},
     routing::Datelines,
     throttle::{Interlock, Throttle},
-    traffic::{Collective, Destinations, Pattern, Workload},
+    traffic::{Collective, Destinations, Pattern, Purpose, Workload, draw_below},
 };
-use std::ops::ControlFlow;
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 fn network() -> Network {
     Network::new(Fabric::new(Shape::torus(&[8, 8]).unwrap()), RouterConfig::default()).unwrap()
@@ -155,6 +155,35 @@ fn records_replay_to_the_cycle() {
             assert!(outcome.history.windows(2).all(|pair| pair[0].best >= pair[1].best));
         }
     }
+}
+
+#[test]
+fn replays_run_as_routers_with_the_arbitration_of_the_chromosome() {
+    let network = network();
+    let destinations = bit_reverse(&network);
+    let case = Case::new(&network, &destinations, collective(2), Groups::FULL).unwrap();
+    let (nodes, ports, channels) = (64, 5, 3);
+    let mut durations = BTreeSet::new();
+    for seed in 0..60 {
+        let draw = |index, bound| draw_below(seed, 0, Purpose::Shuffle, index as u64, bound);
+        let mut port_lists = North::Plus.port_list(network.fabric().shape()).repeat(nodes * ports * channels);
+        for (index, list) in port_lists.chunks_mut(ports).enumerate() {
+            list.rotate_left(draw(2 * index, 5) as usize);
+            list.swap(0, draw(2 * index + 1, 5) as usize);
+        }
+        let schemes = (0..nodes * ports).map(|port| ChannelScheme::PUBLISHED[port * 7 % 10]).collect();
+        let arbitration = Arbitration { schemes, port_lists };
+        let delays = (0..nodes as u64).map(|node| (node * seed) % 3).collect();
+        let chromosome = Chromosome { interval: 9, delays, arbitration };
+        let (duration, lengths, counts) = simulate(&chromosome, 2, &Options::default());
+        let seen = replay(&case, &chromosome, &small()).unwrap();
+        assert_eq!(
+            (seen.duration, [seen.thickness, seen.span], seen.counts),
+            (duration, lengths, Some(counts))
+        );
+        durations.insert(duration);
+    }
+    assert!(durations.len() > 4, "lists and schemes make a difference: {durations:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every throttle held against what it claims of itself, and inside the reference model against the
 //! reference's own.
 
-use crate::common::{CaseSpace, Recorder, THROTTLES, cases, compare, twin};
+use crate::common::{CaseSpace, Recorder, THROTTLES, cases, compare, totals, twin};
 use crate::output_registers::seen as moves;
 use crate::reference::{self, End, Hold, Lines, Rules, View, Waiting};
 use flitloom_core::{
@@ -368,6 +368,35 @@ proptest! {
         let events = recorder.events(&case.packets()).map_err(TestCaseError::fail)?;
         prop_assert_eq!(moves(events, 0), moves(expected.events, 1));
         prop_assert_eq!(outcome.packets_injected, outcome.packets_delivered);
+    }
+}
+
+/// What was busy is told on after the last flit has left, and holds whoever begins in the empty network.
+#[test]
+fn signals_travel_on_in_an_empty_network() {
+    let shape = Shape::torus(&[32]).unwrap();
+    let router =
+        RouterConfig { buffer: 16, flow_control: FlowControl::CutThrough, ..RouterConfig::for_shape(&shape) };
+    let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+    let packet = |destination, start| Packet { destination, length: 2, start, slice: 0 };
+    let duration_alone = 14 + 2 + 1;
+    for text in ["spth:margin=15", "spth:margin=15,watch=own", "spth:margin=15,link=shared", "pt:margin=15"] {
+        let throttle = text.parse().unwrap();
+        let rules = Rules { throttle: twin(throttle, &shape, 16, 2), ..Rules::default() };
+        let mut held = 0;
+        // The first packet has arrived in cycle 6, behind eleven routers from which nothing comes.
+        for start in 8..40 {
+            let mut packets = vec![Vec::new(); 32];
+            packets[12] = vec![packet(15, 0)];
+            packets[2] = vec![packet(16, start)];
+            let expected = reference::simulate(&network, &packets, &rules);
+            let workload = Workload::Packets(PacketList::from_nodes(packets).unwrap());
+            let options = Options { throttle, ..Options::default() };
+            let outcome = general::simulate(&network, &workload, &options, &mut NoProbe).unwrap();
+            assert_eq!(totals(&outcome), expected.totals, "{text}, a packet in cycle {start}");
+            held += u32::from(outcome.duration > start + duration_alone);
+        }
+        assert!((3..20).contains(&held), "{text} holds {held} packets");
     }
 }
 

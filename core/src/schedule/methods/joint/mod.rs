@@ -310,3 +310,39 @@ fn dimension_order_routes(fabric: &Fabric, problem: &Problem) -> Option<Vec<usiz
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::{Direction, Shape},
+        schedule::{Demand, RouteChoice, Slicing},
+    };
+
+    #[test]
+    fn routes_in_dimension_order_are_found_among_those_with_two_bends() {
+        let shape = Shape::torus(&[5, 5]).unwrap();
+        let fabric = Fabric::new(shape.clone());
+        // Two nodes along x and one along y, or further where a row ends; no way around is as long as the other.
+        let demand = |source| Demand { source, destination: (source + 7) % 25, length: 2, slices: 1 };
+        let demands: Vec<Demand> = (0..25).map(demand).collect();
+        let problem = Problem::new(&fabric, &demands, Slicing::OneInterval, RouteChoice::TwoBends).unwrap();
+        let routes = dimension_order_routes(&fabric, &problem).unwrap();
+        assert_eq!(routes.len(), 25);
+        for ((job, &route), demand) in problem.jobs().iter().zip(&routes).zip(&demands) {
+            let path = &job.routes[route].path;
+            let ends = path.iter().map(|&link| fabric.link_ends(link));
+            let dimensions: Vec<usize> = ends.clone().map(|(_, direction)| direction.dimension()).collect();
+            assert!(
+                dimensions.is_sorted()
+                    && dimensions.len() as u32 == shape.distance(demand.source, demand.destination)
+            );
+            let next = |node: u32, direction: Direction| shape.neighbour(node, direction).unwrap();
+            let end = ends.fold(demand.source, |node, (from, direction)| {
+                assert_eq!(node, from);
+                next(node, direction)
+            });
+            assert_eq!(end, demand.destination);
+        }
+    }
+}
