@@ -1,9 +1,12 @@
 """What keeps packets from arriving is told truly, at every door: failed nodes, failed links, tables."""
 
 import json
+import random
+import re
 from pathlib import Path
 from typing import Any
 
+import networkx
 import pytest
 
 import flitloom as fl
@@ -131,3 +134,88 @@ def test_message_graphs_are_told_what_tables_promise(
     options = ["--torus", "4x4", "--fail", "node:5", "--tables", str(tmp_path / "tables.json")]
     assert run(["simulate", str(graph), *options]) == 0
     assert "note: tables of rules angara are free of deadlock with bubble" in capsys.readouterr().err
+
+
+def drawn_failures(dice: random.Random) -> tuple[list[int], list[bool], list[tuple[int, int]], list[int]]:
+    """Sizes, which dimensions wrap, failed cables and failed nodes of a small network."""
+    sizes = [dice.randint(2, 4) for _ in range(dice.randint(1, 2))]
+    wraps = [size > 2 and dice.random() < 0.6 for size in sizes]
+    # A node with coordinates is their tuple, the first dimension fastest in its number.
+    graph = networkx.grid_graph(sizes[::-1], periodic=wraps[::-1])
+    cables = [(number(a, sizes), number(b, sizes)) for a, b in graph.edges]
+    nodes = graph.number_of_nodes()
+    links = dice.sample(cables, min(len(cables), dice.randint(0, 4)))
+    return sizes, wraps, links, dice.sample(range(nodes), min(nodes - 1, dice.choice([0, 0, 1, 2])))
+
+
+def number(place: int | tuple[int, ...], sizes: list[int]) -> int:
+    """The number of a node of a grid, whose first dimension is the fastest."""
+    places = (place,) if isinstance(place, int) else place
+    return sum(part * stride for part, stride in zip(places, [1, sizes[0]], strict=False))
+
+
+def way_of(start: int, end: int, sizes: list[int], wraps: list[bool]) -> list[int]:
+    """Nodes of the way in dimension order: the shorter one, and at equal lengths the one that wraps."""
+    here, goal = [[node % sizes[0], node // sizes[0]][: len(sizes)] for node in (start, end)]
+    nodes = [start]
+    for dimension, size in enumerate(sizes):
+        while here[dimension] != goal[dimension]:
+            ahead = (goal[dimension] - here[dimension]) % size
+            plus = goal[dimension] > here[dimension]
+            if wraps[dimension]:
+                plus = 2 * ahead < size or (2 * ahead == size and 2 * here[dimension] >= size)
+            here[dimension] = (here[dimension] + (1 if plus else -1)) % size
+            nodes.append(number(tuple(here), sizes))
+    return nodes
+
+
+@pytest.mark.parametrize("seed", [*range(30), 130, 186])
+def test_unreachable_pairs_are_those_of_a_graph_without_the_failed_parts(seed: int) -> None:
+    sizes, wraps, links, dead = drawn_failures(random.Random(seed))
+    topology = fl.Torus(*sizes, wrap=wraps, failed_links=links, failed_nodes=dead)
+    grid = networkx.grid_graph(sizes[::-1], periodic=wraps[::-1])
+    graph = networkx.relabel_nodes(grid, {place: number(place, sizes) for place in grid})
+    count = graph.number_of_nodes()
+    graph.remove_edges_from(links)
+    graph.remove_nodes_from(dead)
+    everybody = [(a, b) for a in range(count) for b in range(count) if a != b]
+    packets = fl.Packets([(a, b, 2, 0) for a, b in everybody])
+    cut = [pair for pair in everybody if not networkx.is_path(graph, way_of(*pair, sizes, wraps))]
+    if cut:
+        with pytest.raises(UnreachableError, match=f"^{len(cut)} pairs? of nodes") as caught:
+            fl.simulate(fl.Network(topology), packets)
+        assert sorted(caught.value.pairs) == cut
+    else:
+        assert fl.simulate(fl.Network(topology), packets).packets_delivered == len(everybody)
+    working = [(a, b) for a, b in everybody if a in graph and b in graph]
+    apart = [pair for pair in working if not networkx.has_path(graph, *pair)]
+    refused = None
+    try:
+        tables = fl.route(topology)
+    except UnreachableError as error:
+        refused = error
+    if refused is None:
+        assert not apart
+    else:
+        # Turns may be forbidden beyond that.
+        assert set(apart) <= set(refused.pairs) <= set(working)
+        advice = str(refused)
+        if repair := re.search(r"repairing the link (\d+)-(\d+)", advice):
+            links = [cable for cable in links if sorted(cable) != sorted(map(int, repair.groups()))]
+        elif repair := re.search(r"repairing node (\d+)", advice):
+            dead = [node for node in dead if node != int(repair[1])]
+        else:
+            out = re.search(r"leaving nodes? (.*?) out", advice)
+            assert out is not None, advice
+            dead = [*dead, *(int(node) for node in out[1].replace(" and ", ", ").split(", "))]
+        working = [pair for pair in everybody if not set(pair) & set(dead)]
+        topology = fl.Torus(*sizes, wrap=wraps, failed_links=links, failed_nodes=dead)
+        tables = fl.route(topology)
+    bubble = fl.Network(topology, fl.Router(flow_control="bubble", buffer=16, channels=1))
+    if working:
+        served = fl.Packets([(a, b, 2, 0) for a, b in working])
+        assert fl.simulate(bubble, served, tables=tables).packets_delivered == len(working)
+    if len(working) < len(everybody):
+        with pytest.raises(UnreachableError) as caught:
+            fl.simulate(bubble, packets, tables=tables)
+        assert sorted(caught.value.pairs) == sorted(set(everybody) - set(working))
