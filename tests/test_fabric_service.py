@@ -390,6 +390,26 @@ def test_route_and_check_have_the_same_bound(tmp_path):
         assert len(destinations(tables.subnet)[0]) == len(subnet.hosts)
 
 
+@pytest.mark.parametrize("seed", [7, 12, 47])
+def test_pairs_that_no_way_joins_do_not_count_in_the_bound(tmp_path, seed):
+    """A graph in several parts has the bound of the worst of them, also in the check and for a job."""
+    draw = random.Random(seed)
+    whole = examples.random_regular(12, 3, seed)
+    pairs = [(whole.switches[cable.a].name, whole.switches[cable.b].name) for cable in whole.cables]
+    apart = [(f"{name}-{a}", f"{name}-{b}") for name in "uv" for a, b in pairs]
+    plugged = {name: draw.randint(1, 3) for pair in pairs for name in pair}
+    one = route_subnet(examples.subnet(pairs, lambda name: plugged[name]))
+    both = route_subnet(examples.subnet(apart, lambda name: plugged[name[2:]]))
+    assert (both.bound["value"], both.report.max_load) == (one.bound["value"], one.report.max_load)
+    assert (one.report.unreachable, both.report.unreachable) == (0, 2 * len(one.subnet.hosts) ** 2)
+    both.write(tmp_path)
+    levels = tmp_path / "path-sl.txt"
+    checked = check_subnet(both.subnet, tmp_path / "opensm-lfts.dump", path_levels=levels)
+    assert (checked.bound, checked.max_load) == (one.bound["value"], one.report.max_load)
+    job = route_subnet(both.subnet, job=range(0, len(both.subnet.hosts), 2))
+    assert job.bound["value"] <= job.report.max_load
+
+
 @pytest.mark.parametrize(("sizes", "cables", "seed"), [((4, 4, 4), 4, 2), ((4, 4, 4), 6, 2), ((6, 4), 3, 1)])
 def test_repairs_come_near_the_bound_or_tell_their_price(tmp_path, capsys, sizes, cables, seed):
     file, old, out = tmp_path / "cluster.topo", tmp_path / "old", tmp_path / "out"

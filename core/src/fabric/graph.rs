@@ -109,23 +109,41 @@ impl Graph {
         list.partition_point(|&other| other < channel)
     }
 
-    /// Ordered pairs of hosts on different switches that no way joins.
-    pub fn pairs_apart(&self) -> u64 {
-        let mut joined = 0;
-        let mut seen = vec![false; self.switches()];
+    /// The part of the graph that every switch is in, by number: switches that ways join are in one.
+    ///
+    /// ```
+    /// use flitloom_core::fabric::Graph;
+    /// let graph = Graph::new(vec![1; 5], &[(0, 3), (1, 4)])?;
+    /// assert_eq!(graph.parts(), [0, 1, 2, 0, 1]);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn parts(&self) -> Vec<u32> {
+        let mut parts = vec![u32::MAX; self.switches()];
+        let mut count = 0;
         for start in 0..self.switches() {
-            if seen[start] {
+            if parts[start] != u32::MAX {
                 continue;
             }
-            let mut hosts = 0;
-            for (switch, &distance) in self.distances_to(start as u32).iter().enumerate() {
+            for (part, &distance) in parts.iter_mut().zip(&self.distances_to(start as u32)) {
                 if distance != UNREACHABLE {
-                    seen[switch] = true;
-                    hosts += u64::from(self.hosts[switch]);
+                    *part = count;
                 }
             }
-            joined += hosts * hosts;
+            count += 1;
         }
+        parts
+    }
+
+    /// Hosts by part.
+    pub fn hosts_by_part(&self, parts: &[u32]) -> Vec<u64> {
+        let mut sums = vec![0; parts.iter().max().map_or(0, |&last| last as usize + 1)];
+        parts.iter().zip(&self.hosts).for_each(|(&part, &hosts)| sums[part as usize] += u64::from(hosts));
+        sums
+    }
+
+    /// Ordered pairs of hosts on different switches that no way joins.
+    pub fn pairs_apart(&self) -> u64 {
+        let joined: u64 = self.hosts_by_part(&self.parts()).iter().map(|hosts| hosts * hosts).sum();
         self.all_hosts().pow(2) - joined
     }
 

@@ -35,10 +35,12 @@ impl CutBound {
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
 pub fn bound(graph: &Graph, order: Option<&DimensionOrder>) -> CutBound {
+    let parts = graph.parts();
+    let whole = graph.hosts_by_part(&parts);
     let mut best = by_distance(graph);
     let mut starts: Vec<(f64, Vec<bool>, String)> = Vec::new();
     if let Some(order) = order {
-        starts.extend(planes(graph, order));
+        starts.extend(planes(graph, order, &parts));
     }
     // Around single switches a cut is its cables; only the best of them need to be looked at.
     let mut single: Vec<(f64, u32)> = (0..graph.switches() as u32)
@@ -46,7 +48,7 @@ pub fn bound(graph: &Graph, order: Option<&DimensionOrder>) -> CutBound {
         .map(|switch| {
             let hosts = u64::from(graph.hosts(switch));
             let cut = Cut {
-                pairs: hosts * (graph.all_hosts() - hosts),
+                pairs: hosts * (whole[parts[switch as usize] as usize] - hosts),
                 channels: graph.outgoing(switch).len() as u64,
             };
             (cut.ratio(), switch)
@@ -60,15 +62,15 @@ pub fn bound(graph: &Graph, order: Option<&DimensionOrder>) -> CutBound {
     }
     starts.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (_, side, name) in starts.iter().take(1) {
-        consider(graph, &mut best, side, name);
+        consider(graph, &mut best, side, name, &parts);
     }
     let mut refined: Vec<Vec<bool>> = starts.into_iter().take(REFINED).map(|(_, side, _)| side).collect();
     if order.is_none() {
         refined.extend(halves(graph));
     }
     for mut side in refined {
-        refine(graph, &mut side);
-        consider(graph, &mut best, &side, "a part of the fabric");
+        refine(graph, &mut side, &parts);
+        consider(graph, &mut best, &side, "a part of the fabric", &parts);
     }
     best
 }
@@ -82,20 +84,22 @@ struct Cut {
 }
 
 impl Cut {
-    fn of(graph: &Graph, side: &[bool]) -> Option<Self> {
-        let hosts = |wanted: bool| -> u64 {
-            (0..graph.switches() as u32)
-                .filter(|&switch| side[switch as usize] == wanted)
-                .map(|switch| u64::from(graph.hosts(switch)))
-                .sum()
-        };
+    /// Only pairs that some way joins cross a cut.
+    fn of(graph: &Graph, side: &[bool], parts: &[u32]) -> Option<Self> {
+        let mut inside = vec![0_u64; parts.len()];
+        let mut outside = inside.clone();
+        for (switch, &part) in parts.iter().enumerate() {
+            let sums = if side[switch] { &mut inside } else { &mut outside };
+            sums[part as usize] += u64::from(graph.hosts(switch as u32));
+        }
         let channels = (0..graph.channels() as u32)
             .filter(|&channel| {
                 let (from, to) = graph.ends(channel);
                 side[from as usize] && !side[to as usize]
             })
             .count() as u64;
-        (channels > 0).then(|| Self { pairs: hosts(true) * hosts(false), channels })
+        let pairs = inside.iter().zip(&outside).map(|(inside, outside)| inside * outside).sum();
+        (channels > 0).then_some(Self { pairs, channels })
     }
 
     fn ratio(&self) -> f64 {
@@ -103,8 +107,8 @@ impl Cut {
     }
 }
 
-pub(super) fn consider(graph: &Graph, best: &mut CutBound, side: &[bool], name: &str) {
-    let Some(cut) = Cut::of(graph, side) else { return };
+pub(super) fn consider(graph: &Graph, best: &mut CutBound, side: &[bool], name: &str, parts: &[u32]) {
+    let Some(cut) = Cut::of(graph, side, parts) else { return };
     let value = cut.pairs.div_ceil(cut.channels);
     if value > best.value {
         let side = (0..side.len() as u32).filter(|&switch| side[switch as usize]).collect();
@@ -173,7 +177,7 @@ fn distances_together(graph: &Graph, roots: &[u32]) -> u64 {
 }
 
 /// Arcs of about half the planes of every dimension against the rest.
-fn planes(graph: &Graph, order: &DimensionOrder) -> Vec<(f64, Vec<bool>, String)> {
+fn planes(graph: &Graph, order: &DimensionOrder, parts: &[u32]) -> Vec<(f64, Vec<bool>, String)> {
     let mut cuts = Vec::new();
     let grid = order.grid();
     for dimension in 0..grid.dimensions() {
@@ -187,7 +191,7 @@ fn planes(graph: &Graph, order: &DimensionOrder) -> Vec<(f64, Vec<bool>, String)
                 let side: Vec<bool> = (0..graph.switches() as u32)
                     .map(|switch| inside(order.place(switch)[dimension]))
                     .collect();
-                if let Some(cut) = Cut::of(graph, &side) {
+                if let Some(cut) = Cut::of(graph, &side, parts) {
                     let last = (begin + width - 1) % size;
                     cuts.push((cut.ratio(), side, format!("the planes {name} = {begin} to {last}")));
                 }
@@ -214,14 +218,14 @@ fn halves(graph: &Graph) -> Vec<Vec<bool>> {
 }
 
 /// Moves single switches to the other side while that makes the cut tighter.
-fn refine(graph: &Graph, side: &mut [bool]) {
-    let Some(cut) = Cut::of(graph, side) else { return };
-    let (mut channels, mut best) = (cut.channels as i64, cut.ratio());
-    let mut inside: u64 = (0..graph.switches() as u32)
-        .filter(|&switch| side[switch as usize])
-        .map(|switch| u64::from(graph.hosts(switch)))
-        .sum();
-    let all = graph.all_hosts();
+fn refine(graph: &Graph, side: &mut [bool], parts: &[u32]) {
+    let Some(cut) = Cut::of(graph, side, parts) else { return };
+    let (mut channels, mut pairs, mut best) = (cut.channels as i64, cut.pairs, cut.ratio());
+    let whole = graph.hosts_by_part(parts);
+    let mut inside = vec![0_u64; whole.len()];
+    for (switch, &part) in parts.iter().enumerate().filter(|&(switch, _)| side[switch]) {
+        inside[part as usize] += u64::from(graph.hosts(switch as u32));
+    }
     for _ in 0..20 {
         let mut moved = false;
         for switch in 0..graph.switches() as u32 {
@@ -233,11 +237,15 @@ fn refine(graph: &Graph, side: &mut [bool]) {
                 .count() as i64;
             let change = 2 * same - graph.outgoing(switch).len() as i64;
             let hosts = u64::from(graph.hosts(switch));
-            let inside_then = if here { inside - hosts } else { inside + hosts };
-            let ratio = (inside_then * (all - inside_then)) as f64 / (channels + change) as f64;
+            let part = parts[switch as usize] as usize;
+            let (now, all) = (inside[part], whole[part]);
+            let then = if here { now - hosts } else { now + hosts };
+            let pairs_then = pairs - now * (all - now) + then * (all - then);
+            let ratio = pairs_then as f64 / (channels + change) as f64;
             if channels + change > 0 && ratio > best {
-                (side[switch as usize], inside, channels, best) =
-                    (!here, inside_then, channels + change, ratio);
+                inside[part] = then;
+                (side[switch as usize], pairs, channels, best) =
+                    (!here, pairs_then, channels + change, ratio);
                 moved = true;
             }
         }
@@ -252,6 +260,16 @@ mod tests {
     use super::*;
     use crate::fabric::{MAX_PORTS, UNREACHABLE};
     use proptest::prelude::*;
+
+    /// Pairs that no way joins cross no cut: two rings of four in one file have the bound of one.
+    #[test]
+    fn a_fabric_in_two_parts_has_the_bound_of_the_worse() {
+        let ring = |first: u32| (0..4).map(move |switch| (first + switch, first + (switch + 1) % 4));
+        let apart = Graph::new(vec![3; 8], &ring(0).chain(ring(4)).collect::<Vec<_>>()).unwrap();
+        let alone = Graph::new(vec![3; 4], &ring(0).collect::<Vec<_>>()).unwrap();
+        assert_eq!(bound(&apart, None).value, bound(&alone, None).value);
+        assert_eq!(apart.pairs_apart(), 2 * 12 * 12);
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]

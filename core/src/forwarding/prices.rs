@@ -93,6 +93,7 @@ pub(super) fn priced(graph: &Graph, pairs: Option<&[u64]>, load: u64) -> CutBoun
     let mut best = (0.0, prices.clone());
     let (mut step, mut stale) = (0.5, 0);
     let mut cut = CutBound::none();
+    let parts = graph.parts();
     for round in 0..rounds {
         let trees: Vec<Tree> = hosted.par_iter().map(|&root| tree(weights, root, &prices)).collect();
         let total: f64 = prices.iter().sum();
@@ -113,7 +114,7 @@ pub(super) fn priced(graph: &Graph, pairs: Option<&[u64]>, load: u64) -> CutBoun
             if let Some(((_, near), tree)) = tightest {
                 let mut side = vec![false; graph.switches()];
                 tree.order[..near].iter().for_each(|&switch| side[switch as usize] = true);
-                consider(graph, &mut cut, &side, "a part of the fabric");
+                consider(graph, &mut cut, &side, "a part of the fabric", &parts);
             }
         }
         if cut.value.max(best.0 as u64) >= load {
@@ -143,12 +144,12 @@ pub(super) fn priced(graph: &Graph, pairs: Option<&[u64]>, load: u64) -> CutBoun
     if cut.value >= by_prices.value { cut } else { by_prices }
 }
 
-/// The tightest cut between the first of some switches and all others: pairs of hosts per channel, and how many
+/// The tightest cut between the first of some switches, all that ways join, and the others: pairs of hosts per channel, and how many
 /// are first.
 fn sweep(graph: &Graph, order: &[u32]) -> (f64, usize) {
     let mut inside = vec![false; graph.switches()];
     let (mut hosts, mut channels, mut best) = (0_u64, 0_i64, (0.0, 0));
-    let all = graph.all_hosts();
+    let all: u64 = order.iter().map(|&switch| u64::from(graph.hosts(switch))).sum();
     for (place, &switch) in order.iter().enumerate() {
         inside[switch as usize] = true;
         hosts += u64::from(graph.hosts(switch));
