@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -388,6 +389,19 @@ def test_route_and_check_have_the_same_bound(tmp_path):
         assert recognise(tables.subnet).grid() is not None
         assert (report.bound, report.max_load) == (tables.bound["value"], tables.report.max_load)
         assert len(destinations(tables.subnet)[0]) == len(subnet.hosts)
+
+
+def test_repairs_say_more_than_from_scratch_only_where_they_are():
+    tables = route_subnet(examples.torus((4, 4), 3))
+    load, bound = tables.report.max_load, tables.bound["value"]
+    said = {scratch: replace(tables, scratch=scratch).prices() for scratch in (load - 1, load, load + 1)}
+    more = f"{100 / (load - 1):.1f} % more than the {load - 1} from scratch"
+    assert more in said[load - 1][-1]
+    for scratch in (load, load + 1):
+        assert "more than" not in said[scratch][-1]
+        above = f"{100 * (load / bound - 1):.1f} % above the lower bound"
+        assert above in said[scratch][-1]
+        assert said[scratch][-1].endswith(f"tables from scratch carry no less ({scratch})")
 
 
 @pytest.mark.parametrize("seed", [7, 12, 47])

@@ -145,8 +145,14 @@ class SubnetTables:
         if other is not None:
             loads = f"{self.mode} tables carry {self.report.max_load}, {other} ones {self.mode_loads[other]}"
             said.append(f"{loads} on the fullest channel; OpenSM's engine file loads portable ones only")
-        if self.scratch is not None:
+        if self.scratch is not None and self.scratch < self.report.max_load:
             said.append(f"few changes cost load: {self._instead(self.scratch)} from scratch, without --from")
+        elif self.scratch is not None:
+            above = 100 * (self.report.max_load / max(self.bound["value"], 1) - 1)
+            said.append(
+                f"{self.report.max_load} {self.unit} on a channel, {above:.1f} % above the lower bound; "
+                f"tables from scratch carry no less ({self.scratch})"
+            )
         return said
 
     def _instead(self, load: int) -> str:
