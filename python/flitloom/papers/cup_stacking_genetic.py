@@ -36,6 +36,9 @@ GRID: dict[str, list[Any]] = {
 #: patterns.
 FEW: dict[str, list[Any]] = {"mutation_rate": [0.05, 0.02], "timing_step": [8, 16]}
 
+#: Where more are asked for: chromosomes that do not improve begin anew as well.
+MORE: dict[str, list[Any]] = {"lifetime": [0, 100], **FEW}
+
 #: Searches per value at most.
 BUDGET = 4
 
@@ -52,7 +55,8 @@ def remark(context: Context, found: Found) -> str:
         kind = f"with the papers' parameters (--full; finished ones are kept in {STORE})"
     else:
         kept = f" (finished ones are kept in {STORE})" if context.folder else ""
-        kind = f"with two mutation rates and two timing steps{kept}"
+        lives = ", without and with a lifetime" if max(counts) > BUDGET else ""
+        kind = f"with two mutation rates and two timing steps{lives}{kept}"
     return (
         f"{sum(counts)} searches {kind}, {min(counts)} to {max(counts)} per value, each until the published "
         "one was reached; the papers ran 1440 per value."
@@ -64,7 +68,8 @@ def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Cam
     genetic = fields.pop("genetic", {})
     papers_grid = fields.pop("papers_grid", GRID)
     wanted = context.searches or BUDGET
-    budget: dict[str, Any] = {"grid": FEW, "repeats": math.ceil(wanted / math.prod(map(len, FEW.values())))}
+    grid = FEW if wanted <= BUDGET else MORE
+    budget: dict[str, Any] = {"grid": grid, "repeats": math.ceil(wanted / math.prod(map(len, grid.values())))}
     if context.quick:
         genetic = {"generations": 100, "training": 10, **genetic}
         budget = {"repeats": context.searches or 1}
