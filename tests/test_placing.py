@@ -13,6 +13,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.errors import SpecError
+from flitloom.messages import MessageGraph
 from flitloom.placing import (
     axes_traffic,
     check_placement,
@@ -22,6 +23,7 @@ from flitloom.placing import (
     read_traffic,
     stencil_traffic,
 )
+from flitloom.traces import goal_binary, write_chakra
 
 #: Network, axes (kind, size, bytes), row-major fullest channel, what must be reached, what is proven.
 CASES = [
@@ -202,6 +204,34 @@ def test_matrix_and_rows_are_the_same_traffic(tmp_path: Path) -> None:
     matrix.write_text("0,2,0\n0,0,3\n4,0,9\n")
     rows.write_text("source,destination,bytes\n0,1,2\n1,2,3\n2,0,4\n")
     assert read_traffic(matrix).digest() == read_traffic(rows).digest()
+
+
+def test_traces_and_plans_are_the_bytes_of_their_messages(tmp_path: Path) -> None:
+    goal = tmp_path / "t.goal"
+    goal.write_text(
+        "num_ranks 3\nrank 0 {\nl1: send 5b to 2 tag 0\nl2: send 7b to 2 tag 1\nl3: recv 9b from 1 tag 0\n}\n"
+        "rank 1 {\nl1: send 9b to 0 tag 0\n}\n"
+        "rank 2 {\nl1: recv 5b from 0 tag 0\nl2: recv 7b from 0 tag 1\n}\n"
+    )
+    binary, chakra = tmp_path / "t.bin", tmp_path / "t.et"
+    ranks = MessageGraph.read(goal).operations()
+    binary.write_bytes(goal_binary(ranks))
+    write_chakra(ranks, chakra)
+    rows = tmp_path / "r.csv"
+    rows.write_text("source,destination,bytes\n0,2,12\n1,0,9\n")
+    for file in (goal, binary, chakra):
+        assert read_traffic(file).digest() == read_traffic(rows, 3).digest()
+    with pytest.raises(SpecError, match="has 3 ranks; 4 are to be placed"):
+        read_traffic(goal, 4)
+    # A plan on a ring of 4: every node gets 3 chunks, over its own cables only.
+    plan = tmp_path / "plan.json"
+    fl.collective(fl.Torus(4), "all-gather").save(plan)
+    traffic = read_traffic(plan)
+    received = np.zeros(4)
+    np.add.at(received, traffic.destinations, traffic.bytes)
+    assert received.tolist() == [3 * 1024] * 4
+    apart = (traffic.sources.astype(int) - traffic.destinations) % 4
+    assert set(apart) <= {1, 3}
 
 
 def test_same_seed_same_answer_and_taken_nodes_stay_free() -> None:

@@ -64,7 +64,10 @@ def command(
     ] = None,
     traffic: Annotated[
         Path | None,
-        typer.Option(help="CSV file: a matrix of bytes, or rows under source,destination,bytes."),
+        typer.Option(
+            help="A CSV file (a matrix of bytes, or rows under source,destination,bytes), a message graph "
+            "(.goal, .bin, or .et of Chakra), or a plan of a collective operation (.json)."
+        ),
     ] = None,
     stencil: Annotated[
         str | None,

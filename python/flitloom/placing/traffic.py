@@ -22,6 +22,8 @@ MOST_RANKS = 1 << 20
 MOST_PAIRS = 1 << 24
 #: Bytes of all pairs together: sums of loads stay exact.
 MOST_BYTES = 1 << 46
+#: Bytes of a chunk of a plan.
+CHUNK_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -187,8 +189,17 @@ def stencil_traffic(
     return pairs_traffic(ranks, np.concatenate(rows), mesh=sizes)
 
 
+#: Endings of message graphs, and of plans.
+GRAPHS, PLAN = (".goal", ".bin", ".et"), ".json"
+
+
 def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
-    """Traffic of a CSV file: a square matrix of bytes, or rows under ``source,destination,bytes``.
+    """Traffic of a file, whose ending says what it is.
+
+    ``.goal``, ``.bin`` and ``.et`` are message graphs (GOAL as text or binary, one file of a Chakra trace):
+    the bytes of all messages of a pair. ``.json`` is a plan of a collective operation: rank r is its node r,
+    and a chunk has 1024 bytes. All others are CSV files: a square matrix of bytes, or rows under
+    ``source,destination,bytes``.
 
     Parameters
     ----------
@@ -200,8 +211,29 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
     Raises
     ------
     SpecError
-        It is neither, or has something other than whole numbers from 0 on.
+        It is none of these, or has something other than whole numbers from 0 on.
     """
+    ending = Path(file).suffix
+    if ending not in (*GRAPHS, PLAN):
+        return _read_rows(file, ranks)
+    if ending == PLAN:
+        from flitloom.collectives.goal import plan_operations
+        from flitloom.collectives.plan import read_collective
+
+        plan = read_collective(file)
+        found, mesh = plan_operations(plan, CHUNK_BYTES), plan.ground.sizes
+    else:
+        from flitloom.messages import MessageGraph
+
+        found, mesh = MessageGraph.read(file).operations(), ()
+    if ranks is not None and ranks != len(found):
+        raise SpecError(f"{show_file(Path(file))}: has {len(found)} ranks; {ranks} are to be placed")
+    rows = [(rank, one.peer, one.size) for rank, of in enumerate(found) for one in of if one.kind == "send"]
+    return pairs_traffic(len(found), rows, mesh=mesh if math.prod(mesh) == len(found) else ())
+
+
+def _read_rows(file: str | Path, ranks: int | None) -> Traffic:
+    """Traffic of a CSV file."""
     from flitloom.reading import read_text
 
     name = show_file(Path(file))
