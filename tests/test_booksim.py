@@ -10,15 +10,18 @@ import hashlib
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from flitloom import _core
 from flitloom.booksim import Options, is_booksim, read_options, run
 from flitloom.booksim.comparing import EQUAL, REFUSED, compare
 from flitloom.booksim.drawing import draw, draw_network
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
+from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
 
 RECORDED = [
@@ -210,6 +213,70 @@ def test_the_command_line(tmp_path: Path) -> None:
         ("--torus", "4x4", "--booksim"): "belongs to a file of BookSim2",
     }.items():
         done = command("simulate", *words, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+
+
+def test_a_spec_says_what_a_file_says(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.cfg"
+    options = draw(40, 3)
+    file.write_text(options.text())
+    (tmp_path / "small.cfg").write_text(
+        "topology = mesh; k = 4; routing_function = dor; latency_thres = 5e2;"
+    )
+    for name in ("mesh", "small"):
+        assert command("convert", f"{name}.cfg", f"{name}.toml", folder=tmp_path).returncode == 0
+        there = read_options(tmp_path / f"{name}.cfg")
+        back = read_options(tmp_path / f"{name}.toml")
+        assert there.values.keys() == back.values.keys()
+        assert list(lines(run(there).events)) == list(lines(run(back).events))
+    fields = tomllib.loads((tmp_path / "small.toml").read_text())
+    assert fields["router"] == {"model": "pipelined", "routing_function": "dor"}
+    assert fields["simulation"] == {"latency_thres": 500.0}
+    done = command("simulate", "small.toml", "k=3", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["cycles"] == run(read_options(tmp_path / "small.cfg", ["k=3"])).cycles
+    (tmp_path / "wrong.toml").write_text('[router]\nmodel = "pipelined"\nk = 4\n')
+    done = command("simulate", "wrong.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert "router.k" in done.stderr
+
+
+def test_every_option_has_its_table() -> None:
+    known = {name for name, _ in _core.pipelined_options()}
+    named = [name for names in TABLES.values() for name in names.split()]
+    assert len(named) == len(set(named))
+    assert set(named) <= known
+
+
+def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
+    text = "topology = mesh; k = 4; routing_function = dor; sample_period = 300;"
+    text += "max_samples = 5; latency_thres = 40.0;"
+    (tmp_path / "mesh.cfg").write_text(text)
+    words = ("load", "curve", "mesh.cfg", "num_vcs=4", "--rates", "0.1,0.3,0.9", "--refine", "0.4", "--json")
+    done = command(*words, folder=tmp_path)
+    rows = json.loads(done.stdout)
+    for row in rows:
+        rate = f"injection_rate={row['rate']}"
+        outcome = run(read_options(tmp_path / "mesh.cfg", ["num_vcs=4", rate]))
+        assert (outcome.outcome == "unstable") == row["saturated"]
+        if row["saturated"]:
+            assert row["packet_latency"] is None
+        else:
+            assert row["packet_latency"] == outcome.classes[0]["packet_latency"]
+        assert row["accepted"] == outcome.classes[0]["accepted"]
+    rates = [row["rate"] for row in rows]
+    below = max(row["rate"] for row in rows if not row["saturated"])
+    above = min(row["rate"] for row in rows if row["saturated"])
+    assert {0.1, 0.3, 0.9} < set(rates)
+    assert rates == sorted(rates)
+    assert below < above <= below / 0.6
+    done = command("load", "curve", "mesh.cfg", "num_vcs=4", "--rates", "0.1", folder=tmp_path)
+    assert "is stable up to injection_rate 0.1" in done.stdout
+    for words, told in {
+        ("curve", "mesh.cfg", "--torus", "4x4"): "does not go with a file of BookSim2",
+        ("steady", "mesh.cfg"): "flitloom load curve runs it",
+    }.items():
+        done = command("load", *words, folder=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert told in done.stderr
 

@@ -1,4 +1,4 @@
-"""Files of BookSim2: ``name = value;`` with comments behind ``//``."""
+"""Files of BookSim2, ``name = value;`` with comments behind ``//``, or the same as a spec in TOML."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flitloom import _core, limits
+from flitloom.booksim.specs import FRACTION, WHOLE, is_spec, number, spec_text, values_of
 from flitloom.errors import SpecError, show, show_file, unknown_parts
-from flitloom.reading import read_text
+from flitloom.reading import read_text, read_toml
 
 #: Options that change what is written or drawn, never what happens.
 SILENT = frozenset(
@@ -29,8 +30,6 @@ UNREAD = {
 #: The option that names a file with a network.
 NETWORK_FILE = "network_file"
 _ITEM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)\s*", re.DOTALL)
-_WHOLE = re.compile(r"[+-]?\d+")
-_FRACTION = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,14 @@ class Options:
         value = self.values.get(name)
         return dict(_core.pipelined_options())[name] if value is None else value
 
+    def at(self, **changes: float) -> Options:
+        """The same with other numbers.
+
+        >>> Options.of({"k": "4"}).at(injection_rate=0.3).text()
+        'k = 4;\\ninjection_rate = 0.3;\\n'
+        """
+        return Options({**self.values, **{name: number(value) for name, value in changes.items()}})
+
     def text(self) -> str:
         """A file that says the same.
 
@@ -88,12 +95,24 @@ class Options:
         """
         return "".join(f"{name} = {value};\n" for name, value in self.values.items())
 
+    def spec(self) -> str:
+        """A spec in TOML that says the same.
+
+        >>> print(Options.of({"k": "4"}).spec(), end="")
+        [topology]
+        k = 4
+        <BLANKLINE>
+        [router]
+        model = "pipelined"
+        """
+        return spec_text(self.values)
+
 
 def _check_kind(where: str, value: str, default: str) -> None:
     """Refuse a whole number where BookSim2 reads fractions, and a fraction where it reads whole numbers."""
-    if _WHOLE.fullmatch(value) and _FRACTION.fullmatch(default):
+    if WHOLE.fullmatch(value) and FRACTION.fullmatch(default):
         raise SpecError.at(where, f"is {value}, and BookSim2 ends at a whole number here", f"write {value}.0")
-    if _FRACTION.fullmatch(value) and _WHOLE.fullmatch(default):
+    if FRACTION.fullmatch(value) and WHOLE.fullmatch(default):
         raise SpecError.at(where, f"is {value}, and BookSim2 ends at a fraction here", "write a whole number")
 
 
@@ -101,19 +120,19 @@ def _surprises(options: Options) -> list[str]:
     """What a file asks for and does not get."""
     found = []
     delay = options["routing_delay"]
-    if _WHOLE.fullmatch(delay) and int(delay) > 1:
+    if WHOLE.fullmatch(delay) and int(delay) > 1:
         found.append(
             f"routing_delay: {delay} cycles are no pipeline of {delay} stages; new headers enter when all "
             "before them are done"
         )
     stages = [options["st_prepare_delay"], options["st_final_delay"]]
-    if all(_WHOLE.fullmatch(stage) for stage in stages) and sum(map(int, stages)) > 1:
+    if all(WHOLE.fullmatch(stage) for stage in stages) and sum(map(int, stages)) > 1:
         found.append(
             f"st_prepare_delay, st_final_delay: a crossbar of {sum(map(int, stages))} cycles takes flits in "
             "only when it is empty, which is a part of the rate"
         )
     channels = options["num_vcs"]
-    if options["topology"] == "torus" and _WHOLE.fullmatch(channels) and int(channels) % 2:
+    if options["topology"] == "torus" and WHOLE.fullmatch(channels) and int(channels) % 2:
         found.append(
             f"num_vcs: of an odd number of channels, {channels}, both halves share one; on a torus packets "
             "can wait for each other in a circle"
@@ -126,13 +145,17 @@ def _surprises(options: Options) -> list[str]:
 def is_booksim(file: str | Path) -> bool:
     """Whether a file is one of BookSim2: by its name, ``.cfg``, or all of it is ``name = value;``.
 
+    A spec in TOML is one by its field ``router.model = "pipelined"``.
+
     >>> is_booksim("mesh.cfg"), is_booksim("experiment.toml")
     (True, False)
     """
     path = Path(file)
-    if path.suffix:
+    if path.suffix not in ("", ".toml"):
         return path.suffix == ".cfg"
     try:
+        if path.suffix:
+            return is_spec(read_toml(path))
         parse(read_text(path, limits.SPEC_BYTES), "")
     except (SpecError, OSError):
         return False
@@ -165,7 +188,7 @@ def parse(text: str, place: str) -> dict[str, str]:
 
 
 def read_options(file: str | Path, changes: Iterable[str] = ()) -> Options:
-    """Read a file of BookSim2.
+    """Read a file of BookSim2, or a spec in TOML with ``router.model = "pipelined"``.
 
     Parameters
     ----------
@@ -188,7 +211,10 @@ def read_options(file: str | Path, changes: Iterable[str] = ()) -> Options:
     'topology = mesh;\\nk = 5;\\n'
     """
     place = show_file(file)
-    values = parse(read_text(file, limits.SPEC_BYTES), place)
+    if Path(file).suffix == ".toml":
+        values = values_of(read_toml(file), place)
+    else:
+        values = parse(read_text(file, limits.SPEC_BYTES), place)
     for change in changes:
         name, sign, value = change.partition("=")
         if not sign or not value:

@@ -24,14 +24,15 @@ def command(
         typer.Argument(
             help="A plan of a collective operation (.json), MSCCL XML or trees of ForestColl (.xml), an "
             "execution plan of MSCCL++ or schedule of TE-CCL (.json), GOAL as text (.goal) or binary (.bin), "
-            "or a Chakra trace (NAME.0.et)."
+            "a Chakra trace (NAME.0.et), or a file of BookSim2 (.cfg, or its spec, .toml)."
         ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
             help="What to write: .json, MSCCL XML (.xml), an execution plan of MSCCL++ (.mscclpp.json), GOAL "
-            "(.goal, .bin) or a Chakra trace (NAME.et makes NAME.0.et, NAME.1.et, ...)."
+            "(.goal, .bin), a Chakra trace (NAME.et makes NAME.0.et, NAME.1.et, ...); of a file of BookSim2 "
+            "a spec (.toml) or such a file (.cfg)."
         ),
     ],
     torus: options.Torus = None,
@@ -53,7 +54,7 @@ def command(
         typer.Option("--as-collective", help="Chakra: one node for the operation instead of its messages."),
     ] = False,
 ) -> None:
-    """Write a plan of a collective operation, or a trace of messages, in a format that other programs read.
+    """Write a plan of a collective operation, a trace of messages, or a file of BookSim2 in another format.
 
     Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits are in the way of others.
     Files of others do not say what links there are: --torus or --mesh does.
@@ -66,7 +67,9 @@ def command(
       flitloom convert plan.json plan.et
       flitloom convert foreign.xml plan.json --torus 4x4
       flitloom convert trace.goal trace.bin
+      flitloom convert mesh.cfg spec.toml
     """
+    from flitloom.booksim import is_booksim
     from flitloom.collectives.chakra import chakra_files
     from flitloom.collectives.formats import read_plan_of
     from flitloom.collectives.ground import Ground
@@ -76,6 +79,11 @@ def command(
     from flitloom.spec import Topology
     from flitloom.traces.chakra import write_files
 
+    if is_booksim(source):
+        from flitloom.commands.booksim import convert_booksim
+
+        convert_booksim(source, target)
+        return
     check_output(target, (".json", ".xml", *GRAPHS), "TARGET")
     if not 1 <= chunk_bytes <= 1 << 40:
         raise SpecError(f"--chunk-bytes {chunk_bytes}: 1 to {1 << 40} bytes are possible")

@@ -11,6 +11,7 @@ from flitloom._core import LIMITS
 from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
 from flitloom.commands.grouped import grouped
+from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
     from flitloom.load import Case, Steady
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 
 @grouped
 def curve(
+    context: typer.Context,
     *,
     compared: shared.Compared,
+    overrules: Annotated[
+        list[str] | None,
+        typer.Argument(help="What overrules a file of BookSim2, as num_vcs=4.", metavar="NAME=VALUE"),
+    ] = None,
     rates: shared.Rates = "0.02:0.4:0.02",
     packets: shared.Packets,
     router: shared.Router,
@@ -35,15 +41,25 @@ def curve(
     load, latency from generation (with a 95 % confidence interval) and percentiles, network latency from
     injection, and how evenly sources are served. Beyond saturation there is no latency: it is said instead.
     Where a case saturates between two loads, those between them are measured too (--refine).
+    A file of BookSim2 (.cfg, or its spec) runs as BookSim2 runs it, injection_rate being each of --rates.
 
     \b
     For example:
       flitloom load curve --torus 8x8 --pattern rand --rates 0.1:0.5:0.1
       flitloom load curve --torus 8x8,16x16 --pattern rand,bcmp --rates 0.05:0.3:0.05 --picture curve.png
+      flitloom load curve mesh.cfg num_vcs=4 --rates 0.001:0.01:0.001
     """
+    from flitloom.booksim import is_booksim
     from flitloom.load import curve_rows
     from flitloom.outputs import write_csv
 
+    if compared.spec is not None and is_booksim(compared.spec):
+        from flitloom.commands.booksim import curve_booksim
+
+        curve_booksim(context, compared.spec, overrules or [], rates, refine, json, out)
+        return
+    if overrules:
+        raise SpecError.at(overrules[0], "belongs to a file of BookSim2", "give one that ends in .cfg")
     cases = shared.cases(compared, packets, router, measured.tables)
     out, plot = shared.check_outputs(out, plot)
     loads = shared.read_rates(rates, "--rates")

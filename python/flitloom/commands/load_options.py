@@ -12,7 +12,7 @@ import typer
 
 from flitloom import interrupts
 from flitloom.commands import options, screen
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 
 if TYPE_CHECKING:
     from flitloom.load import Case, Response, Steady
@@ -285,11 +285,16 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
 
 def cases(compared: Compared, packets: Packets, router: Router, tables: str | None = None) -> list[Case]:
     """What the options compare: all combinations of their lists."""
+    from flitloom.booksim import is_booksim
     from flitloom.load import make_cases, room_needed, unsteady
     from flitloom.spec.experiment import change, read_fields
     from flitloom.spec.traffic import Load
 
     spec = compared.spec
+    if spec is not None and is_booksim(spec):
+        raise SpecError.at(
+            show_file(spec), "is a file of BookSim2", "flitloom load curve runs it at several rates"
+        )
     given = {**vars(compared), **vars(packets), **vars(router)}
     fields: dict[str, Any] = {} if spec is None else read_fields(spec)
     traffic = fields.setdefault("traffic", {})

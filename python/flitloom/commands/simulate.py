@@ -234,7 +234,7 @@ def command(
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
     from flitloom.spec.experiment import build_experiment, change, read_fields
 
-    if spec is not None and spec.suffix in ("", ".cfg") and is_booksim(spec):
+    if spec is not None and is_booksim(spec):
         from flitloom.commands.booksim import simulate_booksim
 
         ignored = [name for name in options.typed(context) if name not in {"json", "as_booksim"}]
