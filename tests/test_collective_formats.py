@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.advise import advise
+from flitloom.collectives.advice import weigh
 from flitloom.collectives.algorithms import algorithms
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.family import ring_rounds
@@ -195,7 +195,7 @@ def test_bine_trees_are_trees() -> None:
 
 
 def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None:
-    advice = advise(fl.Torus(8, 8), [1024.0, 2.0**18, 2.0**20, 2.0**27], 1e-6, 50e9)
+    advice = weigh(fl.Torus(8, 8), [1024.0, 2.0**18, 2.0**20, 2.0**27], 1e-6, 50e9)
     assert [name for _, name in advice.crossovers()] == [
         "family (sums over all)",
         "family (3,sums)",

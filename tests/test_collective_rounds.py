@@ -9,7 +9,7 @@ import networkx
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.advise import COMPARED, advise, least_rounds
+from flitloom.collectives.advice import COMPARED, least_rounds, weigh
 from flitloom.collectives.algorithms import algorithms
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.rounds import Replay, around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
@@ -115,7 +115,7 @@ def test_exchanges_by_rank_bring_everybody_everything_once(
 @pytest.mark.parametrize("operation", COMPARED)
 @pytest.mark.parametrize("network", [fl.Torus(4, 4), fl.Torus(3, 5), *DAMAGED], ids=str)
 def test_no_algorithm_is_faster_than_the_bound(network: AnyNetwork, operation: str) -> None:
-    advice = advise(network, [1, 1000, 1e6, 1e9], 1e-6, 5e10, operation=operation)
+    advice = weigh(network, [1, 1000, 1e6, 1e9], 1e-6, 5e10, operation=operation)
     assert len(advice.algorithms) > 2
     for times, bound in zip(advice.seconds, advice.bounds, strict=True):
         assert min(times) >= bound * (1 - 1e-12)
@@ -145,8 +145,8 @@ def test_bruck_needs_as_many_rounds_as_doublings() -> None:
 
 
 def test_a_failed_cable_leaves_most_of_the_speed(capsys: pytest.CaptureFixture[str]) -> None:
-    healthy = advise(fl.Torus(8, 8), [2.0**20], 1e-6, 5e10)
-    damaged = advise(fl.Torus(8, 8, failed_links=[(0, 1)]), [2.0**20], 1e-6, 5e10)
+    healthy = weigh(fl.Torus(8, 8), [2.0**20], 1e-6, 5e10)
+    damaged = weigh(fl.Torus(8, 8, failed_links=[(0, 1)]), [2.0**20], 1e-6, 5e10)
     assert {one.name for one in healthy.algorithms} == {one.name for one in damaged.algorithms}
     assert min(damaged.seconds[0]) < 1.5 * min(healthy.seconds[0])
     arguments = ["collective", "advise", "--mesh", "4x4", "--size", "1MB:2MB", "--bandwidth", "400Gb/s"]

@@ -181,7 +181,7 @@ KNOWN = [
 ]
 #: Nearly whole lists that are meant to be a part of one, and why.
 PARTS = {
-    ("collectives/advise.py", "operations"): "operations that algorithms are known for",
+    ("collectives/advice.py", "operations"): "operations that algorithms are known for",
     ("collectives/check.py", "operations"): "operations whose result every node holds a part of",
     ("collectives/mscclpp/write.py", "operations"): "operations that the format knows",
     ("collectives/msccl/write.py", "operations"): "operations that the format knows",

@@ -17,7 +17,7 @@ from flitloom.load import (
     run_ramp,
     run_steady,
     run_step,
-    saturation,
+    verdict,
 )
 from flitloom.load.steady import ages as statistics_of
 from flitloom.simulation import begin_experiment
@@ -308,8 +308,8 @@ def test_curves_run_on_all_cores_and_name_their_saturation():
         ("8x8", 0.1),
         ("8x8", 0.9),
     ]
-    assert saturation([points[2][1].row])["outcome"] == "not reached"
-    assert saturation([points[3][1].row])["outcome"] == "below"
+    assert verdict([points[2][1].row])["outcome"] == "not reached"
+    assert verdict([points[3][1].row])["outcome"] == "below"
 
 
 def test_a_ramp_finds_the_load_that_the_fullest_link_carries():

@@ -19,7 +19,7 @@ from flitloom.load import (
     run_curve,
     run_saturation,
     run_steady,
-    saturation,
+    verdict,
 )
 from flitloom.plots.curves import plot_curves
 
@@ -75,8 +75,8 @@ def test_a_curve_with_a_missing_load_has_no_verdict():
     cases = make_cases({}, {"torus": ["4x4"], "pattern": ["rand"]})
     points, _ = run_curve(cases, [0.1, 0.9], measure=300, workers=1)
     rows = curve_rows(points)
-    assert saturation(rows, [0.1, 0.9])["outcome"] == "between"
-    missing = saturation(rows[1:], [0.1, 0.9])
+    assert verdict(rows, [0.1, 0.9])["outcome"] == "between"
+    missing = verdict(rows[1:], [0.1, 0.9])
     assert (missing["outcome"], missing["above"]) == ("incomplete", None)
     assert "no verdict" in missing["text"]
 
@@ -109,9 +109,9 @@ def test_saturation_is_found_by_bisection():
         assert row["saturation"] <= row["bound"]
         # The curve says the same of both ends.
         points, _ = run_curve([case], [row["below"], row["above"]], measure=1000, workers=1)
-        verdict = saturation(curve_rows(points))
+        told = verdict(curve_rows(points))
         if row["above"] < row["bound"]:
-            assert (verdict["below"], verdict["above"]) == (row["below"], row["above"])
+            assert (told["below"], told["above"]) == (row["below"], row["above"])
     by_buffer = {(row["pattern"], row["buffer"]): row["saturation"] for row in rows}
     assert by_buffer["rand", "4"] < by_buffer["rand", "16"]
 
@@ -204,7 +204,7 @@ def test_a_curve_is_refined_around_saturation(capsys):
     curve = ["load", "curve", "--torus", "8x8", "--pattern", "torn", "--rates", "0.1,0.5", "--json"]
     assert run([*curve, "--measure", "1000"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    found = saturation(rows)
+    found = verdict(rows)
     assert [row["rate"] for row in rows] == sorted(row["rate"] for row in rows)
     assert found["above"] - found["below"] <= 0.05 * found["above"]
     assert run([*curve, "--measure", "1000", "--refine", "0"]) == 0

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import flitloom as fl
-from flitloom.collectives.advise import advise, powers
+from flitloom.collectives.advice import powers, weigh
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import examples
@@ -134,7 +134,7 @@ def placed():
 DRAW = {
     "plots.collective.draw_busy": (lambda: (fl.collective(fl.Torus(4, 4), "all-gather"),), 1),
     "plots.collective.draw_advice": (
-        lambda: (advise(fl.Torus(4, 4), [1024, 2**20], 1e-6, 5e10), "all-reduce, 4x4 torus"),
+        lambda: (weigh(fl.Torus(4, 4), [1024, 2**20], 1e-6, 5e10), "all-reduce, 4x4 torus"),
         1,
     ),
     "plots.curves.plot_curves": (lambda: ([{"x": 1, "y": 2}, {"x": 2, "y": 3}], "x", "y"), 1),
@@ -209,7 +209,7 @@ def test_titles_name_pattern_shape_and_payload():
 
 def test_advice_is_drawn_from_one_on():
     ax = draw_advice(
-        advise(fl.Torus(8, 8), powers(1, 2**30), 1e-6, 5e10), "all-reduce, 8x8 torus", ax=Figure().subplots()
+        weigh(fl.Torus(8, 8), powers(1, 2**30), 1e-6, 5e10), "all-reduce, 8x8 torus", ax=Figure().subplots()
     )
     assert ax.get_ylim()[0] > 0
     curves = [line for line in ax.lines if not line.get_label().startswith("_")]

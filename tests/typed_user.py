@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import assert_type
 
 import numpy as np
+import xarray as xr
 
 import flitloom as fl
 
@@ -25,6 +26,8 @@ assert_type(result, fl.Result)
 assert_type(result.duration, int)
 assert_type(fl.schedule(network, shuffle), fl.Plan)
 assert_type(fl.route(torus), fl.Tables)
+assert_type(fl.load.curve(network, "rand", [0.1]), xr.Dataset)
+assert_type(fl.collectives.advise(torus, ["64KiB"]), xr.Dataset)
 placement = fl.placing.place(torus, fl.placing.stencil_traffic([4, 4]))
 assert_type(fl.stack(network, shuffle), fl.Stacking)
 assert_type(shuffle.slice_length, int)

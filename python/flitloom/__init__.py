@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from flitloom import placing
+    from flitloom import collectives, load, placing
     from flitloom.collectives import CollectivePlan, check_collective, collective, read_collective
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
     from flitloom.network import Network
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
     __version__: str
 
+#: Modules that have verbs of their own: ``fl.load.curve``.
+_MODULES = ("collectives", "load", "placing")
 #: Public names by the module that has them; a module is imported when one of its names is used first.
 _HOMES = {
     "collectives": (
@@ -135,8 +137,8 @@ if not TYPE_CHECKING:
             from flitloom.provenance import version
 
             value: Any = version()
-        elif name == "placing":
-            value = import_module("flitloom.placing")
+        elif name in _MODULES:
+            value = import_module(f"flitloom.{name}")
         elif name in _HOME:
             value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
         else:
@@ -147,7 +149,7 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     """The public names."""
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 __all__ = [
@@ -186,8 +188,10 @@ __all__ = [
     "check_collective",
     "check_plan",
     "collective",
+    "collectives",
     "deadlock_certificate",
     "guarded_plans",
+    "load",
     "lower_bound",
     "placing",
     "read_collective",

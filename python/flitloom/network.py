@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
+from flitloom.fixed import Fixed
+from flitloom.notebook import fields_html
 from flitloom.spec import Router, Topology
 
 
@@ -20,7 +22,7 @@ def require_network(network: object) -> None:
     require_kind("network", network, Network, "network", "fl.Network(fl.Torus(...))")
 
 
-class Network:
+class Network(Fixed):
     """A topology with the same router at every node, checked once and never changed.
 
     Parameters
@@ -59,6 +61,7 @@ class Network:
             router = Router(**{**router.model_dump(), "routing": routing})
         self.router = router
         self._core = _core.Network(topology, router)
+        self._fix()
 
     @property
     def nodes(self) -> int:
@@ -84,6 +87,11 @@ class Network:
             node, coordinate = divmod(node, size)
             coordinates.append(coordinate)
         return tuple(coordinates)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {"nodes": self.nodes, "channels": self.channels}
+        return fields_html(f"network: {self.topology}", fields | self.router.model_dump(exclude_none=True))
 
     def __reduce__(self) -> tuple[type[Network], tuple[Topology, Router]]:
         return type(self), (self.topology, self.router)

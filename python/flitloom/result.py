@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flitloom import provenance
+from flitloom.fixed import Fixed
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 IDLE, BLOCKED = 0, 255
 
 
-class Result:
+class Result(Fixed):
     """What came of one simulation; `simulate` makes it.
 
     A record that was not asked for is taken when it is first looked at, in a second run that is the same
@@ -59,6 +60,7 @@ class Result:
         self.version = provenance.version()
         self._raw = raw
         self._bound = bound
+        self._fix()
 
     @property
     def commit(self) -> str:
@@ -133,6 +135,22 @@ class Result:
     def flit_hops(self) -> int:
         """Flits that crossed a network link, counted once per link."""
         return int(self._raw["flit_hops"])
+
+    @property
+    def throughput(self) -> float:
+        """Flits ejected per node and cycle, over all nodes and all cycles simulated.
+
+        Of a load that is the accepted load with the filling and the draining of the network;
+        `flitloom.load.curve` measures steady states.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> result = fl.simulate(fl.Network(fl.Torus(8)), fl.Load("next", rate=0.5, cycles=10_000))
+        >>> round(result.throughput, 1)
+        0.5
+        """
+        return self.flits_delivered / self.network.nodes / max(1, self.cycles)
 
     @property
     def mean_latency(self) -> float | None:
@@ -265,7 +283,7 @@ class Result:
             "parts": self.parts,
         }
         if isinstance(self.spec.traffic, Load) and self.cycles:
-            summary["throughput"] = self.flits_delivered / self.cycles / self.network.nodes
+            summary["throughput"] = self.throughput
         return summary
 
     def to_dict(self, *, records: bool = False) -> dict[str, Any]:

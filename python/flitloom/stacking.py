@@ -11,6 +11,7 @@ from flitloom import _core, provenance
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind
 from flitloom.network import Network, require_network
+from flitloom.notebook import fields_html
 from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
@@ -50,6 +51,13 @@ class Stacking:
         return (
             f"Stacking({describe(self.network, self.best)}, best interval {self.interval}: "
             f"{self.duration} cycles, whole packet {self.whole})"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {"best interval": self.interval, "duration": self.duration, "whole packet": self.whole}
+        return fields_html(
+            describe(self.network, self.best), {name: f"{value} cycles" for name, value in fields.items()}
         )
 
     @property

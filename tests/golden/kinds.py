@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import flitloom as fl
-from flitloom.collectives.advise import advise, compare
+from flitloom.collectives.advice import compare, weigh
 from flitloom.errors import FlitloomError
 from flitloom.fabric import examples, route_subnet
 from flitloom.fabric.checking import judge
@@ -195,7 +195,7 @@ def plan(network: Facts, operation: str, **options: Any) -> Facts:
 
 def advice(network: Facts, **options: Any) -> Facts:
     """What algorithms of an all-reduce take, and what failures and twists cost."""
-    found = advise(topology(network), **options)
+    found = weigh(topology(network), **options)
     times = {
         algorithm.name: [f"{row[number]:.9e}" for row in found.seconds]
         for number, algorithm in enumerate(found.algorithms)

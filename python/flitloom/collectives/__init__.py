@@ -1,5 +1,6 @@
 """Collective operations in which every link works: plans, bounds with proofs, checks."""
 
+from flitloom.collectives.advising import advise
 from flitloom.collectives.check import check_collective
 from flitloom.collectives.plan import OPERATIONS, CollectivePlan, read_collective
 from flitloom.collectives.run import CollectiveRun, simulate_collective
@@ -9,6 +10,7 @@ __all__ = [
     "OPERATIONS",
     "CollectivePlan",
     "CollectiveRun",
+    "advise",
     "check_collective",
     "collective",
     "read_collective",

@@ -16,6 +16,7 @@ from flitloom import limits
 from flitloom._core import LISTS
 from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
+from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.spec.base import Frozen
 from flitloom.spec.product import network_of
@@ -131,6 +132,16 @@ class CollectivePlan(Frozen):
         return f"CollectivePlan({self.operation} on {self.ground}: {self.steps} steps, {proof})"
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "steps": self.steps,
+            "lower bound": self.bound,
+            "optimal": self.optimal,
+            "proof": self.proof_text,
+        }
+        return fields_html(f"{self.operation} on {self.ground}", fields)
 
     @property
     def seconds(self) -> float:

@@ -186,8 +186,7 @@ def advise(
       flitloom collective advise --torus 8x8 --fail link:0-1 --operation all-gather
       flitloom collective advise --network "dragonfly(6,3)" --bandwidth 400Gb/s
     """
-    from flitloom.collectives.advise import (
-        advise,
+    from flitloom.collectives.advice import (
         compare,
         in_words,
         powers,
@@ -195,6 +194,7 @@ def advise(
         read_seconds,
         read_size,
         show_size,
+        weigh,
     )
     from flitloom.commands import screen
     from flitloom.errors import SpecError
@@ -210,7 +210,7 @@ def advise(
     low, _, high = size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     times = read_seconds(alpha, "--alpha"), read_bandwidth(bandwidth, "--bandwidth")
-    advice = advise(topology, sizes, *times, operation=operation, twist=twist)
+    advice = weigh(topology, sizes, *times, operation=operation, twist=twist)
     if chart is not None:
         from flitloom.plots.collective import draw_advice
 

@@ -211,7 +211,7 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
 
 
 def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float], closed: bool) -> None:
-    from flitloom.load import bound_text, saturation
+    from flitloom.load import bound_text, verdict
 
     names = list(rows[0])[:labels]
     columns = [
@@ -241,11 +241,11 @@ def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float], cl
     ]
     screen.print_table(columns, table)
     for name, points in _by_case(rows, labels).items():
-        verdict = saturation(points, loads, closed=closed)
-        if verdict["outcome"] == "incomplete":
-            screen.echo(f"{name}: {verdict['text']}")
+        told = verdict(points, loads, closed=closed)
+        if told["outcome"] == "incomplete":
+            screen.echo(f"{name}: {told['text']}")
             continue
-        screen.echo(f"{name} {verdict['text']}")
+        screen.echo(f"{name} {told['text']}")
         screen.echo(f"  {points[0]['router']}; {bound_text(points[0])}")
     if any(_depends(row) for row in rows):
         screen.echo(

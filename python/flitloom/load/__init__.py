@@ -3,17 +3,16 @@
 Examples
 --------
 >>> import flitloom as fl
->>> from flitloom.load import run_steady
->>> load = fl.Load("rand", rate=0.1, cycles=10_000)
->>> point = run_steady(fl.Experiment(topology=fl.Torus(8, 8), traffic=load), measure=2000)
->>> point.saturated, abs(point.row["accepted"] - 0.1) < 0.01
-(False, True)
+>>> network = fl.Network(fl.Torus(8, 8))
+>>> curve = fl.load.curve(network, "rand", [0.1, 0.2], measure=2000)
+>>> curve.saturated.values.tolist(), abs(float(curve.accepted[0]) - 0.1) < 0.01
+([False, False], True)
 """
 
 from flitloom.load.bounds import bound_text, ideal_loads, router_text
-from flitloom.load.burst import run_bursts
+from flitloom.load.bursts import run_bursts
 from flitloom.load.cases import Case, make_cases, room_needed
-from flitloom.load.curve import curve_rows, run_curve, saturation
+from flitloom.load.curves import curve_rows, run_curve, verdict
 from flitloom.load.responses import (
     Response,
     ramp_end,
@@ -25,16 +24,20 @@ from flitloom.load.responses import (
 )
 from flitloom.load.search import compared, run_saturation
 from flitloom.load.steady import Steady, run_steady
+from flitloom.load.studies import burst, curve, ramp, saturation, step
 
 __all__ = [
     "Case",
     "Response",
     "Steady",
     "bound_text",
+    "burst",
     "compared",
+    "curve",
     "curve_rows",
     "ideal_loads",
     "make_cases",
+    "ramp",
     "ramp_end",
     "ramp_profile",
     "room_needed",
@@ -48,4 +51,6 @@ __all__ = [
     "run_steady",
     "run_step",
     "saturation",
+    "step",
+    "verdict",
 ]

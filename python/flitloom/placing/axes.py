@@ -140,7 +140,7 @@ def whole_bytes(text: str, place: str) -> int:
     SpecError
         It is none, or 0.
     """
-    from flitloom.collectives.advise import read_size
+    from flitloom.collectives.advice import read_size
 
     if text.isascii() and text.isdigit() and len(text) <= 15 and int(text) > 0:
         return int(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from flitloom.collectives.advise import Advice, show_size
+from flitloom.collectives.advice import Advice, show_size
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS, colour, marker
@@ -74,7 +74,7 @@ def draw_advice(
     # The published ones that come nearest over all sizes.
     own = [one.source == "this project" for one in advice.algorithms]
     others = sorted(
-        set(range(len(own))) - set(winners), key=lambda one: (own[one], float(np.log(ratios[one]).sum()))
+        set(range(len(own))) - set(winners), key=lambda one: (own[one], float(np.prod(ratios[one])))
     )
     with panel(path, ax, 9, 5) as axes:
         for place, one in enumerate(winners):

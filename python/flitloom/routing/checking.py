@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flitloom.claims import Claims
 from flitloom.errors import show
+from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.reading import Progress
 from flitloom.routing.bound import read_fraction
@@ -65,6 +66,13 @@ class CheckReport:
     claims: Claims = field(repr=False)
     ranks: NDArray[np.uint32] | None = field(repr=False)
     tables: Tables = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        names = ("passed", "deadlock_free", "routes", "problem_count", "max_load", "rules_from")
+        fields: dict[str, object] = {name: getattr(self, name) for name in names}
+        wrong = {"cycle": self.cycle or None, "first problem": next(iter(self.problems), None)}
+        return fields_html(f"check of routing tables of a {self.tables.topology}", fields | wrong)
 
     def certificate(self) -> dict[str, Any]:
         """A rank for every channel, such that every dependency of the routes goes to a higher rank.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, require_file
 from flitloom.extras import need
+from flitloom.fixed import Fixed
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_csv, write_text
@@ -76,7 +77,7 @@ class Source:
         return not (self.weighted or rules.any_walk) and (self.turns or not steps)
 
 
-class Tables:
+class Tables(Fixed):
     """One route per ordered pair of working nodes.
 
     Made by `flitloom.route` or read by `read_tables`.
@@ -126,6 +127,7 @@ class Tables:
         traffic: NDArray[np.uint64] | None = None,
         seconds: float | None = None,
         source: Source | None = None,
+        channels: NDArray[np.uint8] | None = None,
     ) -> None:
         self.topology, self.rules, self.system = topology, rules, system
         #: What their file says, if they come from one.
@@ -145,7 +147,8 @@ class Tables:
         #: What a check of the routes found, which never changes.
         self._verdict: dict[str, Any] | None = None
         #: Virtual channel of every hop, beside the nodes; None if the rules give it.
-        self.channels: NDArray[np.uint8] | None = None
+        self.channels = channels
+        self._fix()
 
     @classmethod
     def generated(
@@ -181,8 +184,10 @@ class Tables:
         sources, destinations, offsets, nodes = routes
         told = _thousandths(progress)
         facts = system.check(sources, destinations, offsets, nodes, channels, not source.turns, told)
-        tables = cls(topology, rules, system, facts, None, source.method, source.seed, source=source)
-        tables._listed, tables.channels, tables._verdict = routes, channels, facts
+        tables = cls(
+            topology, rules, system, facts, None, source.method, source.seed, source=source, channels=channels
+        )
+        tables._listed, tables._verdict = routes, facts
         return tables
 
     @classmethod
@@ -206,9 +211,8 @@ class Tables:
         return self.__dict__ | {"system": self.system.turns(), "_table": packed, "_verdict": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        plain = _plain_system(self.topology, self.rules)
-        self.system = plain.with_turns(*state["system"])
+        plain = _plain_system(state["topology"], state["rules"])
+        self.__dict__.update(state, system=plain.with_turns(*state["system"]))
         if state["_table"] is not None:
             self._table = _core.RoutingTable.from_headers(self.system, state["_table"])
 

@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from flitloom import limits
 from flitloom.errors import SpecError, joined, nearest, show, unknown_parts
+from flitloom.fixed import unchangeable
 
 __all__ = [
     "Checked",
@@ -67,19 +68,13 @@ class Frozen(BaseModel):
 
         def __setattr__(self, name: str, value: Any) -> None:
             if not name.startswith("_"):
-                raise _unchangeable(self, name)
+                raise unchangeable(self, name, name in type(self).model_fields)
             super().__setattr__(name, value)
 
         def __delattr__(self, name: str) -> None:
             if not name.startswith("_"):
-                raise _unchangeable(self, name)
+                raise unchangeable(self, name, name in type(self).model_fields)
             super().__delattr__(name)
-
-
-def _unchangeable(instance: BaseModel, name: str) -> SpecError:
-    kind = type(instance).__name__
-    what = f"another {name}" if name in type(instance).model_fields else "what it should be"
-    return SpecError.at(f"{kind}.{name}", f"no {kind} can be changed", f"make another {kind} with {what}")
 
 
 class Closed(Frozen):

@@ -126,7 +126,7 @@ class Advice:
         return algorithm, algorithm * twice * (self.members - 1) / self.members
 
 
-def advise(
+def weigh(
     topology: AnyNetwork,
     sizes: Sequence[float],
     alpha: float,
@@ -159,8 +159,8 @@ def advise(
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives.advise import advise
-    >>> advice = advise(fl.Torus(8, 8), [1024, 2**20, 2**27], 1e-6, 50e9)
+    >>> from flitloom.collectives.advice import weigh
+    >>> advice = weigh(fl.Torus(8, 8), [1024, 2**20, 2**27], 1e-6, 50e9)
     >>> [advice.algorithms[advice.best(row)].name for row in range(3)]
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """

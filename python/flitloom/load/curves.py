@@ -55,12 +55,12 @@ def run_curve(
 
     Examples
     --------
-    >>> from flitloom.load import curve_rows, make_cases, run_curve, saturation
+    >>> from flitloom.load import curve_rows, make_cases, run_curve, verdict
     >>> cases = make_cases({}, {"torus": ["8x8"], "pattern": ["bcmp"]})
     >>> points, interrupted = run_curve(cases, [0.1, 0.9], measure=2000, workers=1)
     >>> [row["saturated"] for row in curve_rows(points)]
     [False, True]
-    >>> saturation(curve_rows(points))["text"]
+    >>> verdict(curve_rows(points))["text"]
     'saturates between 0.1 and 0.9 flits/node/cycle'
     """
     if not 0 <= refine < 1:
@@ -82,10 +82,10 @@ def _between(
     """Loads in the middle of the windows in which cases saturate, where these are still too wide."""
     pairs = []
     for case in cases:
-        verdict = saturation([point.row for of, point in found if of is case])
-        if verdict["outcome"] != "between":
+        told = verdict([point.row for of, point in found if of is case])
+        if told["outcome"] != "between":
             continue
-        below, above = verdict["below"], verdict["above"]
+        below, above = told["below"], told["above"]
         if above - below > refine * above:
             pairs.append((case, round((below + above) / 2, 6)))
     return pairs
@@ -133,7 +133,7 @@ def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:
     return [{**case.labels, **point.row} for case, point in points]
 
 
-def saturation(
+def verdict(
     rows: Sequence[Mapping[str, Any]], rates: Sequence[float] = (), *, closed: bool = False
 ) -> dict[str, Any]:
     """Where a curve saturates, as an outcome: between which loads, or that it does not or does already.

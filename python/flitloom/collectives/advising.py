@@ -1,0 +1,78 @@
+"""Advice on collective operations as labelled arrays, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
+from flitloom.collectives.plan import OperationName
+from flitloom.spec.product import AnyNetwork
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def advise(
+    topology: AnyNetwork,
+    sizes: Sequence[float | str],
+    alpha: float | str = "1us",
+    bandwidth: float | str = "50GB/s",
+    *,
+    operation: OperationName | str = "all-reduce",
+    twist: bool = False,
+) -> xr.Dataset:
+    """Compare the algorithms of an operation by message size, each replayed on the links that are left.
+
+    Parameters
+    ----------
+    topology : Topology, Product or Graph
+        The network with its failed parts.
+    sizes : sequence of float or str
+        Bytes of the vector of every node, also as ``"64KiB"``.
+    alpha : float or str
+        Seconds a round costs whatever it carries, also as ``"1us"``.
+    bandwidth : float or str
+        Bytes per second of a link in one direction, also as ``"400Gb/s"``.
+    operation : str
+        ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
+    twist : bool
+        Whether the torus is twisted.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``size`` and ``algorithm`` the ``seconds``; by size the ``bound``, the name of the ``best``
+        algorithm, its ``algbw`` and ``busbw`` (bytes/s); by algorithm its ``rounds`` and ``source``.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> advice = fl.collectives.advise(fl.Torus(8, 8), ["1KiB", "1MiB", "128MiB"])
+    >>> advice.best.values.tolist()
+    ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
+    >>> (advice.seconds / advice.bound).plot(hue="algorithm", xscale="log")  # doctest: +SKIP
+    """
+    import xarray as xr
+
+    given = [read_size(size, "sizes") if isinstance(size, str) else float(size) for size in sizes]
+    alpha = read_seconds(alpha, "alpha") if isinstance(alpha, str) else alpha
+    bandwidth = read_bandwidth(bandwidth, "bandwidth") if isinstance(bandwidth, str) else bandwidth
+    found = weigh(topology, given, alpha, bandwidth, operation=operation, twist=twist)
+    rows = range(len(found.sizes))
+    names = [one.name for one in found.algorithms]
+    by_size = {"units": "bytes/s"}
+    rates = [found.bandwidths(row) for row in rows]
+    return xr.Dataset(
+        {
+            "seconds": (("size", "algorithm"), [list(row) for row in found.seconds], {"units": "s"}),
+            "bound": ("size", list(found.bounds), {"units": "s"}),
+            "best": ("size", [names[found.best(row)] for row in rows]),
+            "algbw": ("size", [rate[0] for rate in rates], by_size),
+            "busbw": ("size", [rate[1] for rate in rates], by_size),
+            "rounds": ("algorithm", [one.rounds for one in found.algorithms]),
+            "source": ("algorithm", [one.source for one in found.algorithms]),
+        },
+        {"size": ("size", given, {"units": "bytes"}), "algorithm": names},
+        {"operation": operation, "network": str(topology), "members": found.members},
+    )

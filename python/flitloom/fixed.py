@@ -1,0 +1,39 @@
+"""Values that cannot be changed once they are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flitloom.errors import SpecError
+
+
+class Fixed:
+    """A value whose public attributes can be set until its constructor calls `_fix`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> fl.Network(fl.Torus(4, 4)).nodes = 3
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: Network.nodes: no Network can be changed; make another ...
+    """
+
+    _fixed = False
+
+    def _fix(self) -> None:
+        self._fixed = True
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if self._fixed and not name.startswith("_"):
+                raise unchangeable(self, name, hasattr(self, name))
+            super().__setattr__(name, value)
+
+
+def unchangeable(value: object, name: str, there: bool) -> SpecError:
+    """The error when an attribute of such a value is set; `there`: whether it has that attribute."""
+    kind = type(value).__name__
+    what = f"another {name}" if there else "what it should be"
+    return SpecError.at(f"{kind}.{name}", f"no {kind} can be changed", f"make another {kind} with {what}")

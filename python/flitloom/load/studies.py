@@ -1,0 +1,347 @@
+"""Networks under load as labelled arrays: what ``flitloom load`` measures, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from flitloom.errors import SpecError
+from flitloom.load.bursts import run_bursts
+from flitloom.load.cases import Case
+from flitloom.load.curves import curve_rows, run_curve, verdict
+from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, run_step
+from flitloom.load.search import run_saturation
+from flitloom.network import Network, require_network
+from flitloom.spec import Load
+
+_LOAD = "flits/node/cycle"
+#: Units of what rows hold.
+_UNITS = {
+    **dict.fromkeys(("rate", "generated", "accepted", "saturation", "below", "above", "bound"), _LOAD),
+    **dict.fromkeys(("latency", "confidence", "network_latency", "duration", "lower_bound"), "cycles"),
+    **dict.fromkeys(("median", "p95", "p99", "max", "mean_age"), "cycles"),
+}
+
+#: What rows of curves say of the network, not of one load.
+_OF_ALL = ("router", "bound", "bound_of", "receive_bound")
+
+Networks = Network | Mapping[str, Network]
+
+
+def curve(
+    networks: Networks,
+    traffic: str | Load,
+    rates: Sequence[float],
+    *,
+    refine: float = 0.05,
+    length: int = 8,
+    throttle: str = "none",
+    seed: int = 1,
+    measure: int = 10_000,
+    workers: int | None = None,
+) -> xr.Dataset:
+    """Measure the load-latency curve: steady states at rising loads, on all cores.
+
+    Parameters
+    ----------
+    networks : Network or mapping of str to Network
+        The network, or several by the names they have in the result.
+    traffic : str or Load
+        The pattern, e.g. ``"rand"``, or a load whose rate and cycles do not count.
+    rates : sequence of float
+        Offered loads in flits per node and cycle.
+    refine : float
+        Where a network saturates between two rates, measure loads between them until they differ by this
+        share of the larger one; 0 for none.
+    length : int
+        Flits per packet of a pattern.
+    throttle : str
+        Injection throttle of all nodes, e.g. ``"pt"`` (docs/throttles.md).
+    seed : int
+        Seed of everything random.
+    measure : int
+        Cycles measured per load, behind the warm-up.
+    workers : int, optional
+        Processes; by default one per core.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``rate``, and by ``case`` for several networks: ``accepted``, ``latency`` (missing beyond
+        saturation), its percentiles, ``saturated``. The attribute ``verdict`` says where each saturates,
+        ``router`` and ``bound`` what the routing allows.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ended it before all loads were measured.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> curve = fl.load.curve(fl.Network(fl.Torus(8, 8)), "bcmp", [0.1, 0.9], refine=0, measure=2000)
+    >>> curve.saturated.values.tolist(), curve.attrs["verdict"]
+    ([False, True], 'saturates between 0.1 and 0.9 flits/node/cycle')
+    >>> curve.latency.plot()  # doctest: +SKIP
+    """
+    cases = _cases(networks, traffic, length, throttle, seed)
+    points, interrupted = run_curve(cases, list(rates), refine=refine, measure=measure, workers=workers)
+    _go_on(interrupted)
+    closed = isinstance(traffic, Load) and traffic.outstanding is not None
+    parts = []
+    for case in cases:
+        rows = curve_rows([point for point in points if point[0] is case])
+        made = _dataset([{name: row[name] for name in row if name not in _OF_ALL} for row in rows], "rate")
+        said = verdict(rows, list(rates), closed=closed)["text"]
+        parts.append(
+            made.assign_attrs(
+                verdict=said, **{name: rows[0][name] for name in _OF_ALL if rows[0][name] is not None}
+            )
+        )
+    return _joined(networks, parts)
+
+
+def saturation(
+    networks: Networks,
+    traffic: str | Load,
+    *,
+    within: float = 0.01,
+    length: int = 8,
+    throttle: str = "none",
+    seed: int = 1,
+    measure: int = 10_000,
+    workers: int | None = None,
+) -> xr.Dataset:
+    """Find the load at which networks saturate, by bisection below the bound of the routing, on all cores.
+
+    Parameters
+    ----------
+    networks, traffic, length, throttle, seed, measure, workers
+        As in `curve`.
+    within : float
+        The search ends when a load that is accepted and one that is not differ by this share of the latter.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``case`` for several networks: ``saturation`` between ``below`` and ``above``, the ``outcome``, the
+        ``latency`` at ``below`` and the ``bound``; see `run_saturation`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> found = fl.load.saturation(fl.Network(fl.Torus(8, 8)), "torn", within=0.1, measure=1000)
+    >>> bool(found.below < found.saturation < found.above)
+    True
+    """
+    cases = _cases(networks, traffic, length, throttle, seed)
+    rows, interrupted = run_saturation(cases, within=within, measure=measure, workers=workers)
+    _go_on(interrupted)
+    return _by_case(networks, rows)
+
+
+def burst(
+    networks: Networks,
+    pattern: str,
+    packets: int,
+    *,
+    length: int = 8,
+    throttle: str = "none",
+    seed: int = 1,
+    workers: int | None = None,
+) -> xr.Dataset:
+    """Let every node send packets that are all there in cycle 0, and see how long they take.
+
+    Parameters
+    ----------
+    networks, length, throttle, seed, workers
+        As in `curve`.
+    pattern : str
+        Where packets go, e.g. ``"trns"``.
+    packets : int
+        Packets per node.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``case`` for several networks: ``duration``, ``lower_bound`` and ``mean_age`` in cycles.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> found = fl.load.burst(fl.Network(fl.Torus(8, 8)), "trns", 4)
+    >>> bool(found.duration >= found.lower_bound)
+    True
+    """
+    cases = _cases(networks, pattern, None, throttle, seed)
+    rows, interrupted = run_bursts(cases, packets, length=length, workers=workers)
+    _go_on(interrupted)
+    return _by_case(networks, rows)
+
+
+def ramp(
+    network: Network,
+    traffic: str | Load,
+    first: float = 0.0,
+    last: float | None = None,
+    *,
+    cycles: int = 100_000,
+    window: int = 100,
+    length: int = 8,
+    throttle: str = "none",
+    seed: int = 1,
+) -> xr.Dataset:
+    """Let a load rise slowly, and find where the network no longer follows.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    traffic, length, throttle, seed
+        As in `curve`.
+    first, last : float
+        Loads at the beginning and the end in flits per node and cycle; `last` is by default a fifth beyond
+        the bound of the routing.
+    cycles : int
+        Cycles in which the load rises.
+    window : int
+        Cycles of a window.
+
+    Returns
+    -------
+    xarray.Dataset
+        What happened per window; the attributes hold the ``critical_load`` and what `run_ramp` says beside.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> found = fl.load.ramp(fl.Network(fl.Torus(8, 8)), "bcmp", 0.2, 0.6, cycles=40_000)
+    >>> 0.3 < found.attrs["critical_load"] < 0.6
+    True
+    """
+    [case] = _cases(network, traffic, length, throttle, seed)
+    if last is None:
+        last = ramp_end(case.experiment(kind="load", rate=0.1, cycles=1))
+    profile, total = ramp_profile(first, last, cycles)
+    return _series(run_ramp(case.experiment(kind="load", profile=profile, cycles=total), window=window))
+
+
+def step(
+    network: Network,
+    traffic: str | Load,
+    rate: float,
+    *,
+    cycles: int = 10_000,
+    window: int = 10,
+    length: int = 8,
+    throttle: str = "none",
+    seed: int = 1,
+) -> xr.Dataset:
+    """Put a constant load on an empty network, and find when it has settled.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    traffic, length, throttle, seed
+        As in `curve`.
+    rate : float
+        The load in flits per node and cycle.
+    cycles : int
+        Cycles in which packets are generated.
+    window : int
+        Cycles of a window.
+
+    Returns
+    -------
+    xarray.Dataset
+        What happened per window; the attributes hold the ``settling_time`` and what `run_step` says beside.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> found = fl.load.step(fl.Network(fl.Torus(8, 8)), "rand", 0.5, cycles=6000, window=50)
+    >>> found.attrs["peak"] >= found.attrs["final"]
+    True
+    """
+    [case] = _cases(network, traffic, length, throttle, seed)
+    return _series(run_step(case.experiment(kind="load", rate=rate, cycles=cycles), window=window))
+
+
+def _cases(
+    networks: Networks, traffic: str | Load, length: int | None, throttle: str, seed: int
+) -> list[Case]:
+    """A case per network, with all that its experiment needs but a rate."""
+    if isinstance(traffic, Load):
+        sent = traffic.model_dump(
+            exclude_none=True, exclude_defaults=True, exclude={"rate", "profile", "cycles"}
+        )
+    else:
+        sent = {"pattern": traffic} | ({} if length is None else {"length": length})
+    named = networks if isinstance(networks, Mapping) else {"": networks}
+    if not named:
+        raise SpecError.at("networks", "names no network", "give fl.Network(...) or several by name")
+    for network in named.values():
+        require_network(network)
+    return [
+        Case(
+            {"case": name},
+            {
+                "topology": network.topology.model_dump(exclude_none=True),
+                "router": network.router.model_dump(exclude_none=True),
+                "traffic": sent,
+                "throttle": throttle,
+                "seed": seed,
+            },
+        )
+        for name, network in named.items()
+    ]
+
+
+def _go_on(interrupted: bool) -> None:
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _dataset(rows: Sequence[Mapping[str, Any]], dimension: str) -> xr.Dataset:
+    """Rows of equal names as arrays over one of them; what is missing in numbers is not a number."""
+    made = xr.Dataset(coords={dimension: [row[dimension] for row in rows]})
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        if name in ("case", dimension):
+            continue
+        numbers = all(value is None or isinstance(value, int | float) for value in values)
+        array = [np.nan if value is None else value for value in values] if numbers else values
+        made[name] = (dimension, array)
+    for key, variable in made.variables.items():
+        if str(key) in _UNITS:
+            variable.attrs["units"] = _UNITS[str(key)]
+    return made
+
+
+def _by_case(networks: Networks, rows: Sequence[Mapping[str, Any]]) -> xr.Dataset:
+    made = _dataset(rows, "case")
+    return made if isinstance(networks, Mapping) else made.isel(case=0, drop=True)
+
+
+def _joined(networks: Networks, parts: Sequence[xr.Dataset]) -> xr.Dataset:
+    """One dataset of several networks; what is said of each is an array over them."""
+    if not isinstance(networks, Mapping):
+        return parts[0]
+    told = ("verdict", *_OF_ALL)
+    plain = [part.drop_attrs(deep=False) for part in parts]
+    whole: xr.Dataset = xr.concat(plain, "case", join="outer", combine_attrs="override")
+    whole = whole.assign_coords(case=list(networks))
+    for name in told:
+        values = [part.attrs.get(name) for part in parts]
+        missing = np.nan if name in ("bound", "receive_bound") else ""
+        whole.coords[name] = ("case", [missing if value is None else value for value in values])
+    return whole
+
+
+def _series(response: Response) -> xr.Dataset:
+    told = {name: value for name, value in response.row.items() if isinstance(value, int | float | str)}
+    return response.series.assign_attrs(told)
