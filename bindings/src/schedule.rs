@@ -181,7 +181,8 @@ impl ScheduleProblem {
                 let shares: Vec<Share> = shares.into_iter().filter(|share| share.0.applies(&task)).collect();
                 let mut told = |state: planning::Progress| {
                     if let Ok(mut slot) = latest.lock() {
-                        *slot = Some((state.best, state.bound, state.target, state.unplaced));
+                        let best = if state.best == u32::MAX { 0 } else { state.best };
+                        *slot = Some((best, state.bound, state.target, state.unplaced));
                     }
                 };
                 let incumbent = Incumbent::new(&task, &mut told);

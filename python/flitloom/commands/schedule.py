@@ -395,8 +395,8 @@ def _watcher(begin: float) -> Any:
 
     def show(best: int, bound: int, target: int, unplaced: int) -> None:
         if time.perf_counter() - begin > settings.get("progress_after"):
-            text = f"best {best}, bound {bound}, trying {target}: {unplaced} packets left over"
-            follow(text)
+            found = f"best {best}" if best else "nothing found yet"
+            follow(f"{found}, bound {bound}, trying {target}: {unplaced} packets left over")
 
     return show
 

@@ -100,7 +100,8 @@ def schedule(
     genes : str
         What the genetic search may choose; see `flitloom.genetic.search`.
     progress : callable, optional
-        Called with best duration, bound, target and unplaced packets about 20 times a second; in a
+        Called with best duration, bound, target and unplaced packets about 20 times a second, the first 0
+        before there is a schedule; in a
         genetic search with 0, 0, the generations done and all of them.
 
     Returns

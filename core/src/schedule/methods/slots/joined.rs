@@ -4,6 +4,11 @@ use crate::fabric::{Direction, LinkId, NodeId};
 /// Job, start and path of a packet.
 pub(super) type Packet = (usize, u32, Vec<LinkId>);
 
+/// When the last packet arrives.
+pub(super) fn last_arrival(schedule: &Starts) -> u32 {
+    schedule.iter().map(|(start, path)| start + path.len() as u32).max().unwrap_or(0)
+}
+
 /// Pairs of quadrants or octants, one after the other, each as early as the ports and links before it allow.
 pub(super) struct Joined<'a> {
     kind: &'a AllToAll<'a>,

@@ -24,8 +24,11 @@ use crate::schedule::Placement;
 use kind::{AllToAll, Starts};
 pub use octants::{OctantPair, octant_pair};
 
+/// Told now and then the best schedule so far, packets that are left over in the one tried now, and moves left.
+type Told<'a> = dyn FnMut(Option<&Starts>, usize, u64) + 'a;
+
 /// A way to fill slots: start and path of every packet, if the network suits it.
-type Filling = fn(&AllToAll, u64, &mut Budget) -> Option<Starts>;
+type Filling = fn(&AllToAll, u64, &mut Budget, &mut Told) -> Option<Starts>;
 
 /// With any number of bends; the first that suits.
 const STAIRCASES: [Filling; 3] = [lanes::exchange, octants::exchange, sweep::staircases];
@@ -68,13 +71,23 @@ impl Method for Slots {
         let problem = task.problem();
         let Some(kind) = AllToAll::of(task.fabric(), problem) else { return };
         let moves = budget.moves;
+        let bound = task.bound();
+        // Minimal routes hold as many links as the one that stands for them.
+        let duration = |starts: &Starts| {
+            let ends = problem.jobs().iter().zip(starts).map(|(job, start)| start.0 + job.routes[0].span);
+            ends.max().unwrap_or(0)
+        };
+        let mut told = |best: Option<&Starts>, unplaced, moves| {
+            let best = best.map_or(u32::MAX, duration);
+            incumbent.report(Progress { best, bound, target: bound, unplaced, moves });
+        };
         let staircase = |filling: &Filling| {
             budget.moves = moves;
-            filling(&kind, task.seed(), budget)
+            filling(&kind, task.seed(), budget, &mut told)
         };
         let found = match problem.has_any_minimal_route() {
             true => STAIRCASES.iter().find_map(staircase),
-            false => sweep::in_order(&kind, task.seed(), budget),
+            false => sweep::in_order(&kind, task.seed(), budget, &mut told),
         };
         let Some(found) = found else { return };
         let placements = found.iter().map(|&(start, _)| Placement { route: 0, start }).collect();
@@ -218,6 +231,24 @@ mod tests {
         for (packet, demand) in packets.iter().zip(&demands) {
             let distance = fabric.shape().distance(demand.source, demand.destination);
             assert_eq!((packet.destination, packet.path.len() as u32), (demand.destination, distance));
+        }
+    }
+
+    #[test]
+    fn searches_tell_how_far_they_are() {
+        // Offset by offset, and in lanes.
+        for (sizes, length, moves) in
+            [(vec![12, 6], 5, 50_000), (vec![8, 8], 4, 50_000), (vec![8, 8], 8, 20_000)]
+        {
+            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
+            let problem = Problem::over_any_minimal_route(&fabric, &exchange_of(&fabric, length)).unwrap();
+            let mut told = Vec::new();
+            let mut tell = |progress| told.push(progress);
+            let found = solve(&fabric, &problem, 1, &mut limited(moves), &mut tell).unwrap();
+            assert!(told.len() > 50, "{sizes:?}: {}", told.len());
+            assert!(told.iter().is_sorted_by(|one, next| one.best >= next.best && one.moves >= next.moves));
+            assert_eq!(told.last().map(|last| last.best), Some(found.duration));
+            assert!(told.iter().all(|now| now.bound == found.bound && now.moves <= moves));
         }
     }
 

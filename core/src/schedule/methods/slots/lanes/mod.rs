@@ -13,7 +13,8 @@ mod search;
 mod state;
 
 use super::{
-    joined::{Joined, Packet},
+    Told,
+    joined::{Joined, Packet, last_arrival},
     kind::{AllToAll, Starts},
     travel::Travel,
 };
@@ -30,7 +31,7 @@ const TRIALS: usize = 3;
 const MOST_ATTEMPTS: u64 = 3000;
 
 /// Start and path of every packet; `None` if not every ring holds one slot, or several of the same diagonals.
-pub(super) fn exchange(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Option<Starts> {
+pub(super) fn exchange(kind: &AllToAll, seed: u64, budget: &mut Budget, told: &mut Told) -> Option<Starts> {
     let AllToAll { length, lines, .. } = *kind;
     let shape = kind.fabric.shape();
     let one_slot = length <= lines && lines <= length + length / 4 && lines <= MOST_LINES;
@@ -40,12 +41,17 @@ pub(super) fn exchange(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Optio
         && shape.size(0) / 2 + shape.size(1) / 2 + length <= 64;
     match lines {
         _ if !one_slot || !few => None,
-        0..=8 => search::<8>(kind, seed, budget),
-        _ => search::<16>(kind, seed, budget),
+        0..=8 => search::<8>(kind, seed, budget, told),
+        _ => search::<16>(kind, seed, budget, told),
     }
 }
 
-fn search<const LINES: usize>(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Option<Starts> {
+fn search<const LINES: usize>(
+    kind: &AllToAll,
+    seed: u64,
+    budget: &mut Budget,
+    told: &mut Told,
+) -> Option<Starts> {
     let AllToAll { fabric, lines, length, .. } = *kind;
     let (shape, demands) = (fabric.shape(), kind.demands());
     let divisions: Vec<Division> = (0..DIVISIONS)
@@ -96,13 +102,9 @@ fn search<const LINES: usize>(kind: &AllToAll, seed: u64, budget: &mut Budget) -
                 }
             }
         }
+        told(Some(&best), 0, budget.moves);
     }
     Some(best)
-}
-
-/// When the last packet arrives.
-fn last_arrival(schedule: &Starts) -> u32 {
-    schedule.iter().map(|(start, path)| start + path.len() as u32).max().unwrap_or(0)
 }
 
 /// The travel of the packets of an epoch and side.

@@ -20,6 +20,7 @@ mod stage;
 mod stored;
 
 use super::{
+    Told,
     joined::{Joined, Packet},
     kind::{AllToAll, Starts},
     travel::{Travel, class_after},
@@ -80,7 +81,12 @@ pub fn octant_pair(
 }
 
 /// Start and path of every packet; `None` if the network is of another kind.
-pub(super) fn exchange(kind: &AllToAll, _seed: u64, _budget: &mut Budget) -> Option<Starts> {
+pub(super) fn exchange(
+    kind: &AllToAll,
+    _seed: u64,
+    _budget: &mut Budget,
+    _told: &mut Told,
+) -> Option<Starts> {
     let shape = kind.fabric.shape();
     let is_cube = shape.dimensions() == 3 && (0..3).all(|dimension| shape.size(dimension) == LINES);
     if !is_cube || kind.length + 1 < LINES {

@@ -5,7 +5,8 @@ mod fit;
 mod pass;
 
 use super::{
-    joined::{Joined, Packet},
+    Told,
+    joined::{Joined, Packet, last_arrival},
     kind::{AllToAll, Starts},
 };
 use crate::{
@@ -26,37 +27,58 @@ pub(super) fn keeps_classes(kind: &AllToAll) -> bool {
 }
 
 /// On the given routes.
-pub(super) fn in_order(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Option<Starts> {
+pub(super) fn in_order(kind: &AllToAll, seed: u64, budget: &mut Budget, told: &mut Told) -> Option<Starts> {
     // A general search gets what is left.
     let moves = budget.moves / 2;
-    exchange(kind, Ways::InOrder, seed, moves, budget)
+    exchange(kind, Ways::InOrder, seed, moves, budget, told)
 }
 
 /// With any number of bends.
-pub(super) fn staircases(kind: &AllToAll, seed: u64, budget: &mut Budget) -> Option<Starts> {
+pub(super) fn staircases(kind: &AllToAll, seed: u64, budget: &mut Budget, told: &mut Told) -> Option<Starts> {
     let moves = budget.moves;
-    exchange(kind, Ways::Staircase, seed, moves, budget)
+    exchange(kind, Ways::Staircase, seed, moves, budget, told)
 }
 
 /// At most `moves` are taken from the budget.
-fn exchange(kind: &AllToAll, ways: Ways, seed: u64, moves: u64, budget: &mut Budget) -> Option<Starts> {
+fn exchange(
+    kind: &AllToAll,
+    ways: Ways,
+    seed: u64,
+    moves: u64,
+    budget: &mut Budget,
+    told: &mut Told,
+) -> Option<Starts> {
     let epochs = split(kind)?;
     let share = (moves / epochs.len() as u64).min(MOST_MOVES);
     let mut found: Vec<Option<(u64, Vec<Start>)>> = vec![None; epochs.len()];
     // A little for every epoch first, so that a stop finds all of them improved.
+    let mut best = None;
     for (round, given) in (0..).zip([share / 16, share - share / 16]) {
-        for (epoch, found) in epochs.iter().zip(&mut found) {
-            if found.is_some() && budget.is_over() {
+        for (number, epoch) in epochs.iter().enumerate() {
+            if found[number].is_some() && budget.is_over() {
                 continue;
             }
             let seed = seed.wrapping_add(round << 32);
-            let other = budget.share(given, |share| shortest(epoch, kind.pitch, ways, seed, share));
-            *found = found.take().into_iter().chain(other).min_by_key(|found| found.0);
+            let left = budget.moves;
+            let other = budget.share(given, |share| {
+                let mut tried =
+                    |unplaced, moves| told(best.as_ref(), unplaced, left - (given.min(left) - moves));
+                shortest(epoch, kind.pitch, ways, seed, share, &mut tried)
+            });
+            found[number] = found[number].take().into_iter().chain(other).min_by_key(|found| found.0);
+            // A shorter epoch may leave the next one less room.
+            let now = joined(kind, &epochs, &found);
+            best = best.into_iter().chain(now).min_by_key(last_arrival);
         }
     }
+    best
+}
+
+/// The epochs, one after the other.
+fn joined(kind: &AllToAll, epochs: &[Epoch], found: &[Option<(u64, Vec<Start>)>]) -> Option<Starts> {
     let mut schedule = Joined::new(kind);
     for (epoch, found) in epochs.iter().zip(found) {
-        let packets = packets(kind, &schedule, epoch, &found?.1);
+        let packets = packets(kind, &schedule, epoch, &found.as_ref()?.1);
         schedule.append(std::iter::once(packets))?;
     }
     schedule.starts()
@@ -85,6 +107,7 @@ fn shortest(
     ways: Ways,
     seed: u64,
     budget: &mut Budget,
+    told: &mut dyn FnMut(usize, u64),
 ) -> Option<(u64, Vec<Start>)> {
     let bound = classic_bound(&epoch.problem);
     let jobs = epoch.orbits.len() as u64;
@@ -93,6 +116,7 @@ fn shortest(
     let mut pass = Pass::new(epoch, pitch, ways);
     let mut best: Option<(Pass, Manner)> = None;
     'stages: for stage in 0.. {
+        told(pass.left(), budget.moves);
         let proven = best.as_ref().map_or(draw(seed, 2, Purpose::Search, 0), |best| best.1.weights);
         for number in 0..tries {
             if best.is_some() && (budget.moves < pass.left() as u64 || budget.is_over()) {
