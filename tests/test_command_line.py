@@ -117,7 +117,7 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         (("stack", "--torus", "6x6", "--pattern", "shfl"), "every size must be a power of two"),
         (("stack", "--torus", "8x8", "--pattern", "shfl", "--slices", "20"), "traffic.slices is 20"),
         (("papers", "run", "none/table-1"), "there is no 'none/table-1'"),
-        (("simulat",), "No such command 'simulat'"),
+        (("simulat",), "there is no command 'simulat'; did you mean simulate?"),
     ],
 )
 def test_bad_input_ends_in_one_message_and_code_2(flit, arguments, message, tmp_path, monkeypatch):

@@ -87,13 +87,13 @@ def test_a_ramp_ends_beyond_the_bound_by_default(capsys):
     assert slow == {"do": pytest.approx(0.3), "sa": pytest.approx(0.6)}
     assert ramp_end(experiment("next")) == 1
     assert run(["load", "ramp", "--torus", "8x8", "--pattern", "torn", "--cycles", "20000", "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)
+    row = json.loads(capsys.readouterr().out)[0]
     assert row["outcome"] in ("measured", "at the bound")
     assert 0.15 < row["critical_load"] <= row["bound"] == 0.25
     assert row["router"] == "do, wormhole, 3 channels of 4 flits: half a packet"
     # Where a node can send no more, nobody is asked to offer more.
     assert run(["load", "ramp", "--torus", "4x4", "--pattern", "next", "--cycles", "9000", "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)
+    row = json.loads(capsys.readouterr().out)[0]
     assert (row["outcome"], row["advice"].partition(",")[0]) == (
         "not reached", "all of the load is delivered up to 1 flits/node/cycle",
     )  # fmt: skip
@@ -139,7 +139,7 @@ def test_closed_sources_have_no_saturation(capsys):
     verdict = f"4x4 accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
     assert capsys.readouterr().out.splitlines()[-2] == verdict
     assert run(["load", "ramp", *closed, "--rates", "0.1:0.9", "--cycles", "20000", "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)
+    row = json.loads(capsys.readouterr().out)[0]
     assert row["critical_load"] is None
     assert row["advice"].startswith("closed sources accept whatever they generate")
 
@@ -148,11 +148,11 @@ def test_a_network_that_fills_has_not_reached_its_critical_load(capsys):
     """In the first cycles of a short ramp less arrives than is generated, since packets take their time."""
     ramp = ["load", "ramp", "--torus", "8x8", "--pattern", "rand", "--json", "--cycles"]
     assert run([*ramp, "5000"]) == 0
-    row = json.loads(capsys.readouterr().out)
+    row = json.loads(capsys.readouterr().out)[0]
     assert row["outcome"] == "measured"
     assert 0.25 < row["critical_load"] < row["bound"]
     assert run([*ramp, "20000", "--rates", "0.6:0.9"]) == 0
-    row = json.loads(capsys.readouterr().out)
+    row = json.loads(capsys.readouterr().out)[0]
     assert (row["outcome"], row["critical_load"]) == ("from the start", None)
     assert "begin lower" in row["advice"]
 
@@ -229,7 +229,7 @@ def test_routers_and_lengths_may_be_lists(capsys):
     assert run([*ask, "--buffer", "4,x"]) == 2
     assert "buffer" in capsys.readouterr().err
     assert run([*ask, "--latency", "4", "--wrap", "yes,no", "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)
+    row = json.loads(capsys.readouterr().out)[0]
     assert row["latency"] > rows[0]["latency"] + 4
 
 

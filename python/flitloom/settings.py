@@ -80,7 +80,9 @@ SETTINGS = {
     "threads": Setting(
         None, _threads, "threads or processes of parallel work; all cores where nothing is said"
     ),
-    "verbosity": Setting("usual", _verbosity, "quiet: errors only; verbose: also how long a command took"),
+    "verbosity": Setting(
+        "usual", _verbosity, "quiet: results and errors only; verbose: also how long a command took"
+    ),
     "progress_after": Setting(
         2.0, _seconds, "seconds after which a command shows its progress on a terminal"
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, run
-from flitloom.load.curve import saturation
+from flitloom.load.curves import verdict
 from flitloom.load.running import run_all
 
 #: The option that a curve changes.
@@ -66,10 +66,10 @@ def run_curve(
 
 def _between(rows: Sequence[dict[str, Any]], refine: float) -> float | None:
     """The rate amid the window in which the file becomes unstable, where this is still too wide."""
-    verdict = saturation(rows)
-    if verdict["outcome"] != "between":
+    told = verdict(rows)
+    if told["outcome"] != "between":
         return None
-    below, above = float(verdict["below"]), float(verdict["above"])
+    below, above = float(told["below"]), float(told["above"])
     return round((below + above) / 2, 6) if above - below > refine * above else None
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from flitloom import interrupts, settings
 
@@ -49,6 +50,7 @@ def run(arguments: list[str]) -> int:
     from typer.main import get_command
 
     from flitloom.commands.assembly import build, heard_everywhere, plain_numbers, renamed
+    from flitloom.commands.completion import advised, find_anyway, hyphenated, offer_values
     from flitloom.commands.screen import ReaderLeftError, complain, say
     from flitloom.errors import FlitloomError
 
@@ -58,13 +60,17 @@ def run(arguments: list[str]) -> int:
     # A shell that completes a line tells it in a variable.
     line = os.environ.get("COMP_WORDS", "").split()[1:] if "_FLITLOOM_COMPLETE" in os.environ else arguments
     code: object = 0
+    command: Any = None
     try:
         try:
             with _all_ranks(arguments):
                 command = get_command(build(line))
                 heard_everywhere(command)
                 plain_numbers(command)
-                command(renamed(arguments), prog_name="flitloom")
+                find_anyway(command)
+                if line is not arguments:
+                    offer_values(command)
+                command(renamed(hyphenated(arguments)), prog_name="flitloom")
         except SystemExit as leaving:
             code = leaving.code
         if settings.get("verbosity") == "verbose":
@@ -72,7 +78,7 @@ def run(arguments: list[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except FlitloomError as error:
-        complain(str(error))
+        complain(advised(error, command, arguments))
         _write_nothing_more()
         return 2
     except ReaderLeftError:

@@ -100,7 +100,10 @@ def build(arguments: Sequence[str]) -> typer.Typer:
             bool,
             typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version."),
         ] = False,
-        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+        quiet: Annotated[
+            bool,
+            typer.Option("--quiet", "-q", help="Print results and errors only: no progress, no remarks."),
+        ] = False,
         verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say also how long it took.")] = False,
     ) -> None:
         """Keep the verbs apart, and offer what goes before them."""

@@ -97,7 +97,7 @@ def curve_booksim(
 ) -> None:
     """Run a file of BookSim2 at several rates, and print the curve."""
     from flitloom.booksim.curves import run_curve
-    from flitloom.load import saturation
+    from flitloom.load import verdict
     from flitloom.outputs import write_csv
 
     taken = {"rates", "refine", "json", "out", "threads"}
@@ -120,7 +120,7 @@ def curve_booksim(
             for row in rows
         ]
         screen.print_table(["class", *_POINTS.values(), "outcome"], table)
-        screen.echo(_verdict(saturation(rows, loads)))
+        screen.echo(_verdict(verdict(rows, loads)))
     shared.end_interrupted(interrupted, len({row["rate"] for row in rows}), len(loads))
 
 

@@ -118,7 +118,7 @@ def steady(
         named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}
         plot_series(named, plot, title=shared.common("Steady state", cases))
     if json:
-        shared.print_one_or_all(shared.marked(rows, interrupted, len(cases) * len(loads)))
+        screen.print_json(shared.marked(rows, interrupted, len(cases) * len(loads)))
     else:
         for row in rows:
             screen.print_fields({name: _told(name, value) for name, value in row.items()})
@@ -166,7 +166,7 @@ def saturation(
         write_csv(list(written[0]), (row.values() for row in written), out)
     names = list(cases[0].labels)
     if json:
-        shared.print_one_or_all(written)
+        screen.print_json(written)
     elif rows:
         columns = [*names, "saturation", "outcome", "latency", "bound", "bound_of"]
         screen.print_table(columns, [[row[name] for name in columns] for row in rows])

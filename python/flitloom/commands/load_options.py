@@ -398,11 +398,6 @@ def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> N
     write_netcdf(out, groups)
 
 
-def print_one_or_all(rows: list[dict[str, Any]]) -> None:
-    """JSON: an object if there is one row, else a list."""
-    screen.print_json(rows[0] if len(rows) == 1 else rows)
-
-
 def marked(rows: list[dict[str, Any]], interrupted: bool, count: int) -> list[dict[str, Any]]:
     """The rows for files and JSON; after Ctrl-C each says how much of what was asked for there is."""
     stopped = {"stopped": f"{len(rows)} of {count} simulations are finished"} if interrupted else {}

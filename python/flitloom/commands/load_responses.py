@@ -187,7 +187,7 @@ def burst(
     if out is not None and rows:
         write_csv(list(written[0]), (row.values() for row in written), out)
     if json:
-        shared.print_one_or_all(written)
+        screen.print_json(written)
     elif rows:
         screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
     shared.end_interrupted(interrupted, len(rows), len(cases))
@@ -230,7 +230,7 @@ def _run(
         load.plot_responses(kind, _named(made), plot, title)
     rows = [{**case.labels, **found.row} for case, found in made]
     if outputs.json:
-        shared.print_one_or_all(shared.marked(rows, interrupted, len(tasks)))
+        screen.print_json(shared.marked(rows, interrupted, len(tasks)))
     else:
         _print(rows, [*tasks[0][0].labels], () if interrupted else columns)
     shared.end_interrupted(interrupted, len(made), len(tasks))

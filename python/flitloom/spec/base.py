@@ -90,12 +90,21 @@ class Closed(Frozen):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for name in data:
             if name not in known and name not in cls.model_fields:
-                near = nearest(name, known)
+                near = nearest(name, known) or next(_below(cls, name), None)
                 hint = f"did you mean {near}?" if near else f"the fields are {', '.join(known)}"
                 raise PydanticCustomError(
                     "unknown_field", "unknown field; {hint}", {"field": str(name), "hint": hint}
                 )
         return data
+
+
+def _below(kind: type[BaseModel], name: object) -> Iterator[str]:
+    """Where parts of a kind of table have a field of this name: ``router.buffer``."""
+    for field, about in kind.model_fields.items():
+        for part in (about.annotation, *get_args(about.annotation)):
+            for one in (part, *get_args(part)):
+                if isinstance(one, type) and issubclass(one, BaseModel) and name in one.model_fields:
+                    yield f"{field}.{name}"
 
 
 class SpecModel(Closed):
