@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flitloom as fl
 from flitloom.benchmarks.place_cases import cases
 from flitloom.commands import run
-from flitloom.placing import axes_traffic, check_placement, pairs_traffic, parse_axes, place
+from flitloom.placing import (
+    Traffic,
+    axes_traffic,
+    check_placement,
+    pairs_traffic,
+    parse_axes,
+    place,
+    stencil_traffic,
+)
+from flitloom.placing.cosine import cosine_bound
 from flitloom.placing.search import LATE
 
 
@@ -55,6 +65,49 @@ def test_a_search_says_when_more_effort_may_help(tmp_path: Path, capsys: pytest.
     easy = place(fl.Torus(4, 4), axes_traffic(parse_axes("a=4:ring:8,b=4:ring:1")), effort=1)
     assert easy.gained < LATE
     assert not easy.more_may_help
+
+
+#: Torus, traffic, what is found, what is proven of the fullest channel; bytes are small, so all is exact.
+PROVEN = [
+    ("8x8x8", stencil_traffic([8, 8, 8], 27, wrap=True), 9, 9),
+    ("8x8", axes_traffic(parse_axes("all=64:pairs:1")), 3, 3),
+    ("4x4x8", axes_traffic(parse_axes("all=128:pairs:1")), 3, 3),
+    ("4x8x8", stencil_traffic([4, 4, 4, 4], 9, wrap=True), 3, 3),
+    ("8x8", axes_traffic(parse_axes("a=16:a2a:1,b=4:line:8")), 20, 15),
+]
+
+
+@pytest.mark.parametrize(("torus", "traffic", "reached", "bound"), PROVEN)
+def test_cosines_bound_the_fullest_channel(
+    tmp_path: Path, torus: str, traffic: Traffic, reached: int, bound: int
+) -> None:
+    found = place(fl.Torus(torus), traffic, effort=40)
+    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (reached, bound, "cosine")
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed
+    document = json.loads(file.read_text())
+    # More weight without a matrix behind it, and the certificate proves less.
+    document["certificate"]["v"][0][0] += 10**12
+    document["certificate"]["v"][0][-1] -= 10**12
+    file.write_text(json.dumps(document))
+    assert not check_placement(file).passed
+
+
+@pytest.mark.parametrize("axes", ["a=3:a2a:2,b=3:ring:1", "a=9:line:1", "a=3:line:5,b=3:a2a:1", "a=9:ring:3"])
+def test_cosine_bounds_hold_of_placements_drawn_at_random(axes: str) -> None:
+    traffic = axes_traffic(parse_axes(axes))
+    torus = fl.Torus(3, 3)
+    bound = cosine_bound(torus, traffic, hops=True)
+    assert bound is not None
+    dice = np.random.default_rng(1)
+    x, y = np.divmod(np.arange(9), 3)
+    apart = np.minimum(abs(x[:, None] - x), 1) + np.minimum(abs(y[:, None] - y), 1)
+    least = min(
+        int((traffic.bytes * apart[at[traffic.sources], at[traffic.destinations]]).sum())
+        for at in (dice.permutation(9) for _ in range(20_000))
+    )
+    assert 0 < bound[0] <= least
 
 
 @pytest.mark.long

@@ -25,6 +25,7 @@ mod dice;
 mod floor;
 mod layout;
 mod layouts;
+mod linear;
 mod loads;
 mod search;
 mod ways;

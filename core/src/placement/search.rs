@@ -1,6 +1,6 @@
 //! The strategy: layouts first, then few hops, then loads.
 
-use super::{Demand, Score, Ways, anneal, bounds::Bound, dice::Dice, layouts, loads::Scorer};
+use super::{Demand, Score, Ways, anneal, bounds::Bound, dice::Dice, layouts, linear, loads::Scorer};
 use crate::fabric::NodeId;
 
 /// What is to be placed where.
@@ -111,6 +111,9 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
     finalists.offer(problem, row_major, &plain);
     let met = |finalists: &Finalists| problem.is_met(&finalists.best[0].0, bound.value);
     layouts::search(problem, &mut dice, effort / 2, bound.value, watch, &mut finalists);
+    watch.done = 0.4;
+    finalists.now = watch.done;
+    linear::search(problem, &mut dice, effort / 4, bound.value, watch, &mut finalists);
     let mut left = effort - effort / 2;
     watch.done = 0.5;
     finalists.now = 0.5;

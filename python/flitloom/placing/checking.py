@@ -66,8 +66,12 @@ def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic,
     assert spec.loader is not None
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
-    axes = [vars(axis) for axis in traffic.axes]
-    ranks, bytes_of = program.pairs_of({"ranks": traffic.ranks, "axes": axes})
+    bytes_of = {
+        (source, destination): amount
+        for source, destination, amount in zip(
+            traffic.sources.tolist(), traffic.destinations.tolist(), traffic.bytes.tolist(), strict=True
+        )
+    }
     network = program.Network(topology.model_dump(mode="json"))
-    value: int = program.proven(certificate, network, ranks, bytes_of, axes, 1, hops)
+    value: int = program.proven(certificate, network, traffic.ranks, bytes_of, [], 1, hops)
     return value

@@ -1,48 +1,131 @@
-"""A lower bound of placements on tori from matrices of cosines, by a linear program.
+"""A lower bound of placements on tori from matrices of cosines.
 
 For every frequency f the matrix prod_d cos(2 pi f_d (x_d(i) - x_d(j)) / k_d) over all pairs of ranks is
-positive semidefinite, whatever the placement x. Averaged over the symmetries of a logical mesh of cliques
-and rings it has one eigenvalue per block of the mesh's algebra, and each is a linear form of the numbers of
-pairs per class of ranks and displacement. So a linear program bounds hop-bytes, or the fullest channel. It
-contains the sums of sorted distances; for one clique it is Delsarte's linear program (1973), and relatives
-are the eigenvalue bounds of the quadratic assignment problem (Finke, Burkard and Rendl 1987). Pairs of a
-line count with one hop each.
+positive semidefinite, whatever the placement x, and so is its entrywise product with every matrix that the
+ranks' own symmetry offers: cosines of a ring, eigenvectors of a line, characters of a cube. So the sum over
+all pairs of such products is at least 0, which says something of the numbers of pairs per class of ranks and
+displacement. Beside sums of sorted distances that bounds hop-bytes, and with lengths of channels the fullest
+one. For one clique it is Delsarte's linear program (1973); relatives are the eigenvalue bounds of the
+quadratic assignment problem (Finke, Burkard and Rendl 1987).
+
+The multipliers are found by ascent on the dual, whose least costs are softened and hardened again as it goes
+on. Any multipliers prove something; what they prove is counted by the program that checks files.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.placing.axes import Axis
 from flitloom.placing.checking import proven_by
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
 
-#: Numbers of pairs that a linear program may have.
-MOST_NUMBERS = 300
-#: Linear programs in a row, and eigenvalues below 0 that each is told in addition.
-ROUNDS, ADDED = 15, 120
-#: Eigenvalues that are told at once.
-ALL = 300
+#: Numbers of pairs (class of ranks times displacement) at most.
+MOST_NUMBERS = 200_000
+#: Ranks along a line whose pairs are told apart.
+LONGEST_LINE = 32
+#: Steps of the ascent, and numbers times steps at most.
+STEPS, MOST_WORK = 8000, 200_000_000
+#: Parts of a mean message by which costs are softened, first and last; the first step, and the last one's
+#: part of it.
+WARM, COLD, STEP, LAST = 0.3, 0.00001, 0.005, 0.002
 #: Numbers of a certificate are multiples of one over this.
 SCALE = 10**9
 
+Numbers = NDArray[np.float64]
 
-def applies(topology: Topology, traffic: Traffic, per_node: int) -> bool:
-    """Whether there is such a bound: plain tori with a rank on every node, axes, a program of some size."""
-    whole = all(wraps or size == 2 for wraps, size in zip(topology.wraps, topology.sizes, strict=True))
-    kinds = {axis.kind for axis in traffic.axes}
-    if topology.twist or not whole or per_node != 1 or traffic.ranks != topology.nodes:
-        return False
-    if not kinds or "pairs" in kinds or traffic.ranks > 1024:
-        return False
-    numbers = len(_classes(traffic)) * len(displacements(topology.sizes))
-    return numbers <= MOST_NUMBERS
+
+@dataclass(frozen=True)
+class Scheme:
+    """Classes of the ordered pairs of an axis, and matrices over them that are positive semidefinite.
+
+    Attributes
+    ----------
+    of : array of int
+        The class of every ordered pair.
+    pairs : array of float
+        Pairs per class.
+    same : array of bool
+        Classes of a place with itself.
+    sources : array of int
+        Per class the group of places where its pairs begin.
+    blocks : array of float
+        A matrix a row, its number in every class.
+    """
+
+    of: NDArray[np.int64]
+    pairs: Numbers
+    same: NDArray[np.bool_]
+    sources: NDArray[np.int64]
+    blocks: Numbers
+
+
+def scheme_of(kind: str, size: int) -> Scheme:
+    """The scheme of a clique, ring, line or cube (whose places are numbers of so many bits).
+
+    Examples
+    --------
+    >>> scheme_of("ring", 4).pairs.tolist(), scheme_of("cube", 8).pairs.tolist()
+    ([4.0, 8.0, 4.0], [8.0, 24.0, 24.0, 8.0])
+    """
+    here = np.arange(size)
+    one, other = here[:, None], here[None, :]
+    if kind == "line":
+        classes = sorted({min((i, j), (size - 1 - i, size - 1 - j)) for i in here for j in here})
+        number = {pair: at for at, pair in enumerate(classes)}
+        of = np.array([[number[min((i, j), (size - 1 - i, size - 1 - j))] for j in here] for i in here])
+        waves = np.cos(np.pi * np.outer(here, here + 0.5) / size)
+        blocks = np.array([[wave[i] * wave[j] for i, j in classes] for wave in waves])
+        sources = np.array([min(i, size - 1 - i) for i, _ in classes])
+        same = np.array([i == j for i, j in classes])
+    else:
+        if kind == "ring":
+            of = np.minimum((one - other) % size, (other - one) % size)
+            apart = np.arange(size // 2 + 1)
+            blocks = np.cos(2 * np.pi * np.outer(apart, apart) / size)
+        elif kind == "cube":
+            bits = size.bit_length() - 1
+            of = np.array([[(i ^ j).bit_count() for j in range(size)] for i in range(size)])
+            blocks = np.array([[character(bits, e, t) for t in range(bits + 1)] for e in range(bits + 1)])
+        else:
+            of = (one != other).astype(np.int64)
+            blocks = np.array([[1.0, 1.0], [1.0, -1 / max(size - 1, 1)]])[:, : min(size, 2)]
+        sources = np.zeros(blocks.shape[1], dtype=np.int64)
+        same = np.arange(blocks.shape[1]) == 0
+    return Scheme(of, np.bincount(of.ravel()).astype(float), same, sources, blocks)
+
+
+def character(bits: int, block: int, apart: int) -> float:
+    """The mean of the characters of so many bits over pairs that differ in so many (Krawtchouk polynomials).
+
+    Examples
+    --------
+    >>> [character(3, 1, apart) for apart in range(4)]
+    [1.0, 0.3333333333333333, -0.3333333333333333, -1.0]
+    """
+    signs = [1 if j % 2 == 0 else -1 for j in range(block + 1)]
+    ways = [math.comb(apart, j) * math.comb(bits - apart, block - j) for j in range(block + 1)]
+    return sum(sign * way for sign, way in zip(signs, ways, strict=True)) / math.comb(bits, block)
+
+
+def meshes(traffic: Traffic) -> list[list[tuple[int, str]]]:
+    """Symmetries that the traffic may have, as (size, kind) per axis; those that keep more of it first."""
+    kinds = {"a2a": "clique", "ring": "ring", "line": "line", "pairs": "cube"}
+    if traffic.axes:
+        given = [(axis.size, kinds[axis.kind] if axis.size > 2 else "clique") for axis in traffic.axes]
+        plain = [(size, "clique" if kind == "line" else kind) for size, kind in given]
+        return [given, plain]
+    if traffic.mesh:
+        return [[(size, kind) for size in traffic.mesh] for kind in ("ring", "line")]
+    return [[(traffic.ranks, "cube")]] if traffic.ranks.bit_count() == 1 else []
 
 
 def displacements(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -56,16 +139,10 @@ def displacements(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(product(*(range(size // 2 + 1) for size in sizes)))
 
 
-def _classes(traffic: Traffic) -> list[tuple[int, ...]]:
-    """Classes of pairs of ranks: per axis their distance in a ring, or whether they differ."""
-    return list(
-        product(
-            *(
-                range(axis.size // 2 + 1 if axis.kind == "ring" else min(axis.size, 2))
-                for axis in traffic.axes
-            )
-        )
-    )
+def applies(topology: Topology, traffic: Traffic, per_node: int) -> bool:
+    """Whether there may be such a bound: plain tori with a rank on every node."""
+    whole = all(wraps or size == 2 for wraps, size in zip(topology.wraps, topology.sizes, strict=True))
+    return not topology.twist and whole and per_node == 1 and traffic.ranks == topology.nodes
 
 
 def cosine_bound(topology: Topology, traffic: Traffic, hops: bool) -> tuple[int, dict[str, Any]] | None:
@@ -75,126 +152,121 @@ def cosine_bound(topology: Topology, traffic: Traffic, hops: bool) -> tuple[int,
     -------
     tuple or None
         The bound, rounded up to a multiple of the greatest common divisor of all bytes, and the
-        certificate: its ``kind``, and multiples of ``1 / scale``: ``lengths`` per dimension, ``v`` per
-        displacement, and ``weights`` (frequency, block, number). None where there is none.
+        certificate: its ``kind``, the ``mesh`` whose symmetry it uses, and multiples of ``1 / scale``:
+        ``lengths`` per dimension, ``v`` per group of places and displacement, and ``weights`` (block,
+        frequency, number). None where there is none.
     """
-    from flitloom.linear import solve
+    count = len(displacements(topology.sizes))
+    for mesh in meshes(traffic):
+        if any(size > (LONGEST_LINE if kind == "line" else 4096) for size, kind in mesh):
+            continue
+        schemes = [scheme_of(kind, size) for size, kind in mesh]
+        if math.prod(len(scheme.pairs) for scheme in schemes) * count > MOST_NUMBERS:
+            continue
+        amounts = _amounts(traffic, schemes)
+        if amounts.any():
+            certificate = _ascend(topology.sizes, mesh, schemes, amounts, hops)
+            return proven_by(certificate, topology, traffic, hops), certificate
+    return None
 
-    sizes = topology.sizes
-    classes, places, nodes = _classes(traffic), displacements(sizes), traffic.ranks
-    many = [
-        math.prod(1 if at == 0 or 2 * at == k else 2 for at, k in zip(place, sizes, strict=True))
-        for place in places
-    ]
-    partners = [
-        math.prod(
-            1 if at == 0 else (1 if 2 * at == axis.size else 2) if axis.kind == "ring" else axis.size - 1
-            for at, axis in zip(one, traffic.axes, strict=True)
-        )
-        for one in classes
-    ]
-    amounts = [_bytes(one, traffic) for one in classes]
-    lines = sum(
-        2 * (axis.size - 1) * (nodes // axis.size) * axis.bytes for axis in traffic.axes if _is_line(axis)
-    )
-    channels = [nodes * (1 if k == 2 else 2) for k in sizes]
-    # Unknown: pairs per class and displacement; then z; then hops of lines per dimension.
-    count, dimensions = len(classes) * len(places), len(sizes)
-    at = np.array(places)
-    phases = [np.cos(2 * np.pi * np.outer(np.arange(k // 2 + 1), np.arange(k // 2 + 1)) / k) for k in sizes]
-    phi = np.ones((len(places), len(places)))
-    for d in range(dimensions):
-        phi *= phases[d][np.ix_(at[:, d], at[:, d])]
-    eigen = np.array([[float(_eigenvalue(e, a, traffic)) for a in classes] for e in classes])
-    rows: list[NDArray[np.float64]] = []
-    lower: list[float] = []
-    upper: list[float] = []
 
-    def add(row: NDArray[np.float64], low: float, high: float) -> None:
-        rows.append(row)
-        lower.append(low)
-        upper.append(high)
+def _amounts(traffic: Traffic, schemes: Sequence[Scheme]) -> Numbers:
+    """The least bytes both ways, halved, of the pairs of every class."""
+    sources, destinations = traffic.sources.astype(np.int64), traffic.destinations.astype(np.int64)
+    keys = np.concatenate([sources * traffic.ranks + destinations, destinations * traffic.ranks + sources])
+    pairs, inverse = np.unique(keys, return_inverse=True)
+    both = np.bincount(inverse, np.concatenate([traffic.bytes, traffic.bytes]).astype(float))
+    one, other = np.divmod(pairs, traffic.ranks)
+    classes = np.zeros(len(pairs), dtype=np.int64)
+    for scheme in schemes:
+        size = len(scheme.of)
+        classes = classes * len(scheme.pairs) + scheme.of[one % size, other % size]
+        one, other = one // size, other // size
+    every = reduce(np.multiply.outer, [scheme.pairs for scheme in schemes]).ravel()
+    found = np.full(len(every), np.inf)
+    np.minimum.at(found, classes, both)
+    return np.where(np.bincount(classes, minlength=len(every)) == every, found, 0) / 2
 
-    width = count + 1 + dimensions
-    for a in range(len(classes)):
-        row = np.zeros((len(classes), len(places)))
-        row[a] = 1
-        add(np.concatenate([row.ravel(), np.zeros(1 + dimensions)]), nodes * partners[a], nodes * partners[a])
-    for b in range(len(places)):
-        row = np.zeros((len(classes), len(places)))
-        row[:, b] = 1
-        add(np.concatenate([row.ravel(), np.zeros(1 + dimensions)]), nodes * many[b], nodes * many[b])
-    for d in range(dimensions):
-        form = np.zeros(width)
-        form[:count] = -np.outer(amounts, at[:, d]).ravel()
-        form[count], form[count + 1 + d] = channels[d], -1
-        add(form, 0, np.inf)
-    form = np.zeros(width)
-    form[count + 1 :] = 1
-    add(form, lines, np.inf)
-    cost = np.zeros(width)
-    cost[count] = 1
-    if hops:
-        # All hops count once: one sum over all dimensions.
-        cost[count] = 0
-        cost[:count] = np.outer(amounts, at.sum(axis=1)).ravel()
-        cost[count + 1 :] = 1
+
+def _along(numbers: Numbers, matrices: Sequence[Numbers]) -> Numbers:
+    """A matrix applied along every axis of an array, the first one to the first."""
+    for matrix in matrices:
+        # The axis that is done goes to the end, so that all stand as before when all are done.
+        numbers = np.tensordot(numbers, matrix, axes=([0], [0]))
+    return numbers
+
+
+def _ascend(
+    sizes: tuple[int, ...],
+    mesh: Sequence[tuple[int, str]],
+    schemes: Sequence[Scheme],
+    amounts: Numbers,
+    hops: bool,
+) -> dict[str, Any]:
+    """Multipliers that prove much."""
+    nodes, dimensions = math.prod(sizes), len(sizes)
+    places = np.array(displacements(sizes))
+    many = np.array([[1 if at in (0, k / 2) else 2 for at, k in zip(p, sizes, strict=True)] for p in places])
+    waves = [np.cos(2 * np.pi * np.outer(np.arange(k // 2 + 1), np.arange(k // 2 + 1)) / k) for k in sizes]
+    blocks = [scheme.blocks for scheme in schemes]
+    up, down = [*blocks, *waves], [*(block.T for block in blocks), *waves]
+    shape = tuple(len(matrix) for matrix in up)
+    pairs = reduce(np.multiply.outer, [scheme.pairs for scheme in schemes]).ravel() / nodes
+    same = reduce(np.logical_and.outer, [scheme.same for scheme in schemes]).ravel()
+    group = np.zeros(1, dtype=np.int64)
+    for scheme in schemes:
+        group = np.add.outer(group * (scheme.sources.max() + 1), scheme.sources).ravel()
+    ranks = np.bincount(group[same], pairs[same])
+    wanted = np.outer(ranks, many.prod(axis=1))
+    members = [np.flatnonzero(group == one) for one in range(len(ranks))]
     # Only a rank itself is at no distance of itself.
-    apart = np.ones((len(classes), len(places)))
-    apart[0, 1:] = apart[1:, 0] = 0
-    matrix = np.array(rows)
-    matrix[:, :count] *= apart.ravel()
-    blocks = [np.outer(eigen[e], phi[f]) * apart for f, e in product(range(len(places)), range(len(classes)))]
-    forms = np.array(blocks).reshape(len(blocks), count)
-    chosen = list(range(len(forms))) if len(forms) <= ALL else []
-    for _ in range(ROUNDS):
-        more = np.concatenate([forms[chosen], np.zeros((len(chosen), 1 + dimensions))], axis=1)
-        whole = np.concatenate([matrix, more])
-        low, high = [*lower, *[0.0] * len(chosen)], [*upper, *[np.inf] * len(chosen)]
-        down, across = np.nonzero(whole)
-        found = solve(cost, (down, across, whole[down, across]), low, high)
-        if found is None:
-            return None
-        values = forms @ found.variables[:count]
-        broken = [int(at) for at in np.argsort(values, kind="stable")[:ADDED] if values[at] < -1e-6 * nodes]
-        duals = found.duals
-        first, last = len(classes) + len(places), len(matrix)
-        weights = [
-            (row, float(dual)) for row, dual in zip(chosen, duals[last:], strict=True) if dual * SCALE > 1
-        ]
-        if not broken:
-            break
-        chosen = sorted({*chosen, *broken})
-    certificate: dict[str, Any] = {
+    apart = np.where(same[:, None] == (places.sum(axis=1) == 0), 0, np.inf)
+    unit = amounts[amounts > 0].mean()
+    cost = amounts / unit
+    channels = np.array([1 if k == 2 else 2 for k in sizes], dtype=float)
+    y = np.zeros(shape)
+    v = np.zeros(wanted.shape)
+    slope, square = np.zeros(shape), np.zeros(shape)
+    tilt, tilt_slope, tilt_square = np.zeros((3, dimensions))
+    best, kept = -np.inf, (y, v, np.ones(dimensions))
+    numbers = len(amounts) * len(places)
+    steps = max(200, min(STEPS, MOST_WORK // numbers))
+    for step in range(steps):
+        part = step / steps
+        soft, stride = WARM * (COLD / WARM) ** part, STEP * LAST**part * STEPS / steps
+        lengths = np.ones(dimensions)
+        if not hops:
+            lengths = np.exp(tilt - tilt.max())
+            lengths *= channels.sum() / (lengths @ channels)
+        price = np.outer(cost, places @ lengths) - _along(y, up).reshape(len(cost), -1) - v[group] + apart
+        least = price.min(axis=1, keepdims=True)
+        value = float(pairs @ least[:, 0] + (wanted * v).sum())
+        if value > best:
+            best, kept = value, (y.copy(), v.copy(), lengths)
+        flow = np.exp((least - price) / soft)
+        flow *= (pairs / flow.sum(axis=1))[:, None]
+        seen = np.array([flow[rows].sum(axis=0) for rows in members])
+        v += 0.7 * soft * np.clip(np.log((wanted + 1e-12) / (seen + 1e-12)), -3, 3)
+        # Steps as long as slopes are steady (Kingma and Ba 2015).
+        fade = 1 - 0.9 ** (step + 1), 1 - 0.99 ** (step + 1)
+        gain = -_along(flow.reshape([*(len(one.pairs) for one in schemes), *map(len, waves)]), down)
+        slope = 0.9 * slope + 0.1 * gain
+        square = 0.99 * square + 0.01 * gain**2
+        y = np.maximum(0, y + stride * slope / fade[0] / (np.sqrt(square / fade[1]) + 1e-9))
+        if not hops:
+            loads = (cost @ flow) @ places
+            gain = lengths * (loads - channels * (loads @ lengths) / channels.sum())
+            tilt_slope = 0.9 * tilt_slope + 0.1 * gain
+            tilt_square = 0.99 * tilt_square + 0.01 * gain**2
+            tilt += stride * tilt_slope / fade[0] / (np.sqrt(tilt_square / fade[1]) + 1e-9)
+    y, v, lengths = kept
+    rows: Any = v.tolist()
+    y = np.where(y > 1e-7 * y.max(initial=0), y, 0).reshape(math.prod(map(len, blocks)), -1)
+    return {
         "kind": "cosine",
+        "mesh": [list(axis) for axis in mesh],
         "scale": SCALE,
-        "lengths": [SCALE] * dimensions
-        if hops
-        else [max(0, round(x * SCALE)) for x in duals[first : first + dimensions]],
-        "v": [math.floor(x * SCALE) for x in duals[len(classes) : first]],
-        "weights": [[*divmod(row, len(classes)), round(weight * SCALE)] for row, weight in weights],
+        "lengths": [SCALE] * dimensions if hops else np.round(lengths * SCALE).astype(int).tolist(),
+        "v": [[round(number * unit * SCALE) for number in row] for row in rows],
+        "weights": [[int(e), int(f), round(y[e, f] * unit * SCALE)] for e, f in np.argwhere(y > 0)],
     }
-    return proven_by(certificate, topology, traffic, hops), certificate
-
-
-def _is_line(axis: Axis) -> bool:
-    return axis.kind == "line" and axis.size > 2
-
-
-def _bytes(one: tuple[int, ...], traffic: Traffic) -> int:
-    """Bytes of an ordered pair of a class; those of lines count elsewhere."""
-    moved = [(at, axis) for at, axis in zip(one, traffic.axes, strict=True) if at]
-    if len(moved) != 1 or _is_line(moved[0][1]) or (moved[0][1].kind == "ring" and moved[0][0] > 1):
-        return 0
-    return moved[0][1].bytes
-
-
-def _eigenvalue(block: tuple[int, ...], one: tuple[int, ...], traffic: Traffic) -> float:
-    """The mean of a block's eigenvector over a class of pairs."""
-    value = 1.0
-    for e, at, axis in zip(block, one, traffic.axes, strict=True):
-        if axis.kind == "ring":
-            value *= math.cos(2 * math.pi * e * at / axis.size)
-        elif e and at:
-            value *= -1 / (axis.size - 1)
-    return value

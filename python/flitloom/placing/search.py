@@ -114,9 +114,9 @@ def place(
         packet_rows(traffic, slots[: traffic.ranks], flit_bytes)
     axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
     channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
-    if minimise == "hops" and applies(topology, traffic, per_node):
-        better = cosine_bound(topology, traffic, hops=True)
-        hops = max(hops, better, key=lambda one: one[0]) if better is not None else hops
+    has_cosines = applies(topology, traffic, per_node)
+    if minimise == "hops" and has_cosines:
+        hops = _better(hops, cosine_bound(topology, traffic, hops=True))
     bound, proof = hops if minimise == "hops" else channel
     found: dict[str, Any] = problem.search(
         list(traffic.mesh) or [traffic.ranks],
@@ -127,6 +127,8 @@ def place(
         None if progress is None else lambda part: progress(int(100 * part), 100),
     )
     runs: list[dict[str, int]] = []
+    if minimise == "channel" and has_cosines and found["score"][0] > bound and not found["interrupted"]:
+        bound, proof = _better(channel, cosine_bound(topology, traffic, hops=False))
     if minimise == "time":
         found["nodes"], runs = _fastest(topology, traffic, found["finalists"], tables, flit_bytes)
         if per_node == 1:
@@ -161,6 +163,12 @@ def place(
         ways=() if tables is None else _used_ways(tables, traffic, found["nodes"]),
         runs=tuple(runs),
     )
+
+
+def _better(
+    one: tuple[int, dict[str, Any]], other: tuple[int, dict[str, Any]] | None
+) -> tuple[int, dict[str, Any]]:
+    return other if other is not None and other[0] > one[0] else one
 
 
 def default_effort(ranks: int) -> int:

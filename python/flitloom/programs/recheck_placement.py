@@ -11,6 +11,7 @@ what a pair, a rank, a cut, or sorted distances say is computed anew in whole nu
 import json
 import sys
 from itertools import pairwise, product
+from math import comb
 
 LARGEST = 1 << 20
 #: Bytes of a file.
@@ -267,15 +268,96 @@ def cosine(part, whole_turn):
     return total
 
 
-def cosine_sum(proof, network, ranks, axes, bytes_of):
-    """At least so many bytes times lengths, by positive semidefinite matrices of cosines, times the scale.
+class Scheme:
+    """Classes of the ordered pairs of an axis, and positive semidefinite matrices that they make up."""
 
-    A pair of ranks has a class (per axis: its distance in a ring, else whether it differs) and a displacement
-    (per dimension, without its sign). Every weight belongs to a frequency and a block, and says that the sum
-    over all pairs of the product of both cosines is at least 0; a displacement's v belongs to a number of
-    pairs that is known. What a class then costs at least is counted here, not taken from the file.
+    def __init__(self, kind, size):
+        self.kind, self.size = kind, size
+        if kind == "clique":
+            self.pairs = [size, size * (size - 1)] if size > 1 else [1]
+        elif kind == "ring":
+            self.pairs = [size * (1 if 2 * t in (0, size) else 2) for t in range(size // 2 + 1)]
+        elif kind == "cube":
+            need(size & (size - 1) == 0, "mesh: a cube has a power of two of places")
+            self.bits = size.bit_length() - 1
+            self.pairs = [size * comb(self.bits, t) for t in range(self.bits + 1)]
+        else:
+            need(
+                kind == "line" and size <= 64, "mesh: there are cliques, rings, cubes, and lines of up to 64"
+            )
+            self.line = sorted({self.turned(i, j) for i in range(size) for j in range(size)})
+            self.number = {pair: at for at, pair in enumerate(self.line)}
+            self.pairs = [0] * len(self.line)
+            for i, j in product(range(size), repeat=2):
+                self.pairs[self.number[self.turned(i, j)]] += 1
+        self.groups = (size + 1) // 2 if kind == "line" else 1
+        #: As many matrices as places on a line, else as classes.
+        self.blocks = size if kind == "line" else len(self.pairs)
+
+    def turned(self, i, j):
+        return min((i, j), (self.size - 1 - i, self.size - 1 - j))
+
+    def of(self, i, j):
+        """The class of two places."""
+        if self.kind == "ring":
+            return min((i - j) % self.size, (j - i) % self.size)
+        if self.kind == "cube":
+            return (i ^ j).bit_count()
+        return self.number[self.turned(i, j)] if self.kind == "line" else int(i != j)
+
+    def same(self, at):
+        """Whether a class has places with themselves."""
+        return self.line[at][0] == self.line[at][1] if self.kind == "line" else at == 0
+
+    def source(self, at):
+        """The group of places where the pairs of a class begin."""
+        return min(self.line[at][0], self.size - 1 - self.line[at][0]) if self.kind == "line" else 0
+
+    def matrix(self, e, at):
+        """What matrix e has in a class, times ONE: characters of the group, or waves on a line."""
+        if self.kind == "ring":
+            return cosine(e * at, self.size)
+        if self.kind == "line":
+            i, j = self.line[at]
+            return cosine(e * (2 * i + 1), 4 * self.size) * cosine(e * (2 * j + 1), 4 * self.size) // ONE
+        if self.kind == "cube":
+            n = self.bits
+            value = sum(
+                (-1) ** j * comb(at, j) * comb(n - at, e - j) for j in range(e + 1) if e - j <= n - at
+            )
+            return ONE * value // comb(n, e)
+        return -ONE // (self.size - 1) if e and at else ONE
+
+
+def along(numbers, shape, matrices):
+    """A matrix applied along every axis of a list of numbers, divided by ONE each time."""
+    for matrix in matrices:
+        size, rest = shape[0], len(numbers) // shape[0]
+        wide = len(matrix[0])
+        done = [0] * (rest * wide)
+        # The axis that is done becomes the last one.
+        for one in range(size):
+            row = matrix[one]
+            for at in range(rest):
+                number = numbers[one * rest + at]
+                if number:
+                    for to in range(wide):
+                        done[at * wide + to] += number * row[to]
+        numbers = [number // ONE for number in done]
+        shape = [*shape[1:], wide]
+    return numbers
+
+
+def cosine_sum(proof, network, ranks, bytes_of):
+    """At least so many bytes times lengths, by positive semidefinite matrices of cosines, times 2 scale ONE.
+
+    A pair of ranks has a class (one per axis of the mesh that the certificate names) and a displacement (per
+    dimension, without its sign). Every weight belongs to a matrix over the classes and a frequency, and says
+    that the sum over all pairs of the product of both is at least 0; v belongs to a group of ranks and a
+    displacement, at which every rank has as many others as there are nodes. What a class then costs at least
+    is counted here, from the least bytes that its pairs exchange, not taken from the file.
     """
-    need(ranks == network.count and axes and not network.twist, "a cosine bound is for a torus that is full")
+    need(ranks == network.count and not network.twist, "a cosine bound is for a torus that is full")
     need(
         all(w or k == 2 for w, k in zip(network.wraps, network.sizes, strict=True)),
         "a mesh has no cosine bound",
@@ -285,73 +367,69 @@ def cosine_sum(proof, network, ranks, axes, bytes_of):
     lengths = [whole(each, 0, 10**18, "lengths") for each in proof["lengths"]]
     need(len(lengths) == len(sizes), "lengths: one per dimension")
     places = list(product(*(range(k // 2 + 1) for k in sizes)))
-    kinds = [(axis["kind"], axis["size"], axis["bytes"]) for axis in axes]
-    need(all(kind in ("a2a", "ring", "line") for kind, _, _ in kinds), "axes: cliques, rings and lines")
-    classes = list(product(*(range(g // 2 + 1 if kind == "ring" else min(g, 2)) for kind, g, _ in kinds)))
-    need(len(classes) * len(places) <= 100_000, "too many classes")
-    v = [whole(each, -(10**30), 10**30, "v") for each in proof["v"]]
-    need(len(v) == len(places), "v: one per displacement")
-    blocks = {}
-    for f, e, weight in proof["weights"]:
-        whole(f, 0, len(places) - 1, "weights"), whole(e, 0, len(classes) - 1, "weights")
-        blocks.setdefault(f, []).append((e, whole(weight, 0, 10**30, "weights")))
-    known = {(j, k): cosine(j, k) for k in {*sizes, *(g for _, g, _ in kinds)} for j in range(k)}
-
-    def mean(e, a):
-        """The mean of a block's eigenvector over a class."""
-        value = ONE
-        for block, at, (kind, g, _) in zip(classes[e], classes[a], kinds, strict=True):
-            if kind == "ring":
-                value = value * known[block * at % g, g] // ONE
-            elif block and at:
-                value = -value // (g - 1)
-        return value
-
-    sums = [[0] * len(places) for _ in classes]
-    spent = 0
-    for f, members in blocks.items():
-        phases = []
-        for place in places:
-            value = ONE
-            for frequency, at, k in zip(places[f], place, sizes, strict=True):
-                value = value * known[frequency * at % k, k] // ONE
-            phases.append(value)
-        for a in range(len(classes)):
-            factor = sum(weight * mean(e, a) for e, weight in members)
-            for b, phase in enumerate(phases):
-                sums[a][b] += factor * phase // ONE
-        spent += sum(weight for _, weight in members)
-    # Cosines, and products of up to a dozen of them, are wrong by less than 10^-25.
-    wrong = spent * (ONE // 10**25) + 1
-    total, lines = 0, 0
-    for kind, g, amount in kinds:
-        if kind == "line" and g > 2:
-            lines += 2 * (g - 1) * (ranks // g) * amount
+    schemes = [Scheme(kind, whole(size, 1, 4096, "mesh")) for size, kind in proof["mesh"]]
+    reached = 1
+    for scheme in schemes:
+        reached *= scheme.size
+    need(reached == ranks, "mesh: its product is not the number of ranks")
+    classes = list(product(*(range(len(scheme.pairs)) for scheme in schemes)))
+    need(len(classes) * len(places) <= 1_000_000, "too many classes")
+    number = {one: at for at, one in enumerate(classes)}
+    # The least that two ranks of a class send each other, both ways together.
+    least, seen = [None] * len(classes), [0] * len(classes)
+    for (a, b), amount in bytes_of.items():
+        back = bytes_of.get((b, a))
+        for one, other in ((a, b), (b, a)) if back is None else ((a, b),):
+            at = []
+            for scheme in schemes:
+                at.append(scheme.of(one % scheme.size, other % scheme.size))
+                one, other = one // scheme.size, other // scheme.size
+            at = number[tuple(at)]
+            both = amount + (back or 0)
+            seen[at] += 1
+            least[at] = both if least[at] is None else min(least[at], both)
+    shape = [scheme.blocks for scheme in schemes] + [k // 2 + 1 for k in sizes]
+    blocks = 1
+    for scheme in schemes:
+        blocks *= scheme.blocks
+    spent, numbers = 0, [0] * (blocks * len(places))
+    for e, f, weight in proof["weights"]:
+        whole(e, 0, blocks - 1, "weights"), whole(f, 0, len(places) - 1, "weights")
+        numbers[e * len(places) + f] += whole(weight, 0, 10**30, "weights") * ONE
+        spent += weight
+    matrices = [
+        [[scheme.matrix(e, at) for at in range(len(scheme.pairs))] for e in range(scheme.blocks)]
+        for scheme in schemes
+    ]
+    matrices += [[[cosine(f * at, k) for at in range(k // 2 + 1)] for f in range(k // 2 + 1)] for k in sizes]
+    sums = along(numbers, shape, matrices)
+    # Cosines, and products of up to a dozen of them, are wrong by less than 10^-25; so is what is rounded.
+    wrong = (spent + 1) * (ONE // 10**25)
+    groups = list(product(*(range(scheme.groups) for scheme in schemes)))
+    v = [[whole(each, -(10**30), 10**30, "v") for each in row] for row in proof["v"]]
+    need(len(v) == len(groups) and all(len(row) == len(places) for row in v), "v: one per displacement")
+    group = {one: at for at, one in enumerate(groups)}
+    members, total = [0] * len(groups), 0
+    far = [sum(each * at for each, at in zip(lengths, place, strict=True)) for place in places]
     for a, one in enumerate(classes):
-        moved = [(at, kind) for at, kind in zip(one, kinds, strict=True) if at]
-        amount = 0
-        if len(moved) == 1:
-            at, (kind, g, each) = moved[0]
-            amount = 0 if (kind == "line" and g > 2) or (kind == "ring" and at > 1) else each
-        pairs = ranks
-        for at, (kind, g, _) in zip(one, kinds, strict=True):
-            if at:
-                pairs *= (1 if 2 * at == g else 2) if kind == "ring" else g - 1
-        least = None
-        for b, place in enumerate(places):
-            if any(one) != any(place):
-                continue
-            far = sum(each * at for each, at in zip(lengths, place, strict=True))
-            slack = (amount * far - v[b]) * ONE - sums[a][b] - wrong
-            least = slack if least is None else min(least, slack)
-        total += pairs * least
-    for b, place in enumerate(places):
-        pairs = ranks
-        for at, k in zip(place, sizes, strict=True):
-            pairs *= 1 if at == 0 or 2 * at == k else 2
-        total += pairs * v[b] * ONE
-    need(sum(bytes_of.values()) >= lines, "axes")
-    return total + min(lengths) * lines * ONE, scale * ONE
+        pairs, same = 1, all(scheme.same(at) for scheme, at in zip(schemes, one, strict=True))
+        for scheme, at in zip(schemes, one, strict=True):
+            pairs *= scheme.pairs[at]
+        source = group[tuple(scheme.source(at) for scheme, at in zip(schemes, one, strict=True))]
+        members[source] += pairs if same else 0
+        amount = least[a] if seen[a] == pairs else 0
+        row = sums[a * len(places) : (a + 1) * len(places)]
+        total += pairs * min(
+            (amount * far[b] - 2 * v[source][b]) * ONE - 2 * (row[b] + wrong)
+            for b, place in enumerate(places)
+            if same != any(place)
+        )
+    for row, count in zip(v, members, strict=True):
+        for each, place in zip(row, places, strict=True):
+            for at, k in zip(place, sizes, strict=True):
+                each *= 1 if 2 * at in (0, k) else 2
+            total += 2 * count * each * ONE
+    return total, 2 * scale * ONE
 
 
 def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0):
@@ -371,11 +449,11 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0):
         return ceil(total, step) * step
     if kind == "cosine":
         need(per_node == 1, "a cosine bound is for one rank per node")
-        total, scale = cosine_sum(proof, network, ranks, axes, bytes_of)
+        total, scale = cosine_sum(proof, network, ranks, bytes_of)
         if hops:
             need(max(proof["lengths"]) <= proof["scale"], "lengths: hop-bytes count every hop once")
         else:
-            scale = ONE * sum(network.channels(d) * each for d, each in enumerate(proof["lengths"]))
+            scale = 2 * ONE * sum(network.channels(d) * each for d, each in enumerate(proof["lengths"]))
             need(scale > 0, "lengths: all are 0")
         return max(0, ceil(ceil(total, scale), step) * step)
     if kind == "uniform":
