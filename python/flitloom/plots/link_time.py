@@ -39,7 +39,7 @@ def compare_link_time(
     share: float = 1.0,
     ax: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw the link-time charts of several results side by side on one time scale.
+    """Draw the link-time charts of several results below each other on one time scale.
 
     Horizontally the links, router by router, each router's in the order of its ports (N, E, S, W in two
     dimensions; cup-stacking-2022, Fig. 2); vertically the cycles. A dot has the colour of the slice whose
@@ -64,11 +64,11 @@ def compare_link_time(
     end = max(len(result.link_time) for _, result in results)
     slices = max(_slices(result) for _, result in results)
     count = len(results)
-    with panels(path, ax, 1.5 + 7 * count, 7, columns=count, sharey=True) as drawn:
+    with panels(path, ax, 8.5, 1 + 4 * count, rows=count, sharey=True) as drawn:
         for axes, (title, result) in zip(drawn, results, strict=True):
             _draw(axes, result, end, share)
             axes.set_title(_title(title, result))
-        drawn[0].set_ylabel("time (cycles)")
+            axes.set_ylabel("time (cycles)")
         legend_below(drawn, path, _legend(slices))
     return drawn
 

@@ -27,7 +27,8 @@ def plot_load_curves(
 ) -> list[Axes]:
     """Draw latency and accepted load over offered load, a curve per name.
 
-    Points of a saturated network have no latency: their curves end with an arrow upwards.
+    Points of a saturated network have no latency: their curves end with an arrow up to the first of
+    them. A dotted line is the bound of the routing.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def plot_load_curves(
             if steady and len(steady) < len(ordered):
                 latency.annotate(
                     "",
-                    (rates[-1], 1.02),
+                    (next(row["rate"] for row in ordered if row["latency"] is None), 1.02),
                     (rates[-1], ages[-1]),
                     xycoords=("data", "axes fraction"),
                     textcoords="data",
@@ -71,7 +72,9 @@ def plot_load_curves(
             accepted.plot([row["rate"] for row in ordered], [row["accepted"] for row in ordered], **style)
             most = max([most, *(row["rate"] for row in ordered)])
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
-        _draw_bounds(accepted, {name: rows[0] for name, rows in curves.items() if rows}, most)
+        firsts = {name: rows[0] for name, rows in curves.items() if rows}
+        _draw_bounds(accepted, firsts, most)
+        _draw_bounds(latency, firsts, most, upright=True)
         latency.set_ylim(0, top * 1.1 or 1)
         latency.set_xlim(0, most * 1.05)
         latency.set_ylabel("mean latency from generation (cycles)")
@@ -81,12 +84,14 @@ def plot_load_curves(
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
         if len(curves) > 1 or "" not in curves:
-            accepted.legend()
+            accepted.legend(loc="lower right")
         title_of_all(title, drawn, path)
     return drawn
 
 
-def _draw_bounds(axes: Axes, rows: Mapping[str, Mapping[str, Any]], most: float) -> None:
+def _draw_bounds(
+    axes: Axes, rows: Mapping[str, Mapping[str, Any]], most: float, *, upright: bool = False
+) -> None:
     """A line at every bound that is not far above the loads that were offered, and whose it is."""
     bounds: dict[float, list[int]] = {}
     for number, row in enumerate(rows.values()):
@@ -96,12 +101,15 @@ def _draw_bounds(axes: Axes, rows: Mapping[str, Mapping[str, Any]], most: float)
     for bound, numbers in bounds.items():
         colour = COLOURS[numbers[0] % len(COLOURS)] if len(numbers) < len(rows) else FAINT
         whose = "" if len(numbers) == len(rows) else f" of {', '.join(names[number] for number in numbers)}"
+        if upright:
+            axes.axvline(bound, color=colour, linewidth=1.0, linestyle=":")
+            continue
         axes.axhline(bound, color=colour, linewidth=1.0, linestyle=":")
-        axes.annotate(
-            f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}", (0.98, bound), fontsize="x-small",
-            xycoords=("axes fraction", "data"), color=colour, verticalalignment="bottom",
-            horizontalalignment="right",
+        text = axes.annotate(
+            f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}", (0.02, bound), fontsize="small",
+            xycoords=("axes fraction", "data"), verticalalignment="bottom",
         )  # fmt: skip
+        text.set_color("0.25" if colour == FAINT else colour)
 
 
 #: Bounds up to so many times the largest load offered are drawn.
@@ -220,6 +228,6 @@ def plot_responses(
         for axes in (accepted, latency):
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
-        accepted.legend()
+        accepted.legend(loc="lower right")
         title_of_all(title, drawn, path)
     return drawn

@@ -40,7 +40,7 @@ def compare_space_time(
     *,
     ax: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw space-time charts side by side, on one scale of time.
+    """Draw space-time charts below each other, on one scale of time.
 
     Horizontally the routers along the lines, direction by direction (N, E, S, W in two dimensions);
     vertically the cycles, downwards, from the first one noted. A router has the colour of the virtual channel
@@ -62,13 +62,14 @@ def compare_space_time(
     """
     longest = max(busy.sizes["cycle"] for _, busy in charts)
     channels = max(busy.sizes["channel"] for _, busy in charts)
-    height = min(max(longest / 60, 4), 13)
-    with panels(path, ax, 1 + 6 * len(charts), 1.5 + height, columns=len(charts)) as drawn:
+    count = len(charts)
+    height = min(max(longest / 60, 4), 13 if count == 1 else 6)
+    with panels(path, ax, 8, 1 + (0.5 + height) * count, rows=count) as drawn:
         for axes, (title, busy) in zip(drawn, charts, strict=True):
             _draw(axes, busy, longest)
             if title:
                 axes.set_title(title)
-        drawn[0].set_ylabel("time (cycles, downwards)")
+            axes.set_ylabel("time (cycles, downwards)")
         legend = [Patch(color=colour(number), label=f"channel {number}") for number in range(channels)]
         margin = charts[0][1].attrs["margin"]
         state = "full" if margin == 0 else f"at most {margin} flits free"
@@ -117,7 +118,10 @@ def _draw(axes: Axes, busy: xr.Dataset, longest: int) -> None:
     axes.imshow(image, aspect="auto", interpolation="nearest", extent=extent)
     axes.set_ylim(first + longest, first)
     axes.set_xticks(places, labels)
-    axes.set_xlabel("routers along the lines, by direction of travel")
+    lines = busy.attrs.get("lines")
+    where = f" ({lines})" if lines else ""
+    axes.set_xlabel(f"routers along the lines{where}, by direction of travel")
+    axes.ticklabel_format(axis="y", style="plain", useOffset=False)
     step = next((step for step in STEPS if longest / step <= 60), STEPS[-1])
     axes.yaxis.set_major_locator(MultipleLocator(4 * step))
     axes.yaxis.set_minor_locator(MultipleLocator(step))

@@ -16,7 +16,7 @@ BOUND = "#a33c00"
 #: What there is beside what is shown: links of a fabric, averages.
 FAINT = "#999999"
 #: Colour map of loads.
-LOADS = "viridis"
+LOADS = "viridis_r"
 #: Settings of Matplotlib for every picture.
 SETTINGS: Any = {
     "axes.prop_cycle": cycler(color=COLOURS),

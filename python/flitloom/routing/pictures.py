@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ STEPS = ((1.0, 0.0), (0.0, 1.0), (0.3, 0.3), (-0.3, 0.3), (0.16, 0.38), (-0.16, 
 def draw_comparison(
     tables: Sequence[Tables], path: str | Path | None = None, *, ax: Sequence[Axes] | None = None
 ) -> list[Axes]:
-    """Draw tables of one system side by side: load of every link, histogram, sorted loads and bound.
+    """Draw tables of one system: load of every link, histogram, sorted loads and bound; a row per tables.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def draw_comparison(
     path : path, optional
         The picture: PNG, PDF or SVG.
     ax : sequence of Axes, optional
-        Where to draw instead: a row each of loads, histograms and sorted loads.
+        Where to draw instead: per tables loads, histogram and sorted loads.
 
     Returns
     -------
@@ -41,35 +42,38 @@ def draw_comparison(
     clip = _end_of_colours(tables)
     low = min(min(table.min_load for table in tables), clip - 1)
     across, high = (size - 0.6 for size in _extent(tables[0].topology.sizes))
-    width = min(max(0.3 * across, 3.8), 9.0 if len(tables) == 1 else 6.0)
-    height = min(max(width * high / across, 1.6), 12.0)
+    alone = len(tables) == 1
+    width = min(max(0.3 * across, 3.8), 9.0 if alone else 5.0)
+    height = min(max(width * high / across, 1.6 if alone else 2.2), 12.0)
     bound = max(tables, key=lambda table: table.bound).bound
-    columns = len(tables)
-    ratios = {"height_ratios": (height, 2.4, 2.4)}
-    with panels(path, ax, max(width * columns, 6), height + 5.6, 3, columns, **ratios) as drawn:
-        axes = [drawn[row * columns : (row + 1) * columns] for row in range(3)]
-        for column, table in enumerate(tables):
-            lines = _draw_lines(table, axes[0][column], (low, clip))
-            axes[0][column].set_title(f"{table.method}: loads {table.min_load} to {table.max_load}")
+    # Few inches across, so that everything can be read in a column of text.
+    size = (max(width, 6), height + 5.6) if alone else (width + 6.2, (height + 0.3) * len(tables) + 0.4)
+    shape: dict[str, Any] = {"rows": len(tables), "columns": 3, "width_ratios": (width, 2.8, 2.8)}
+    if alone:
+        shape = {"rows": 3, "columns": 1, "height_ratios": (height, 2.4, 2.4)}
+    with panels(path, ax, *size, **shape) as drawn:
+        maps = drawn[::3]
+        for row, table in enumerate(tables):
+            axes = drawn[3 * row : 3 * row + 3]
+            lines = _draw_lines(table, axes[0], (low, clip))
+            axes[0].set_title(f"{table.method}: loads {table.min_load} to {table.max_load}")
             loads, links = np.array(list(table.histogram().items())).T
             step = -(-(top + 1) // 60)
             counts = np.bincount(loads // step, weights=links)
             edges = step * np.arange(len(counts) + 1) - 0.5
-            axes[1][column].stairs(counts, edges, fill=True)
-            axes[1][column].set(xlim=(-0.5, top + step), xlabel="load (routes)", ylabel="links")
+            axes[1].stairs(counts, edges, fill=True)
+            axes[1].set(xlim=(-0.5, top + step), xlabel="load (routes)", ylabel="links")
             curve = np.sort([link[4] for link in table.links()])[::-1]
-            axes[2][column].step(range(1, len(curve) + 1), curve, where="mid", label="load")
-            axes[2][column].axhline(table.perfect_load, color=FAINT, linestyle=":", label="mean")
-            axes[2][column].axhline(bound, color=BOUND, linestyle="--", label="lower bound")
-            axes[2][column].set(
-                ylim=(0, 1.05 * top), xlabel="links, most loaded first", ylabel="load (routes)"
-            )
-            axes[2][column].legend()
+            axes[2].step(range(1, len(curve) + 1), curve, where="mid", label="load")
+            axes[2].axhline(table.perfect_load, color=FAINT, linestyle=":", label="mean")
+            axes[2].axhline(bound, color=BOUND, linestyle="--", label="lower bound")
+            axes[2].set(ylim=(0, 1.05 * top), xlabel="links, most loaded first", ylabel="load (routes)")
+            axes[2].legend()
         above = clip < top
         label = f"load (routes);\n{clip} and more alike" if above else "load (routes)"
         drawing = drawn[0].get_figure(root=True)
         assert drawing is not None
-        drawing.colorbar(lines, ax=axes[0], label=label, extend="max" if above else "neither")
+        drawing.colorbar(lines, ax=maps, label=label, extend="max" if above else "neither", location="left")
         if path is not None:
             drawing.suptitle(f"{tables[0].topology}", fontsize=10)
     return drawn
@@ -162,8 +166,19 @@ def _draw_lines(tables: Tables, axes: Axes, span: tuple[int, int]) -> LineCollec
     lines = LineCollection(segments, array=np.array(loads), cmap=LOADS, linewidths=1.8)
     lines.set_clim(*span)
     axes.add_collection(lines)
-    points = np.array([place(node) for node in range(tables.topology.nodes)])
+    failed = set(tables.topology.failed_nodes)
+    points = np.array([place(node) for node in range(tables.topology.nodes) if node not in failed])
     axes.scatter(points[:, 0], points[:, 1], s=6, color="0.3", zorder=3)
+    gone = [place(node) for node in sorted(failed)]
+    # A failed cable is marked in its middle, one around the rim beside the first of its nodes.
+    for pair in tables.topology.failed_links:
+        start, end = (place(node) for node in pair[:2])
+        near = float(np.abs(end - start).max()) <= 1
+        gone.append((start + end) / 2 if near else start + 0.3 * np.sign(start - end))
+    if gone:
+        style: dict[str, Any] = {"s": 30, "marker": "x", "color": BOUND, "zorder": 4, "label": "failed"}
+        axes.scatter(*np.array(gone).T, **style)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02))
     axes.autoscale()
     axes.set_aspect("equal")
     axes.set_axis_off()
