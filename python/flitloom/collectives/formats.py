@@ -121,7 +121,9 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     if kind == "msccl":
         return msccl_plan(file, _needed(ground))
     if kind == "mscclpp":
-        return placed(show_file(file), lambda: replayed_plan(_replay(file, _needed(ground)), _needed(ground)))
+        return placed(
+            show_file(file), lambda: replayed_plan(_replay(file, _needed(ground), True), _needed(ground))
+        )
     readers = {"forestcoll": read_forestcoll, "teccl": read_teccl}
     if kind in readers:
         read = readers[kind]
@@ -129,13 +131,10 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     return read_collective(file)
 
 
-def _replay(file: str | Path, ground: Ground | None) -> Replay:
-    """A replay of an execution plan of MSCCL++."""
+def _replay(file: str | Path, ground: Ground | None, of_all: bool = False) -> Replay:
+    """A replay of an execution plan of MSCCL++, whose GPUs may have to be all nodes."""
     plan = read_mscclpp(file)
-    gpus = plan.buffers.gpus
-    if ground is not None and ground.nodes != gpus:
-        raise SpecError(f"{show_file(file)}: {gpus} gpus, the network has {ground.nodes} nodes")
-    return Replay(plan, None if ground is None else ground.links)
+    return Replay(plan, None if ground is None else ground.links_of_ranks(plan.buffers.gpus, file, of_all))
 
 
 def _needed(ground: Ground | None) -> Ground:

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.spec import Graph, Topology
 from flitloom.spec.product import AnyNetwork
 from flitloom.spec.topology import has_twist
@@ -144,6 +145,22 @@ class Ground:
         for _, end, count in self.steps_from((0,) * len(self.sizes)):
             found[end] += count
         return found
+
+    def links_of_ranks(self, count: int, file: str | Path, of_all: bool = False) -> Counter[tuple[int, int]]:
+        """All working links between the ranks of a file: all nodes, or in order those that work.
+
+        Raises
+        ------
+        SpecError
+            The file has another number of ranks, or not all nodes where `of_all` asks for them.
+        """
+        if count == self.nodes:
+            return self.links
+        working = "" if len(self.working) == self.nodes else f", of which {len(self.working)} work"
+        if of_all or count != len(self.working):
+            raise SpecError(f"{show_file(file)}: {count} gpus, the network has {self.nodes} nodes{working}")
+        ranks = {node: rank for rank, node in enumerate(self.working)}
+        return Counter({(ranks[a], ranks[b]): number for (a, b), number in self.links.items()})
 
     @cached_property
     def links(self) -> Counter[tuple[int, int]]:

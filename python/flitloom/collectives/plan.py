@@ -217,7 +217,7 @@ class CollectivePlan(Frozen):
         )
 
     def to_msccl(self) -> str:
-        """The plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all over all nodes.
+        """The plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all.
 
         Raises
         ------

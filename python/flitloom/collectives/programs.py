@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from flitloom.collectives.ground import Ground, Vector
 from flitloom.collectives.plan import CollectivePlan
+from flitloom.errors import SpecError
 
 
 class Turn(NamedTuple):
@@ -41,7 +42,12 @@ class Turn(NamedTuple):
 
 
 class Programs:
-    """The turns of all nodes of a plan.
+    """The turns of all nodes of a plan, by rank: the place of a node among those that take part.
+
+    Raises
+    ------
+    SpecError
+        Chunks are forwarded over nodes that take no part, which have no rank.
 
     Examples
     --------
@@ -56,13 +62,17 @@ class Programs:
 
     def __init__(self, plan: CollectivePlan) -> None:
         self.plan = plan
-        self.nodes = plan.ground.nodes
+        self.nodes = len(plan.members)
+        ranks = {node: rank for rank, node in enumerate(plan.members)}
+        ends = plan.ground.links.items()
+        #: Links between ranks, and how many there are in parallel.
+        self.links = {(ranks[a], ranks[b]): count for (a, b), count in ends if a in ranks and b in ranks}
         #: Whether all nodes do the same, shifted.
         self.alike = plan.is_orbit
         #: Most links from a node to another one, and most chunks over one of them.
         self.lanes = max(plan.ground.links.values(), default=1)
         self._orbits = _Orbits(plan) if plan.is_orbit else None
-        self._listed = {} if plan.is_orbit else _listed(plan)
+        self._listed = {} if plan.is_orbit else _listed(plan, ranks)
         counts: Counter[tuple[int, ...]] = Counter()
         if self._orbits is not None:
             counts.update((turn.peer, turn.lane) for turn in self._orbits.of(0) if not turn.receives)
@@ -80,14 +90,22 @@ class Programs:
             yield node, self.of(node)
 
 
-def _listed(plan: CollectivePlan) -> dict[int, list[Turn]]:
-    """The turns of a plan of moves, by node."""
+def _listed(plan: CollectivePlan, ranks: dict[int, int]) -> dict[int, list[Turn]]:
+    """The turns of a plan of moves, by rank."""
+    outside = {node for row in (*plan.sums, *plan.moves) for node in row[1:3]} - ranks.keys()
+    if outside:
+        raise SpecError.at(
+            "plan",
+            f"chunks are forwarded over node {min(outside)}, which takes no part and so has no rank",
+            "choose nodes that are joined among themselves",
+        )
     rows = [(row, True) for row in plan.sums] + [(row, False) for row in plan.moves]
     rows.sort(key=lambda entry: entry[0][0])
     found: dict[int, list[Turn]] = defaultdict(list)
     lanes: Counter[tuple[int, int, int]] = Counter()
     for row, adds in rows:
-        step, start, end, block = row[0], row[1], row[2], tuple(row[3:])
+        step, start, end = row[0], ranks[row[1]], ranks[row[2]]
+        block = (*(ranks[node] for node in row[3:-1]), row[-1])
         lane = lanes[step, start, end]
         lanes[step, start, end] += 1
         key = (start, end, lane, step)

@@ -64,6 +64,8 @@ def _bound(replay: Replayed, ground: Ground) -> int | None:
         root = replay.root()
         if root is None:
             return None
+        if algorithm.gpus < ground.nodes:
+            root = ground.working[root]
     plan = collective(
         ground.topology,
         algorithm.collective,

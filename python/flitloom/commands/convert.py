@@ -131,11 +131,11 @@ def _write_for_gpus(plan: CollectivePlan, target: Path, form: str, loader: str |
     from flitloom.collectives.mscclpp.write import mscclpp_lines
     from flitloom.commands.screen import progress, say
     from flitloom.errors import show_file
-    from flitloom.outputs import write_lines
+    from flitloom.outputs import write_csv, write_lines
 
     counts = Counts(loader)
     parts = msccl_lines(plan, counts) if form == "msccl" else mscclpp_lines(plan, counts)
-    nodes = plan.ground.nodes
+    nodes = len(plan.members)
     with progress(show_file(target)) as step:
 
         def told() -> Iterator[str]:
@@ -144,6 +144,10 @@ def _write_for_gpus(plan: CollectivePlan, target: Path, form: str, loader: str |
                 step(min(number, nodes), nodes)
 
         write_lines(target, told())
+    if nodes < plan.ground.nodes:
+        ranks = target.with_name(f"{target.name.removesuffix(target.suffix)}.ranks.csv")
+        write_csv(("rank", "node"), enumerate(plan.members), ranks)
+        say(f"note: {show_file(target)}: rank r is the r-th node that takes part, see {show_file(ranks)}")
     for line in in_words(form, counts):
         say(f"note: {show_file(target)}: {line}")
 

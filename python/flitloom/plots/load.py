@@ -84,7 +84,7 @@ def plot_load_curves(
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
         if len(curves) > 1 or "" not in curves:
-            accepted.legend(loc="lower right")
+            latency.legend(loc="upper left")
         title_of_all(title, drawn, path)
     return drawn
 
@@ -228,6 +228,6 @@ def plot_responses(
         for axes in (accepted, latency):
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
-        accepted.legend(loc="lower right")
+        latency.legend(loc="upper left")
         title_of_all(title, drawn, path)
     return drawn

@@ -10,7 +10,7 @@ from flitloom.collectives.msccl.read import read_msccl
 from flitloom.collectives.msccl.replay import Replay
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.replayed import replayed_plan, report
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import show_file
 
 
 def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
@@ -28,11 +28,8 @@ def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         The file cannot be read, or is for another number of nodes.
     """
     algorithm = read_msccl(file)
-    if ground is not None and ground.nodes != algorithm.buffers.gpus:
-        raise SpecError(
-            f"{show_file(file)}: {algorithm.buffers.gpus} gpus, the network has {ground.nodes} nodes"
-        )
-    return report(Replay(algorithm, None if ground is None else ground.links), ground)
+    gpus = algorithm.buffers.gpus
+    return report(Replay(algorithm, None if ground is None else ground.links_of_ranks(gpus, file)), ground)
 
 
 def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
@@ -57,8 +54,6 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     """
     from flitloom.reading import placed
 
-    place = show_file(file)
     algorithm = read_msccl(file)
-    if ground.nodes != algorithm.buffers.gpus:
-        raise SpecError(f"{place}: {algorithm.buffers.gpus} gpus, the network has {ground.nodes} nodes")
-    return placed(place, lambda: replayed_plan(Replay(algorithm, ground.links), ground))
+    links = ground.links_of_ranks(algorithm.buffers.gpus, file, True)
+    return placed(show_file(file), lambda: replayed_plan(Replay(algorithm, links), ground))

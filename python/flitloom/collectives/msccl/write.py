@@ -27,7 +27,7 @@ _Key = tuple[bool, int, int, int]
 
 
 def write_msccl(plan: CollectivePlan, file: str | Path) -> None:
-    """Write a plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all over all nodes."""
+    """Write a plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all, by rank."""
     write_lines(file, msccl_lines(plan))
 
 
@@ -64,11 +64,8 @@ def msccl_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterator[
         MSCCL has no such operation, or the file is above a limit of the loader of `counts`.
     """
     name = NAMES.get(plan.operation)
-    if name is None or plan.nodes is not None or plan.topology.get("failed_nodes"):
-        over = "over some nodes" if name is not None else "at all"
-        raise SpecError.at(
-            "msccl", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} {over}"
-        )
+    if name is None:
+        raise SpecError.at("msccl", f"{', '.join(NAMES)} can be written, not {plan.operation}")
     return _lines(plan, name, Counts() if counts is None else counts)
 
 

@@ -55,15 +55,12 @@ def mscclpp_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterato
     Raises
     ------
     SpecError
-        It is no all-gather, reduce-scatter, all-reduce or all-to-all over all nodes, or above a limit of the
+        It is no all-gather, reduce-scatter, all-reduce or all-to-all, or above a limit of the
         loader of `counts`.
     """
     name = NAMES.get(plan.operation)
-    if name is None or plan.nodes is not None or plan.topology.get("failed_nodes"):
-        over = "over some nodes" if name is not None else "at all"
-        raise SpecError.at(
-            "mscclpp", f"{', '.join(NAMES)} over all nodes can be written, not {plan.operation} {over}"
-        )
+    if name is None:
+        raise SpecError.at("mscclpp", f"{', '.join(NAMES)} can be written, not {plan.operation}")
     return _lines(plan, name, Counts() if counts is None else counts)
 
 
@@ -83,8 +80,8 @@ def _lines(plan: CollectivePlan, name: str, counts: Counts) -> Iterator[str]:
     }
     places = _Places(programs, name)
     peers: list[list[int]] = [[] for _ in range(programs.nodes)]
-    for start, end in sorted(plan.ground.links):
-        peers[start] += [end] * plan.ground.links[start, end]
+    for start, end in sorted(programs.links):
+        peers[start] += [end] * programs.links[start, end]
     # The reader of other programs looks at the beginning for what it is.
     yield json.dumps(head, indent=1)[:-2] + ',\n "gpus": ['
     for node, turns in programs:

@@ -1,0 +1,69 @@
+"""MSCCL XML and MSCCL++ of plans over some nodes: ranks are dealt to those, and a file says which."""
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+
+
+def neighbours(one, other, size=4):
+    """Whether two nodes of a square torus are joined, by coordinates."""
+    apart = [(a - b) % size for a, b in zip(divmod(one, size), divmod(other, size), strict=True)]
+    return sorted(min(way, size - way) for way in apart) == [0, 1]
+
+
+def sends(file):
+    """Pairs of GPUs of which the first sends to the second."""
+    if file.suffix == ".xml":
+        for gpu in ElementTree.parse(file).getroot():
+            for block in gpu:
+                if block.get("send") != "-1":
+                    yield int(gpu.get("id")), int(block.get("send"))
+        return
+    for gpu in json.loads(file.read_text())["gpus"]:
+        for channel in gpu["channels"]:
+            yield from ((gpu["id"], peer) for peer in channel.get("connected_to", ()))
+
+
+@pytest.mark.parametrize("ending", [".xml", ".mscclpp.json"])
+@pytest.mark.parametrize("operation", ["all-gather", "reduce-scatter", "all-reduce", "all-to-all"])
+def test_ranks_are_the_nodes_that_work(operation, ending, tmp_path, capsys):
+    failed = ["--torus", "4x4", "--fail", "node:5"]
+    plan, made = tmp_path / "plan.json", tmp_path / f"plan{ending}"
+    assert run(["collective", operation, *failed, "-o", str(plan)]) == 0
+    assert run(["convert", str(plan), str(made)]) == 0
+    assert "rank r is the r-th node that takes part" in capsys.readouterr().err
+    with made.with_name(f"{made.name.removesuffix(made.suffix)}.ranks.csv").open() as file:
+        nodes = {int(row["rank"]): int(row["node"]) for row in csv.DictReader(file)}
+    assert nodes == dict(enumerate([0, 1, 2, 3, 4, *range(6, 16)]))
+    pairs = set(sends(made))
+    assert {rank for pair in pairs for rank in pair} == set(range(15))
+    assert all(neighbours(nodes[start], nodes[end]) for start, end in pairs)
+    assert run(["check", str(made), *failed]) == 0
+    # Where another node has failed, the ranks behind it are others' neighbours.
+    assert run(["check", str(made), "--torus", "4x4", "--fail", "node:10"]) == 1
+    assert run(["check", str(made), "--torus", "4x4"]) == 2
+    assert "15 gpus, the network has 16 nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [".xml", ".mscclpp.json"])
+def test_groups_have_ranks_of_their_own(ending, tmp_path, capsys):
+    plan, made = tmp_path / "plan.json", tmp_path / f"plan{ending}"
+    assert run(["collective", "all-reduce", "--torus", "4x4", "--nodes", "4-7", "-o", str(plan)]) == 0
+    assert run(["convert", str(plan), str(made)]) == 0
+    capsys.readouterr()
+    assert run(["check", str(made), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["valid"], found["gpus"], found["operation"]) == (True, 4, "all-reduce")
+
+
+def test_nodes_that_only_forward_have_no_rank():
+    # Node 0 and 2 have no link: what they send each other goes over a node between them.
+    plan = fl.collective(fl.Mesh(3), "all-gather", nodes=[0, 2])
+    for write in (plan.to_msccl, plan.to_mscclpp):
+        with pytest.raises(fl.SpecError, match="forwarded over node 1, which takes no part"):
+            write()
