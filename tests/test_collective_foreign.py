@@ -122,7 +122,12 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
             ["check"],
             "plan: plan.json: Invalid JSON: EOF",
         ),
-        ("ring.xml", ring_allreduce(4), ["simulate"], "ring.xml: is a plan in a format of others; flitloom"),
+        (
+            "ring.xml",
+            ring_allreduce(4),
+            ["simulate"],
+            "ring.xml: is a plan in a third-party format; flitloom",
+        ),
         ("ring.xml", "<algo/>", ["check"], "ring.xml: algo: ngpus: is missing"),
         ("ring.xml", '<algo ngpus="2"/>', ["check"], "ring.xml: algo: coll: is missing; it is allgather"),
         (

@@ -1,4 +1,4 @@
-"""Who must wait before injecting."""
+"""Injection throttle."""
 
 import json
 

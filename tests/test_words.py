@@ -1,10 +1,12 @@
 """One word for one thing, on the command line and in Python."""
 
+import ast
 import inspect
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -119,3 +121,65 @@ def test_threads_bound_what_is_done_in_parallel(arguments, tmp_path):
     one, three = threads(1), threads(3)
     assert three[0] - one[0] == 2
     assert three[1] == one[1]
+
+
+#: Translated English, and what is written instead.
+UNENGLISH = {
+    r", as \d": "e.g.",
+    r"\b(files|plans|formats?|schedules|traces|tables|programs) of others\b": "third-party",
+    r"\bwho must wait\b": "injection throttle",
+    r"\bcomes? out\b": "result, is reproduced",
+    r"\bwhoever\b": "any node that",
+    r"\bvolleys?\b|\bmails\b": "packets, messages",
+    r"\bin words\b": "in prose, as text",
+    r"\bis from the\b": "the source is",
+    r"shortest ways|\b(shorter|longer|their|the) ways (are|take|go|may|climb|of)\b": "routes",
+}
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "walks").glob("*.md"))]
+
+
+def found_in(text):
+    """Phrases of a text that are to be written otherwise."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [
+        (match[0], instead)
+        for phrase, instead in UNENGLISH.items()
+        for match in re.finditer(phrase, prose, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_are_written_in_english(page):
+    assert found_in(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_help_is_written_in_english(words):
+    command = COMMANDS[words]
+    told = [command.help or "", *(getattr(option, "help", None) or "" for option in command.params)]
+    assert [found for text in told for found in found_in(text)] == []
+
+
+def test_messages_are_written_in_english():
+    calls = {"SpecError", "UnreachableError", "at", "say", "echo", "complain", "problem"}
+    wrong = []
+    for file in sorted((ROOT / "python" / "flitloom").rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            named = getattr(call, "func", None)
+            if getattr(named, "attr", getattr(named, "id", "")) not in calls:
+                continue
+            texts = [part.value for part in ast.walk(call) if isinstance(part, ast.Constant)]
+            wrong += [
+                (file.name, found) for text in texts if isinstance(text, str) for found in found_in(text)
+            ]
+    assert wrong == []
+
+
+def test_translated_phrases_are_found():
+    assert found_in("Sizes, as 8x8; plans of others.") == [
+        (", as 8", "e.g."),
+        ("plans of others", "third-party"),
+    ]
+    assert found_in("Sizes, e.g. 8x8; third-party plans.\n```\n, as 8\n```\n") == []

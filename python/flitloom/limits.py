@@ -19,7 +19,7 @@ JSON_BYTES = 64 * _MIB
 PLAN_BYTES = 512 * _MIB
 #: Bytes of a plan of a collective operation.
 COLLECTIVE_BYTES = 512 * _MIB
-#: Bytes of a plan of a collective operation, or of a trace, in a format of others.
+#: Bytes of a plan of a collective operation, or of a trace, in a third-party format.
 FOREIGN_BYTES = 128 * _MIB
 #: Bytes of a file of routing tables.
 TABLE_BYTES = 4096 * _MIB

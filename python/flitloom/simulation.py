@@ -54,7 +54,7 @@ class Simulation:
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
     throttle : str
-        Who must wait before injecting: ``none``, ``spth:margin=8``, ``pt`` or another of docs/throttles.md.
+        Injection throttle: ``none``, ``spth:margin=8``, ``pt`` or another of docs/throttles.md.
     links, packets, link_time : bool
         What to record, as in `simulate`.
     tables : Tables, optional
@@ -541,7 +541,7 @@ def simulate(
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
     throttle : str
-        Who must wait before injecting: ``none``, ``spth:margin=8``, ``pt`` or another of docs/throttles.md.
+        Injection throttle: ``none``, ``spth:margin=8``, ``pt`` or another of docs/throttles.md.
     links, packets, link_time : bool
         What to record: the occupation of every link, the times of every packet, what every link did
         in every cycle. A record that is off costs nothing.

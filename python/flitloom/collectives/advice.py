@@ -262,7 +262,7 @@ def _least_factor(plan: CollectivePlan, operation: str) -> float:
 def powers(low: float, high: float) -> list[float]:
     """Sizes from `low` to at most `high`, each twice the one before."""
     if not 1 <= low <= high <= 2**50:
-        raise SpecError.at("--size", "write two sizes from 1B to 1024TiB, the smaller first, as 1KiB:1GiB")
+        raise SpecError.at("--size", "write two sizes from 1B to 1024TiB, the smaller first, e.g. 1KiB:1GiB")
     found = [low]
     while found[-1] * 2 <= high:
         found.append(found[-1] * 2)

@@ -102,7 +102,7 @@ def chakra_plan(file: str | Path) -> tuple[CollectivePlan, dict[str, Any]]:
         text = metadata["attr"].get(_HEAD)
         if not isinstance(text, str):
             raise SpecError(
-                f"{place}: names no plan; a trace of others can be simulated and converted to .goal"
+                f"{place}: names no plan; a third-party trace can be simulated and converted to .goal"
             )
         head = head or _fields(text, place)
         ranks.append((place, nodes))

@@ -99,7 +99,7 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
         A plan (.json), MSCCL XML, trees of ForestColl (.xml), an execution plan of MSCCL++ or a schedule of
         TE-CCL (.json), or a Chakra trace that was written from a plan (.et).
     ground : Ground, optional
-        The network, which formats of others do not name.
+        The network, which third-party formats do not name.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class Ground:
             raise SpecError.at(
                 "twist",
                 f"a {topology} has none",
-                "a twisted torus has short dimensions of size K and long ones of an even size nK, as 4x4x8",
+                "a twisted torus has short dimensions of size K and long ones of an even size nK, e.g. 4x4x8",
             )
 
     def __str__(self) -> str:

@@ -21,8 +21,8 @@ VERBS = {
     "stack": "Find the best interval between slices that all nodes send in unison (simple stacking).",
     "schedule": "Find when every packet should start so that none ever waits, and prove how good that is.",
     "collective": "Plan collective operations in which every link works, and prove how good they are.",
-    "convert": "Write a plan of a collective operation, or a trace of messages, in a format that other "
-    "programs read.",
+    "convert": "Write a plan of a collective operation, a trace of messages, or a file of BookSim2 in "
+    "another format.",
     "jitter": "Compare ways of sending when nodes are late: mean durations over patterns and trials, in "
     "cycles.",
     "campaign": "Run many genetic searches over combinations of parameters; stop and resume at will.",

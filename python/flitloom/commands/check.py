@@ -32,16 +32,16 @@ def command(
     ] = None,
     nodes: Annotated[
         Path | None,
-        typer.Option(help="With --fabric: file of the hosts that the tables are for, as node[0-7,12]."),
+        typer.Option(help="With --fabric: file of the hosts that the tables are for, e.g. node[0-7,12]."),
     ] = None,
     lanes: Annotated[
         int | None, typer.Option(help="With --fabric and without --slvl: lanes, 1 to 8; vl = sl mod lanes.")
     ] = None,
     torus: Annotated[
-        str | None, typer.Option(help="Sizes of the torus, as 16x16, for files that do not say.")
+        str | None, typer.Option(help="Sizes of the torus, e.g. 16x16, for files that do not say.")
     ] = None,
     mesh: Annotated[
-        str | None, typer.Option(help="Sizes of the mesh, as 8x8, for files that do not say.")
+        str | None, typer.Option(help="Sizes of the mesh, e.g. 8x8, for files that do not say.")
     ] = None,
     twist: Annotated[
         bool,

@@ -33,7 +33,7 @@ def plan(
     twist: Twist = False,
     fail: options.Fail = None,
     width: Annotated[
-        str | None, typer.Option(help="Parallel links per dimension, as 2,1,1.", metavar="N,N,...")
+        str | None, typer.Option(help="Parallel links per dimension, e.g. 2,1,1.", metavar="N,N,...")
     ] = None,
     chunks: Annotated[
         int,
@@ -43,13 +43,13 @@ def plan(
         int | None, typer.Option(help="Root of broadcast, reduce, scatter, gather. [default: 0]")
     ] = None,
     nodes: Annotated[
-        str | None, typer.Option(help="Nodes that take part, as 0-15,20; all without.", metavar="NODES")
+        str | None, typer.Option(help="Nodes that take part, e.g. 0-15,20; all without.", metavar="NODES")
     ] = None,
     matrix: Annotated[
         Path | None, typer.Option(help="all-to-all-v: CSV file, chunks from every node (row) to every node.")
     ] = None,
     latency: Annotated[
-        int, typer.Option(help="Steps on a link besides the one in which it is busy, as 1.")
+        int, typer.Option(help="Steps on a link besides the one in which it is busy, e.g. 1.")
     ] = 0,
     seed: options.Seed = None,
     out: Annotated[

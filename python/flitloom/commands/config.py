@@ -50,9 +50,9 @@ def schema(
 
 @app.command("show")
 def show(json: options.Json = False) -> None:
-    """Print every setting, its value and where that is from.
+    """Print every setting, its value and its source.
 
-    A setting is from the first that says something: an option, a variable of the environment, the user's
+    The first of these that says something decides: an option, a variable of the environment, the user's
     file, the default. Settings never change a result.
 
     Example: flitloom config show

@@ -56,8 +56,8 @@ def command(
 ) -> None:
     """Write a plan of a collective operation, a trace of messages, or a file of BookSim2 in another format.
 
-    Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits are in the way of others.
-    Files of others do not say what links there are: --torus or --mesh does.
+    Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits keep others from it.
+    Third-party files do not say what links there are: --torus or --mesh does.
 
     \b
     For example:

@@ -31,7 +31,7 @@ def command(
     separate: Annotated[
         bool, typer.Option("--separate", help="Virtual channels that keep late nodes from a deadlock.")
     ] = False,
-    moves: Annotated[int | None, typer.Option(help="Placements to try per schedule, as 100000.")] = None,
+    moves: Annotated[int | None, typer.Option(help="Placements to try per schedule, e.g. 100000.")] = None,
     preset: options.Preset = None,
     channels: options.Channels = None,
     buffer: options.Buffer = None,

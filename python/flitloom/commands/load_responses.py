@@ -30,9 +30,9 @@ def ramp(
     ] = None,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles in which the load rises.")] = 2_750_000,
     warm_up: Annotated[
-        int, typer.Option(min=0, help="Cycles at the first load before it rises, as 5000.")
+        int, typer.Option(min=0, help="Cycles at the first load before it rises, e.g. 5000.")
     ] = 0,
-    hold: Annotated[int, typer.Option(min=0, help="Cycles at the last load, as 5000.")] = 0,
+    hold: Annotated[int, typer.Option(min=0, help="Cycles at the last load, e.g. 5000.")] = 0,
     packets: shared.Packets,
     router: shared.Router,
     window: shared.Window = 100,

@@ -41,8 +41,8 @@ def one_of(name: str, last: str = "or") -> str:
     return f"{', '.join(names)} {last} {end}"
 
 
-Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, as 16x16 or 4x2x2x2.", metavar="SIZES")]
-Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.", metavar="SIZES")]
+Torus = Annotated[str | None, typer.Option(help="Sizes of a torus, e.g. 16x16 or 4x2x2x2.", metavar="SIZES")]
+Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, e.g. 8x8.", metavar="SIZES")]
 Network = Annotated[
     str | None,
     typer.Option(
@@ -98,15 +98,15 @@ Destinations = Annotated[
     Path | None, typer.Option(help="CSV file with a destination per node, instead of a pattern.")
 ]
 HotspotFraction = Annotated[
-    float | None, typer.Option(help="Pattern hots: share of packets to the target, as 0.1.")
+    float | None, typer.Option(help="Pattern hots: share of packets to the target, e.g. 0.1.")
 ]
-HotspotTarget = Annotated[int | None, typer.Option(help="Pattern hots: the target, a node number as 36.")]
+HotspotTarget = Annotated[int | None, typer.Option(help="Pattern hots: the target, a node number, e.g. 36.")]
 Delays = Annotated[Path | None, typer.Option(help="CSV file with an injection delay per node, in cycles.")]
 PacketsPerNode = Annotated[int | None, typer.Option("--packets", help="Packets per node. [default: 1]")]
 Throttle = Annotated[
     str | None,
     typer.Option(
-        help=f"Who must wait before injecting: {one_of('throttles')}, as spth:margin=8. [default: none]",
+        help=f"Injection throttle: {one_of('throttles')}, as spth:margin=8. [default: none]",
         metavar="RULE",
     ),
 ]
@@ -228,7 +228,7 @@ def topology_fields(
 
 
 def sizes_of_fabric(text: str | None, place: str = "--sizes") -> tuple[int, ...] | None:
-    """What ``--sizes`` says of a fabric, or another option of a grid, as 4x4x8.
+    """What ``--sizes`` says of a fabric, or another option of a grid, e.g. 4x4x8.
 
     >>> sizes_of_fabric("4x4x8"), sizes_of_fabric(None)
     ((4, 4, 8), None)

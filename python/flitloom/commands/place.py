@@ -48,7 +48,7 @@ def command(
     shape: Annotated[
         str | None,
         typer.Option(
-            help="A grid of ranks that must fit cable by cable, as 8x4; --wrap then says which of its "
+            help="A grid of ranks that must fit cable by cable, e.g. 8x4; --wrap then says which of its "
             "dimensions close (all without).",
             metavar="SIZES",
         ),
@@ -71,7 +71,7 @@ def command(
     ] = None,
     stencil: Annotated[
         str | None,
-        typer.Option(help="Grid of ranks that talk to their neighbours, as 16x16.", metavar="SIZES"),
+        typer.Option(help="Grid of ranks that talk to their neighbours, e.g. 16x16.", metavar="SIZES"),
     ] = None,
     jobs: Annotated[
         Path | None,
@@ -94,7 +94,8 @@ def command(
         bool, typer.Option("--closed", help="With --stencil: the grid closes to a torus.")
     ] = False,
     nodes: Annotated[
-        str | None, typer.Option(help="Nodes that ranks may have, as 0-15,20; all without.", metavar="NODES")
+        str | None,
+        typer.Option(help="Nodes that ranks may have, e.g. 0-15,20; all without.", metavar="NODES"),
     ] = None,
     per_node: Annotated[int, typer.Option("--per-node", help="Ranks that a node can have.")] = 1,
     minimise: Annotated[

@@ -32,8 +32,8 @@ def command(
             metavar="[diff OLD NEW]", help="With --fabric: say which entries differ between two dumps."
         ),
     ] = None,
-    torus: Annotated[str | None, typer.Option(help="Sizes of a torus, as 4x2x2x2.")] = None,
-    mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, as 8x8.")] = None,
+    torus: Annotated[str | None, typer.Option(help="Sizes of a torus, e.g. 4x2x2x2.")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, e.g. 8x8.")] = None,
     twist: Twist = False,
     network: Network = None,
     fabric: Annotated[
@@ -57,7 +57,9 @@ def command(
     ] = None,
     reversible: Annotated[
         bool,
-        typer.Option("--reversible", help="With --fabric: the same service level for both ways of a pair."),
+        typer.Option(
+            "--reversible", help="With --fabric: the same service level in both directions of a pair."
+        ),
     ] = False,
     critical: Annotated[
         bool, typer.Option("--critical", help="With --fabric: which single failures would hurt most.")
@@ -65,7 +67,7 @@ def command(
     lanes: Annotated[int, typer.Option(help="With --fabric: virtual lanes there are, 1 to 8.")] = 8,
     sizes: Annotated[
         str | None,
-        typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant, as 4x2x2."),
+        typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant, e.g. 4x2x2."),
     ] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "balanced",
     fail: Annotated[
@@ -86,7 +88,7 @@ def command(
         bool,
         typer.Option(
             "--through",
-            help="With --nodes: ways may pass through nodes outside the list; only pairs within it count."
+            help="With --nodes: routes may pass through nodes outside the list; only pairs within it count."
             " With --fabric they always may.",
         ),
     ] = False,
@@ -94,8 +96,8 @@ def command(
         str | None,
         typer.Option(
             help="angara, dimension-order, dateline, or unrestricted, whose tables can deadlock; angara-y is "
-            "angara with +y and -y exchanged. Without it angara, with exchanged ways where only they serve "
-            "every pair."
+            "angara with +y and -y exchanged. Without it angara, with exchanged directions where only these "
+            "serve every pair."
         ),
     ] = None,
     turns: Annotated[

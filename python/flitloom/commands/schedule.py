@@ -70,7 +70,7 @@ def command(
     nodes: Annotated[
         str | None,
         typer.Option(
-            help="Operation: only these nodes, as 0-7,12 or node[0-7,12], or a file.", metavar="LIST"
+            help="Operation: only these nodes, e.g. 0-7,12 or node[0-7,12], or a file.", metavar="LIST"
         ),
     ] = None,
     as_one: Annotated[
@@ -92,10 +92,10 @@ def command(
         int | None, typer.Option(help="Placements to try. [default: 2000000, unless --seconds is given]")
     ] = None,
     seconds: Annotated[
-        str | None, typer.Option("--seconds", help="Wall-clock limit, as 60 or 2m; then not reproducible.")
+        str | None, typer.Option("--seconds", help="Wall-clock limit, e.g. 60 or 2m; then not reproducible.")
     ] = None,
     cp_sat: Annotated[
-        str | None, typer.Option("--cp-sat", help="Time for CP-SAT to finish or refute, as 30s.")
+        str | None, typer.Option("--cp-sat", help="Time for CP-SAT to finish or refute, e.g. 30s.")
     ] = None,
     _threads: options.CommonThreads = None,
     out: Annotated[

@@ -101,13 +101,13 @@ def command(
     delays: options.Delays = None,
     packets: options.PacketsPerNode = None,
     rate: Annotated[
-        float | None, typer.Option(help="Random load instead of a collective, in flits/node/cycle, as 0.1.")
+        float | None, typer.Option(help="Random load instead of a collective, in flits/node/cycle, e.g. 0.1.")
     ] = None,
     length: Annotated[
         int | None, typer.Option(help="Random load, matrix: flits per packet. [default: 8]")
     ] = None,
     cycles: Annotated[
-        int | None, typer.Option(help="Random load: cycles in which packets are generated, as 2000.")
+        int | None, typer.Option(help="Random load: cycles in which packets are generated, e.g. 2000.")
     ] = None,
     matrix: Annotated[
         Path | None, typer.Option(help="CSV file: packets from every node (row) to every node (column).")
@@ -125,10 +125,10 @@ def command(
     throttle: options.Throttle = None,
     seed: options.Seed = None,
     stop_at: Annotated[
-        int | None, typer.Option(help="Look at the totals at the start of this cycle, as 1000.")
+        int | None, typer.Option(help="Look at the totals at the start of this cycle, e.g. 1000.")
     ] = None,
     cycle_limit: Annotated[
-        int | None, typer.Option(help="Fail if not everything is delivered before this cycle, as 100000.")
+        int | None, typer.Option(help="Fail if not everything is delivered before this cycle, e.g. 100000.")
     ] = None,
     settings: options.Changes = None,
     tables: Annotated[
@@ -154,7 +154,8 @@ def command(
         typer.Option("--separate", help="With --jitter: virtual channels against deadlocks of late nodes."),
     ] = False,
     lead: Annotated[
-        int, typer.Option(help="With --jitter: cycles by which nodes aim before their planned starts, as 2.")
+        int,
+        typer.Option(help="With --jitter: cycles by which nodes aim before their planned starts, e.g. 2."),
     ] = 0,
     chunk_flits: Annotated[
         int | None,
@@ -182,7 +183,7 @@ def command(
         Path | None,
         typer.Option(help="Save the simulation to this file, as long.flit, now and then and at Ctrl-C."),
     ] = None,
-    every: Annotated[str, typer.Option(help="Time between two checkpoints, as 60s or 10m.")] = "60s",
+    every: Annotated[str, typer.Option(help="Time between two checkpoints, e.g. 60s or 10m.")] = "60s",
     threads: Annotated[
         int, typer.Option(help="Threads, each with a part of the network; the result does not depend on it.")
     ] = 1,
@@ -268,7 +269,7 @@ def command(
     if spec is not None and kind not in (None, "plan"):
         raise SpecError.at(
             show_file(spec),
-            "is a plan in a format of others",
+            "is a plan in a third-party format",
             f"flitloom convert {show_file(spec)} plan.json makes one that can be simulated",
         )
     chunks = spec if kind == "plan" else None
@@ -547,7 +548,9 @@ def read_span(text: str | None) -> tuple[int, int | None]:
         return 0, None
     parts = text.split(":")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= 15 for part in parts):
-        raise SpecError(f"--space-time-cycles {show(text)}: write the first and the last cycle, as 1000:1400")
+        raise SpecError(
+            f"--space-time-cycles {show(text)}: write the first and the last cycle, e.g. 1000:1400"
+        )
     first, last = map(int, parts)
     if last < first:
         raise SpecError(f"--space-time-cycles {text}: the last cycle is before the first")

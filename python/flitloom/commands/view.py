@@ -28,7 +28,7 @@ def command(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write (.html).")],
     stop_at: Annotated[
-        int | None, typer.Option(help="Show a simulation up to the start of this cycle, as 500.")
+        int | None, typer.Option(help="Show a simulation up to the start of this cycle, e.g. 500.")
     ] = None,
     torus: options.Torus = None,
     mesh: options.Mesh = None,

@@ -36,7 +36,7 @@ class Experiment(SpecModel):
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
     throttle : str
-        Who must wait before injecting, as ``spth:margin=8`` (docs/throttles.md).
+        Injection throttle, e.g. ``spth:margin=8`` (docs/throttles.md).
     """
 
     topology: Topology

@@ -241,7 +241,7 @@ class Topology(SpecModel):
             raise problem(
                 f"twist: a {'x'.join(map(str, self.sizes))} {self.kind} has none",
                 "a twisted torus wraps around in every dimension and has short dimensions of size K and long "
-                "ones of an even size nK, as 4x4x8 or 4x8x8",
+                "ones of an even size nK, e.g. 4x4x8 or 4x8x8",
             )
         return self
 

@@ -252,7 +252,7 @@ def parse_goal_binary(data: bytes) -> Ranks:
             )
         left -= end - begin
         if left < 0:
-            raise SpecError(f"rank {rank}: its part, bytes {begin} to {end}, is in those of others")
+            raise SpecError(f"rank {rank}: its part, bytes {begin} to {end}, is in those of other ranks")
         operations = _read_part(data[begin + 8 : end + 8], rank, count)
         total += len(operations)
         check_count(0, total)
