@@ -285,5 +285,5 @@ def test_steps_name_themselves() -> None:
 
 def test_searches_of_figure_5_are_those_it_names() -> None:
     sample = {"grid": figure_5.SAMPLE, "repeats": 5, "restarts": "any"}
-    assert len(searches("sample", Context(quick=True), **sample).combinations()) == 12
+    assert len(searches("sample", Context(quick=True), **sample).combinations()) == 18
     assert len(searches("paper", Context(quick=False)).combinations()) == 288
