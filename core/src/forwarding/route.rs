@@ -2,6 +2,7 @@
 
 use super::demand::{first_bound, tight_bound};
 use super::fallback::Fallback;
+use super::lanes::MANY;
 use super::{
     CutBound, Demand, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, lane,
 };
@@ -62,9 +63,9 @@ impl Made {
 
 /// Balanced tables by destination with lanes that keep them free of deadlock.
 ///
-/// Where the lanes do not suffice for balanced tables, even after paths were bent back to dimension order, hosts
-/// of a switch share their ways; where that needs too many lanes, too, or far more load, rings are cut, or ways
-/// climb and descend (up*/down*): every fabric gets tables, at a load that may be higher.
+/// Where the lanes do not suffice for balanced tables, even after paths were bent back to dimension order, rings are
+/// cut, or ways climb and descend (up*/down*), or hosts of a switch share their ways, whichever loads least: every
+/// fabric gets tables, at a load that may be higher.
 ///
 /// Entries of `old`, by `destination * switches + switch`, are kept where they still lead on a shortest way
 /// and balance does not need them. With `demand` only its pairs count in loads and in the bound; all others
@@ -120,9 +121,12 @@ pub fn forward(
     let balanced_load = tables[0].1;
     let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let fallback = Fallback { graph, order, start: &start, request, target: bound.value };
+    // Lanes of ever other tables would take longer than all the rest.
+    let many = start.next.len() > MANY;
     // The best of one mode below a load, short of lanes or not.
     let mut made = |mode: Mode, below: u64| {
         let mut best: Option<Made> = None;
+        let attempts = if many { &attempts[..1] } else { attempts };
         for (attempt, &effort) in attempts.iter().enumerate() {
             if attempt == tables.len() {
                 tables.push(balanced(&start, &bound, effort));
@@ -144,22 +148,20 @@ pub fn forward(
                 }
             }
         }
-        best.or_else(|| Some(Made::new(graph, fallback.shared(mode)?, true)))
+        best.unwrap_or_else(|| {
+            let certain = Made::new(graph, fallback.certain(mode), true);
+            let enough = many || certain.load <= good(balanced_load);
+            let shared = if enough { None } else { fallback.shared(mode) };
+            let shared = shared.map(|shared| Made::new(graph, shared, true));
+            shared.filter(|shared| shared.load < certain.load).unwrap_or(certain)
+        })
     };
     let first = request.mode.unwrap_or(Mode::Portable);
     let near = |load: u64, least: u64| 10 * load <= 11 * least;
-    let mut best = match made(first, u64::MAX) {
-        Some(made) if !made.short || near(made.load, balanced_load) => made,
-        shared => {
-            let certain = Made::new(graph, fallback.certain(first), true);
-            shared.filter(|shared| shared.load <= certain.load).unwrap_or(certain)
-        }
-    };
+    let mut best = made(first, u64::MAX);
     let mut other = None;
-    if request.mode.is_none()
-        && !near(best.load, balanced_load)
-        && let Some(mut tables) = made(Mode::Tables, best.load)
-    {
+    if request.mode.is_none() && !near(best.load, balanced_load) {
+        let mut tables = made(Mode::Tables, best.load);
         if !near(best.load, tables.load) {
             std::mem::swap(&mut best, &mut tables);
         }

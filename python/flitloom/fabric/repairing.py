@@ -14,7 +14,14 @@ from flitloom.fabric.demand import Demand
 from flitloom.fabric.dumped_names import as_it_was
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
-from flitloom.fabric.tables import NONE, channels, destinations, read_forwarding, read_path_levels
+from flitloom.fabric.tables import (
+    NONE,
+    channels,
+    destinations,
+    read_bytes,
+    read_forwarding,
+    read_path_levels,
+)
 
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
@@ -159,8 +166,9 @@ def _changes_lanes(folder: Path) -> bool:
     file = folder / "sl2vl.dump"
     if not file.is_file():
         return False
-    rows = {line.partition(":")[2].strip() for line in file.read_text().splitlines() if line[:1].isdigit()}
-    return any([int(lane) for lane in row.split()] != [n % _LANES for n in range(16)] for row in rows)
+    text = read_bytes(file).decode("utf-8", "replace")
+    rows = {line.partition(":")[2].strip() for line in text.splitlines() if line[:1].isdigit()}
+    return any(row.split() != [str(n % _LANES) for n in range(16)] for row in rows)
 
 
 def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] | None:

@@ -67,7 +67,7 @@ pub fn lane(
     };
     let many = table.next.len() > MANY;
     let turns: &[(Turn, u64)] = match guide {
-        _ if many => &[(Turn::Destination, WORK)],
+        _ if many => &[(Turn::Destination, LITTLE_WORK)],
         // Healthy tori are done soon, and can be repaired most easily then.
         Some(_) if constant => &[(Turn::Destination, LITTLE_WORK), (Turn::Ordered, WORK)],
         _ => &[(Turn::Destination, WORK), (Turn::Longest, WORK)],
@@ -115,7 +115,7 @@ fn guides(order: &DimensionOrder, mode: Mode, lanes: usize) -> bool {
 }
 
 /// Tables with more entries are laned once, without a choice.
-const MANY: usize = 1 << 21;
+pub(super) const MANY: usize = 1 << 21;
 /// Channels and lanes that may be looked at per entry; eight lanes are nearly full long before.
 const WORK: u64 = 300;
 /// The same where another order may do.
