@@ -54,7 +54,9 @@ def reproduce(context: Context) -> Report:
             correlated = bool(np.corrcoef(average, best)[0, 1] > 0.3)
             cells.append(Cell(pattern, "average and best correlate", True, correlated))
         means = {rate: float(np.mean(durations)) for rate, durations in sorted(by_rate[pattern].items())}
-        cells += [Cell(pattern, f"average with r_m = {rate:g}", None, round(means[rate], 1)) for rate in means]
+        cells += [
+            Cell(pattern, f"average with r_m = {rate:g}", None, round(means[rate], 1)) for rate in means
+        ]
         if len(set(means.values())) > 1:
             longest = max(means, key=means.__getitem__)
             cells.append(Cell(pattern, "the largest r_m is worst", True, longest == max(means)))
