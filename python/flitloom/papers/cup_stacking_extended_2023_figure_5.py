@@ -49,7 +49,7 @@ def reproduce(context: Context) -> Report:
         average, best = np.array(points[pattern]).T
         cells.append(Cell(pattern, "combinations", None, len(best)))
         cells.append(Cell(pattern, "best of all", None, int(best.min())))
-        # Both statements of Section 8.1; without variation, or with one search each, correlation says nothing.
+        # Section 8.1; without variation, or with one search each, correlation says nothing.
         if np.ptp(average) > 0 and np.ptp(best) > 0 and (average != best).any():
             correlated = bool(np.corrcoef(average, best)[0, 1] > 0.3)
             cells.append(Cell(pattern, "average and best correlate", True, correlated))
