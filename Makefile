@@ -4,6 +4,7 @@
 # make golden every table, bound, verdict and plan that is published, compared (minutes)
 # make fabric tables of real fabrics judged by OpenSM and ibdmchk
 # make build  the environment and the extension only
+# make booksim BOOKSIM=PATH  BookSim2 and flitloom on 100 drawn configurations (minutes)
 # make dist   wheel, source archive, and the crates to build it without a network
 # make dist-aarch64  a wheel for 64-bit ARM, built here with Zig as its linker
 # make installed  the wheel in a fresh environment: size, start, the walks of the site
@@ -26,7 +27,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all test-rust test-python golden fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
+.PHONY: build demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
 
 build: $(VENV)/extension.stamp
 
@@ -90,6 +91,13 @@ test: lint test-rust test-python
 
 golden: build
 	$(BIN)/python tests/golden/compare.py
+
+# BookSim2's own program, and which configurations are drawn.
+BOOKSIM ?= booksim2/src/booksim
+CONFIGS ?= 100
+DRAWN ?= 0
+booksim: build
+	$(BIN)/flitloom validate booksim --binary $(BOOKSIM) --configs $(CONFIGS) --seed $(DRAWN)
 
 # Where Rust lacks the target, the tests of live pages are left out and say so.
 test-all: lint

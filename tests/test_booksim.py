@@ -18,9 +18,10 @@ import pytest
 from flitloom import _core
 from flitloom.booksim import Options, is_booksim, read_options, run
 from flitloom.booksim.comparing import EQUAL, REFUSED, compare
-from flitloom.booksim.drawing import draw, draw_network
+from flitloom.booksim.drawing import draw, draw_network, draw_rare
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
+from flitloom.booksim.running import demand
 from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
 
@@ -34,7 +35,7 @@ COLUMNS = ("packet", "class", "source", "destination", "created", "injected", "h
 
 
 #: How a record's configuration is drawn.
-DRAWN = {"grid": draw, "network": draw_network}
+DRAWN = {"grid": draw, "network": draw_network, "rare": draw_rare}
 
 
 def drawn(record: dict) -> Options:
@@ -51,7 +52,7 @@ def hashed(rows: list[str]) -> str:
         pytest.param(
             record,
             id=f"{record.get('kind', 'grid')}-{record['draw']}",
-            marks=() if number < QUICK or (number % 3 == 0 and "kind" in record) else pytest.mark.long,
+            marks=() if number < QUICK or (number % 6 == 0 and "kind" in record) else pytest.mark.long,
         )
         for number, record in enumerate(RECORDED)
     ],
@@ -81,10 +82,12 @@ def test_a_permutation_drawn_before_the_first_seed_leaves_bursts_as_booksim2_has
 def test_the_recorded_configurations_reach_every_option() -> None:
     values = [drawn(record).values for record in RECORDED]
     for name, wanted in {
-        "vc_allocator": 9,
-        "sw_allocator": 9,
+        "vc_allocator": 11,
+        "sw_allocator": 10,
         "topology": 7,
         "routing_function": 17,
+        "traffic": 12,
+        "sim_type": 2,
         "buffer_policy": 5,
         "priority": 8,
         "classes": 2,
@@ -102,6 +105,9 @@ def test_the_recorded_configurations_reach_every_option() -> None:
         ({"st_final_delay": "0"}, "without a cycle"),
         ({"classes": "2", "hold_switch_for_packet": "1"}, "several classes"),
         ({"topology": "torus", "routing_function": "valiant"}, "never sets"),
+        ({"link_failures": "1"}, "failed links"),
+        ({"sw_allocator": "max_size", "output_speedup": "2"}, "more outputs than inputs"),
+        ({"topology": "torus", "routing_function": "min_adapt", "num_vcs": "3"}, "at least 4"),
         ({"topology": "qtree"}, "there are mesh, torus"),
         ({"topology": "cmesh", "c": "9", "xr": "3", "yr": "3"}, "there are dor_no_express"),
         ({"topology": "cmesh", "routing_function": "dor", "c": "9", "xr": "3", "yr": "3"}, "concentration"),
@@ -177,6 +183,9 @@ def test_what_ends_booksim2_in_the_middle_ends_here() -> None:
     values |= {"buffer_policy": "shared", "buf_size": "8", "output_speedup": "2", "injection_rate": "0.1"}
     with pytest.raises(SpecError, match="last shared place"):
         run(Options.of(values))
+    # BookSim2 ends with "Buffer taken while in use for VC 6" at node 10.
+    with pytest.raises(SpecError, match="classes: two classes of a node take the same channel in cycle"):
+        run(draw(40, 505))
 
 
 def test_surprises_are_told() -> None:
@@ -281,6 +290,31 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
         assert told in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("values", "flits", "bound"),
+    [
+        # Links in the middle of a row carry half of what k/2 nodes send (Dally and Towles, 2004, chapter 3).
+        ({"topology": "mesh", "routing_function": "dor", "k": "8"}, 1, 1 / 2),
+        ({"topology": "mesh", "routing_function": "dor", "k": "8", "packet_size": "5"}, 5, 1 / 10),
+        ({"topology": "torus", "routing_function": "dim_order", "k": "8"}, 1, 1),
+        ({"topology": "mesh", "routing_function": "valiant", "k": "8"}, 1, 1 / 4),
+        # All of a row turn into one column: 7 of 8 nodes cross its fullest link.
+        ({"topology": "mesh", "routing_function": "dor", "k": "8", "traffic": "transpose"}, 1, 1 / 7),
+        ({"topology": "fly", "routing_function": "dest_tag", "k": "2", "n": "3"}, 1, 1),
+        ({"topology": "mesh", "routing_function": "adaptive_xy_yx", "k": "4"}, 1, None),
+    ],
+)
+def test_the_bound_is_that_of_the_fullest_link(values: dict, flits: float, bound: float | None) -> None:
+    found = demand(Options.of(values))
+    assert found[0] == flits
+    assert found[1] == (None if bound is None else pytest.approx(bound))
+
+
+def test_surprising_hotspots_are_told() -> None:
+    [told] = Options.of({"traffic": "hotspot({3,5})"}).warnings
+    assert told.endswith("hotspot({{3,5}})")
+
+
 def program(folder: Path, text: str) -> Path:
     """A program that prints something whatever it is given."""
     file = folder / "booksim"
@@ -297,12 +331,15 @@ def test_a_program_that_prints_something_else_is_found_out(tmp_path: Path) -> No
     other = ours.replace("Hops average = ", "Hops average = 1")
     assert "Hops average" in compare(program(tmp_path, frame(other)), options).detail
     assert compare(program(tmp_path, "Error"), options).verdict == "ended by BookSim2"
-    assert compare(program(tmp_path, ours), Options.of({"topology": "fly"})).verdict == REFUSED
+    unknown = Options.of({"topology": "qtree"})
+    assert compare(program(tmp_path, frame(ours)), unknown).verdict == REFUSED
+    assert compare(program(tmp_path, "Error"), unknown).verdict == "ended by BookSim2"
     (tmp_path / "mesh.cfg").write_text(options.text())
     words = ("validate", "booksim", "mesh.cfg", "--configs", "0", "--binary", str(tmp_path / "booksim"))
     program(tmp_path, frame(ours))
     done = command(*words, folder=tmp_path)
     assert (done.returncode, done.stdout[:15]) == (0, "equal: 1 of 1, ")
+    assert done.stdout.endswith("different: 0, refused: 0, ended by BookSim2: 0\n")
     program(tmp_path, frame(other))
     assert command(*words, folder=tmp_path).returncode == 1
     assert command("validate", "booksim", folder=tmp_path).returncode == 2

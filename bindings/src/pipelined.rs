@@ -1,6 +1,6 @@
 use crate::running::interruptible;
 use flitloom_core::engine::pipelined::{
-    ClassFacts, Delays, Event, OPTIONS, Options, PacketRecord, Phases, Rates,
+    Breach, ClassFacts, Delays, Event, OPTIONS, Options, PacketRecord, Phases, Rates,
 };
 use numpy::IntoPyArray;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
@@ -56,6 +56,14 @@ impl Pipelined {
         self.phases.now()
     }
 
+    /// Flits that a node sends, and that the fullest link carries, for a unit of the injection rate; the latter is
+    /// none where it is not known.
+    fn demand(&self, py: Python<'_>) -> (f64, Option<f64>) {
+        let phases = &self.phases;
+        let demand = py.detach(|| phases.demand());
+        (demand.flits, demand.fullest)
+    }
+
     /// The packets that have arrived, if they are recorded: columns in the order of their arrival.
     fn packets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         type Column = (&'static str, fn(&PacketRecord) -> i64);
@@ -103,9 +111,14 @@ fn told<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
             told.set_item("now", now)?;
             "warmed_up"
         }
-        Event::Overflowed(now) => {
+        Event::Broken(breach, now) => {
             told.set_item("now", now)?;
-            "overflowed"
+            let breach = match breach {
+                Breach::SharedPlace => "shared place",
+                Breach::ChannelTwice => "channel twice",
+            };
+            told.set_item("breach", breach)?;
+            "broken"
         }
         Event::Stuck => "stuck",
         Event::TooLong => "too_long",

@@ -21,8 +21,8 @@ EQUAL, DIFFERENT, REFUSED, ENDED = "equal", "different", "refused", "ended by Bo
 _BEGIN, _END = "END Configuration File", "Total run time"
 #: What the first line of a run begins with.
 _FIRST = ("Class ", "WARNING: ")
-#: Seconds after which BookSim2 is stopped.
-_PATIENCE = 600.0
+#: Seconds after which BookSim2 is stopped, and where it is only asked whether it ends.
+_PATIENCE, _BRIEFLY = 600.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Comparison:
     Attributes
     ----------
     verdict : str
-        ``equal``: every printed line is; ``different``; ``refused`` here; ``ended by BookSim2``.
+        ``equal``: every printed line is; ``different``; ``refused`` here, and BookSim2 runs it;
+        ``ended by BookSim2`` without statistics.
     detail : str
         The first line that differs, or the reason.
     lines, packets : int
@@ -73,7 +74,7 @@ def check_binary(binary: Path) -> None:
         )
 
 
-def printed(binary: Path, options: Options) -> tuple[list[str], float]:
+def printed(binary: Path, options: Options, patience: float = _PATIENCE) -> tuple[list[str], float]:
     """The lines that BookSim2 prints of a run, none if it ended early, and its user CPU time in seconds."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "drawn")
@@ -84,7 +85,7 @@ def printed(binary: Path, options: Options) -> tuple[list[str], float]:
                 [binary.resolve(), file],
                 capture_output=True,
                 text=True,
-                timeout=_PATIENCE,
+                timeout=patience,
                 check=False,
                 cwd=folder,
             )
@@ -110,7 +111,8 @@ def compare(binary: Path, options: Options) -> Comparison:
     try:
         outcome = run(options, packets=True)
     except SpecError as error:
-        return Comparison(REFUSED, str(error))
+        theirs, _ = printed(binary, options, _BRIEFLY)
+        return Comparison(REFUSED if theirs else ENDED, str(error))
     seconds = time.process_time() - begin
     ours = list(lines(outcome.events))
     theirs, their_seconds = printed(binary, options)

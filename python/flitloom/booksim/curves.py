@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flitloom.booksim.options import Options
-from flitloom.booksim.running import UNSTABLE, run
+from flitloom.booksim.running import UNSTABLE, demand, run
 from flitloom.load.curves import verdict
 from flitloom.load.running import run_all
 
@@ -46,7 +46,8 @@ def run_curve(
     -------
     list of dict, bool
         A row per rate and measured class in the order of the rates, and whether Ctrl-C ended the rest.
-        An unstable run has ``saturated``, and no latencies.
+        An unstable run has ``saturated``, and no latencies. ``offered`` is the flits that a node sends per
+        cycle, ``bound`` the rate that the fullest link allows, if that is known.
 
     Examples
     --------
@@ -57,10 +58,12 @@ def run_curve(
     >>> [(row["rate"], row["saturated"]) for row in rows]
     [(0.1, False), (0.9, True)]
     """
+    flits, bound = demand(options)
     rows, interrupted = _measured(options, rates, workers, progress)
     while refine and not interrupted and (rate := _between(rows, refine)) is not None:
         more, interrupted = _measured(options, [rate], workers, progress)
         rows += more
+    rows = [{**row, "offered": flits * row["rate"], "bound": bound} for row in rows]
     return sorted(rows, key=lambda row: (row["rate"], row["class"])), interrupted
 
 

@@ -116,6 +116,64 @@ def _draw_traffic(drawn: random.Random, values: dict[str, object]) -> None:
         values["packet_size"], values["packet_size_rate"] = "{1,5}", "{2,1}"
 
 
+#: Patterns for powers of two of nodes, and for all.
+_SHIFTS = ("bitcomp", "bitrev", "transpose", "shuffle")
+_SPOTS = ("hotspot", "hotspot(2)", "hotspot({{3,1}})", "hotspot({{0,2},{1,3}})")
+
+
+def draw_rare(number: int, seed: int = 0) -> Options:
+    """Configuration number so-and-so of a seed, on a small mesh or torus, of options used less often.
+
+    Examples
+    --------
+    >>> draw_rare(0)["routing_function"], draw_rare(0) == draw_rare(0)
+    ('dim_order', True)
+    """
+    drawn = random.Random(f"rare {seed} {number}")
+    values: dict[str, object] = {**draw(number, seed).values}
+    values |= {
+        "k": drawn.choice([3, 4, 4, 5]),
+        "n": drawn.choice([1, 2, 2]),
+        "num_vcs": drawn.choice([4, 6, 8]),
+    }
+    if values["n"] == 1:
+        values["k"] = drawn.choice([4, 7, 8])
+    values |= {"sample_period": drawn.choice([100, 150]), "buffer_policy": "private"}
+    bits = int(str(values["k"])) == 4 and values["n"] == 2
+    values["traffic"] = drawn.choice([*_SPOTS, "uniform", "tornado", *(_SHIFTS if bits else ())])
+    what = drawn.choice(["max_size", "min_adapt", "piggyback", "sizes", "messages", "phases"])
+    if what == "max_size":
+        for name in drawn.sample(["vc_allocator", "sw_allocator", "spec_sw_allocator"], 2):
+            values[name] = "max_size"
+        values["output_speedup"] = 1
+    elif what == "min_adapt":
+        values |= {"routing_function": "min_adapt", "use_read_write": 0, "speculative": drawn.choice([0, 1])}
+        if values["topology"] == "torus" and values["speculative"]:
+            values["hold_switch_for_packet"] = 0
+    elif what == "piggyback":
+        values |= {"vc_allocator": "piggyback", "speculative": 1, "spec_check_elig": 1, "output_speedup": 1}
+    elif what == "sizes":
+        values |= {"packet_size": "{{1,5}}", "packet_size_rate": "{{2,1}}", "injection_rate_uses_flits": 1}
+        values |= {"classes": 1, "injection_rate": drawn.choice([0.1, 0.3]), "use_read_write": 0}
+    elif what == "messages":
+        values |= {"classes": 1, "injection_rate": drawn.choice([0.1, 0.3]), "use_read_write": 1}
+        values |= {"injection_rate_uses_flits": 1, "write_fraction": drawn.choice([0.2, 0.5, 0.8])}
+        values |= {"packet_size": 1, "packet_size_rate": 1, "num_vcs": 8}
+        for kind in _KINDS:
+            values[f"{kind}_begin_vc"], values[f"{kind}_end_vc"] = (0, 3) if "request" in kind else (4, 7)
+            values[f"{kind}_size"] = drawn.choice([1, 3, 5])
+    else:
+        values["sim_type"] = drawn.choice(["latency", "throughput"])
+        values |= {"warmup_periods": drawn.choice([0, 1, 2]), "latency_thres": drawn.choice([30.0, 100.0])}
+        values["use_noc_latency"] = 0
+    if values["routing_function"] == "min_adapt" and what != "min_adapt":
+        values["routing_function"] = "dim_order"
+    if values.get("classes", 1) != 1:
+        values["hold_switch_for_packet"] = 0
+        values["wait_for_tail_credit"] = drawn.choice([0, 1])
+    return Options.of({name: str(value) for name, value in values.items()})
+
+
 #: Networks with sizes and routing functions.
 _NETWORKS: tuple[dict[str, object], ...] = (
     {"topology": "fly", "k": 2, "n": 3, "routing_function": "dest_tag"},

@@ -15,7 +15,7 @@ from flitloom.reading import read_text, read_toml
 #: Options that change what is written or drawn, never what happens.
 SILENT = frozenset(
     """
-    channel_file link_failures fail_seed in_ports out_ports vct print_activity print_csv_results
+    channel_file fail_seed in_ports out_ports vct print_activity print_csv_results
     viewer_trace watch_file watch_flits watch_packets watch_transactions watch_out stats_out pair_stats
     injected_flits_out received_flits_out stored_flits_out sent_flits_out outstanding_credits_out
     ejected_flits_out active_packets_out used_credits_out free_credits_out max_credits_out sent_packets_out
@@ -25,8 +25,11 @@ SILENT = frozenset(
 #: Options that BookSim2 takes and nothing in it reads, with what has their effect.
 UNREAD = {
     "alloc_iters": "iterations stand behind the allocator, as islip(2)",
+    "output_delay": "links have the latencies of the topology",
     "arb_type": "the arbiter stands behind the allocator, as separable_input_first(matrix)",
 }
+#: What looks like two nodes and is one with its weight.
+_SPOT = re.compile(r"hotspot\(\{(\d+),(\d+)\}\)")
 #: The option that names a file with a network.
 NETWORK_FILE = "network_file"
 _ITEM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)\s*", re.DOTALL)
@@ -136,6 +139,12 @@ def _surprises(options: Options) -> list[str]:
         found.append(
             f"num_vcs: of an odd number of channels, {channels}, both halves share one; on a torus packets "
             "can wait for each other in a circle"
+        )
+    if spot := _SPOT.search(options["traffic"]):
+        node, weight = spot.groups()
+        found.append(
+            f"traffic: {spot[0]} is node {node} alone, with the weight {weight}; both nodes are "
+            f"hotspot({{{{{node},{weight}}}}})"
         )
     if options["injection_rate_uses_flits"] == "0" and options["packet_size"] != "1":
         found.append("injection_rate: counts packets, not flits (injection_rate_uses_flits = 1 counts flits)")

@@ -14,6 +14,19 @@ from flitloom.reading import read_text
 
 #: How a run can end.
 STABLE, UNSTABLE = "stable", "unstable"
+#: What ends BookSim2 in the middle: the option behind it, what happens, and what would be right.
+_BREACHES = {
+    "shared place": (
+        "output_speedup",
+        "two flits take the last shared place of a queue",
+        "give 1, or buffer_policy = private",
+    ),
+    "channel twice": (
+        "classes",
+        "two classes of a node take the same channel",
+        "give every class a run of its own, or a lower injection_rate",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -70,22 +83,12 @@ def run(
     >>> outcome.outcome, outcome.cycles, round(outcome.classes[0]["packet_latency"], 3)
     ('stable', 6055, 19.574)
     """
-    values = dict(options.values)
-    if NETWORK_FILE in values:
-        values[NETWORK_FILE] = read_text(values[NETWORK_FILE], limits.SPEC_BYTES)
-    try:
-        simulation = _core.Pipelined(list(values.items()), packets)
-    except ValueError as error:
-        option, text = error.args
-        raise SpecError.at(option, text) from None
+    simulation = _begun(options, packets)
     events = []
     while (event := simulation.advance()) is not None:
-        if event["kind"] == "overflowed":
-            raise SpecError.at(
-                "output_speedup",
-                f"two flits take the last shared place of a queue in cycle {event['now'] - 1}; BookSim2 ends",
-                "give 1, or buffer_policy = private",
-            )
+        if event["kind"] == "broken":
+            option, what, right = _BREACHES[event["breach"]]
+            raise SpecError.at(option, f"{what} in cycle {event['now']}; BookSim2 ends", right)
         events.append(event)
         if seen is not None:
             seen(event, simulation.now)
@@ -93,6 +96,38 @@ def run(
     outcome = STABLE if events[-1]["kind"] == "end" else UNSTABLE
     classes = tuple(_summary(facts, last["cycles"]) for facts in last["classes"])
     return Outcome(outcome, simulation.now, classes, tuple(events), simulation.packets() if packets else {})
+
+
+def _begun(options: Options, packets: bool = False) -> _core.Pipelined:
+    """A run at its beginning."""
+    values = dict(options.values)
+    if NETWORK_FILE in values:
+        values[NETWORK_FILE] = read_text(values[NETWORK_FILE], limits.SPEC_BYTES)
+    try:
+        return _core.Pipelined(list(values.items()), packets)
+    except ValueError as error:
+        option, text = error.args
+        raise SpecError.at(option, text) from None
+
+
+def demand(options: Options) -> tuple[float, float | None]:
+    """What a unit of ``injection_rate`` means.
+
+    Returns
+    -------
+    float, float or None
+        Flits that a node sends, and the ``injection_rate`` at which the fullest link would never rest:
+        the mean load of every link, over all that patterns and routing functions may draw. It is None
+        where ways depend on the load, or where there are too many.
+
+    Examples
+    --------
+    >>> options = {"topology": "mesh", "k": "8", "routing_function": "dor", "packet_size": "5"}
+    >>> demand(Options.of(options))
+    (5.0, 0.1)
+    """
+    flits, fullest = _begun(options).demand()
+    return flits, round(1 / fullest, 9) if fullest else None
 
 
 def _summary(facts: Mapping[str, Any], cycles: int) -> dict[str, float]:

@@ -19,7 +19,7 @@ FRACTION = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)")
 MODEL = "pipelined"
 #: Where the options stand; those that are not named here describe routers.
 TABLES = {
-    "topology": "topology k n c x y xr yr network_file subnets use_noc_latency",
+    "topology": "topology k n c x y xr yr network_file subnets use_noc_latency link_failures",
     "traffic": """
         classes traffic class_priority perm_seed injection_rate injection_rate_uses_flits packet_size
         packet_size_rate injection_process burst_alpha burst_beta burst_r1 batch_size batch_count

@@ -83,7 +83,7 @@ def convert_booksim(source: Path, target: Path) -> None:
 
 
 #: Columns of a curve.
-_POINTS = {"rate": "injection_rate", **_COLUMNS}
+_POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **_COLUMNS}
 
 
 def curve_booksim(
@@ -94,16 +94,17 @@ def curve_booksim(
     refine: float,
     json: bool,
     out: Path | None,
+    plot: Path | None,
 ) -> None:
     """Run a file of BookSim2 at several rates, and print the curve."""
     from flitloom.booksim.curves import run_curve
     from flitloom.load import verdict
     from flitloom.outputs import write_csv
 
-    taken = {"rates", "refine", "json", "out", "threads"}
+    taken = {"rates", "refine", "json", "out", "plot", "threads"}
     ignored = [name for name in given.typed(context) if name not in taken]
     given.refuse(context, ignored, "does not go with a file of BookSim2; write NAME=VALUE behind the file")
-    out, _ = shared.check_outputs(out, None, (".csv",))
+    out, plot = shared.check_outputs(out, plot, (".csv",))
     loads = shared.read_rates(rates, "--rates")
     options = _read(file, changes)
     threads = context.params["threads"]
@@ -112,6 +113,8 @@ def curve_booksim(
     written = shared.marked(rows, interrupted, len(loads))
     if out is not None and rows:
         write_csv(list(written[0]), (row.values() for row in written), out)
+    if plot is not None and rows and not interrupted:
+        _plot(rows, plot, file.name)
     if json:
         screen.print_json(written)
     elif rows:
@@ -121,7 +124,30 @@ def curve_booksim(
         ]
         screen.print_table(["class", *_POINTS.values(), "outcome"], table)
         screen.echo(_verdict(verdict(rows, loads)))
+        bound = rows[0]["bound"]
+        if bound is not None:
+            screen.echo(f"the fullest link allows an injection_rate of at most {bound:.4g}")
     shared.end_interrupted(interrupted, len({row["rate"] for row in rows}), len(loads))
+
+
+def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
+    """Draw a curve per class over the offered load."""
+    from flitloom.plots.load import plot_load_curves
+
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        bound = row["bound"] and row["bound"] * row["offered"] / row["rate"]
+        curves.setdefault(f"class {row['class']}", []).append(
+            {
+                "rate": row["offered"],
+                "latency": row["packet_latency"],
+                "confidence": None,
+                "accepted": row["accepted"],
+                "bound": bound,
+                "bound_of": "the fullest link",
+            }
+        )
+    plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)
 
 
 def _verdict(found: Mapping[str, Any]) -> str:

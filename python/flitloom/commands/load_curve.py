@@ -56,7 +56,7 @@ def curve(
     if compared.spec is not None and is_booksim(compared.spec):
         from flitloom.commands.booksim import curve_booksim
 
-        curve_booksim(context, compared.spec, overrules or [], rates, refine, json, out)
+        curve_booksim(context, compared.spec, overrules or [], rates, refine, json, out, plot)
         return
     if overrules:
         raise SpecError.at(overrules[0], "belongs to a file of BookSim2", "give one that ends in .cfg")

@@ -36,8 +36,8 @@ def booksim(
       flitloom validate booksim --binary booksim2/src/booksim --configs 50
       flitloom validate booksim mesh.cfg torus.cfg --binary booksim2/src/booksim --configs 0
     """
-    from flitloom.booksim.comparing import DIFFERENT, EQUAL, check_binary, compare
-    from flitloom.booksim.drawing import draw, draw_network
+    from flitloom.booksim.comparing import DIFFERENT, ENDED, EQUAL, REFUSED, check_binary, compare
+    from flitloom.booksim.drawing import draw, draw_network, draw_rare
     from flitloom.booksim.options import read_options
     from flitloom.commands import screen
     from flitloom.errors import SpecError, show_file
@@ -47,7 +47,7 @@ def booksim(
     check_binary(binary)
     cases = [(show_file(file), read_options(file)) for file in files or []]
     # Every third configuration is on another network than a mesh or a torus.
-    kinds = (draw, draw, draw_network)
+    kinds = (draw, draw_rare, draw_network)
     cases += [(f"drawn {number}", kinds[number % 3](number, seed)) for number in range(configs)]
     found = []
     with screen.progress("configurations") as told:
@@ -65,6 +65,8 @@ def booksim(
         screen.echo(
             f"equal: {len(equal)} of {len(found)}, {packets:,} packets, {lines:,} lines of statistics"
         )
+        counts = {what: sum(one.verdict == what for _, one in found) for what in (DIFFERENT, REFUSED, ENDED)}
+        screen.echo(", ".join(f"{what}: {count}" for what, count in counts.items()))
         theirs, ours = sum(one.theirs for one in equal), sum(one.seconds for one in equal)
         screen.say(f"user CPU time of the equal ones: BookSim2 {theirs:.2f} s, flitloom {ours:.2f} s")
     if any(one.verdict == DIFFERENT for _, one in found):

@@ -157,10 +157,11 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
             return refuse(name, text);
         }
     }
-    for name in ["output_delay", "noq"] {
-        if options.whole(name)? != 0 {
-            return refuse(name, "is not known here; 0 is");
-        }
+    if options.whole("link_failures")? != 0 {
+        return refuse("link_failures", "BookSim2 does not survive failed links; give 0");
+    }
+    if options.whole("noq")? != 0 {
+        return refuse("noq", "is not known here; 0 is");
     }
     let channels = options.within("num_vcs", 1, 64)?;
     let classes = options.within("classes", 1, 64)?;
@@ -204,10 +205,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         return refuse("hold_switch_for_packet", text);
     }
     let waits_for_tail = options.flag("wait_for_tail_credit")?;
-    if waits_for_tail && classes > 1 {
-        let text = "with several classes BookSim2 takes a channel twice at a source and ends";
-        return refuse("wait_for_tail_credit", text);
-    }
     let is_piggyback = options.text("vc_allocator") == "piggyback";
     let is_speculative = options.flag("speculative")?;
     if is_piggyback && !is_speculative {
@@ -217,16 +214,19 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         let text = "piggyback with output_speedup > 1: BookSim2 does not survive two taking the last channel";
         return refuse("vc_allocator", text);
     }
-    if is_piggyback && (input_speedup > 1 || internal_speedup > 1.0 || shape.wraps || !is_grid) {
-        let text = "piggyback is known here on meshes with all speedups 1 only";
-        return refuse("vc_allocator", text);
-    }
     let switch_allocator = allocator(options, "sw_allocator")?;
     let speculative_allocator = match options.text("spec_sw_allocator") {
         "prio" => None,
         _ if !is_speculative => None,
         _ => Some(allocator(options, "spec_sw_allocator")?),
     };
+    if output_speedup > input_speedup
+        && (switch_allocator == AllocatorKind::MaxSize
+            || speculative_allocator == Some(AllocatorKind::MaxSize))
+    {
+        let text = "max_size for the switch: BookSim2 does not survive more outputs than inputs";
+        return refuse("output_speedup", text);
+    }
     let text = options.text("priority");
     let Some(&(_, priority)) = Priority::NAMES.iter().find(|(name, _)| *name == text) else {
         let names: Vec<_> = Priority::NAMES.iter().map(|(name, _)| *name).collect();
@@ -250,20 +250,27 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
                     then leave them";
         return refuse("routing_function", text);
     }
+    let used = if reads { &ranges[..4] } else { &ranges[4..] };
     let halves = match routing {
         Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
         Routing::PlanarAdaptive | Routing::OfNetwork => false,
+        Routing::MinimalAdaptive if shape.wraps => {
+            if used.iter().any(|(a, b)| b - a < 3) {
+                return refuse("num_vcs", "min_adapt on a torus needs at least 4");
+            }
+            false
+        }
         _ => true,
     };
-    let used = if reads { &ranges[..4] } else { &ranges[4..] };
     if halves && used.iter().any(|(a, b)| a == b) {
         return refuse(
             "num_vcs",
             "this routing function divides the channels of a packet; it needs at least 2",
         );
     }
-    if routing == Routing::MinimalAdaptive && is_speculative {
-        return refuse("speculative", "with min_adapt it is not known here; give 0");
+    if routing == Routing::MinimalAdaptive && shape.wraps && is_speculative && holds_switch {
+        let text = "with min_adapt and speculative = 1 on a torus it is not known here; give 0";
+        return refuse("hold_switch_for_packet", text);
     }
     let channel_allocator =
         if is_piggyback { AllocatorKind::Islip(1) } else { allocator(options, "vc_allocator")? };
@@ -368,7 +375,7 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         quiet: 0,
         patience: options.within("deadlock_warn_timeout", 0, 1 << 30)? as u32,
         warnings: 0,
-        overflowed: false,
+        breach: None,
         classes,
         rules,
     })

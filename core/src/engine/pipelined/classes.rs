@@ -68,14 +68,18 @@ pub(super) fn class(
     } else {
         None
     };
-    let mut rate = number("injection_rate")?;
+    let mut counted = 1.0;
     if options.flag("injection_rate_uses_flits")? {
-        if messages.is_some() {
-            return refuse("injection_rate_uses_flits", "with use_read_write it is not known here; give 0");
-        }
-        let sum: f64 = sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
-        rate /= sum / f64::from(weights);
+        counted = match &messages {
+            // Reads and writes count alike, whatever their share.
+            Some((kinds, _)) => f64::from(kinds.iter().sum::<u32>()) / 2.0,
+            None => {
+                let sum: f64 = sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
+                sum / f64::from(weights)
+            }
+        };
     }
+    let rate = number("injection_rate")? / counted;
     let permutation = whole("perm_seed", options.text("perm_seed"))?;
     let pattern = Pattern::from_text(&text("traffic"), digits, permutation, numbers)
         .map_err(|text| OptionError { option: "traffic", text })?;
@@ -87,6 +91,7 @@ pub(super) fn class(
         process,
         sizes,
         weights,
+        packets_per_rate: 1.0 / counted,
         priority: number("class_priority")? as i32,
         is_measured: number("measure_stats")? > 0.0,
         messages,

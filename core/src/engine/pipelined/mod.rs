@@ -3,6 +3,7 @@
 //! flit for flit.
 
 mod allocators;
+mod bound;
 mod buffers;
 mod build;
 mod classes;
@@ -25,7 +26,8 @@ mod step;
 mod switch;
 mod wiring;
 
+pub use bound::Demand;
 pub use measures::{ClassFacts, Delays, Rates};
 pub use options::{OPTIONS, OptionError, Options};
 pub use phases::{ClassSample, Event, Left, Phases};
-pub use run::PacketRecord;
+pub use run::{Breach, PacketRecord};

@@ -117,12 +117,16 @@ impl Lagged {
 pub(super) struct Numbers {
     whole: Lagged,
     fractions: Lagged,
+    /// Instead of drawn numbers, all there are, one after the other: what was given since the beginning, each with
+    /// the largest that it may be, and how many of these were asked for.
+    all: Option<Vec<(u32, u32)>>,
+    asked: usize,
 }
 
 impl Numbers {
     /// Generators that were not seeded yet.
     pub(super) fn new() -> Self {
-        Self { whole: Lagged::new(30, false), fractions: Lagged::new(52, true) }
+        Self { whole: Lagged::new(30, false), fractions: Lagged::new(52, true), all: None, asked: 0 }
     }
 
     /// Seeds both.
@@ -143,7 +147,38 @@ impl Numbers {
 
     /// A whole number of 0 to `most`.
     pub(super) fn upto(&mut self, most: u32) -> u32 {
+        if let Some(given) = &mut self.all {
+            self.asked += 1;
+            if self.asked > given.len() {
+                given.push((0, most));
+            }
+            return given[self.asked - 1].0;
+        }
         (self.whole.next() % (u64::from(most) + 1)) as u32
+    }
+
+    /// From now on whole numbers are not drawn: every sequence of them is given once.
+    pub(super) fn begin_all(&mut self) {
+        (self.all, self.asked) = (Some(Vec::new()), 0);
+    }
+
+    /// Goes on to the next sequence; false if there is none.
+    pub(super) fn next_of_all(&mut self) -> bool {
+        self.asked = 0;
+        let Some(given) = &mut self.all else { return false };
+        while let Some((value, most)) = given.pop() {
+            if value < most {
+                given.push((value + 1, most));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The probability of the sequence.
+    pub(super) fn chance(&self) -> f64 {
+        let given = self.all.iter().flatten();
+        given.map(|&(_, most)| 1.0 / (f64::from(most) + 1.0)).product()
     }
 
     /// A fraction below 1.

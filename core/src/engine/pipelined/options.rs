@@ -16,6 +16,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("subnets", "1"),
     ("routing_function", "none"),
     ("use_noc_latency", "1"),
+    ("link_failures", "0"),
     ("router", "iq"),
     ("output_delay", "0"),
     ("credit_delay", "0"),

@@ -114,12 +114,10 @@ impl Pattern {
     }
 
     fn hotspot(inside: &str, nodes: u32, numbers: &mut Numbers) -> Result<Self, String> {
-        if inside.starts_with('{') && !inside.starts_with("{{") && inside.contains(',') {
-            return Err("hotspot: in single braces BookSim2 reads the first node alone; write several as \
-                        hotspot({{3,5}},{{1,2}})"
-                .into());
-        }
-        let lists = super::options::lists(inside.trim_end_matches(')'));
+        // Nodes, then weights; a part without braces of its own is a list of one.
+        let inside = inside.trim_end_matches(')');
+        let inside = inside.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(inside);
+        let lists = super::options::lists(inside);
         let read = |text: &String| text.parse::<u32>().map_err(|_| format!("hotspot: {text:?} is no number"));
         let to: Vec<u32> = match lists.first() {
             None => vec![numbers.upto(nodes - 1)],

@@ -1,10 +1,11 @@
 //! The phases of a run: warming up, measuring until little changes, waiting for what was measured, emptying.
 
 use super::{
+    bound::Demand,
     build,
     measures::ClassFacts,
     options::{OptionError, Options},
-    run::{PacketRecord, Run},
+    run::{Breach, PacketRecord, Run},
 };
 use std::{
     collections::VecDeque,
@@ -42,8 +43,8 @@ pub enum Event {
     Waiting,
     /// Flits left by class: the first of all and how many, the first of those measured and how many.
     Remaining(Vec<Left>),
-    /// Two flits took the last shared place of a queue in one step, in the cycle before this one: BookSim2 ends.
-    Overflowed(u32),
+    /// BookSim2 ends here, in this cycle.
+    Broken(Breach, u32),
     /// The run has no stable state.
     Unstable,
     /// Sources stop.
@@ -147,10 +148,10 @@ impl Phases {
             if interrupt.load(Ordering::Relaxed) {
                 return None;
             }
-            if std::mem::take(&mut self.run.overflowed) {
+            if let Some(breach) = self.run.breach.take() {
                 self.phase = Phase::Over;
                 self.events.clear();
-                return Some(Event::Overflowed(self.run.now));
+                return Some(Event::Broken(breach, self.run.now - 1));
             }
             if self.run.warnings > 0 {
                 self.run.warnings -= 1;
@@ -166,6 +167,12 @@ impl Phases {
                 Phase::Over => return None,
             }
         }
+    }
+
+    /// What a unit of the injection rate means for nodes and links.
+    #[must_use]
+    pub fn demand(&self) -> Demand {
+        self.run.demand()
     }
 
     /// The cycle that comes next.
@@ -205,7 +212,7 @@ impl Phases {
             self.cleared_at = self.run.now;
         }
         for _ in 0..self.period {
-            if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
+            if self.run.breach.is_some() || interrupt.load(Ordering::Relaxed) {
                 return;
             }
             self.run.cycle();
@@ -286,7 +293,7 @@ impl Phases {
 
     fn wait(&mut self, interrupt: &AtomicBool) {
         while self.is_outstanding() {
-            if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
+            if self.run.breach.is_some() || interrupt.load(Ordering::Relaxed) {
                 return;
             }
             self.run.cycle();
@@ -307,7 +314,7 @@ impl Phases {
 
     fn empty(&mut self, interrupt: &AtomicBool) {
         while !self.run.is_empty() {
-            if self.run.overflowed || interrupt.load(Ordering::Relaxed) {
+            if self.run.breach.is_some() || interrupt.load(Ordering::Relaxed) {
                 return;
             }
             // While only credits are left nothing is told.

@@ -185,7 +185,7 @@ impl Router {
             turns: (0..inner).map(|sub| (sub % rules.input_speedup) as u16).collect(),
             input_held: vec![false; inner],
             output_held: vec![false; outer],
-            piggyback_turns: vec![-1; outputs * rules.classes],
+            piggyback_turns: vec![channels as i32 - 1; outputs * rules.classes],
             flits_arriving: Vec::new(),
             credits_arriving: Vec::new(),
             scratch: Scratch {

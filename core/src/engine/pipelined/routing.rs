@@ -35,8 +35,11 @@ impl Routing {
     ];
 
     /// The names on tori, and what they stand for.
-    pub(super) const TORUS: [(&str, Self); 2] =
-        [("dim_order", Self::DimensionOrder), ("dim_order_bal", Self::DimensionOrderBalanced)];
+    pub(super) const TORUS: [(&str, Self); 3] = [
+        ("dim_order", Self::DimensionOrder),
+        ("dim_order_bal", Self::DimensionOrderBalanced),
+        ("min_adapt", Self::MinimalAdaptive),
+    ];
 }
 
 /// Where a header is when its ways are computed.
@@ -103,6 +106,18 @@ impl Routing {
                 let third = (b - a + 1) / 3;
                 Ways::one(port, a + 2 * third, b)
             }
+            Self::MinimalAdaptive if shape.wraps => {
+                let (x, y) = (shape.coordinate(here, lowest), shape.coordinate(there, lowest));
+                let port = self.around(shape, place, packet, numbers, lowest);
+                let escape = a + u32::from(packet.phase);
+                let mut ways = Ways::one(port, escape, escape);
+                if place.enters || place.channel > a + 1 {
+                    // At half the way round it is always down.
+                    let up = 2 * ((y + shape.radix - x) % shape.radix) < shape.radix;
+                    ways.add(2 * lowest as usize + usize::from(!up), a + 3, a + 3, 1);
+                }
+                ways
+            }
             Self::MinimalAdaptive => {
                 let mut ways = Ways::one(port, a, a);
                 if place.enters || place.channel != a {
@@ -125,7 +140,9 @@ impl Routing {
         dimension: u32,
     ) -> usize {
         let first = 2 * dimension as usize;
-        if !place.enters && place.port / 2 == dimension as usize {
+        // Who is not in an escape channel chooses anew.
+        let is_free = self == Self::MinimalAdaptive && place.channel > place.channels.0 + 1;
+        if !place.enters && !is_free && place.port / 2 == dimension as usize {
             return place.port ^ 1;
         }
         let radix = shape.radix;

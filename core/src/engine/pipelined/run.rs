@@ -34,6 +34,15 @@ pub struct PacketRecord {
     pub size: u32,
 }
 
+/// What happens in a network that BookSim2 does not survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// Two flits took the last shared place of a queue in one step.
+    SharedPlace,
+    /// Two classes of a source took the same channel.
+    ChannelTwice,
+}
+
 /// Networks, sources and sinks in motion.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
@@ -75,8 +84,8 @@ pub(super) struct Run {
     pub quiet: u32,
     pub patience: u32,
     pub warnings: u32,
-    /// A flit was sent for which there is no place, where BookSim2 ends.
-    pub overflowed: bool,
+    /// What ends BookSim2.
+    pub breach: Option<Breach>,
 }
 
 impl Run {
@@ -128,7 +137,9 @@ impl Run {
         arrived.clear();
         (self.arrived, self.ends) = (arrived, ends);
         for subnet in &mut self.subnets {
-            self.overflowed |= subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers);
+            if subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers) {
+                self.breach = Some(Breach::SharedPlace);
+            }
         }
         for subnet in &mut self.subnets {
             subnet.send(now, &self.rules);

@@ -17,6 +17,8 @@ pub(super) struct Class {
     /// Sizes with weights, and the sum of the weights.
     pub sizes: Vec<(u32, u32)>,
     pub weights: u32,
+    /// Packets that a unit of the injection rate stands for.
+    pub packets_per_rate: f64,
     pub priority: i32,
     pub is_measured: bool,
     /// With reads and writes: sizes by kind, and the share of writes.
@@ -24,6 +26,14 @@ pub(super) struct Class {
     pub latency_limit: f64,
     pub warm_up: (f64, f64),
     pub stopping: (f64, f64),
+}
+
+impl Class {
+    /// The mean size of a packet that is no read or write.
+    pub(super) fn mean_size(&self) -> f64 {
+        let sum: f64 = self.sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
+        sum / f64::from(self.weights)
+    }
 }
 
 /// A source of one class at a node.
@@ -287,6 +297,10 @@ impl Run {
         let Subnet { sources, load, .. } = &mut self.subnets[subnet];
         if flit.is_head() {
             self.last_channel[at * classes + class] = Some(u32::from(channel));
+            // Another class has taken it since this one chose it.
+            if sources.channel(node, usize::from(channel)).is_owned {
+                self.breach = Some(super::run::Breach::ChannelTwice);
+            }
             sources.take(&self.rules.policy, node, usize::from(channel));
             let packet = &mut self.packets[flit.packet];
             packet.injected = self.now;

@@ -76,6 +76,7 @@ impl Router {
             for way in ways.iter() {
                 let (inner, outer) = self.sub_ports(rules, index, way.port);
                 if self.input_held[inner as usize] || self.output_held[outer as usize] {
+                    self.scratch.barred.push(index);
                     continue;
                 }
                 if !self.is_eligible(rules, way) {
@@ -186,14 +187,14 @@ impl Router {
         let pair = (inner * self.output_held.len() as u32 + outer) as usize;
         let forward = if apart { self.scratch.forward_speculative[pair] } else { self.scratch.forward[pair] };
         let Some((index, _)) = forward else { return };
+        if self.scratch.barred.contains(&index) {
+            return;
+        }
         let channel = usize::from(index) % rules.channels;
         self.turns[inner as usize] = ((channel + rules.input_speedup) % rules.channels) as u16;
         let output = (outer as usize / rules.output_speedup) as u16;
         self.scratch.crossing[usize::from(index)] = Some(output);
-        if self.scratch.failed.contains(&index)
-            && !self.scratch.barred.contains(&index)
-            && !rules.is_piggyback
-        {
+        if self.scratch.failed.contains(&index) && !rules.is_piggyback {
             let fits = self.given(rules, index).is_some_and(|(port, channel)| {
                 port == output && !self.behind.is_full(&rules.policy, usize::from(port), usize::from(channel))
             });

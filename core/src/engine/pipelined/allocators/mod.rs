@@ -3,6 +3,7 @@
 mod arbiter;
 mod islip;
 mod loa;
+mod max_size;
 mod pim;
 mod plain;
 mod select;
@@ -34,17 +35,19 @@ pub(super) enum AllocatorKind {
     Select(u32),
     Pim(u32),
     Loa,
+    MaxSize,
     Wavefront { skips: bool },
     Separable { input_first: bool, arbiter: ArbiterKind },
 }
 
 impl AllocatorKind {
     /// The names of all kinds.
-    pub(super) const NAMES: [&str; 8] = [
+    pub(super) const NAMES: [&str; 9] = [
         "islip",
         "select",
         "pim",
         "loa",
+        "max_size",
         "wavefront",
         "rr_wavefront",
         "separable_input_first",
@@ -70,6 +73,7 @@ impl AllocatorKind {
             "select" => Self::Select(times()?),
             "pim" => Self::Pim(times()?),
             "loa" => Self::Loa,
+            "max_size" => Self::MaxSize,
             "wavefront" => Self::Wavefront { skips: false },
             "rr_wavefront" => Self::Wavefront { skips: true },
             "separable_input_first" | "separable_output_first" => Self::Separable {
@@ -152,6 +156,7 @@ impl Allocator {
             AllocatorKind::Select(times) => self.select(times, requests),
             AllocatorKind::Pim(times) => self.pim(times, requests, numbers),
             AllocatorKind::Loa => self.loa(requests),
+            AllocatorKind::MaxSize => self.max_size(requests),
             AllocatorKind::Wavefront { skips } => self.wavefront(skips, requests),
             AllocatorKind::Separable { input_first, .. } => self.separable(input_first, requests),
         }

@@ -62,6 +62,10 @@ impl Dragonfly {
         Ok((made, wiring))
     }
 
+    pub(super) fn goes_by_load(&self) -> bool {
+        self.adapts
+    }
+
     /// Routers of a group.
     fn group(&self) -> u32 {
         2 * self.nodes

@@ -81,6 +81,15 @@ impl Network {
         (one, one)
     }
 
+    /// Whether ways depend on the load.
+    pub(super) fn goes_by_load(&self) -> bool {
+        match self {
+            Self::Staged(one) => one.goes_by_load(),
+            Self::Dragonfly(one) => one.goes_by_load(),
+            _ => false,
+        }
+    }
+
     /// The least number of channels that its routing function needs.
     pub(super) fn least_channels(&self) -> usize {
         match self {

@@ -45,6 +45,10 @@ impl Staged {
         Ok((made, wiring))
     }
 
+    pub(super) fn goes_by_load(&self) -> bool {
+        self.way == Way::Adaptive
+    }
+
     /// Routers of one stage.
     fn per_stage(&self) -> u32 {
         self.radix.pow(self.stages - 1)
