@@ -191,8 +191,8 @@ def test_the_program_of_recheck_runs_without_flitloom():
         ("config schema experimnt", "did you mean experiment?"),
         ("papers run cup-staking-2022", "did you mean cup-stacking-2022?"),
         ("papers run cup-stacking-2022/tabel-2", "did you mean cup-stacking-2022/table-2?"),
-        ("simulat", "Did you mean 'simulate'?"),
-        ("collective all-gathr --torus 4x4", "Did you mean 'all-gather'"),
+        ("simulat", "did you mean simulate?"),
+        ("collective all-gathr --torus 4x4", "did you mean all-gather?"),
         ("simulate --torus 4x4 --patern shfl", "--pattern"),
     ],
 )

@@ -19,7 +19,9 @@ from flitloom.fabric import examples
 from flitloom.fabric.recognition import recognise
 from flitloom.load import run_step
 from flitloom.plots.collective import draw_advice
-from flitloom.plots.link_time import plot_link_time
+from flitloom.plots.link_time import compare_link_time, plot_link_time
+from flitloom.plots.load import plot_load_curves
+from flitloom.plots.space_time import compare_space_time
 from flitloom.plots.style import BLOCKED, BOUND, COLOURS, FAINT
 from flitloom.routing import pictures
 from pictures import faults
@@ -300,3 +302,43 @@ def test_whole_packets_are_no_slices():
         for one in (whole, result())
     ]
     assert names == [["busy", "blocked"], ["slice 1", "slice 2", "blocked"]]
+
+
+def test_failed_parts_are_marked_and_named():
+    broken = fl.Torus(4, 4, failed_nodes=[5], failed_links=[(0, 1), (3, 0)])
+    ax = pictures.draw_loads(fl.route(broken), ax=Figure().subplots())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["failed"]
+    [marks] = [one for one in ax.collections if one.get_label() == "failed"]
+    # The node, the middle of a cable, and a cable round the rim beside its first node.
+    assert sorted(map(tuple, np.round(marks.get_offsets(), 2).tolist())) == [(0.5, 0), (1, 1), (3.3, 0)]
+    assert pictures.draw_loads(fl.route(fl.Torus(4, 4)), ax=Figure().subplots()).get_legend() is None
+
+
+def test_charts_that_are_compared_stand_below_each_other(tmp_path):
+    for drawn in (
+        compare_link_time([("one", result()), ("two", result())], tmp_path / "links.png"),
+        compare_space_time([("one", busy()), ("two", busy())], tmp_path / "buffers.png"),
+    ):
+        upper, lower = (axes.get_position() for axes in drawn)
+        assert (upper.x0, upper.width) == pytest.approx((lower.x0, lower.width), abs=0.02)
+        assert upper.y0 > lower.y1
+        # In a column of 736 pixels text of ten points stays readable up to some ten inches.
+        assert drawn[0].get_figure().get_figwidth() <= 11
+
+
+def test_times_far_from_zero_are_written_out(tmp_path):
+    late = busy()
+    late = late.assign_coords(cycle=late.cycle + 1_220_000)
+    [axes] = compare_space_time([("late", late)], tmp_path / "late.png")
+    assert axes.yaxis.get_offset_text().get_text() == ""
+    assert "x: y=" in axes.get_xlabel()
+
+
+def test_curves_end_at_the_first_saturated_load_beside_the_bound():
+    steady = {"latency": 20.0, "accepted": 0.1, "confidence": 1.0, "bound": 0.25, "bound_of": "links"}
+    rows = [{**steady, "rate": 0.1}, {**steady, "rate": 0.3, "latency": None}]
+    latency, accepted = plot_load_curves({"do": rows}, ax=Figure().subplots(1, 2))
+    [arrow] = latency.texts
+    assert arrow.xy[0] == 0.3
+    assert [line.get_xdata()[0] for line in latency.lines if line.get_linestyle() == ":"] == [0.25]
+    assert [line.get_ydata()[0] for line in accepted.lines if line.get_linestyle() == ":"] == [0.25]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from flitloom import interrupts
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.extras import need
 
@@ -155,8 +156,6 @@ def together() -> Iterator[None]:
         complain(str(error))
         code = 2
     except KeyboardInterrupt:
-        from flitloom import interrupts
-
         code = interrupts.INTERRUPTED
     except BaseException:
         import traceback

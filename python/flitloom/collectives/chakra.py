@@ -13,6 +13,7 @@ from flitloom.collectives.goal import events
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
+from flitloom.reading import json_fields
 from flitloom.traces.chakra import (
     COLLECTIVE,
     COLLECTIVES,
@@ -125,7 +126,6 @@ def chakra_plan(file: str | Path) -> tuple[CollectivePlan, dict[str, Any]]:
 
 
 def _fields(text: str, place: str) -> dict[str, Any]:
-    from flitloom.reading import json_fields
 
     return json_fields(text, f"{place}: {_HEAD}")
 

@@ -12,6 +12,7 @@ from flitloom.collectives.foreign import Send, Sends
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl.read import only, parse_xml, whole
 from flitloom.errors import SpecError, show_file
+from flitloom.reading import placed, read_text
 
 #: Most chunks of a node, and of all nodes over all links.
 MOST_CHUNKS = 1 << 16
@@ -29,8 +30,6 @@ def read_forestcoll(file: str | Path, ground: Ground) -> Sends:
     SpecError
         They are no such trees, go over switches, or are for another number of nodes.
     """
-    from flitloom.reading import placed, read_text
-
     text = read_text(file, limits.FOREIGN_BYTES)
     return placed(show_file(file), lambda: _sends(parse_xml(text), ground))
 

@@ -15,6 +15,7 @@ from flitloom.collectives.plan import CollectivePlan, read_collective
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import SpecError, show_file
 from flitloom.garbage import uncollected
+from flitloom.reading import opened, placed
 
 
 def format_of(file: str | Path) -> str | None:
@@ -27,8 +28,6 @@ def format_of(file: str | Path) -> str | None:
     SpecError
         The file cannot be read, or is an empty one of JSON.
     """
-    from flitloom.reading import opened
-
     path = Path(file)
     if path.suffix == ".et":
         return "chakra"
@@ -74,7 +73,6 @@ def check_foreign(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     from flitloom.collectives.forestcoll import read_forestcoll
     from flitloom.collectives.msccl import check_msccl
     from flitloom.collectives.teccl import read_teccl
-    from flitloom.reading import opened
 
     kind = format_of(file)
     if kind in ("msccl", "mscclpp"):
@@ -110,7 +108,6 @@ def read_plan_of(file: str | Path, ground: Ground | None) -> CollectivePlan:
     from flitloom.collectives.forestcoll import read_forestcoll
     from flitloom.collectives.msccl import msccl_plan
     from flitloom.collectives.teccl import read_teccl
-    from flitloom.reading import placed
 
     kind = format_of(file)
     if kind == "chakra":

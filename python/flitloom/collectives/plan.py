@@ -18,6 +18,7 @@ from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
+from flitloom.reading import opened
 from flitloom.spec.base import Frozen
 from flitloom.spec.product import network_of
 
@@ -352,7 +353,6 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
     >>> fl.read_collective(file).optimal
     True
     """
-    from flitloom.reading import opened
     from flitloom.spec.base import explain
 
     place = show_file(file)

@@ -12,6 +12,7 @@ from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
 from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
+from flitloom.reading import read_json
 
 #: The first key of every file.
 FIRST_KEY = "1-Epoch_Duration"
@@ -33,8 +34,6 @@ def read_teccl(file: str | Path, ground: Ground) -> Sends:
     SpecError
         It is no such schedule, cuts chunks into parts, or goes over switches.
     """
-    from flitloom.reading import read_json
-
     place = show_file(file)
     data = read_json(file, limits.FOREIGN_BYTES)
     flows = data.get("7-Flows")

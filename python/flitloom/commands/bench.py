@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
 
 
 def command(
@@ -26,8 +27,6 @@ def command(
       flitloom bench
     """
     from flitloom.benchmarks import Context, run
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
 
     if not 0.001 <= seconds <= 3600:
         raise SpecError(f"--seconds {seconds:g}: must be 0.001 to 3600")

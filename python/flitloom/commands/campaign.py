@@ -10,7 +10,17 @@ import typer
 from flitloom import interrupts
 from flitloom.commands import screen
 from flitloom.commands.options import Json, Preset, Workers
-from flitloom.errors import show_file
+from flitloom.errors import SpecError, show_file
+from flitloom.extras import need
+from flitloom.outputs import (
+    check_folder,
+    check_output,
+    folder_for,
+    within,
+    write_bytes,
+    write_csv,
+    write_files,
+)
 
 app = typer.Typer(
     help="Run many genetic searches over combinations of parameters; stop and resume at will.\n\n"
@@ -26,7 +36,6 @@ StoreFile = Annotated[
 
 def _open(file: Path, store: Path | None, preset: str | None, *, read_only: bool = True) -> tuple[Any, Any]:
     from flitloom.campaign import Store, read_campaign
-    from flitloom.outputs import check_output
 
     campaign = read_campaign(file, preset=preset)
     # SQLite has names of its own for what is no file, as ":memory:".
@@ -105,7 +114,6 @@ def best(
     """
     from flitloom.genetic import Chromosome
     from flitloom.genetic.chromosome import chromosome_text
-    from flitloom.outputs import check_folder, folder_for, within, write_files
 
     jobs, results = _open(file, store, preset)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
@@ -148,10 +156,6 @@ def export(
 
     Example: flitloom campaign export examples/campaigns/small.toml --out small.parquet
     """
-    from flitloom.errors import SpecError
-    from flitloom.extras import need
-    from flitloom.outputs import check_output, write_csv
-
     check_output(out, (".csv", ".parquet"), "--out")
     if out.suffix == ".parquet":
         need("parquet", "--out *.parquet")
@@ -172,8 +176,6 @@ def write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
 
     import pyarrow
     from pyarrow import parquet
-
-    from flitloom.outputs import write_bytes
 
     image = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_pylist(rows), image)

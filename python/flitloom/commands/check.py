@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from flitloom.commands import options, screen
+from flitloom.commands.options import refuse, topology_fields
 from flitloom.commands.screen import echo, print_json, progress, say
 from flitloom.errors import SpecError, show_file
+from flitloom.outputs import check_output
 
 
 def command(
@@ -76,8 +78,6 @@ def command(
 
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
     """
-    from flitloom.commands.options import refuse
-
     if fabric is not None and network is not None:
         raise SpecError("give either --fabric or --network")
     named = fabric if network is None else network
@@ -98,11 +98,9 @@ def command(
     refuse(context, ["nodes"], "belongs to --fabric")
     from flitloom.collectives.formats import format_of
     from flitloom.commands.collective import check_collective_file, check_foreign_file
-    from flitloom.commands.options import topology_fields
     from flitloom.commands.placements import check_placement_file, is_placement
     from flitloom.commands.plans import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
-    from flitloom.outputs import check_output
     from flitloom.routing import check
     from flitloom.spec.topology import BY_DESTINATION
 

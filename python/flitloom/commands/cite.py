@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
 
 
 def command(json: options.Json = False) -> None:
@@ -12,7 +12,6 @@ def command(json: options.Json = False) -> None:
     For example:
       flitloom cite
     """
-    from flitloom.commands import screen
     from flitloom.papers import SOURCES
 
     if json:

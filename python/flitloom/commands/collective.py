@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flitloom import interrupts, limits
 from flitloom._core import LISTS
-from flitloom.commands import options
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output
+from flitloom.reading import read_text
+from flitloom.workers import Workers
 
 if TYPE_CHECKING:
     from flitloom.collectives import CollectivePlan
@@ -76,11 +82,7 @@ def plan(
       flitloom collective all-gather --network "dragonfly(6,3)"
     """
     from flitloom.collectives import collective
-    from flitloom.commands import screen
     from flitloom.commands.schedule import _parse_nodes
-    from flitloom.errors import SpecError
-    from flitloom.extras import check_picture
-    from flitloom.outputs import check_output
     from flitloom.spec.product import network_of
 
     if out is not None:
@@ -196,9 +198,6 @@ def advise(
         show_size,
         weigh,
     )
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
-    from flitloom.extras import check_picture
     from flitloom.spec.product import network_of
 
     if chart is not None:
@@ -311,15 +310,10 @@ def degraded(
       flitloom collective degraded --torus 8x8x8 --store cubes.sqlite
       flitloom collective degraded --mesh 6x6 --failures 1:2 --operation all-gather
     """
-    from flitloom import interrupts
     from flitloom.campaign import Store
     from flitloom.collectives.degraded import OPERATIONS, damaged, degraded_rows, plan_jobs
     from flitloom.collectives.degraded import degraded as study
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
-    from flitloom.outputs import check_output
     from flitloom.spec import Topology
-    from flitloom.workers import Workers
 
     fields = options.topology_fields(torus, mesh, None, None)
     if "sizes" not in fields:
@@ -368,10 +362,6 @@ def _gap(steps: int, bound: int) -> str:
 
 def _read_matrix(file: Path) -> list[list[int]]:
     """Whole numbers of a CSV file, a row a line."""
-    from flitloom import limits
-    from flitloom.errors import SpecError
-    from flitloom.reading import read_text
-
     lines = read_text(file, limits.MATRIX_BYTES).split()
     rows = [
         options.whole_numbers(line, f"--matrix {file}: line {number}:")
@@ -395,8 +385,6 @@ def check_collective_file(file: Path, topology: dict[str, Any], as_json: bool) -
 
 def check_network(plan: CollectivePlan, given: Topology) -> None:
     """Refuse a plan for another network than the one that options name."""
-    from flitloom.errors import SpecError
-
     mine = plan.ground.routers
     if not mine.is_as(given):
         raise SpecError.at("plan.topology", f"the plan is for a {mine}, not for a {given}")
@@ -415,7 +403,6 @@ def check_foreign_file(file: Path, topology: dict[str, Any], twist: bool, as_jso
 def print_report(report: dict[str, Any], as_json: bool) -> None:
     """Print what a check found; exit code 1 if anything is wrong."""
     from flitloom.claims import Claims
-    from flitloom.commands import screen
 
     with screen.report():
         if as_json:

@@ -10,6 +10,8 @@ import typer
 
 from flitloom import settings
 from flitloom.commands import options, screen
+from flitloom.errors import SpecError, unknown
+from flitloom.outputs import check_output, write_text
 
 app = typer.Typer(
     help="Show how the command line behaves here, and why.\n\nExample: flitloom config show",
@@ -35,8 +37,6 @@ def schema(
 
     Example: flitloom config schema experiment -o experiment.json
     """
-    from flitloom.errors import SpecError, unknown
-    from flitloom.outputs import check_output, write_text
     from flitloom.spec import schema as schemas
 
     if file not in schemas.FILES:

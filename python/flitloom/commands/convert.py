@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flitloom.commands import options
+from flitloom.commands.screen import progress, say
+from flitloom.errors import SpecError, show_file
+from flitloom.outputs import check_output, write_bytes, write_csv, write_lines, write_text
+from flitloom.reading import placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,8 +78,6 @@ def command(
     from flitloom.collectives.formats import read_plan_of
     from flitloom.collectives.ground import Ground
     from flitloom.collectives.loaders import named_loader
-    from flitloom.errors import SpecError
-    from flitloom.outputs import check_output, write_text
     from flitloom.spec import Topology
     from flitloom.traces.chakra import write_files
 
@@ -107,7 +109,6 @@ def command(
         write_files(chakra_files(plan, chunk_bytes, as_collective), target)
     elif target.suffix == ".bin":
         from flitloom.collectives.goal import plan_operations
-        from flitloom.outputs import write_bytes
         from flitloom.traces import goal_binary
 
         write_bytes(target, goal_binary(plan_operations(plan, chunk_bytes)))
@@ -129,9 +130,6 @@ def _write_for_gpus(plan: CollectivePlan, target: Path, form: str, loader: str |
     from flitloom.collectives.loaders import Counts, in_words
     from flitloom.collectives.msccl.write import msccl_lines
     from flitloom.collectives.mscclpp.write import mscclpp_lines
-    from flitloom.commands.screen import progress, say
-    from flitloom.errors import show_file
-    from flitloom.outputs import write_csv, write_lines
 
     counts = Counts(loader)
     parts = msccl_lines(plan, counts) if form == "msccl" else mscclpp_lines(plan, counts)
@@ -154,9 +152,6 @@ def _write_for_gpus(plan: CollectivePlan, target: Path, form: str, loader: str |
 
 def _say_what_is_lost(plan: CollectivePlan, target: Path) -> None:
     """Say what of a plan other formats have no place for."""
-    from flitloom.commands.screen import say
-    from flitloom.errors import show_file
-
     name = show_file(target)
     if plan.latency and target.suffix != ".et":
         say(
@@ -170,10 +165,7 @@ def _say_what_is_lost(plan: CollectivePlan, target: Path) -> None:
 
 def _convert_graph(source: Path, target: Path) -> None:
     """Write a trace in another form of traces."""
-    from flitloom.errors import show_file
     from flitloom.messages import MessageGraph
-    from flitloom.outputs import write_bytes, write_text
-    from flitloom.reading import placed
     from flitloom.traces import goal_binary, goal_text, write_chakra
 
     graph = MessageGraph.read(source)

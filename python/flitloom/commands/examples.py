@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from flitloom.commands import options, screen
+from flitloom.errors import SpecError, unknown_parts
+from flitloom.outputs import make_folder, write_bytes
 
 #: Where they lie.
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -60,9 +62,6 @@ def copy(
 
     Example: flitloom examples copy -o examples
     """
-    from flitloom.errors import SpecError, unknown_parts
-    from flitloom.outputs import make_folder, write_bytes
-
     known = names()
     for name in wanted or ():
         if name not in known:

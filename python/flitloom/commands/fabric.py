@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.options import Network
+from flitloom.commands.options import Network, sizes_of_fabric
 from flitloom.commands.screen import echo, print_json, print_table, say
 from flitloom.errors import SpecError
+from flitloom.extras import check_picture
 
 if TYPE_CHECKING:
     from flitloom.fabric import Recognition
@@ -46,7 +47,6 @@ def show(
 
     Example: flitloom fabric show --network "dragonfly(6,3)" --picture dragonfly.png
     """
-    from flitloom.commands.options import sizes_of_fabric
     from flitloom.commands.subnets import failing
     from flitloom.fabric import recognise
 
@@ -55,8 +55,6 @@ def show(
         raise SpecError("name a file, or a network with --network")
 
     if picture is not None:
-        from flitloom.extras import check_picture
-
         check_picture(picture, "--picture")
     subnet = failing(named, [])
     found = recognise(subnet, sizes_of_fabric(sizes))

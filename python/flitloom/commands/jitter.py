@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
 
 
 def command(
@@ -50,8 +51,6 @@ def command(
       flitloom jitter --torus 16x16 --payload 14 --slices 2 --jitter 0,4,8
       flitloom jitter --torus 8x8 --patterns brot,shfl --routes any-order --separate
     """
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
     from flitloom.network import Network
     from flitloom.scheduling.jitter_table import jitter_table
     from flitloom.spec import Collective, Router, Topology

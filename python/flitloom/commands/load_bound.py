@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
 
 
 def command(
@@ -41,7 +41,6 @@ def command(
     from pathlib import Path
 
     from flitloom.analysis.load_bound import load_bound
-    from flitloom.commands import screen
     from flitloom.network import Network
     from flitloom.spec import Collective, build_experiment
 

@@ -12,6 +12,7 @@ from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
 from flitloom.commands.grouped import grouped
 from flitloom.errors import SpecError
+from flitloom.outputs import write_csv
 
 if TYPE_CHECKING:
     from flitloom.load import Case, Steady
@@ -51,7 +52,6 @@ def curve(
     """
     from flitloom.booksim import is_booksim
     from flitloom.load import curve_rows
-    from flitloom.outputs import write_csv
 
     if compared.spec is not None and is_booksim(compared.spec):
         from flitloom.commands.booksim import curve_booksim
@@ -151,7 +151,6 @@ def saturation(
     from flitloom.load import compared as sentence
     from flitloom.load import run_saturation
     from flitloom.load.bounds import THROTTLED
-    from flitloom.outputs import write_csv
 
     cases = shared.cases(compared, packets, router, measured.tables)
     out, _ = shared.check_outputs(out, None, (".csv",))

@@ -13,6 +13,8 @@ import typer
 from flitloom import interrupts
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError, show_file
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output, write_netcdf
 
 if TYPE_CHECKING:
     from flitloom.load import Case, Response, Steady
@@ -218,8 +220,6 @@ def check_outputs(
 ) -> tuple[Path | None, Path | None]:
     """Refuse files that cannot be written before any work is done; those that this process is to write."""
     from flitloom import ranks
-    from flitloom.extras import check_picture
-    from flitloom.outputs import check_output
 
     if out is not None:
         check_output(out, endings, "--out")
@@ -384,8 +384,6 @@ def read_rates(text: str, place: str) -> list[float]:
 
 def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> None:
     """Write what happened in all windows, a group per case and load."""
-    from flitloom.outputs import write_netcdf
-
     groups: dict[str, Any] = {}
     for case, found in made:
         plain = {key: value for key, value in found.row.items() if isinstance(value, int | float | str)}

@@ -12,6 +12,7 @@ from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
 from flitloom.commands.grouped import grouped
 from flitloom.errors import SpecError
+from flitloom.outputs import write_csv
 
 if TYPE_CHECKING:
     from flitloom.load import Case, Response
@@ -171,7 +172,6 @@ def burst(
       flitloom load burst --torus 8x8 --pattern bcmp,shfl --packets 10
     """
     from flitloom.load import run_bursts
-    from flitloom.outputs import write_csv
 
     spread = shared.Packets(hotspot_fraction=hotspot_fraction, hotspot_target=hotspot_target)
     cases = shared.cases(compared, spread, router)

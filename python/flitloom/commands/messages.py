@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError, show_file
+
 if TYPE_CHECKING:
     from flitloom.commands.placements import Sitting
 
@@ -22,9 +25,7 @@ def simulate_goal(
 ) -> None:
     """Simulate a message graph, rank r on node r unless placed; messages are cut into packets of 16 flits."""
     from flitloom._core import LIMITS
-    from flitloom.commands import options, screen
     from flitloom.commands.simulate import say_of_rules
-    from flitloom.errors import SpecError, show_file
     from flitloom.messages import MessageGraph, simulate_messages
     from flitloom.network import Network
     from flitloom.outlook import memory_needed
@@ -78,7 +79,6 @@ def simulate_collective_file(
 ) -> None:
     """Run a plan of a collective operation on routers and say who waited for whom."""
     from flitloom.collectives import read_collective, simulate_collective
-    from flitloom.commands import options, screen
     from flitloom.commands.collective import check_network
     from flitloom.spec import Router, Topology
 

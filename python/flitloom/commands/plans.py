@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from flitloom.commands import screen
+from flitloom.errors import SpecError
 from flitloom.limits import TABLE_BYTES
 from flitloom.reading import opened
 
@@ -28,8 +30,6 @@ def is_plan(file: Path) -> bool:
 def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | None, as_json: bool) -> None:
     """Check a plan and, if its channels can not deadlock, write the certificate."""
     from flitloom.claims import Claims
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
     from flitloom.network import Network
     from flitloom.scheduling import check_plan, read_plan
     from flitloom.scheduling.checking import write_certificate
@@ -82,8 +82,6 @@ def simulate_plan(
     html: Path | None,
 ) -> None:
     """Simulate a plan as it is, or with late nodes; what else `fields` say of it must agree with it."""
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
     from flitloom.network import Network
     from flitloom.scheduling import read_plan, study_jitter
     from flitloom.scheduling.jitter import with_channels

@@ -7,6 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from flitloom import limits
+from flitloom.commands.screen import say
+from flitloom.errors import SpecError, show_file
+from flitloom.extras import check_picture, need
+from flitloom.reading import opened
+
 
 def command(
     file: Annotated[Path, typer.Argument(help="Rows of a sweep or campaign (.csv or .parquet).")],
@@ -41,9 +47,6 @@ def command(
     For example:
       flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
     """
-    from flitloom.commands.screen import say
-    from flitloom.extras import check_picture
-
     picture = file.with_suffix(".png") if out is None else out
     check_picture(picture, "--out")
     rows = _read(file)
@@ -56,10 +59,6 @@ def command(
 def _read(file: Path) -> list[dict[str, Any]]:
     import csv
     import io
-
-    from flitloom import limits
-    from flitloom.errors import SpecError, show_file
-    from flitloom.reading import opened
 
     if file.suffix == ".parquet":
         rows = _read_parquet(file)
@@ -80,11 +79,6 @@ def _read(file: Path) -> list[dict[str, Any]]:
 
 def _read_parquet(file: Path) -> list[dict[str, Any]]:
     import io
-
-    from flitloom import limits
-    from flitloom.errors import SpecError, show_file
-    from flitloom.extras import need
-    from flitloom.reading import opened
 
     name = show_file(file)
     need("parquet", name)

@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from flitloom.commands import screen
+from flitloom.errors import SpecError
+
 #: The program; it imports nothing of flitloom.
 PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
 
@@ -37,9 +40,7 @@ def command(
       flitloom recheck tables.json certificate.json
       flitloom recheck placement.json
     """
-    from flitloom.commands import screen
     from flitloom.commands.placements import is_placement
-    from flitloom.errors import SpecError
     from flitloom.placing.checking import PROGRAM as PLACEMENTS
 
     if program:

@@ -11,7 +11,9 @@ import typer
 from flitloom.commands.options import CommonThreads, Network, Twist, one_of, refuse
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
+from flitloom.extras import check_picture
 from flitloom.limits import LISTED_NODES
+from flitloom.outputs import check_output
 from flitloom.routing import METHODS, Tables, route
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Mesh, Topology, Torus
@@ -150,8 +152,6 @@ def command(
 
     Example: flitloom route --network "dragonfly(6,3)" -o out/
     """
-    from flitloom.outputs import check_output
-
     if twist and (torus is None or fabric is not None):
         raise SpecError("--twist belongs to --torus, with sizes like 4x4x8 or 4x8x8")
     if network is not None and (fabric is not None or torus is not None or mesh is not None):
@@ -253,8 +253,6 @@ def command(
     if loads is not None:
         check_output(loads, (".csv",), "--loads")
     if picture is not None:
-        from flitloom.extras import check_picture
-
         check_picture(picture, "--picture")
     if html is not None:
         check_output(html, (".html",), "--html")

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom import _core, interrupts, settings
-from flitloom.commands import options
+from flitloom import _core, interrupts, provenance, settings
+from flitloom.commands import options, screen
+from flitloom.commands.screen import follow
+from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.numerals import real
+from flitloom.outputs import check_output
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -124,13 +129,8 @@ def command(
     """
     import math
 
-    from flitloom import provenance
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
-    from flitloom.extras import check_picture
     from flitloom.genetic import GeneticSettings
     from flitloom.network import Network
-    from flitloom.outputs import check_output
     from flitloom.scheduling import Operation, guarded_plans, schedule
     from flitloom.scheduling.search import MOVES
     from flitloom.simulation import simulate
@@ -306,8 +306,6 @@ def command(
 
 def _say_of_failures(operation: str | None) -> None:
     """Say what goes around failed parts, which the shortest routes of a schedule do not."""
-    from flitloom.commands import screen
-
     other = (
         "flitloom collective --fail goes" if operation else "flitloom route --fail and simulate --tables go"
     )
@@ -316,7 +314,6 @@ def _say_of_failures(operation: str | None) -> None:
 
 def _best_known(network: Network, traffic: Any, **search: Any) -> Plan:
     """The plan over the routes that are known to be best: staircases for all-to-all where there are any."""
-    from flitloom.errors import SpecError
     from flitloom.scheduling import Operation, schedule
     from flitloom.scheduling.search import STAIRCASE
 
@@ -391,7 +388,6 @@ def _savings(
 
 def _watcher(begin: float) -> Any:
     """A line on the terminal that follows the search."""
-    from flitloom.commands.screen import follow
 
     def show(best: int, bound: int, target: int, unplaced: int) -> None:
         if time.perf_counter() - begin > settings.get("progress_after"):
@@ -403,9 +399,6 @@ def _watcher(begin: float) -> Any:
 
 def read_time(text: str, place: str) -> float:
     """Seconds of a text like 60s, 1.5m or 20."""
-    from flitloom.errors import SpecError
-    from flitloom.numerals import real
-
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
     try:
         value = real(text[:-1]) * unit if unit else real(text)

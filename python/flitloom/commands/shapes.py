@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flitloom.commands import options, screen
 from flitloom.errors import SpecError
+from flitloom.outputs import write_text
 
 if TYPE_CHECKING:
     from flitloom.placing import Fit, Grid, Ground
@@ -26,9 +28,7 @@ def fit_shape(
     as_json: bool,
 ) -> None:
     """Place a grid cable by cable, or say why it does not fit and end with exit code 1."""
-    from flitloom.commands import screen
     from flitloom.commands.place import read_hosts
-    from flitloom.outputs import write_text
     from flitloom.placing import fit
     from flitloom.placing.fitting import EFFORT, as_placement
 
@@ -60,7 +60,6 @@ def fit_shape(
 
 
 def _grid(sizes: str, wrap: str | None) -> Grid:
-    from flitloom.commands import options
     from flitloom.placing import Grid
 
     parsed = options.sizes_of_fabric(sizes, "--shape")
@@ -71,7 +70,6 @@ def _grid(sizes: str, wrap: str | None) -> Grid:
 
 
 def _ground(torus: str | None, mesh: str | None, graph: Path | None, fail: Sequence[str]) -> Ground:
-    from flitloom.commands import options
     from flitloom.placing import ground_of, ground_of_fabric
     from flitloom.spec import Topology
 
@@ -104,7 +102,6 @@ def _facts(found: Fit, seconds: float) -> dict[str, Any]:
 
 
 def _print(found: Fit, facts: dict[str, Any]) -> None:
-    from flitloom.commands import screen
 
     missing = facts["missing"]
     told = {

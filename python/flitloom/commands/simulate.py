@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
 from flitloom.errors import SpecError, show, show_file
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output
 
 if TYPE_CHECKING:
     from flitloom.result import Result
@@ -35,9 +37,6 @@ class Outputs:
 
     def check(self) -> None:
         """Refuse what cannot be written before anything is done."""
-        from flitloom.extras import check_picture
-        from flitloom.outputs import check_output
-
         if self.out is not None:
             check_output(self.out, (".nc",), "--out")
         if self.chart is not None:
@@ -229,7 +228,6 @@ def command(
     from flitloom import ranks
     from flitloom.booksim.options import is_booksim
     from flitloom.collectives.formats import format_of
-    from flitloom.commands import screen
     from flitloom.commands.schedule import read_time
     from flitloom.routing import read_tables
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
@@ -389,8 +387,6 @@ def command(
 
 def say_of_rules(tables: Tables, router: Router) -> None:
     """Say where the rules of tables do not keep free of deadlock in a router."""
-    from flitloom.commands import screen
-
     bubble, rules = router.flow_control == "bubble", tables.rules
     lanes = rules.virtual_channels
     if bubble != (lanes is None) and not rules.any_walk:
@@ -403,7 +399,6 @@ def say_of_rules(tables: Tables, router: Router) -> None:
 
 def _among_working(experiment: Experiment) -> Experiment:
     """The experiment with a pattern of a network with failed nodes sent among those that work."""
-    from flitloom.commands import screen
     from flitloom.network import Network
     from flitloom.spec import Collective
     from flitloom.workload import among_working
@@ -430,7 +425,6 @@ def _take_network(fields: dict[str, Any], tables: Path) -> None:
     SpecError
         The file is damaged, or does not name its network.
     """
-    from flitloom.commands import screen
     from flitloom.routing import read_tables
     from flitloom.routing.given import network_fields, router_fields
 
@@ -485,7 +479,6 @@ def refuse_together(
 def _run(simulation: Simulation, outputs: Outputs, every: float, json: bool) -> None:
     """Run a simulation to its end, write what is asked for and print what came of it."""
     from flitloom import ranks
-    from flitloom.commands import screen
 
     if outputs.html is not None and ranks.speaks():
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
@@ -505,8 +498,6 @@ def _run(simulation: Simulation, outputs: Outputs, every: float, json: bool) -> 
 
 def _print(result: Result, json: bool) -> None:
     """Print what came of a simulation."""
-    from flitloom.commands import screen
-
     if json:
         screen.print_json({**result.to_dict(), "links": result.link_rows()})
         return

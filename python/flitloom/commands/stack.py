@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flitloom import interrupts
-from flitloom.commands import options
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output
+from flitloom.workers import usable_cores
 
 if TYPE_CHECKING:
     from flitloom.stacking import Stacking
@@ -67,16 +71,11 @@ def command(
       flitloom stack --torus 16x16 --preset cup-stacking --pattern bcmp --arbitration all
       flitloom stack --torus 16x16 --pattern shfl --payload 32 --slices 2 --slices 4 --picture shfl.png
     """
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
-    from flitloom.extras import check_picture
     from flitloom.network import Network
-    from flitloom.outputs import check_output
     from flitloom.simulation import experiment_memory
     from flitloom.spec import PERMUTATIONS, SCHEMES, Collective
     from flitloom.spec.experiment import build_experiment
     from flitloom.stacking import stack
-    from flitloom.workers import usable_cores
 
     if out is not None:
         check_output(out, (".csv", ".nc"), "--out")
@@ -141,7 +140,6 @@ def command(
 
 
 def _report(done: list[Stacking], json: bool, out: Path | None, chart: Path | None) -> None:
-    from flitloom.commands import screen
     from flitloom.stacking import save_curves
 
     rows = [stacking.row() for stacking in done]
@@ -168,7 +166,6 @@ def _panels(done: list[Stacking]) -> dict[str, list[tuple[str, Stacking]]]:
 
 
 def _window(text: str | None) -> range | None:
-    from flitloom.errors import SpecError
 
     if text is None:
         return None

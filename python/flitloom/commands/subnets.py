@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from flitloom.commands import screen
+from flitloom.commands.options import sizes_of_fabric
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
+from flitloom.limits import NODES_BYTES
+from flitloom.outputs import check_folder
+from flitloom.reading import read_text
 
 if TYPE_CHECKING:
     from flitloom.fabric import Subnet
@@ -27,11 +31,8 @@ def failing(fabric: Path | str, parts: list[str]) -> Subnet:
 
 def job_hosts(subnet: Subnet, nodes: Path, others: str) -> list[int]:
     """Numbers of the hosts in a file of ``--nodes``; says what that means for the `others`."""
-    from flitloom.errors import show_file
     from flitloom.fabric.allocation import hosts_named
     from flitloom.fabric.hostlist import expand
-    from flitloom.limits import NODES_BYTES
-    from flitloom.reading import read_text
 
     place = show_file(nodes)
     job = hosts_named(subnet, expand(read_text(nodes, NODES_BYTES), place), place)
@@ -73,9 +74,7 @@ def route_fabric(
     as_json: bool,
 ) -> None:
     """Make tables for a fabric and write them to a folder."""
-    from flitloom.commands.options import sizes_of_fabric
     from flitloom.fabric import route_subnet
-    from flitloom.outputs import check_folder
 
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("--mode", f"{mode!r} is unknown", "write portable or sl2vl")

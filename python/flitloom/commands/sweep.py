@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from flitloom import interrupts
-from flitloom.commands import options
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError
+from flitloom.extras import need
+from flitloom.outputs import check_output, write_csv
 
 
 def command(
@@ -45,10 +48,6 @@ def command(
       flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
     """
     from flitloom.campaign import Store
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError
-    from flitloom.extras import need
-    from flitloom.outputs import check_output, write_csv
     from flitloom.simulation import experiment_memory
     from flitloom.spec.experiment import change, read_fields
     from flitloom.sweep import Sweep, read_values, run_sweep, sweep_causes, sweep_rows

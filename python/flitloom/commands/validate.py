@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import options
+from flitloom.commands import options, screen
+from flitloom.errors import SpecError, show_file
 
 app = typer.Typer(
     help="Hold flitloom against a program of the field, on this machine.",
@@ -39,8 +40,6 @@ def booksim(
     from flitloom.booksim.comparing import DIFFERENT, ENDED, EQUAL, REFUSED, check_binary, compare
     from flitloom.booksim.drawing import draw, draw_network, draw_rare
     from flitloom.booksim.options import read_options
-    from flitloom.commands import screen
-    from flitloom.errors import SpecError, show_file
 
     if binary is None:
         raise SpecError.at("--binary", "is missing", "give the program that BookSim2's make built")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flitloom.commands import options
+from flitloom.commands.screen import say
+from flitloom.errors import SpecError, show_file
+from flitloom.outputs import check_output
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -52,9 +55,6 @@ def command(
       flitloom view --live -o live.html
     """
     from flitloom.commands.plans import is_plan
-    from flitloom.commands.screen import say
-    from flitloom.errors import SpecError, show_file
-    from flitloom.outputs import check_output
     from flitloom.view import film, write_live_page, write_page
 
     check_output(out, (".html",), "--out")

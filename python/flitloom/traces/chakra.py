@@ -20,6 +20,7 @@ from typing import Any
 
 from flitloom import limits, outputs
 from flitloom.errors import SpecError, show_file
+from flitloom.reading import opened
 from flitloom.traces.operations import Operation, Ranks, check_count
 from flitloom.traces.protobuf import Schema, decode, delimited, encode, write_varint
 
@@ -83,8 +84,6 @@ def read_nodes(file: str | Path) -> tuple[dict[str, Any], list[Node]]:
     SpecError
         It is no such file; the message names the node.
     """
-    from flitloom.reading import opened
-
     place = show_file(file)
     with opened(file, limits.FOREIGN_BYTES) as source:
         data = source.content()

@@ -11,6 +11,7 @@ from flitloom.collectives.msccl.replay import Replay
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
+from flitloom.reading import placed
 
 
 def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
@@ -52,8 +53,6 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     ...     msccl_plan(file, Ground(fl.Torus(4, 4))).moves == plan.expanded().moves
     True
     """
-    from flitloom.reading import placed
-
     algorithm = read_msccl(file)
     links = ground.links_of_ranks(algorithm.buffers.gpus, file, True)
     return placed(show_file(file), lambda: replayed_plan(Replay(algorithm, links), ground))

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from flitloom import limits
 from flitloom.collectives.contents import Buffers
 from flitloom.errors import SpecError, show_file
+from flitloom.reading import placed, read_text
 
 #: Names of operations in MSCCL files, and here.
 COLLECTIVES = {
@@ -113,8 +114,6 @@ def read_msccl(file: str | Path) -> Algorithm:
     SpecError
         It is no such file; the message names GPU, threadblock and step.
     """
-    from flitloom.reading import placed, read_text
-
     return placed(show_file(file), lambda: _algorithm(read_text(file, limits.FOREIGN_BYTES)))
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from flitloom import limits
 from flitloom.collectives.contents import Buffers
 from flitloom.errors import SpecError, show, show_file
+from flitloom.reading import placed, read_json
 
 #: Names of operations in plans, and here.
 COLLECTIVES = {
@@ -132,8 +133,6 @@ def read_mscclpp(file: str | Path) -> Plan:
     SpecError
         It is none, or uses channels of switches; the message names GPU, threadblock and operation.
     """
-    from flitloom.reading import placed, read_json
-
     data = read_json(file, limits.FOREIGN_BYTES)
     return placed(show_file(file), lambda: _Reader(data).plan)
 
