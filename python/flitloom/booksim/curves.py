@@ -53,7 +53,7 @@ def run_curve(
     --------
     >>> from flitloom.booksim import Options
     >>> from flitloom.booksim.curves import run_curve
-    >>> options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor", "max_samples": "4"})
+    >>> options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor", "traffic": "bitcomp"})
     >>> rows, _ = run_curve(options, [0.1, 0.9], workers=1)
     >>> [(row["rate"], row["saturated"]) for row in rows]
     [(0.1, False), (0.9, True)]

@@ -126,8 +126,8 @@ def draw_rare(number: int, seed: int = 0) -> Options:
 
     Examples
     --------
-    >>> draw_rare(0)["routing_function"], draw_rare(0) == draw_rare(0)
-    ('dim_order', True)
+    >>> draw_rare(0) == draw_rare(0), draw_rare(0) == draw_rare(1)
+    (True, False)
     """
     drawn = random.Random(f"rare {seed} {number}")
     values: dict[str, object] = {**draw(number, seed).values}
