@@ -4,31 +4,9 @@ use super::demand::{first_bound, tight_bound};
 use super::fallback::Fallback;
 use super::lanes::MANY;
 use super::{
-    CutBound, Demand, DimensionOrder, Effort, Forwarding, MAX_LANES, Mode, PairLanes, balance, lane,
+    CutBound, Demand, DimensionOrder, Effort, Forwarding, ForwardingRequest, Mode, PairLanes, balance, lane,
 };
 use crate::fabric::Graph;
-
-/// What is asked of tables.
-#[derive(Clone, Copy, Debug)]
-pub struct ForwardingRequest {
-    /// How lanes may be chosen; `None` takes constant lanes where the largest load is at most 10 % above that of
-    /// tables balanced before lanes were chosen, or of tables of the switches.
-    pub mode: Option<Mode>,
-    /// Lanes there are.
-    pub lanes: usize,
-    /// Entries the search may try.
-    pub tries: u64,
-    /// How far above the bound is good enough, as a fraction of it.
-    pub slack: f64,
-    /// Whether both ways between two switches need the same service level.
-    pub reversible: bool,
-}
-
-impl Default for ForwardingRequest {
-    fn default() -> Self {
-        Self { mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
-    }
-}
 
 /// Tables with their lanes and the bound they are held against.
 #[derive(Clone, Debug)]

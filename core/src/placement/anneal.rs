@@ -3,7 +3,7 @@
 use super::{
     dice::Dice,
     loads,
-    search::{Finalists, Problem, Watch},
+    problem::{Finalists, Problem, Watch},
 };
 use crate::fabric::{Direction, NodeId};
 

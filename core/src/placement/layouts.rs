@@ -5,7 +5,7 @@ use super::{
     dice::Dice,
     layout::{Course, Layout, factorisations},
     loads::Scorer,
-    search::{Finalists, Problem, Watch},
+    problem::{Finalists, Problem, Watch},
 };
 use crate::fabric::NodeId;
 

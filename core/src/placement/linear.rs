@@ -4,7 +4,7 @@ use super::{
     Score,
     dice::Dice,
     loads::Scorer,
-    search::{Finalists, Problem, Watch},
+    problem::{Finalists, Problem, Watch},
 };
 use crate::fabric::NodeId;
 

@@ -27,6 +27,7 @@ mod layout;
 mod layouts;
 mod linear;
 mod loads;
+mod problem;
 mod search;
 mod ways;
 
@@ -34,5 +35,6 @@ pub use bounds::{Axis, AxisKind, Bound, Proof, fullest_channel, least_hops};
 pub use demand::{Demand, DemandError, Peer};
 pub use floor::{Begun, Fit, Floor, MAX_ROW, StreamJob, Streamed, stream};
 pub use loads::{Score, channel_loads, fullest_port, score};
-pub use search::{Found, Problem, Watch, search};
+pub use problem::{Problem, Watch};
+pub use search::{Found, search};
 pub use ways::Ways;

@@ -1,7 +1,7 @@
 //! Virtual lanes: a service level for every pair and, where needed, tables that map it to lanes hop by hop.
 
 use super::{
-    Dependencies, DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, NO_CHANNEL,
+    Dependencies, DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, Mode, NO_CHANNEL,
     SERVICE_LEVELS,
 };
 use crate::fabric::Graph;
@@ -14,15 +14,6 @@ mod resume;
 
 pub(super) use cut_rings::cut_rings;
 pub(super) use resume::{balance_within, fit_rows, up_down};
-
-/// What may choose the lane of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The lane is the service level, the same on the whole way.
-    Portable,
-    /// Switches map level, port in and port out to a lane.
-    Tables,
-}
 
 /// Levels and lanes of all pairs.
 #[derive(Clone, Debug)]

@@ -1,0 +1,34 @@
+//! What is asked of tables.
+
+use super::MAX_LANES;
+
+/// What may choose the lane of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The lane is the service level, the same on the whole way.
+    Portable,
+    /// Switches map level, port in and port out to a lane.
+    Tables,
+}
+
+/// What is asked of tables.
+#[derive(Clone, Copy, Debug)]
+pub struct ForwardingRequest {
+    /// How lanes may be chosen; `None` takes constant lanes where the largest load is at most 10 % above that of
+    /// tables balanced before lanes were chosen, or of tables of the switches.
+    pub mode: Option<Mode>,
+    /// Lanes there are.
+    pub lanes: usize,
+    /// Entries the search may try.
+    pub tries: u64,
+    /// How far above the bound is good enough, as a fraction of it.
+    pub slack: f64,
+    /// Whether both ways between two switches need the same service level.
+    pub reversible: bool,
+}
+
+impl Default for ForwardingRequest {
+    fn default() -> Self {
+        Self { mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
+    }
+}
