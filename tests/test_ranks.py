@@ -122,7 +122,7 @@ def test_ranks_draw_what_one_process_does(tmp_path):
 
 
 def drawn(file):
-    """Texts and numbers of a picture, less what differs from drawing to drawing: its date, names of its parts."""
+    """Texts and numbers of a picture, less what differs each time: its date, and names of its parts."""
     text = re.sub(r"<dc:date>[^<]*|id=\"[^\"]*\"|#[a-z][0-9a-f]{10}", "", file.read_text())
     pieces = re.split(r"(-?\d+\.\d+)", text)
     return pieces[::2], [float(number) for number in pieces[1::2]]
