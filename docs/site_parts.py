@@ -20,6 +20,7 @@ DOCS = Path(__file__).parent
 MADE = DOCS / "_made"
 #: Modules whose public names are shown, with what they are for; those of flitloom itself come first.
 MODULES = {
+    "flitloom.load": "Loads",
     "flitloom.placing": "Placements",
     "flitloom.analysis": "Analysis of series and curves",
     "flitloom.collectives": "Collective operations",
