@@ -283,6 +283,7 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
     assert "is stable up to injection_rate 0.1" in done.stdout
     for words, told in {
         ("curve", "mesh.cfg", "--torus", "4x4"): "does not go with a file of BookSim2",
+        ("curve", "mesh.cfg", "--refine", "-0.5"): "refine: -0.5 is no share of a load",
         ("steady", "mesh.cfg"): "flitloom load curve runs it",
     }.items():
         done = command("load", *words, folder=tmp_path)

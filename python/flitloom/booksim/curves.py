@@ -8,7 +8,7 @@ from typing import Any
 
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
-from flitloom.load.curves import verdict
+from flitloom.load.curves import check_refine, middle
 from flitloom.load.running import run_all
 
 #: The option that a curve changes.
@@ -58,22 +58,14 @@ def run_curve(
     >>> [(row["rate"], row["saturated"]) for row in rows]
     [(0.1, False), (0.9, True)]
     """
+    check_refine(refine)
     flits, bound = demand(options)
     rows, interrupted = _measured(options, rates, workers, progress)
-    while refine and not interrupted and (rate := _between(rows, refine)) is not None:
+    while refine and not interrupted and (rate := middle(rows, refine)) is not None:
         more, interrupted = _measured(options, [rate], workers, progress)
         rows += more
     rows = [{**row, "offered": flits * row["rate"], "bound": bound} for row in rows]
     return sorted(rows, key=lambda row: (row["rate"], row["class"])), interrupted
-
-
-def _between(rows: Sequence[dict[str, Any]], refine: float) -> float | None:
-    """The rate amid the window in which the file becomes unstable, where this is still too wide."""
-    told = verdict(rows)
-    if told["outcome"] != "between":
-        return None
-    below, above = float(told["below"]), float(told["above"])
-    return round((below + above) / 2, 6) if above - below > refine * above else None
 
 
 def _measured(

@@ -63,8 +63,7 @@ def run_curve(
     >>> verdict(curve_rows(points))["text"]
     'saturates between 0.1 and 0.9 flits/node/cycle'
     """
-    if not 0 <= refine < 1:
-        raise SpecError.at("refine", f"{refine:g} is no share of a load", "it must be from 0 to below 1")
+    check_refine(refine)
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     pairs = [(case, rate) for case in cases for rate in rates]
     found, interrupted = _measured(pairs, settings, workers, threads, progress)
@@ -80,15 +79,28 @@ def _between(
     cases: Sequence[Case], found: Sequence[tuple[Case, Steady]], refine: float
 ) -> list[tuple[Case, float]]:
     """Loads in the middle of the windows in which cases saturate, where these are still too wide."""
-    pairs = []
-    for case in cases:
-        told = verdict([point.row for of, point in found if of is case])
-        if told["outcome"] != "between":
-            continue
-        below, above = told["below"], told["above"]
-        if above - below > refine * above:
-            pairs.append((case, round((below + above) / 2, 6)))
-    return pairs
+    middles = [(case, middle([point.row for of, point in found if of is case], refine)) for case in cases]
+    return [(case, rate) for case, rate in middles if rate is not None]
+
+
+def check_refine(refine: float) -> None:
+    """Refuse what is no share of a load."""
+    if not 0 <= refine < 1:
+        raise SpecError.at("refine", f"{refine:g} is no share of a load", "it must be from 0 to below 1")
+
+
+def middle(rows: Sequence[Mapping[str, Any]], refine: float) -> float | None:
+    """The load amid the window in which a curve saturates, where this is still too wide.
+
+    >>> low, high = ({"rate": rate, "accepted": 0.2, "saturated": rate > 0.3} for rate in (0.2, 0.4))
+    >>> middle([low, high], 0.1), middle([low, high], 0.5)
+    (0.3, None)
+    """
+    told = verdict(rows)
+    if told["outcome"] != "between":
+        return None
+    below, above = float(told["below"]), float(told["above"])
+    return round((below + above) / 2, 6) if above - below > refine * above else None
 
 
 def _measured(
