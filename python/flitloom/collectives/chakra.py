@@ -126,7 +126,6 @@ def chakra_plan(file: str | Path) -> tuple[CollectivePlan, dict[str, Any]]:
 
 
 def _fields(text: str, place: str) -> dict[str, Any]:
-
     return json_fields(text, f"{place}: {_HEAD}")
 
 

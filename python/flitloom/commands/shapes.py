@@ -102,7 +102,6 @@ def _facts(found: Fit, seconds: float) -> dict[str, Any]:
 
 
 def _print(found: Fit, facts: dict[str, Any]) -> None:
-
     missing = facts["missing"]
     told = {
         "network": f"{facts['network']}, {facts['nodes']} nodes and {facts['cables']} cables",

@@ -166,7 +166,6 @@ def _panels(done: list[Stacking]) -> dict[str, list[tuple[str, Stacking]]]:
 
 
 def _window(text: str | None) -> range | None:
-
     if text is None:
         return None
     first, _, last = text.partition(":")

@@ -17,6 +17,9 @@ TITLE = "Best against average durations of five searches per combination of para
 #: Options that change what is computed.
 OPTIONS = ("quick", "full", "searches")
 
+#: The mutation rate in rows of searches.
+RATE = "genetic.mutation_rate"
+
 #: A sample of the papers' combinations.
 SAMPLE = {
     "mutation_rate": [0.02, 0.05, 0.1],
@@ -34,15 +37,13 @@ def reproduce(context: Context) -> Report:
     )
     campaign = searches(name, context, **fields)
     points: dict[str, list[tuple[float, float]]] = {}
-    by_rate: dict[str, dict[float, list[int]]] = {}
-    for pattern, rows in run([campaign], context, lambda *_: False)[name].items():
+    found = run([campaign], context, lambda *_: False)[name]
+    for pattern, rows in found.items():
         by_parameters: dict[tuple[object, ...], list[int]] = {}
         for row in rows:
             by_parameters.setdefault(tuple(row[f"genetic.{parameter}"] for parameter in GRID), []).append(
                 row["duration"]
             )
-            rates = by_rate.setdefault(pattern, {})
-            rates.setdefault(row["genetic.mutation_rate"], []).append(row["duration"])
         points[pattern] = [(float(np.mean(values)), float(min(values))) for values in by_parameters.values()]
     cells: list[Cell] = []
     for pattern in PATTERNS:
@@ -53,13 +54,17 @@ def reproduce(context: Context) -> Report:
         if np.ptp(average) > 0 and np.ptp(best) > 0 and (average != best).any():
             correlated = bool(np.corrcoef(average, best)[0, 1] > 0.3)
             cells.append(Cell(pattern, "average and best correlate", True, correlated))
-        means = {rate: float(np.mean(durations)) for rate, durations in sorted(by_rate[pattern].items())}
+        rates = sorted({row[RATE] for row in found[pattern]})
+        means = {
+            rate: float(np.mean([row["duration"] for row in found[pattern] if row[RATE] == rate]))
+            for rate in rates
+        }
         cells += [
             Cell(pattern, f"average with r_m = {rate:g}", None, round(means[rate], 1)) for rate in means
         ]
         if len(set(means.values())) > 1:
-            longest = max(means, key=means.__getitem__)
-            cells.append(Cell(pattern, "the largest r_m is worst", True, longest == max(means)))
+            worst = max(rates, key=means.__getitem__)
+            cells.append(Cell(pattern, "the largest r_m is worst", True, worst == rates[-1]))
     size = (
         "five searches each" if context.searches is None else f"at most {context.searches} searches a pattern"
     )

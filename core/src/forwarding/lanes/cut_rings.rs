@@ -20,7 +20,7 @@ pub(in super::super) fn cut_rings(
         return None;
     }
     let switches = graph.switches();
-    // Where hosts are few, short ways are not always even ones.
+    // On few lanes the shortest ways are not always the most even ones.
     let [near, even] = [near_cuts(order, roots, lanes), even_cuts(order, lanes)]
         .map(|cuts| on_meshes(graph, order, roots, &cuts));
     let Meshes { most, chosen, ideal, table } = if even.most < near.most { even } else { near };
@@ -94,8 +94,8 @@ fn even_cuts(order: &DimensionOrder, lanes: usize) -> Vec<Vec<u32>> {
     (0..lanes).map(|lane| sizes.iter().map(|&size| cut(lane, size)).collect()).collect()
 }
 
-/// The same: places from which switches, each in the mesh where it is nearest to
-/// all others, are about as near as lanes allow. Chosen one after the other, then anew as long as that helps.
+/// The same, such that switches, each in the mesh where it is nearest to all others, are about as near as lanes allow:
+/// chosen one after the other, then anew as long as that helps.
 fn near_cuts(order: &DimensionOrder, roots: &[u32], lanes: usize) -> Vec<Vec<u32>> {
     let sizes = order.grid().sizes();
     // A few places per ring, so that all their combinations can be tried.
