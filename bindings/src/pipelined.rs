@@ -116,6 +116,7 @@ fn told<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
             let breach = match breach {
                 Breach::SharedPlace => "shared place",
                 Breach::ChannelTwice => "channel twice",
+                Breach::Deadlock => "deadlock",
             };
             told.set_item("breach", breach)?;
             "broken"
@@ -129,17 +130,40 @@ fn told<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
         }
         Event::Unstable => "unstable",
         Event::Emptying => "emptying",
-        Event::End { now, cycles, classes } => {
+        Event::BatchBegins { number, size } => {
+            told.set_item("number", number)?;
+            told.set_item("size", size)?;
+            "batch begins"
+        }
+        Event::BatchSent { cycles } => {
+            told.set_item("cycles", cycles)?;
+            "batch sent"
+        }
+        Event::BatchArrived { cycles, last } => {
+            told.set_item("cycles", cycles)?;
+            told.set_item("last", last)?;
+            "batch arrived"
+        }
+        Event::BatchCounted { cycles, classes, durations } => {
+            told.set_item("cycles", cycles)?;
+            told.set_item("durations", durations)?;
+            told.set_item("classes", all_facts(py, classes)?)?;
+            "batch counted"
+        }
+        Event::End { now, cycles, classes, durations } => {
             told.set_item("now", now)?;
             told.set_item("cycles", cycles)?;
-            let all: PyResult<Vec<_>> =
-                classes.iter().map(|(class, measured)| facts(py, *class, measured)).collect();
-            told.set_item("classes", all?)?;
+            told.set_item("durations", durations)?;
+            told.set_item("classes", all_facts(py, classes)?)?;
             "end"
         }
     };
     told.set_item("kind", kind)?;
     Ok(told)
+}
+
+fn all_facts<'py>(py: Python<'py>, classes: &[(usize, ClassFacts)]) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    classes.iter().map(|(class, measured)| facts(py, *class, measured)).collect()
 }
 
 fn facts<'py>(py: Python<'py>, class: usize, facts: &ClassFacts) -> PyResult<Bound<'py, PyDict>> {

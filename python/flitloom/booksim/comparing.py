@@ -20,7 +20,7 @@ EQUAL, DIFFERENT, REFUSED, ENDED = "equal", "different", "refused", "ended by Bo
 #: Where BookSim2's statistics begin and end.
 _BEGIN, _END = "END Configuration File", "Total run time"
 #: What the first line of a run begins with.
-_FIRST = ("Class ", "WARNING: ")
+_FIRST = ("Class ", "WARNING: ", "Sending batch ")
 #: Seconds after which BookSim2 is stopped, and where it is only asked whether it ends.
 _PATIENCE, _BRIEFLY = 600.0, 60.0
 

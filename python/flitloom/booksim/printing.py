@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 #: Delays with their names in a sample.
@@ -29,8 +29,23 @@ def lines(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     >>> printed[1], printed[-1]
     ('Packet latency average = 19.3174', 'Hops average = 3.48148 (1 samples)')
     """
+    dot, is_completing = "", False
+    ends = []
     for event in events:
-        yield from _of(event)
+        for line in _of(event):
+            yield dot + line
+            dot = ""
+        match event["kind"]:
+            case "batch sent":
+                is_completing = True
+            case "batch arrived":
+                is_completing = False
+            case "remaining":
+                dot = "." * is_completing
+            case "end":
+                ends.append(event)
+    if ends and event is ends[-1]:
+        yield from _overall(ends)
 
 
 def _of(event: Mapping[str, Any]) -> Iterator[str]:
@@ -66,10 +81,23 @@ def _of(event: Mapping[str, Any]) -> Iterator[str]:
                 yield f"Measured flits: {_flits(*measured)}"
         case "end":
             yield f"Time taken is {event['now']} cycles"
-            yield "====== Overall Traffic Statistics ======"
+        case "batch begins":
+            yield f"Sending batch {event['number']} ({event['size']} packets)..."
+        case "batch sent":
+            yield f"Batch injected. Time used is {event['cycles']} cycles."
+            yield "Waiting for batch to complete..."
+        case "batch arrived":
+            packet, flit = event["last"] or (-1, -1)
+            yield ""
+            yield f"Batch received. Time used is {event['cycles']} cycles."
+            yield f"Last packet was {packet}, last flit was {flit}."
+            yield "1"
+        case "batch counted":
             for facts in event["classes"]:
-                yield f"====== Traffic class {facts['class']} ======"
-                yield from _overall(facts, event["cycles"])
+                yield f"Class {facts['class']}:"
+                yield from _sample(facts, event["cycles"])
+            for name, value in zip(("Minimum", "Average", "Maximum"), _spread(event["durations"]), strict=True):
+                yield f"{name} batch duration = {_number(value)}"
 
 
 def _sample(facts: Mapping[str, Any], cycles: int) -> Iterator[str]:
@@ -93,50 +121,90 @@ def _sample(facts: Mapping[str, Any], cycles: int) -> Iterator[str]:
     yield f"Total in-flight flits = {facts['in_flight']} ({facts['measured_in_flight']} measured)"
 
 
-def _overall(facts: Mapping[str, Any], cycles: int) -> Iterator[str]:
-    once = " (1 samples)"
-    for name, title in (*_SAMPLED, ("fragmentation", "Fragmentation")):
-        average, least, most = _delays(facts[name])
-        yield f"{title} average = {average}{once}"
-        yield f"\tminimum = {least}{once}"
-        yield f"\tmaximum = {most}{once}"
-    for name, title in _RATES:
-        average, least, _, most, _ = _rate(facts[name], cycles)
-        yield f"{title} average = {average}{once}"
-        yield f"\tminimum = {least}{once}"
-        yield f"\tmaximum = {most}{once}"
-    yield f"Injected packet size average = {_length(facts, 'sent')}{once}"
-    yield f"Accepted packet size average = {_length(facts, 'delivered')}{once}"
-    yield f"Hops average = {_delays(facts['hops'])[0]}{once}"
+def _overall(ends: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What is printed of all runs: the mean over them of what each one gives."""
+    yield "====== Overall Traffic Statistics ======"
+    of_runs = f" ({len(ends)} samples)"
+
+    def mean(values: Iterable[float]) -> str:
+        return _number(sum(values) / len(ends)) + of_runs
+
+    for place, first in enumerate(ends[0]["classes"]):
+        classes = [end["classes"][place] for end in ends]
+        yield f"====== Traffic class {first['class']} ======"
+        for name, title in (*_SAMPLED, ("fragmentation", "Fragmentation")):
+            average, least, most = zip(*(_delay_values(facts[name]) for facts in classes), strict=True)
+            yield f"{title} average = {mean(average)}"
+            yield f"\tminimum = {mean(least)}"
+            yield f"\tmaximum = {mean(most)}"
+        sums = {}
+        for name, title in _RATES:
+            rates = [_rate_values(facts[name], end["cycles"]) for facts, end in zip(classes, ends, strict=True)]
+            average, least, most = zip(*rates, strict=True)
+            sums[name] = sum(average)
+            yield f"{title} average = {mean(average)}"
+            yield f"\tminimum = {mean(least)}"
+            yield f"\tmaximum = {mean(most)}"
+        for what, title in (("sent", "Injected"), ("delivered", "Accepted")):
+            length = _quotient(sums[f"{what}_flits"], sums[f"{what}_packets"])
+            yield f"{title} packet size average = {_number(length)}{of_runs}"
+        yield f"Hops average = {mean(_delay_values(facts['hops'])[0] for facts in classes)}"
+    if ends[0]["durations"]:
+        # All three lines have the same name in BookSim2.
+        for values in zip(*(_spread(end["durations"]) for end in ends), strict=True):
+            yield f"Overall min batch duration = {mean(values)}"
+
+
+def _spread(durations: Sequence[int]) -> tuple[float, float, float]:
+    """The least, the mean and the largest."""
+    return min(durations), sum(durations) / len(durations), max(durations)
+
+
+#: What 0 by 0 gives on processors of x86.
+_NEGATIVE_NAN = math.copysign(math.nan, -1.0)
 
 
 def _number(value: float) -> str:
     """Six digits, as C++ prints them."""
+    if math.isnan(value):
+        return "-nan" if math.copysign(1.0, value) < 0 else "nan"
     return f"{value:.6g}"
 
 
-def _quotient(total: float, count: float) -> str:
+def _quotient(total: float, count: float) -> float:
     """A mean; 0 by 0 has the sign that processors give it."""
     if count == 0:
-        return "inf" if total else "-nan"
-    return _number(total / count)
+        return math.inf if total else _NEGATIVE_NAN
+    return total / count
+
+
+def _delay_values(delays: Sequence[int]) -> tuple[float, float, float]:
+    """Mean, least and largest."""
+    count, total, least, most = delays
+    if count == 0:
+        return _NEGATIVE_NAN, math.nan, _NEGATIVE_NAN
+    return total / count, least, most
 
 
 def _delays(delays: Sequence[int]) -> tuple[str, str, str]:
-    count, total, least, most = delays
-    if count == 0:
-        return "-nan", "nan", "-nan"
-    return _number(total / count), _number(least), _number(most)
+    average, least, most = map(_number, _delay_values(delays))
+    return average, least, most
+
+
+def _rate_values(rate: Sequence[int], cycles: int) -> tuple[float, float, float]:
+    """Mean, least and largest over the nodes, per cycle."""
+    total, least, _, most, _, nodes = rate
+    average = total / cycles / nodes if cycles else math.nan
+    return average, _quotient(least, cycles), _quotient(most, cycles)
 
 
 def _rate(rate: Sequence[int], cycles: int) -> tuple[str, str, int, str, int]:
-    total, least, least_node, most, most_node, nodes = rate
-    average = total / cycles / nodes if cycles else math.nan
-    return _number(average), _number(least / cycles), least_node, _number(most / cycles), most_node
+    average, least, most = map(_number, _rate_values(rate, cycles))
+    return average, least, rate[2], most, rate[4]
 
 
 def _length(facts: Mapping[str, Any], what: str) -> str:
-    return _quotient(facts[f"{what}_flits"][0], facts[f"{what}_packets"][0])
+    return _number(_quotient(facts[f"{what}_flits"][0], facts[f"{what}_packets"][0]))
 
 
 def _flits(named: Sequence[int], count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,11 @@ _BREACHES = {
         "classes",
         "two classes of a node take the same channel",
         "give every class a run of its own, or a lower injection_rate",
+    ),
+    "deadlock": (
+        "routing_function",
+        "packets wait for each other, no flit has arrived for 100,000 cycles",
+        "give more channels, or another routing function",
     ),
 }
 
@@ -88,14 +93,28 @@ def run(
     while (event := simulation.advance()) is not None:
         if event["kind"] == "broken":
             option, what, right = _BREACHES[event["breach"]]
-            raise SpecError.at(option, f"{what} in cycle {event['now']}; BookSim2 ends", right)
+            end = "never ends" if event["breach"] == "deadlock" else "ends"
+            raise SpecError.at(option, f"{what} in cycle {event['now']}; BookSim2 {end}", right)
         events.append(event)
         if seen is not None:
             seen(event, simulation.now)
-    last = next(event for event in reversed(events) if "classes" in event)
     outcome = STABLE if events[-1]["kind"] == "end" else UNSTABLE
-    classes = tuple(_summary(facts, last["cycles"]) for facts in last["classes"])
+    counted = [event for event in events if "classes" in event]
+    ends = [event for event in counted if event["kind"] == "end"]
+    runs = [
+        [_summary(facts, event["cycles"]) for facts in event["classes"]]
+        for event in (ends if outcome == STABLE else counted[-1:])
+    ]
+    classes = tuple(_mean(of_class) for of_class in zip(*runs, strict=True))
     return Outcome(outcome, simulation.now, classes, tuple(events), simulation.packets() if packets else {})
+
+
+def _mean(runs: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The means over several runs of a class, and the sum of its packets."""
+    if len(runs) == 1:
+        return runs[0]
+    mean = {name: sum(run[name] for run in runs) / len(runs) for name in runs[0]}
+    return {**mean, "class": runs[0]["class"], "packets": sum(run["packets"] for run in runs)}
 
 
 def _begun(options: Options, packets: bool = False) -> _core.Pipelined:

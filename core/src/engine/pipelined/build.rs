@@ -2,6 +2,7 @@
 
 use super::{
     allocators::AllocatorKind,
+    batch::Batch,
     buffers::{Limit, Policy, Sharing},
     classes::class,
     flit::Packets,
@@ -160,9 +161,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     if options.whole("link_failures")? != 0 {
         return refuse("link_failures", "BookSim2 does not survive failed links; give 0");
     }
-    if options.whole("noq")? != 0 {
-        return refuse("noq", "is not known here; 0 is");
-    }
     let channels = options.within("num_vcs", 1, 64)?;
     let classes = options.within("classes", 1, 64)?;
     let subnets = options.within("subnets", 1, 16)?;
@@ -251,9 +249,13 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         return refuse("routing_function", text);
     }
     let used = if reads { &ranges[..4] } else { &ranges[4..] };
+    let parts = routing.parts(&shape);
+    if used.iter().any(|(a, b)| b - a + 1 < parts) {
+        return refuse("num_vcs", format!("this routing function needs at least {parts} for a packet"));
+    }
     let halves = match routing {
         Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
-        Routing::PlanarAdaptive | Routing::OfNetwork => false,
+        Routing::PlanarAdaptive | Routing::OfNetwork | Routing::PerNode | Routing::PerCoordinate => false,
         Routing::MinimalAdaptive if shape.wraps => {
             if used.iter().any(|(a, b)| b - a < 3) {
                 return refuse("num_vcs", "min_adapt on a torus needs at least 4");
@@ -285,6 +287,16 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         && switch_allocator.is_plain(u32::MAX)
         && !is_speculative
         && wiring.most_ports() * input_speedup.max(output_speedup) <= 64;
+    let cuts_by_next_port = options.flag("noq")?;
+    if cuts_by_next_port {
+        if options.whole("routing_delay")? != 0 {
+            return refuse("noq", "BookSim2 takes it with routing_delay = 0 only");
+        }
+        if used.iter().any(|(a, b)| ((b - a + 1) as usize) < wiring.most_ports()) {
+            let text = format!("noq needs a channel per port of a router, {}", wiring.most_ports());
+            return refuse("num_vcs", text);
+        }
+    }
     let credit_delay = options.within("credit_delay", 0, 1000)?;
     Ok(Rules {
         policy: policy(options, channels)?,
@@ -317,6 +329,7 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         crossbar_delay: crossbar as u32,
         credit_delay: credit_delay as u32,
         output_places,
+        cuts_by_next_port,
         is_plain_channels,
         is_plain_switch,
     })
@@ -375,7 +388,10 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         quiet: 0,
         patience: options.within("deadlock_warn_timeout", 0, 1 << 30)? as u32,
         warnings: 0,
+        standstill: 0,
         breach: None,
+        batch: Batch::from_options(options, nodes)?,
+        last_retired: None,
         classes,
         rules,
     })

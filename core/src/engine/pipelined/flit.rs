@@ -10,6 +10,13 @@ pub(super) enum Kind {
     Any,
 }
 
+impl Kind {
+    /// Whether it answers a request.
+    pub(super) fn is_reply(self) -> bool {
+        matches!(self, Self::ReadReply | Self::WriteReply)
+    }
+}
+
 /// A packet from its making to the retirement of its tail.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
@@ -106,6 +113,21 @@ impl Ways {
         if at == 1 && self.ways[0].rank < rank {
             self.ways.swap(0, 1);
         }
+    }
+
+    /// Of channels, cut into as many equal parts as there are ports, those of the port of the first way.
+    pub(super) fn part_of(&self, (a, b): (u32, u32), ports: usize) -> (u32, u32) {
+        let width = (b - a + 1) / ports as u32;
+        let first = a + u32::from(self.ways[0].port) * width;
+        (first, first + width - 1)
+    }
+
+    /// The same ways with other channels.
+    pub(super) fn within(mut self, (first, last): (u32, u32)) -> Self {
+        for way in &mut self.ways {
+            (way.first, way.last) = (first as u16, last as u16);
+        }
+        self
     }
 
     /// The ways, the higher rank first.

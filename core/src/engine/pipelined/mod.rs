@@ -3,6 +3,7 @@
 //! flit for flit.
 
 mod allocators;
+mod batch;
 mod bound;
 mod buffers;
 mod build;

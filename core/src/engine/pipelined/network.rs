@@ -51,6 +51,8 @@ pub(super) struct Rules {
     pub routing_delay: u32,
     pub crossbar_delay: u32,
     pub credit_delay: u32,
+    /// Whether a packet may only use the part of the channels that stands for its port out of the next router.
+    pub cuts_by_next_port: bool,
     pub output_places: Option<usize>,
     /// Whether channels, and the switch, are allocated without listed requests.
     pub is_plain_channels: bool,

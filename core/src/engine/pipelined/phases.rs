@@ -49,7 +49,35 @@ pub enum Event {
     Unstable,
     /// Sources stop.
     Emptying,
-    /// Everything has arrived.
+    /// Every node begins to send so many packets.
+    BatchBegins {
+        /// Which batch, from 1 on.
+        number: u32,
+        /// Packets per node.
+        size: u32,
+    },
+    /// Every node has made its packets, after so many cycles.
+    BatchSent {
+        /// Since the batch began.
+        cycles: u32,
+    },
+    /// All packets of a batch have arrived.
+    BatchArrived {
+        /// Since the last packet was made.
+        cycles: u32,
+        /// The packet and the flit that arrived last.
+        last: Option<(u32, u32)>,
+    },
+    /// What was counted up to the end of a batch.
+    BatchCounted {
+        /// Cycles since the run began.
+        cycles: u32,
+        /// The classes that are measured, with their numbers.
+        classes: Vec<(usize, ClassFacts)>,
+        /// How many cycles each batch took.
+        durations: Vec<u32>,
+    },
+    /// Everything has arrived; with `sim_count` another run begins, but for the last.
     End {
         /// The cycle that would come next.
         now: u32,
@@ -57,6 +85,8 @@ pub enum Event {
         cycles: u32,
         /// The classes that are measured, with their numbers.
         classes: Vec<(usize, ClassFacts)>,
+        /// How many cycles each batch took.
+        durations: Vec<u32>,
     },
 }
 
@@ -64,8 +94,10 @@ pub enum Event {
 pub type Left = ((Vec<u32>, u64), (Vec<u32>, u64));
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     Sampling,
+    SendingBatch,
+    CompletingBatch,
     Waiting,
     Emptying,
     Over,
@@ -87,20 +119,24 @@ enum Phase {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Phases {
-    run: Run,
-    phase: Phase,
-    events: VecDeque<Event>,
+    pub(super) run: Run,
+    pub(super) phase: Phase,
+    pub(super) events: VecDeque<Event>,
     samples: u32,
     converged: u32,
     clears: bool,
-    cleared_at: u32,
+    pub(super) cleared_at: u32,
     /// Mean latency and rate of the sample before, by class.
     before: Vec<(f64, f64)>,
-    steps: u32,
+    pub(super) steps: u32,
     warm_up: i64,
     period: u32,
     most: u32,
     by_latency: bool,
+    /// Runs that are left behind this one.
+    runs_left: u32,
+    pub(super) batch_began_at: u32,
+    pub(super) batch_sent_at: u32,
 }
 
 impl Phases {
@@ -112,19 +148,16 @@ impl Phases {
     pub fn new(options: &Options, keeps_log: bool) -> Result<Self, OptionError> {
         let by_latency = match options.text("sim_type") {
             "latency" => true,
-            "throughput" => false,
+            "throughput" | "batch" => false,
             other => {
-                let text = format!("{other:?} is not known here; there are latency, throughput");
+                let text = format!("{other:?} is not known here; there are latency, throughput, batch");
                 return Err(OptionError { option: "sim_type", text });
             }
         };
-        if options.whole("sim_count")? != 1 {
-            let text = "several runs are not known here; give 1, and one seed per run".into();
-            return Err(OptionError { option: "sim_count", text });
-        }
+        let runs = options.within("sim_count", 1, 1 << 20)? as u32;
         let run = build::run(options, keeps_log)?;
         let classes = run.classes.len();
-        Ok(Self {
+        let mut all = Self {
             run,
             phase: Phase::Sampling,
             events: VecDeque::new(),
@@ -138,7 +171,12 @@ impl Phases {
             period: options.within("sample_period", 1, 1 << 30)? as u32,
             most: options.within("max_samples", 1, 1 << 30)? as u32,
             by_latency,
-        })
+            runs_left: runs - 1,
+            batch_began_at: 0,
+            batch_sent_at: 0,
+        };
+        all.begin_batch();
+        Ok(all)
     }
 
     /// Goes on to the next event; `None` at the end, or soon after the flag was raised, whereupon the run is of
@@ -162,6 +200,8 @@ impl Phases {
             }
             match self.phase {
                 Phase::Sampling => self.sample(interrupt),
+                Phase::SendingBatch => self.send_batch(interrupt),
+                Phase::CompletingBatch => self.complete_batch(interrupt),
                 Phase::Waiting => self.wait(interrupt),
                 Phase::Emptying => self.empty(interrupt),
                 Phase::Over => return None,
@@ -186,7 +226,7 @@ impl Phases {
         self.run.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    fn measured(&self) -> Vec<usize> {
+    pub(super) fn measured(&self) -> Vec<usize> {
         (0..self.run.classes.len()).filter(|&class| self.run.classes[class].is_measured).collect()
     }
 
@@ -276,7 +316,7 @@ impl Phases {
         }
     }
 
-    fn begin_to_empty(&mut self) {
+    pub(super) fn begin_to_empty(&mut self) {
         self.events.push_back(Event::Emptying);
         self.run.sources_work = false;
         self.steps = 0;
@@ -329,11 +369,22 @@ impl Phases {
         let time = self.run.drains_after.unwrap_or(self.run.now) - self.cleared_at;
         let classes = self.measured().into_iter().map(|class| (class, self.run.facts[class].clone()));
         let classes = classes.collect();
-        self.events.push_back(Event::End { now: self.run.now, cycles: time, classes });
-        self.phase = Phase::Over;
+        let durations = self.run.batch.as_mut().map(|batch| std::mem::take(&mut batch.durations));
+        let durations = durations.unwrap_or_default();
+        self.events.push_back(Event::End { now: self.run.now, cycles: time, classes, durations });
+        if self.runs_left == 0 {
+            self.phase = Phase::Over;
+            return;
+        }
+        self.runs_left -= 1;
+        self.run.restart();
+        (self.samples, self.converged, self.clears, self.cleared_at) = (0, 0, false, 0);
+        self.before.fill((0.0, 0.0));
+        self.phase = Phase::Sampling;
+        self.begin_batch();
     }
 
-    fn remaining(&self) -> Event {
+    pub(super) fn remaining(&self) -> Event {
         /// Flits that are named.
         const NAMED: usize = 10;
         let mut left = Vec::new();

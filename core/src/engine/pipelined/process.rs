@@ -8,7 +8,7 @@ pub(super) enum Process {
     /// With a probability per cycle.
     Bernoulli(f64),
     /// With one while the node is on.
-    OnOff { on: f64, off: f64, rate: f64, is_on: Vec<bool> },
+    OnOff { on: f64, off: f64, rate: f64, is_on: Vec<bool>, began_on: Vec<bool> },
 }
 
 impl Process {
@@ -16,11 +16,18 @@ impl Process {
     pub(super) fn fires(&mut self, node: usize, numbers: &mut Numbers) -> bool {
         match self {
             Self::Bernoulli(rate) => numbers.fraction() < *rate,
-            Self::OnOff { on, off, rate, is_on } => {
+            Self::OnOff { on, off, rate, is_on, .. } => {
                 let drawn = numbers.fraction();
                 is_on[node] = if is_on[node] { drawn >= *off } else { drawn < *on };
                 is_on[node] && numbers.fraction() < *rate
             }
+        }
+    }
+
+    /// Every node is on or off as at the beginning.
+    pub(super) fn reset(&mut self) {
+        if let Self::OnOff { is_on, began_on, .. } = self {
+            is_on.clone_from(began_on);
         }
     }
 
@@ -56,8 +63,8 @@ impl Process {
                 } else {
                     peak = rate * (on + off) / on;
                 }
-                let is_on = (0..nodes).map(|_| numbers.upto(1) == 1).collect();
-                Ok(Self::OnOff { on, off, rate: peak, is_on })
+                let is_on: Vec<bool> = (0..nodes).map(|_| numbers.upto(1) == 1).collect();
+                Ok(Self::OnOff { on, off, rate: peak, began_on: is_on.clone(), is_on })
             }
             _ => Err(format!("{text:?} is no injection process; there are bernoulli, on_off")),
         }

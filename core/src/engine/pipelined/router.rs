@@ -6,6 +6,8 @@ use super::{
     flit::{Flit, Packets, Ways},
     network::Rules,
     numbers::Numbers,
+    routing::Place,
+    wiring::End,
 };
 use std::collections::VecDeque;
 
@@ -231,7 +233,7 @@ impl Router {
     }
 
     /// Begins with the packet at the front of a queue.
-    pub(super) fn begin(&mut self, index: u16, world: &World<'_>) {
+    pub(super) fn begin(&mut self, index: u16, world: &mut World<'_>) {
         let input = &mut self.inputs[usize::from(index)];
         let rules = world.rules;
         if rules.routing_delay > 0 {
@@ -239,8 +241,36 @@ impl Router {
             self.routing.waiting.push(index);
             return;
         }
-        input.ways = world.packets[input.queue[0].packet].ahead;
+        let packet = input.queue[0].packet;
+        input.ways = world.packets[packet].ahead;
+        if rules.cuts_by_next_port {
+            let ways = self.cut_by_next_port(index, packet, world);
+            self.inputs[usize::from(index)].ways = ways;
+        }
         self.wait(index, rules);
+    }
+
+    /// The way out of this router with the channels that stand for the output port of the next one, whose way is
+    /// computed now. In front of a node they stand for the port of this one, but for packets from nodes of this
+    /// router, which may use all.
+    fn cut_by_next_port(&self, index: u16, packet: u32, world: &mut World<'_>) -> Ways {
+        let rules = world.rules;
+        let packet = &mut world.packets[packet];
+        let here = packet.ahead;
+        let Some(way) = here.iter().next() else { return here };
+        let outputs = rules.wiring.outputs(self.number);
+        let entry = self.inputs[usize::from(index)].at.0;
+        let mut ports = outputs.len();
+        if let End::Router(router, entry) = outputs[usize::from(way.port)].end {
+            let (port, channels) = (usize::from(entry), rules.range(packet.kind));
+            let place = Place { router, port, enters: false, channel: 0, channels, load: world.load };
+            packet.ahead = rules.ways(&place, packet, world.numbers);
+            ports = rules.wiring.outputs(router).len();
+        } else if matches!(rules.wiring.inputs(self.number)[usize::from(entry)].end, End::Node(_)) {
+            return here;
+        }
+        let range = packet.ahead.iter().next().map_or((0, 0), |next| (next.first.into(), next.last.into()));
+        here.within(packet.ahead.part_of(range, ports))
     }
 
     /// Waits for an output channel.

@@ -17,13 +17,17 @@ pub(super) enum Routing {
     Valiant,
     MinimalAdaptive,
     PlanarAdaptive,
+    /// Dimension order with channels of its own for every destination, or for every coordinate of it.
+    PerNode,
+    PerCoordinate,
+    RommPerNode,
     /// That of a network that is no grid.
     OfNetwork,
 }
 
 impl Routing {
     /// The names on meshes, and what they stand for.
-    pub(super) const MESH: [(&str, Self); 8] = [
+    pub(super) const MESH: [(&str, Self); 11] = [
         ("dor", Self::DimensionOrder),
         ("dim_order", Self::DimensionOrder),
         ("xy_yx", Self::XyYx),
@@ -32,14 +36,38 @@ impl Routing {
         ("valiant", Self::Valiant),
         ("min_adapt", Self::MinimalAdaptive),
         ("planar_adapt", Self::PlanarAdaptive),
+        ("dim_order_ni", Self::PerNode),
+        ("dim_order_pni", Self::PerCoordinate),
+        ("romm_ni", Self::RommPerNode),
     ];
 
     /// The names on tori, and what they stand for.
-    pub(super) const TORUS: [(&str, Self); 3] = [
+    pub(super) const TORUS: [(&str, Self); 4] = [
         ("dim_order", Self::DimensionOrder),
         ("dim_order_bal", Self::DimensionOrderBalanced),
         ("min_adapt", Self::MinimalAdaptive),
+        ("dim_order_ni", Self::PerNode),
     ];
+
+    /// Into how many parts channels are cut for destinations.
+    pub(super) fn parts(self, shape: &Shape) -> u32 {
+        match self {
+            Self::PerNode | Self::RommPerNode => shape.nodes() as u32,
+            Self::PerCoordinate => shape.radix,
+            _ => 1,
+        }
+    }
+
+    /// The channels of a packet on its way out of a router along a dimension, of those given.
+    pub(super) fn part(self, shape: &Shape, to: u32, along: u32, (a, b): (u32, u32)) -> (u32, u32) {
+        let number = match self {
+            Self::PerNode | Self::RommPerNode => to,
+            Self::PerCoordinate => shape.coordinate(to, along),
+            _ => return (a, b),
+        };
+        let width = (b - a + 1) / self.parts(shape);
+        (a + number * width, a + (number + 1) * width - 1)
+    }
 }
 
 /// Where a header is when its ways are computed.
@@ -64,11 +92,16 @@ impl Routing {
         packet: &mut Packet,
         numbers: &mut Numbers,
     ) -> Ways {
-        let (here, (a, b)) = (place.router, place.channels);
+        let here = place.router;
+        let (a, b) = match shape.lowest(here, packet.destination) {
+            Some(along) => self.part(shape, packet.destination, along, place.channels),
+            None => place.channels,
+        };
         let half = (b - a).div_ceil(2);
-        let (lower, upper) = ((a, b - half), (a + half, b));
+        let (lower, upper) =
+            if self.parts(shape) > 1 { ((a, b), (a, b)) } else { ((a, b - half), (a + half, b)) };
         let there = packet.destination;
-        if self == Self::Romm || self == Self::Valiant {
+        if matches!(self, Self::Romm | Self::Valiant | Self::RommPerNode) {
             return self.by_a_middle(shape, place, packet, numbers, lower, upper);
         }
         if here == there {
@@ -79,12 +112,14 @@ impl Routing {
         };
         let port = shape.towards(here, there, lowest);
         match self {
-            Self::DimensionOrder | Self::DimensionOrderBalanced if shape.wraps => {
+            Self::DimensionOrder | Self::DimensionOrderBalanced | Self::PerNode if shape.wraps => {
                 let port = self.around(shape, place, packet, numbers, lowest);
                 let (first, last) = if packet.phase == 1 { upper } else { lower };
                 Ways::one(port, first, last)
             }
-            Self::DimensionOrder | Self::DimensionOrderBalanced => Ways::one(port, a, b),
+            Self::DimensionOrder | Self::DimensionOrderBalanced | Self::PerNode | Self::PerCoordinate => {
+                Ways::one(port, a, b)
+            }
             Self::XyYx | Self::AdaptiveXyYx => {
                 let last_port = shape.towards(here, there, highest);
                 let lowest_first = if !place.enters {
@@ -125,7 +160,7 @@ impl Routing {
                 }
                 ways
             }
-            Self::Romm | Self::Valiant | Self::OfNetwork => Ways::default(),
+            Self::Romm | Self::Valiant | Self::RommPerNode | Self::OfNetwork => Ways::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A run: what a cycle is.
 
 use super::{
+    batch::Batch,
     flit::{Flit, Kind, Packets},
     measures::ClassFacts,
     network::{Rules, Subnet},
@@ -41,6 +42,13 @@ pub enum Breach {
     SharedPlace,
     /// Two classes of a source took the same channel.
     ChannelTwice,
+    /// Packets wait for each other: no flit has arrived for [so long](Breach::STANDSTILL).
+    Deadlock,
+}
+
+impl Breach {
+    /// Cycles without an arrival after which packets are taken to wait for each other.
+    pub const STANDSTILL: u32 = 100_000;
 }
 
 /// Networks, sources and sinks in motion.
@@ -84,8 +92,14 @@ pub(super) struct Run {
     pub quiet: u32,
     pub patience: u32,
     pub warnings: u32,
+    /// Cycles since a flit arrived.
+    pub standstill: u32,
     /// What ends BookSim2.
     pub breach: Option<Breach>,
+    /// How many packets a node sends, where that is fixed.
+    pub batch: Option<Batch>,
+    /// The packet and the flit that arrived last.
+    pub last_retired: Option<(u32, u32)>,
 }
 
 impl Run {
@@ -104,11 +118,29 @@ impl Run {
         self.in_flight() == 0 && self.subnets.iter().all(Subnet::has_no_credits)
     }
 
+    /// Begins once more with empty sources at cycle 0; what allocators and numbers remember stays.
+    pub(super) fn restart(&mut self) {
+        self.now = 0;
+        self.quiet = 0;
+        self.waiting.fill(Waiting::default());
+        self.sequence.fill(0);
+        self.replies.iter_mut().for_each(VecDeque::clear);
+        for class in &mut self.classes {
+            class.process.reset();
+        }
+        self.facts.iter_mut().for_each(ClassFacts::clear);
+        (self.warms_up, self.measures, self.drains_after, self.sources_work) = (true, false, None, true);
+    }
+
     /// One cycle.
     pub(super) fn cycle(&mut self) {
         let now = self.now;
         if self.in_flight() > 0 {
             self.quiet += 1;
+            self.standstill += 1;
+            if self.standstill > Breach::STANDSTILL {
+                self.breach = Some(Breach::Deadlock);
+            }
             if self.quiet > self.patience {
                 self.quiet = 0;
                 self.warnings += 1;
@@ -150,9 +182,11 @@ impl Run {
     /// A flit has arrived.
     fn retire(&mut self, node: u32, flit: Flit) {
         self.quiet = 0;
+        self.standstill = 0;
         let now = self.now;
         let packet = &mut self.packets[flit.packet];
         packet.delivered += 1;
+        self.last_retired = Some((packet.number, packet.first_flit + flit.index()));
         if flit.is_head() {
             packet.head_arrival = now;
         }
@@ -209,6 +243,11 @@ impl Run {
             Kind::WriteRequest => Some(Kind::WriteReply),
             _ => None,
         };
+        if let Some(batch) = self.batch.as_mut().filter(|_| reply.is_none()) {
+            // A request is done when its reply is back.
+            let asked = if packet.kind.is_reply() { packet.destination } else { packet.source };
+            batch.outstanding[asked as usize] -= 1;
+        }
         if let Some(kind) = reply {
             let is_measured = packet.is_measured;
             self.replies[node as usize].push_back(Reply { to: packet.source, time: now, is_measured, kind });

@@ -95,18 +95,19 @@ impl Run {
     fn ask(&mut self, node: usize, class: usize, asked: u32) -> bool {
         let time = if self.counts_queuing { asked } else { self.now };
         let nodes = self.nodes as u32;
+        let is_made = match &self.batch {
+            Some(batch) => batch.asks_for_more(self.sequence[node], node),
+            None => self.classes[class].process.fires(node, &mut self.numbers),
+        };
+        if !is_made {
+            return false;
+        }
         let Some((sizes, writes)) = self.classes[class].messages else {
-            if !self.classes[class].process.fires(node, &mut self.numbers) {
-                return false;
-            }
             let size = self.draw_size(class);
             let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
             self.make(node, class, Kind::Any, size, to, time, self.is_recorded(class, time));
             return true;
         };
-        if !self.classes[class].process.fires(node, &mut self.numbers) {
-            return false;
-        }
         let kind = if self.numbers.fraction() < writes { Kind::WriteRequest } else { Kind::ReadRequest };
         let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
         let measured = self.is_recorded(class, time);
@@ -167,6 +168,9 @@ impl Run {
         self.next_flit += size;
         let sequence = self.sequence[node];
         self.sequence[node] += 1;
+        if let Some(batch) = &mut self.batch {
+            batch.outstanding[node] += u32::from(!kind.is_reply());
+        }
         let packet = self.packets.add(Packet {
             number,
             first_flit,
@@ -263,6 +267,12 @@ impl Run {
         let mut range = self.rules.range(self.packets[packet].kind);
         if let Some(network) = &self.rules.network {
             range = network.entry_channels(self.rules.channels, range, &mut self.numbers);
+        } else if !self.rules.shape.wraps {
+            let to = self.packets[packet].destination;
+            range = self.rules.routing.part(&self.rules.shape, to, 0, range);
+        }
+        if self.rules.cuts_by_next_port {
+            range = self.first_part(subnet, node, packet);
         }
         let (a, b) = range;
         let known = &self.subnets[subnet].sources;
@@ -277,6 +287,18 @@ impl Run {
             Some(last) => (1..=count).map(|step| a + (last - a + step) % count).find(|&at| is_free(at)),
         };
         found.map(|channel| channel as u16)
+    }
+
+    /// The channels that lead to the output port of the first router.
+    fn first_part(&mut self, subnet: usize, node: usize, packet: u32) -> (u32, u32) {
+        let (router, port) = self.rules.wiring.entries[node];
+        let packet = &mut self.packets[packet];
+        let channels = self.rules.range(packet.kind);
+        let load = &self.subnets[subnet].load;
+        let place = Place { router, port: usize::from(port), enters: true, channel: 0, channels, load };
+        packet.ahead = self.rules.ways(&place, packet, &mut self.numbers);
+        let ports = self.rules.wiring.outputs(router).len();
+        packet.ahead.part_of(channels, ports)
     }
 
     fn send_first(&mut self, subnet: usize, node: usize, class: usize, channel: u16) {
@@ -304,7 +326,7 @@ impl Run {
             sources.take(&self.rules.policy, node, usize::from(channel));
             let packet = &mut self.packets[flit.packet];
             packet.injected = self.now;
-            if self.rules.routing_delay == 0 {
+            if self.rules.routing_delay == 0 && !self.rules.cuts_by_next_port {
                 let (router, port) = self.rules.wiring.entries[node];
                 let place = Place {
                     router,

@@ -309,7 +309,7 @@ impl Router {
         let is_tail = flit.is_tail();
         self.behind.send(&rules.policy, port, usize::from(channel), is_tail);
         world.load[self.first_output as usize + port] += 1;
-        if rules.routing_delay == 0 && flit.is_head() {
+        if rules.routing_delay == 0 && !rules.cuts_by_next_port && flit.is_head() {
             self.look_ahead(&flit, port, world);
         }
         self.crossbar.waiting.push((output, flit));
