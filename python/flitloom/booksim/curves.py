@@ -8,6 +8,7 @@ from typing import Any
 
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
+from flitloom.errors import SpecError
 from flitloom.load.curves import check_refine, middle
 from flitloom.load.running import run_all
 
@@ -58,6 +59,8 @@ def run_curve(
     >>> [(row["rate"], row["saturated"]) for row in rows]
     [(0.1, False), (0.9, True)]
     """
+    if options["sim_type"] == "batch":
+        raise SpecError.at("sim_type", "is batch, which has no rate", "give latency or throughput")
     check_refine(refine)
     flits, bound = demand(options)
     rows, interrupted = _measured(options, rates, workers, progress)

@@ -174,6 +174,53 @@ def draw_rare(number: int, seed: int = 0) -> Options:
     return Options.of({name: str(value) for name, value in values.items()})
 
 
+def draw_run(number: int, seed: int = 0) -> Options:
+    """Configuration number so-and-so of a seed, with batches, several runs or rules of their own for channels.
+
+    These are ``noq``, channels per destination, and buffers limited by round trips.
+
+    Examples
+    --------
+    >>> draw_run(0) == draw_run(0), draw_run(0) == draw_run(1)
+    (True, False)
+    """
+    drawn = random.Random(f"run {seed} {number}")
+    values: dict[str, object] = {
+        **draw(number, seed).values,
+        "k": drawn.choice([3, 4]),
+        "n": drawn.choice([1, 2]),
+    }
+    values["sample_period"] = drawn.choice([100, 150])
+    if drawn.random() < 0.4:
+        values["sim_count"] = drawn.choice([2, 3])
+    what = drawn.choice(["batch", "noq", "destinations", "round trips"])
+    if what == "batch":
+        values |= {"sim_type": "batch", "batch_size": drawn.choice([1, 7, 30])}
+        values |= {"batch_count": drawn.choice([1, 3]), "max_outstanding_requests": drawn.choice([0, 1, 4])}
+    elif what == "noq":
+        grids = {"mesh": ["dor", "romm"], "torus": ["dim_order", "dim_order_bal"]}
+        values |= {"noq": 1, "routing_delay": 0, "num_vcs": drawn.choice([10, 14, 20])}
+        values |= {"routing_function": drawn.choice(grids[str(values["topology"])]), "use_read_write": 0}
+    elif what == "destinations":
+        parts = int(str(values["k"])) ** int(str(values["n"]))
+        names = ["dim_order_ni"] + ["dim_order_pni", "romm_ni"] * (values["topology"] == "mesh")
+        values |= {"routing_function": drawn.choice(names), "use_read_write": 0}
+        values["num_vcs"] = parts * drawn.choice([1, 2, 3])
+    else:
+        values |= {"buffer_policy": drawn.choice(["feedback", "simplefeedback"]), "private_buf_size": 1}
+        values |= {
+            "feedback_offset": drawn.choice([0, 0, 2, -2]),
+            "feedback_aging_scale": drawn.choice([1, 1, 2, 3]),
+        }
+    if values["buffer_policy"] != "private":
+        values["buf_size"] = drawn.choice([2, 3]) * int(str(values["num_vcs"])) + drawn.choice([0, 1])
+    if values.get("classes", 1) != 1:
+        values["wait_for_tail_credit"] = 0
+    if values["vc_allocator"] == "piggyback" and what in ("noq", "destinations"):
+        values["vc_allocator"] = "islip"
+    return Options.of({name: str(value) for name, value in values.items()})
+
+
 #: Networks with sizes and routing functions.
 _NETWORKS: tuple[dict[str, object], ...] = (
     {"topology": "fly", "k": 2, "n": 3, "routing_function": "dest_tag"},

@@ -96,7 +96,9 @@ def _of(event: Mapping[str, Any]) -> Iterator[str]:
             for facts in event["classes"]:
                 yield f"Class {facts['class']}:"
                 yield from _sample(facts, event["cycles"])
-            for name, value in zip(("Minimum", "Average", "Maximum"), _spread(event["durations"]), strict=True):
+            for name, value in zip(
+                ("Minimum", "Average", "Maximum"), _spread(event["durations"]), strict=True
+            ):
                 yield f"{name} batch duration = {_number(value)}"
 
 
@@ -139,7 +141,9 @@ def _overall(ends: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"\tmaximum = {mean(most)}"
         sums = {}
         for name, title in _RATES:
-            rates = [_rate_values(facts[name], end["cycles"]) for facts, end in zip(classes, ends, strict=True)]
+            rates = [
+                _rate_values(facts[name], end["cycles"]) for facts, end in zip(classes, ends, strict=True)
+            ]
             average, least, most = zip(*rates, strict=True)
             sums[name] = sum(average)
             yield f"{title} average = {mean(average)}"

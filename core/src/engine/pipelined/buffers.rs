@@ -1,5 +1,7 @@
 //! What a router or a source knows of the queues behind its links, and when they are full.
 
+use std::collections::VecDeque;
+
 /// How the places of a port are shared by its channels.
 #[derive(Clone, Debug)]
 pub(super) enum Policy {
@@ -7,6 +9,13 @@ pub(super) enum Policy {
     Private(u32),
     /// Common places beside those that groups of channels own.
     Shared(Sharing),
+}
+
+impl Policy {
+    /// Whether round trips limit the places of a channel.
+    pub(super) fn goes_by_round_trips(&self) -> bool {
+        matches!(self, Self::Shared(Sharing { limit: Limit::RoundTrips(_), .. }))
+    }
 }
 
 /// How places are shared.
@@ -31,6 +40,19 @@ pub(super) enum Limit {
     Dynamic,
     /// The places halved until they cover the channels that have an owner.
     Shifting,
+    /// So many as keep the round trips of flits and credits short.
+    RoundTrips(RoundTrips),
+}
+
+/// How round trips limit the places of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RoundTrips {
+    /// Whether one flit at a time is followed, not all.
+    pub one_by_one: bool,
+    /// The weight of a new round trip in the mean is 1 to 2 to the power of this.
+    pub scale: u32,
+    /// Added to the limit.
+    pub offset: i64,
 }
 
 /// One queue behind a link as it is known in front of it.
@@ -65,11 +87,34 @@ pub(super) struct Behind {
     ports: Vec<Port>,
     /// Flits by link and group.
     groups: Vec<u32>,
+    /// Where round trips limit: those of every channel, and the cycle.
+    trips: Vec<Trips>,
+    now: u32,
+}
+
+/// The round trips of one channel.
+#[derive(Clone, Debug)]
+struct Trips {
+    /// The shortest there can be.
+    least: u32,
+    mean: Option<u32>,
+    /// Flits that are out and timed, with the cycles in which they were sent; how many flits were sent and came back.
+    timed: VecDeque<(u32, u32)>,
+    sent: u32,
+    received: u32,
 }
 
 impl Behind {
     /// Empty queues without owners.
-    pub(super) fn new(policy: &Policy, links: usize, channels: usize, waits_for_tail: bool) -> Self {
+    ///
+    /// `least` is the shortest round trip over a link.
+    pub(super) fn new(
+        policy: &Policy,
+        links: usize,
+        channels: usize,
+        waits_for_tail: bool,
+        least: impl Fn(usize) -> u32,
+    ) -> Self {
         let (groups, limit) = match policy {
             Policy::Private(_) => (0, 0),
             Policy::Shared(sharing) => (
@@ -87,7 +132,23 @@ impl Behind {
             free: vec![if channels >= 64 { u64::MAX } else { (1 << channels) - 1 }; links],
             ports: vec![Port { owned_channels: 0, limit, common: 0 }; links],
             groups: vec![0; links * groups],
+            trips: match policy {
+                Policy::Shared(Sharing { limit: Limit::RoundTrips(_), .. }) => (0..links * channels)
+                    .map(|at| {
+                        let least = least(at / channels);
+                        Trips { least, mean: None, timed: VecDeque::new(), sent: 0, received: 0 }
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            },
+            now: 0,
         }
+    }
+
+    /// A cycle begins.
+    #[inline]
+    pub(super) fn set_time(&mut self, now: u32) {
+        self.now = now;
     }
 
     /// A queue.
@@ -111,7 +172,13 @@ impl Behind {
             Policy::Shared(sharing) => {
                 known.reserved == 0
                     && (self.has_no_place(sharing, link, channel)
-                        || (sharing.limit != Limit::None && known.used >= self.ports[link].limit))
+                        || match sharing.limit {
+                            Limit::None => false,
+                            Limit::RoundTrips(rule) => {
+                                known.used >= self.trips[link * self.count + channel].limit(rule, self.now)
+                            }
+                            _ => known.used >= self.ports[link].limit,
+                        })
             }
         }
     }
@@ -152,7 +219,7 @@ impl Behind {
         let port = &mut self.ports[link];
         let owned = port.owned_channels;
         match sharing.limit {
-            Limit::None | Limit::Fixed(_) => {}
+            Limit::None | Limit::Fixed(_) | Limit::RoundTrips(_) => {}
             Limit::Dynamic => {
                 port.limit = sharing.places.checked_div(owned).unwrap_or(port.limit);
             }
@@ -172,6 +239,11 @@ impl Behind {
     pub(super) fn send(&mut self, policy: &Policy, link: usize, channel: usize, is_tail: bool) {
         let at = link * self.count + channel;
         self.channels[at].used += 1;
+        if let (Some(trips), Policy::Shared(Sharing { limit: Limit::RoundTrips(rule), .. })) =
+            (self.trips.get_mut(at), policy)
+        {
+            trips.send(*rule, self.now);
+        }
         if let Policy::Shared(sharing) = policy {
             if self.channels[at].reserved > 0 {
                 self.channels[at].reserved -= 1;
@@ -207,6 +279,11 @@ impl Behind {
     pub(super) fn credit(&mut self, policy: &Policy, link: usize, channel: usize) {
         let at = link * self.count + channel;
         self.channels[at].used -= 1;
+        if let (Some(trips), Policy::Shared(Sharing { limit: Limit::RoundTrips(rule), .. })) =
+            (self.trips.get_mut(at), policy)
+        {
+            trips.receive(*rule, self.now);
+        }
         let known = self.channels[at];
         if let Policy::Shared(sharing) = policy {
             if known.is_owned && known.used == 0 && !known.tail_sent {
@@ -231,5 +308,38 @@ impl Behind {
             self.ports[link].common -= u32::from(*filled > sharing.owned[group]);
             *filled -= 1;
         }
+    }
+}
+
+impl Trips {
+    /// A flit is sent.
+    fn send(&mut self, rule: RoundTrips, now: u32) {
+        let is_timed = !rule.one_by_one || self.timed.is_empty();
+        if is_timed {
+            self.timed.push_back((self.sent, now));
+        }
+        self.sent += 1;
+    }
+
+    /// The credit of the first flit that is out has come back.
+    fn receive(&mut self, rule: RoundTrips, now: u32) {
+        if let Some(&(_, sent)) = self.timed.front().filter(|timed| timed.0 == self.received) {
+            self.timed.pop_front();
+            self.mean = Some(self.after(rule, now - sent));
+        }
+        self.received += 1;
+    }
+
+    /// The mean with one more.
+    fn after(&self, rule: RoundTrips, new: u32) -> u32 {
+        self.mean.map_or(new, |mean| ((mean << rule.scale) + new - mean) >> rule.scale)
+    }
+
+    /// How many places the channel may fill. The first flit that is out counts with the time that it has taken
+    /// so far.
+    fn limit(&self, rule: RoundTrips, now: u32) -> u32 {
+        let so_far = self.timed.front().map(|&(_, sent)| self.after(rule, now - sent));
+        let mean = self.mean.unwrap_or(0).max(so_far.unwrap_or(0));
+        (2 * i64::from(self.least) - i64::from(mean) + rule.offset).max(1) as u32
     }
 }

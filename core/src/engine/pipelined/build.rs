@@ -3,7 +3,7 @@
 use super::{
     allocators::AllocatorKind,
     batch::Batch,
-    buffers::{Limit, Policy, Sharing},
+    buffers::{Limit, Policy, RoundTrips, Sharing},
     classes::class,
     flit::Packets,
     measures::ClassFacts,
@@ -74,6 +74,11 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
         "limited" => Limit::Fixed(0),
         "dynamic" => Limit::Dynamic,
         "shifting" => Limit::Shifting,
+        "feedback" | "simplefeedback" => Limit::RoundTrips(RoundTrips {
+            one_by_one: text == "simplefeedback",
+            scale: options.within("feedback_aging_scale", 0, 16)? as u32,
+            offset: options.whole("feedback_offset")?,
+        }),
         _ => {
             let text =
                 format!("{text:?} is not known here; there are private, shared, limited, dynamic, shifting");
@@ -190,10 +195,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     let is_grid = matches!(options.text("topology"), "mesh" | "torus");
     let input_speedup = options.within("input_speedup", 1, 64)?;
     let output_speedup = options.within("output_speedup", 1, 64)?;
-    if !channels.is_multiple_of(input_speedup) {
-        let text = format!("{input_speedup} is no divisor of num_vcs, {channels}");
-        return refuse("input_speedup", text);
-    }
     if is_grid && output_speedup > shape.ports() {
         return refuse("output_speedup", "more than the ports of a router");
     }
@@ -289,6 +290,9 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         && wiring.most_ports() * input_speedup.max(output_speedup) <= 64;
     let cuts_by_next_port = options.flag("noq")?;
     if cuts_by_next_port {
+        if options.text("topology") == "dragonflynew" {
+            return refuse("noq", "BookSim2 does not survive it on dragonflynew; give 0");
+        }
         if options.whole("routing_delay")? != 0 {
             return refuse("noq", "BookSim2 takes it with routing_delay = 0 only");
         }
@@ -297,9 +301,15 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
             return refuse("num_vcs", text);
         }
     }
+    let policy = policy(options, channels)?;
+    if policy.goes_by_round_trips() && network.is_some() && wiring.longest() > 1 {
+        let text = "limits by round trips are not known here where links have several latencies; give \
+                    use_noc_latency = 0, or another policy";
+        return refuse("buffer_policy", text);
+    }
     let credit_delay = options.within("credit_delay", 0, 1000)?;
     Ok(Rules {
-        policy: policy(options, channels)?,
+        policy,
         wiring,
         network,
         shape,

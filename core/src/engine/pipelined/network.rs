@@ -65,6 +65,22 @@ impl Rules {
         self.ranges[kind as usize]
     }
 
+    /// The shortest round trip of a flit and its credit from a router over a link, as BookSim2 counts it: links of
+    /// a torus have their latency from the second of their two routers on that is made.
+    pub(super) fn least_round_trip(&self, router: u32, port: usize) -> u32 {
+        let link = self.wiring.outputs(router)[port];
+        let is_late = matches!(link.end, End::Router(there, _) if there > router);
+        let latency = if is_late { 1 } else { link.latency };
+        self.least_round_trip_of_source(latency) + self.crossbar_delay + self.credit_delay
+    }
+
+    /// The same from a source.
+    pub(super) fn least_round_trip_of_source(&self, latency: u32) -> u32 {
+        // Channel and switch are allocated one after the other, or at once; then the credit leaves the router.
+        let allocation = if self.is_speculative { 1 } else { 2 };
+        2 * latency + self.routing_delay + allocation + 1
+    }
+
     /// The ways of a header at a router.
     pub(super) fn ways(&self, place: &Place<'_>, packet: &mut Packet, numbers: &mut Numbers) -> Ways {
         match &self.network {
@@ -109,7 +125,10 @@ impl Subnet {
             routers: (0..routers as u32).map(|number| Router::new(number, rules)).collect(),
             at_work: vec![0; routers.div_ceil(64)],
             load: vec![0; rules.wiring.all_outputs()],
-            sources: Behind::new(&rules.policy, nodes, rules.channels, rules.waits_for_tail),
+            sources: Behind::new(&rules.policy, nodes, rules.channels, rules.waits_for_tail, |node| {
+                let (router, port) = rules.wiring.entries[node];
+                rules.least_round_trip_of_source(rules.wiring.inputs(router)[usize::from(port)].latency)
+            }),
             wheel: vec![Slot::default(); slots as usize],
             credits_under_way: 0,
             steps: 0.0,
@@ -127,6 +146,7 @@ impl Subnet {
         let slot = &mut self.wheel[at];
         self.credits_under_way -= slot.credits.len() + slot.sources.len();
         // Sinks retire in the order of their nodes.
+        self.sources.set_time(now);
         slot.sinks.sort_unstable_by_key(|&(node, _)| node);
         arrived.append(&mut slot.sinks);
         for (node, channel) in slot.sources.drain(..) {

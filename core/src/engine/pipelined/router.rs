@@ -167,7 +167,9 @@ impl Router {
             number,
             first_output: rules.wiring.output(number, 0) as u32,
             inputs: (0..all).map(input).collect(),
-            behind: Behind::new(&rules.policy, outputs, channels, rules.waits_for_tail),
+            behind: Behind::new(&rules.policy, outputs, channels, rules.waits_for_tail, |port| {
+                rules.least_round_trip(number, port)
+            }),
             routing: Stage::new(),
             to_be_given: Vec::new(),
             to_cross: Vec::new(),
@@ -226,6 +228,7 @@ impl Router {
             }
         }
         self.flits_arriving = arriving;
+        self.behind.set_time(world.now);
         for (port, channel) in self.credits_arriving.drain(..) {
             self.behind.credit(&world.rules.policy, usize::from(port), usize::from(channel));
             world.load[self.first_output as usize + usize::from(port)] -= 1;

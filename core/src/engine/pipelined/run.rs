@@ -123,7 +123,6 @@ impl Run {
         self.now = 0;
         self.quiet = 0;
         self.waiting.fill(Waiting::default());
-        self.sequence.fill(0);
         self.replies.iter_mut().for_each(VecDeque::clear);
         for class in &mut self.classes {
             class.process.reset();
