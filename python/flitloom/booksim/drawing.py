@@ -175,7 +175,7 @@ def draw_rare(number: int, seed: int = 0) -> Options:
 
 
 def draw_run(number: int, seed: int = 0) -> Options:
-    """Configuration number so-and-so of a seed, with batches, several runs or rules of their own for channels.
+    """Configuration number so-and-so of a seed, with batches, several runs or rare rules for channels.
 
     These are ``noq``, channels per destination, and buffers limited by round trips.
 
