@@ -7,16 +7,17 @@ use super::{
     classes::class,
     flit::Packets,
     measures::ClassFacts,
-    network::{Rules, Subnet},
+    network::Subnet,
     networks::Network,
     numbers::Numbers,
     options::{OptionError, Options, refuse},
     patterns::Digits,
     priority::Priority,
     routing::Routing,
+    rules::Rules,
     run::Run,
     shape::Shape,
-    sources::Waiting,
+    waiting::Waiting,
 };
 use std::collections::VecDeque;
 

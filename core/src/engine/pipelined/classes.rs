@@ -1,12 +1,38 @@
-//! From options to classes of packets.
+//! Classes of packets, and how options make them.
 
 use super::{
     numbers::Numbers,
     options::{OptionError, Options, refuse},
     patterns::{Digits, Pattern},
     process::Process,
-    sources::Class,
 };
+
+/// What a class of packets is like.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    pub pattern: Pattern,
+    pub process: Process,
+    /// Sizes with weights, and the sum of the weights.
+    pub sizes: Vec<(u32, u32)>,
+    pub weights: u32,
+    /// Packets that a unit of the injection rate stands for.
+    pub packets_per_rate: f64,
+    pub priority: i32,
+    pub is_measured: bool,
+    /// With reads and writes: sizes by kind, and the share of writes.
+    pub messages: Option<([u32; 4], f64)>,
+    pub latency_limit: f64,
+    pub warm_up: (f64, f64),
+    pub stopping: (f64, f64),
+}
+
+impl Class {
+    /// The mean size of a packet that is no read or write.
+    pub(super) fn mean_size(&self) -> f64 {
+        let sum: f64 = self.sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
+        sum / f64::from(self.weights)
+    }
+}
 
 /// Whether a comma stands outside of braces.
 fn has_open_comma(text: &str) -> bool {

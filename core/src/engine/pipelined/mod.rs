@@ -4,6 +4,7 @@
 
 mod allocators;
 mod batch;
+mod batches;
 mod bound;
 mod buffers;
 mod build;
@@ -20,11 +21,13 @@ mod priority;
 mod process;
 mod router;
 mod routing;
+mod rules;
 mod run;
 mod shape;
 mod sources;
 mod step;
 mod switch;
+mod waiting;
 mod wiring;
 
 pub use bound::Demand;

@@ -4,9 +4,9 @@ use super::{
     allocators::{Allocator, Ask, Request},
     buffers::Behind,
     flit::{Flit, Packets, Ways},
-    network::Rules,
     numbers::Numbers,
     routing::Place,
+    rules::Rules,
     wiring::End,
 };
 use std::collections::VecDeque;

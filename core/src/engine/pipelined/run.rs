@@ -2,11 +2,13 @@
 
 use super::{
     batch::Batch,
+    classes::Class,
     flit::{Flit, Kind, Packets},
     measures::ClassFacts,
-    network::{Rules, Subnet},
+    network::Subnet,
     numbers::Numbers,
-    sources::{Class, Reply, Waiting},
+    rules::Rules,
+    waiting::{Reply, Waiting},
 };
 use std::collections::VecDeque;
 

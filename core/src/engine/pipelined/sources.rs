@@ -3,66 +3,10 @@
 use super::{
     flit::{Flit, Kind, Packet, Ways},
     network::Subnet,
-    patterns::Pattern,
-    process::Process,
     routing::Place,
-    run::Run,
+    run::{Breach, Run},
+    waiting::Reply,
 };
-
-/// What a class of packets is like.
-#[derive(Clone, Debug)]
-pub(super) struct Class {
-    pub pattern: Pattern,
-    pub process: Process,
-    /// Sizes with weights, and the sum of the weights.
-    pub sizes: Vec<(u32, u32)>,
-    pub weights: u32,
-    /// Packets that a unit of the injection rate stands for.
-    pub packets_per_rate: f64,
-    pub priority: i32,
-    pub is_measured: bool,
-    /// With reads and writes: sizes by kind, and the share of writes.
-    pub messages: Option<([u32; 4], f64)>,
-    pub latency_limit: f64,
-    pub warm_up: (f64, f64),
-    pub stopping: (f64, f64),
-}
-
-impl Class {
-    /// The mean size of a packet that is no read or write.
-    pub(super) fn mean_size(&self) -> f64 {
-        let sum: f64 = self.sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
-        sum / f64::from(self.weights)
-    }
-}
-
-/// A source of one class at a node.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Waiting {
-    /// The packet that waits: its place, the next flit and how many it has (0: none waits), the subnet and the
-    /// priority of its flits, the channel of those behind the first.
-    pub packet: u32,
-    pub next: u32,
-    pub size: u32,
-    pub subnet: u16,
-    pub priority: i32,
-    pub channel: u16,
-    /// The channel that the header at the front found when it was looked at first; it keeps it.
-    pub chosen: Option<u16>,
-    /// The first cycle that was not asked for.
-    pub asked: u32,
-    /// Every cycle up to the end of measuring was asked for.
-    pub is_done: bool,
-}
-
-/// A reply that a node owes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reply {
-    pub to: u32,
-    pub time: u32,
-    pub is_measured: bool,
-    pub kind: Kind,
-}
 
 impl Run {
     /// Nodes make packets.
@@ -321,7 +265,7 @@ impl Run {
             self.last_channel[at * classes + class] = Some(u32::from(channel));
             // Another class has taken it since this one chose it.
             if sources.channel(node, usize::from(channel)).is_owned {
-                self.breach = Some(super::run::Breach::ChannelTwice);
+                self.breach = Some(Breach::ChannelTwice);
             }
             sources.take(&self.rules.policy, node, usize::from(channel));
             let packet = &mut self.packets[flit.packet];

@@ -3,9 +3,9 @@
 use super::{
     allocators::{Ask, NONE, Request},
     flit::Flit,
-    network::{Rules, SWITCH_LAST},
     router::{Router, State, World},
     routing::Place,
+    rules::{Rules, SWITCH_LAST},
     wiring::End,
 };
 use std::cmp::Reverse;

@@ -3,8 +3,8 @@
 use super::{
     allocators::{NONE, Request},
     flit::Way,
-    network::{Rules, SWITCH_LAST},
     router::{Router, State, World},
+    rules::{Rules, SWITCH_LAST},
 };
 
 impl Router {

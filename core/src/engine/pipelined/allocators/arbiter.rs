@@ -47,7 +47,7 @@ impl Arbiters {
     pub(super) fn key(&self, arbiter: u32, place: u32, priority: i64) -> (i64, Reverse<i64>) {
         let wait = match self.kind {
             ArbiterKind::RoundRobin => {
-                i64::from(super::behind(place, self.memory[arbiter as usize] as u32, self.places))
+                i64::from(behind(place, self.memory[arbiter as usize] as u32, self.places))
             }
             ArbiterKind::Matrix => self.memory[arbiter as usize * self.places + place as usize],
         };
@@ -58,7 +58,7 @@ impl Arbiters {
     pub(super) fn won(&mut self, arbiter: u32, place: u32) {
         match self.kind {
             ArbiterKind::RoundRobin => {
-                self.memory[arbiter as usize] = i64::from(super::after(place, self.places));
+                self.memory[arbiter as usize] = i64::from(after(place, self.places));
             }
             ArbiterKind::Matrix => {
                 self.memory[arbiter as usize * self.places + place as usize] = self.clock;
@@ -66,4 +66,14 @@ impl Arbiters {
             }
         }
     }
+}
+
+/// How far a place is behind the turn, on a circle of so many places.
+pub(super) fn behind(place: u32, turn: u32, places: usize) -> u32 {
+    if place >= turn { place - turn } else { place + places as u32 - turn }
+}
+
+/// The place after this one on a circle.
+pub(super) fn after(place: u32, places: usize) -> u32 {
+    if place as usize + 1 == places { 0 } else { place + 1 }
 }

@@ -1,6 +1,9 @@
 //! iSLIP: turns that only go on where a grant was accepted in the first iteration.
 
-use super::{Allocator, NONE, Request, after, behind};
+use super::{
+    Allocator, NONE, Request,
+    arbiter::{after, behind},
+};
 
 impl Allocator {
     pub(super) fn islip(&mut self, times: u32, requests: &[Request]) {

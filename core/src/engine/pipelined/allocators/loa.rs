@@ -1,6 +1,9 @@
 //! Lonely output allocator: requesters ask for the resource that the fewest ask for.
 
-use super::{Allocator, NONE, Request, after, behind};
+use super::{
+    Allocator, NONE, Request,
+    arbiter::{after, behind},
+};
 
 impl Allocator {
     pub(super) fn loa(&mut self, requests: &[Request]) {

@@ -1,6 +1,9 @@
 //! Maximum matchings by shortest augmenting paths, beginning with the requester that has its turn.
 
-use super::{Allocator, NONE, Request, after, behind};
+use super::{
+    Allocator, NONE, Request,
+    arbiter::{after, behind},
+};
 use std::collections::VecDeque;
 
 impl Allocator {

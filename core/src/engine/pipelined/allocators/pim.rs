@@ -1,6 +1,6 @@
 //! Parallel iterative matching: starts are drawn.
 
-use super::{Allocator, NONE, Numbers, Request, behind};
+use super::{Allocator, NONE, Numbers, Request, arbiter::behind};
 
 impl Allocator {
     pub(super) fn pim(&mut self, times: u32, requests: &[Request], numbers: &mut Numbers) {

@@ -1,7 +1,10 @@
 //! Matching without listed requests: sets of bits, for iSLIP and separable allocators with turns, without
 //! priorities.
 
-use super::{Allocator, AllocatorKind, NONE, after, arbiter::ArbiterKind, behind};
+use super::{
+    Allocator, AllocatorKind, NONE,
+    arbiter::{ArbiterKind, after, behind},
+};
 
 /// A requester of output channels: its number, its output port, and a bit per channel there that it may take.
 pub(in super::super) type Ask = (u16, u16, u64);

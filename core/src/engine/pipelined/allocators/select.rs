@@ -1,7 +1,10 @@
 //! iSLIP with priorities before turns. A grant that was not accepted stands until its resource grants anew, and
 //! requesters that are matched look at their grants again.
 
-use super::{Allocator, NONE, Request, after, behind};
+use super::{
+    Allocator, NONE, Request,
+    arbiter::{after, behind},
+};
 use std::cmp::Reverse;
 
 impl Allocator {

@@ -1,6 +1,9 @@
 //! Wavefront: diagonals of the matrix of requests, from one that has its turn.
 
-use super::{Allocator, Request, after};
+use super::{
+    Allocator, Request,
+    arbiter::{after, behind},
+};
 use std::cmp::Reverse;
 
 impl Allocator {
@@ -14,7 +17,7 @@ impl Allocator {
         let mut order: Vec<_> = (0..requests.len() as u32).collect();
         order.sort_unstable_by_key(|&index| {
             let request = &requests[index as usize];
-            let wait = super::behind(diagonal(request), turn, size as usize);
+            let wait = behind(diagonal(request), turn, size as usize);
             (Reverse((request.outer, request.inner)), wait, request.requester)
         });
         let mut first = None;
