@@ -1,6 +1,5 @@
 //! What is wrong with a description, in parts.
 
-use crate::names::UnknownName;
 use std::{borrow::Cow, fmt};
 
 /// What is wrong with a description: where, what, and what would be right.
@@ -85,3 +84,43 @@ macro_rules! displays_fault {
     };
 }
 pub(crate) use displays_fault;
+
+/// A name that is none of a list.
+///
+/// ```
+/// use flitloom_core::fault::{Fault, UnknownName};
+/// let error = UnknownName::of("colour", "the colours are", "rde", &["red", "blue"]);
+/// assert_eq!(error.to_string(), "unknown colour \"rde\"; the colours are red, blue");
+/// let Fault { advice, unknown, .. } = error.fault();
+/// assert_eq!((&advice[..], unknown), ("the colours are red, blue", Some(error)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What it should be the name of; empty where its field says so.
+    pub kind: &'static str,
+    /// What was given.
+    pub given: String,
+    /// How the list of what would be right begins: "it must be one of".
+    pub words: &'static str,
+    /// What would be right.
+    pub known: Vec<&'static str>,
+}
+
+impl UnknownName {
+    /// A name that is none of a list of some kind.
+    pub fn of(kind: &'static str, words: &'static str, given: &str, known: &[&'static str]) -> Self {
+        Self { kind, given: given.to_owned(), words, known: known.to_vec() }
+    }
+
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        let problem = match self.kind {
+            "" => format!("{:?} is unknown", self.given),
+            kind => format!("unknown {kind} {:?}", self.given),
+        };
+        let advice = format!("{} {}", self.words, self.known.join(", "));
+        Fault { unknown: Some(self.clone()), ..Fault::somewhere(problem, advice) }
+    }
+}
+
+displays_fault!(UnknownName);

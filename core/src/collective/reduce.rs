@@ -1,9 +1,9 @@
 use super::{
     Graph, Move, Plan, Request, Schedule,
     bounds::reduce_bound,
+    grown::gathered,
     moves::steps_of,
     overlap::{Manner, Overlap, opposites},
-    solve::gathered,
     spread::Spreading,
 };
 use crate::{

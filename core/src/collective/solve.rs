@@ -1,57 +1,15 @@
 use super::{
-    Bound, CollectiveError, CollectiveKind, Demand, Graph, Move, Orbit, Proof, Torus,
-    bounds::{broadcast_bound, cut_steps, exchange_bound, flags, gather_bound, scatter_bound},
-    cut::hardest_cut,
+    Bound, CollectiveError, CollectiveKind, Demand, Graph, Plan, Proof, Request, Schedule, Torus,
+    bounds::{broadcast_bound, exchange_bound, scatter_bound},
     exchange, gather,
-    moves::{reversed, steps_of},
+    grown::{gathered, grown},
     reduce::reduced,
     routed::{paths_on_whole_torus, routed},
-    spread::{Spreading, spread},
 };
 use crate::fabric::NodeId;
-use std::collections::HashSet;
 
 /// Most chunks times links of a plan.
 pub const MAX_MOVES: u64 = 1 << 25;
-/// Growths tried before the hardest cut is looked for.
-const FIRST_ATTEMPTS: u64 = 4;
-/// Growths tried in all.
-const ATTEMPTS: u64 = 60;
-
-/// What is to be planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The operation.
-    pub kind: CollectiveKind,
-    /// Chunks per member, per pair for an all-to-all, in all for a broadcast or reduce.
-    pub chunks: u32,
-    /// The root, where the operation has one.
-    pub root: NodeId,
-    /// Steps a chunk spends on a link besides the one in which it enters it.
-    pub latency: u32,
-    /// Seed of everything random.
-    pub seed: u64,
-}
-
-/// What happens, as orbits or move by move.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Schedule {
-    /// All nodes do the same, shifted; one orbit after the other.
-    Orbits(Vec<Orbit>),
-    /// Every move by itself.
-    Moves(Vec<Move>),
-}
-
-/// A plan with its bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Steps until the last chunk has arrived.
-    pub steps: u32,
-    /// A lower bound on the steps of any plan.
-    pub bound: Bound,
-    /// What happens.
-    pub schedule: Schedule,
-}
 
 /// A plan on a torus without failures in which all nodes take part in the same way, as orbits.
 ///
@@ -244,18 +202,6 @@ pub fn plan_demands(
     routed(graph, demands, latency, seed, bound, Vec::new(), false)
 }
 
-impl Plan {
-    /// The same plan backwards in time and over links the other way round, nothing added up.
-    fn backwards(self, latency: u32) -> Self {
-        let Self { steps, bound, schedule } = self;
-        let schedule = match schedule {
-            Schedule::Moves(moves) => Schedule::Moves(reversed(&moves, latency, false)),
-            orbits @ Schedule::Orbits(_) => orbits,
-        };
-        Self { steps, bound, schedule }
-    }
-}
-
 fn check_members(graph: &Graph, members: &[NodeId], request: &Request) -> Result<(), CollectiveError> {
     let nodes = graph.nodes() as NodeId;
     let working = graph.working();
@@ -278,76 +224,4 @@ fn check_members(graph: &Graph, members: &[NodeId], request: &Request) -> Result
         }
     }
     Ok(())
-}
-
-/// An all-gather, or backwards in time a reduce-scatter, by growth.
-pub(super) fn gathered(graph: &Graph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
-    let bound = gather_bound(graph, members, request.chunks, request.latency);
-    let origins: Vec<NodeId> =
-        members.iter().flat_map(|&node| (0..request.chunks).map(move |_| node)).collect();
-    let plan = grown(graph, members, &origins, request, bound, adds);
-    if u64::from(plan.steps) == plan.bound.steps {
-        return plan;
-    }
-    let inside = hardest_cut(graph, members);
-    let steps = cut_steps(graph, members, &inside, request.chunks, request.latency);
-    let bound = plan.bound.or(steps, || Proof::Cut { nodes: inside });
-    Plan { bound, ..plan }
-}
-
-/// The best of several growths.
-fn grown(
-    graph: &Graph,
-    members: &[NodeId],
-    origins: &[NodeId],
-    request: &Request,
-    bound: Bound,
-    adds: bool,
-) -> Plan {
-    let everybody = graph.working();
-    let latency = request.latency;
-    let mut best: Option<Vec<Move>> = None;
-    let mut bound = bound;
-    for attempt in 0..ATTEMPTS {
-        let limit = best.as_ref().map_or(u32::MAX / 4, |moves| steps_of(moves, latency) - 1);
-        if u64::from(limit) < bound.steps {
-            break;
-        }
-        if attempt == FIRST_ATTEMPTS && origins.first() != origins.last() {
-            let inside = hardest_cut(graph, members);
-            let steps = cut_steps(graph, members, &inside, request.chunks, latency);
-            bound = bound.or(steps, || Proof::Cut { nodes: inside });
-            continue;
-        }
-        let seed = request.seed.wrapping_add(attempt);
-        let problem = Spreading { graph, members, origins, latency };
-        let mut found = spread(&problem, limit, seed);
-        if found.is_none() && best.is_none() {
-            // Members that are not connected among themselves need everybody's help.
-            found = spread(&Spreading { members: &everybody, ..problem }, limit, seed)
-                .map(|moves| useful(graph, members, &moves));
-        }
-        best = found.or(best);
-    }
-    let moves = best.unwrap_or_default();
-    let steps = steps_of(&moves, latency);
-    let moves = if adds { reversed(&moves, latency, true) } else { moves };
-    Plan { steps, bound, schedule: Schedule::Moves(moves) }
-}
-
-/// The moves without those that bring a chunk to nobody who needs it or passes it on to such.
-fn useful(graph: &Graph, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
-    let is_member = flags(graph.nodes(), members);
-    let mut wanted: HashSet<(NodeId, u32)> = HashSet::new();
-    let needed = |moved: &&Move| {
-        let (from, to) = graph.links()[moved.link as usize];
-        let keep = is_member[to as usize] || wanted.contains(&(to, moved.item));
-        if keep {
-            wanted.insert((from, moved.item));
-        }
-        keep
-    };
-    let mut kept: Vec<Move> = moves.iter().rev().filter(needed).copied().collect();
-    kept.reverse();
-    kept
 }

@@ -1,4 +1,4 @@
-use super::{Chromosome, GeneticError, evaluator::Evaluator};
+use super::{Chromosome, GeneticError, evaluation::Evaluator};
 use crate::{
     engine::Network,
     fabric::NodeId,

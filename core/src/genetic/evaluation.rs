@@ -1,4 +1,9 @@
-use crate::probe::ArbitrationCounts;
+use crate::{
+    engine::{Options, SimulationError},
+    fabric::NodeId,
+    probe::{ArbitrationCounts, ArbitrationUse, OutputChannel},
+    router::ChannelScheme,
+};
 
 /// What a simulation of a chromosome showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +20,22 @@ pub struct Evaluation {
     pub lateness: u128,
     /// Lost arbitrations and blocked links, if they were asked for.
     pub counts: Option<ArbitrationCounts>,
+}
+
+/// A prepared network whose settings are changed in place; one or more of them side by side.
+pub(super) trait Evaluator: Send {
+    /// Networks side by side.
+    fn lanes(&self) -> usize;
+    fn set_interval(&mut self, lane: usize, cycles: u64);
+    fn set_delay(&mut self, lane: usize, node: NodeId, cycles: u64);
+    fn set_scheme(&mut self, lane: usize, node: NodeId, port: u8, scheme: ChannelScheme);
+    fn set_port_list(&mut self, lane: usize, output: OutputChannel, list: &[u8]);
+    /// Simulates all lanes.
+    fn run(&mut self, options: &Options) -> Result<(), SimulationError>;
+    /// What the last simulation showed.
+    fn seen(&self, lane: usize) -> Evaluation;
+    /// Which settings mattered in it, if known.
+    fn used(&self, lane: usize) -> Option<&ArbitrationUse>;
 }
 
 /// What a search makes small.

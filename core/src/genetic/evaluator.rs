@@ -1,4 +1,4 @@
-use super::{Case, Chromosome, Evaluation, Settings, case::GeneSpace};
+use super::{Case, Chromosome, Evaluation, Settings, case::GeneSpace, evaluation::Evaluator};
 use crate::{
     engine::{
         Options, Outcome, SimulationError,
@@ -42,22 +42,6 @@ impl Wanted {
     pub fn all(settings: &Settings) -> Self {
         Self { counts: true, thickness: true, used: false, ..Self::by(settings) }
     }
-}
-
-/// A prepared network whose settings are changed in place; one or more of them side by side.
-pub(super) trait Evaluator: Send {
-    /// Networks side by side.
-    fn lanes(&self) -> usize;
-    fn set_interval(&mut self, lane: usize, cycles: u64);
-    fn set_delay(&mut self, lane: usize, node: NodeId, cycles: u64);
-    fn set_scheme(&mut self, lane: usize, node: NodeId, port: u8, scheme: ChannelScheme);
-    fn set_port_list(&mut self, lane: usize, output: OutputChannel, list: &[u8]);
-    /// Simulates all lanes.
-    fn run(&mut self, options: &Options) -> Result<(), SimulationError>;
-    /// What the last simulation showed.
-    fn seen(&self, lane: usize) -> Evaluation;
-    /// Which settings mattered in it, if known.
-    fn used(&self, lane: usize) -> Option<&ArbitrationUse>;
 }
 
 /// The fastest evaluator that shows what is wanted.

@@ -1,7 +1,8 @@
 use super::{
     Evaluation, Settings,
     case::{Case, Gene, GeneSpace},
-    evaluator::{Evaluator, Wanted, evaluator},
+    evaluation::Evaluator,
+    evaluator::{Wanted, evaluator},
     operators::{Change, Gaps, initialise, mutate},
 };
 use crate::{

@@ -2,8 +2,9 @@
 //! buffers on the line the packet still has to go in it.
 
 use super::{
-    At, Header, Output, Place, Seen, escape,
-    function::{About, Claims, Function},
+    At, Header, Output, Place, Seen,
+    claims::{About, Claims, Function},
+    escape,
 };
 
 /// `cl`.

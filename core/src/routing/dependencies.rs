@@ -1,4 +1,4 @@
-use super::{Came, components::components};
+use super::components::components;
 use crate::fabric::{Direction, Fabric, LinkId, NodeId, walk};
 use fixedbitset::FixedBitSet;
 use std::collections::VecDeque;
@@ -57,32 +57,6 @@ impl DependencyGraph {
             .collect();
         let edges = FixedBitSet::with_capacity(links * directions * (channels * channels) as usize);
         Self { fabric: fabric.clone(), channels, targets, edges }
-    }
-
-    /// Every dependency that rules allow on the working links, extra turns included.
-    ///
-    /// Within a ring the packet goes on in its direction; between rings it follows the order of
-    /// directions or one of the turns. With several channels it follows the datelines.
-    pub fn of_rules(fabric: &Fabric, rules: &super::Rules, turns: &super::TurnSet) -> Self {
-        let rule = rules.flow().channel_rule();
-        let mut graph = Self::new(fabric, rule.channels());
-        for link in fabric.working_links() {
-            let (node, direction) = fabric.link_ends(link);
-            let Some(here) = fabric.working_neighbour(node, direction) else { continue };
-            for out in (0..fabric.shape().directions()).map(Direction::from_index) {
-                let permitted = turns.permits(rules, link, direction, out);
-                if out == direction.opposite() || !permitted || !fabric.link_works(here, out) {
-                    continue;
-                }
-                // A packet on the last channel meets no further dateline on the ways the rules are for.
-                let full = rule.rises(fabric.shape(), here, out).on(Came::of(Some(direction)));
-                for channel in 0..graph.channels as u8 - u8::from(full) {
-                    let next = rule.after(fabric.shape(), channel, here, Some(direction), out);
-                    graph.insert(link, channel, out, next);
-                }
-            }
-        }
-        graph
     }
 
     /// Adds the dependency of a channel on the channel `next` of the link that leaves its end

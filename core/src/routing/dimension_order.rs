@@ -5,31 +5,7 @@
 //! (7 for bit-rotation and perfect shuffle, 8 for tornado on 16x16) that the best published
 //! durations need (cup-stacking-extended-2023, Table 4).
 
-use super::{
-    At, Header, Output, Place,
-    function::{About, Claims, Freedom, Oblivious},
-};
 use crate::fabric::{Direction, Displacement, Fabric, LinkId, NodeId, Shape, Sign};
-
-/// `do`.
-pub(super) struct DimensionOrder;
-
-impl About for DimensionOrder {
-    const NAME: &'static str = "do";
-    const LONG_NAME: &'static str = "dimension-order";
-    const SUMMARY: &'static str = "one dimension after the other, the first one first";
-
-    fn claims(place: Place, bubble: bool) -> Claims {
-        let claims = Claims::in_layers(place, bubble, 1);
-        if bubble { Claims { channels: 1, freedom: Some(Freedom::Bubble), ..claims } } else { claims }
-    }
-}
-
-impl Oblivious for DimensionOrder {
-    fn next(place: Place, at: At, header: &Header) -> Output {
-        place.follow(at, at.channel, next(place.shape, at.node, header.destination))
-    }
-}
 
 /// The output direction at `here` for a packet to `destination`, or `None` when it has arrived.
 ///

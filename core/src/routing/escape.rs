@@ -8,7 +8,7 @@
 
 use super::{
     At, Header, Line, Output, Place, Seen,
-    function::{Claims, Freedom},
+    claims::{Claims, Freedom},
 };
 use crate::fabric::{Direction, Sign};
 use std::{cmp::Reverse, ops::Range};

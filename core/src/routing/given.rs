@@ -2,7 +2,7 @@
 
 use super::{
     At, Header, Output, Place,
-    function::{About, Claims, Oblivious},
+    claims::{About, Claims, Oblivious},
 };
 
 /// `given`.

@@ -2,8 +2,9 @@
 //! adaptive, and the one with the most space is taken. With one adaptive channel it is `sa`.
 
 use super::{
-    At, Header, Output, Place, Seen, escape,
-    function::{About, Claims, Function},
+    At, Header, Output, Place, Seen,
+    claims::{About, Claims, Function},
+    escape,
 };
 
 /// `ma`.

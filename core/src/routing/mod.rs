@@ -3,6 +3,7 @@
 
 mod asking;
 mod channels;
+mod claims;
 mod components;
 mod cross_line;
 mod dependencies;
@@ -10,6 +11,7 @@ pub mod dimension_order;
 mod escape;
 mod function;
 mod given;
+mod in_order;
 mod legal;
 mod minimal_adaptive;
 mod o1turn;
@@ -26,9 +28,10 @@ mod walk;
 
 pub use asking::{At, Header, Output, Place, Seen};
 pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
+pub use claims::{Claims, Freedom};
 pub(crate) use components::components;
 pub use dependencies::{Channel, DependencyGraph, Verdict};
-pub use function::{Claims, Freedom, RoutingFunction};
+pub use function::RoutingFunction;
 pub use legal::{Candidate, candidate_routes, legal_routes, route_links};
 pub use route::{HeaderLayout, Hops, Route};
 pub use routing_graph::{RoutingEdge, RoutingGraph};

@@ -3,7 +3,7 @@
 
 use super::{
     At, Header, Output, Place,
-    function::{About, Claims, Oblivious},
+    claims::{About, Claims, Oblivious},
 };
 
 /// `reverse`.

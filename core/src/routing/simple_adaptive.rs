@@ -2,8 +2,9 @@
 //! has more free space.
 
 use super::{
-    At, Header, Output, Place, Seen, escape,
-    function::{About, Claims, Function},
+    At, Header, Output, Place, Seen,
+    claims::{About, Claims, Function},
+    escape,
 };
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-use super::{DependencyGraph, Rules};
+use super::{Came, DependencyGraph, Rules};
 use crate::fabric::{Direction, Fabric, LinkId};
 use fixedbitset::FixedBitSet;
 
@@ -268,6 +268,34 @@ fn spread(used: &mut [u32], backward: &[Vec<u32>], open: &mut Vec<u32>) {
                 open.push(before);
             }
         }
+    }
+}
+
+impl DependencyGraph {
+    /// Every dependency that rules allow on the working links, extra turns included.
+    ///
+    /// Within a ring the packet goes on in its direction; between rings it follows the order of
+    /// directions or one of the turns. With several channels it follows the datelines.
+    pub fn of_rules(fabric: &Fabric, rules: &Rules, turns: &TurnSet) -> Self {
+        let rule = rules.flow().channel_rule();
+        let mut graph = Self::new(fabric, rule.channels());
+        for link in fabric.working_links() {
+            let (node, direction) = fabric.link_ends(link);
+            let Some(here) = fabric.working_neighbour(node, direction) else { continue };
+            for out in (0..fabric.shape().directions()).map(Direction::from_index) {
+                let permitted = turns.permits(rules, link, direction, out);
+                if out == direction.opposite() || !permitted || !fabric.link_works(here, out) {
+                    continue;
+                }
+                // A packet on the last channel meets no further dateline on the ways the rules are for.
+                let full = rule.rises(fabric.shape(), here, out).on(Came::of(Some(direction)));
+                for channel in 0..rule.channels() - u8::from(full) {
+                    let next = rule.after(fabric.shape(), channel, here, Some(direction), out);
+                    graph.insert(link, channel, out, next);
+                }
+            }
+        }
+        graph
     }
 }
 

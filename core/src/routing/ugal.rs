@@ -5,7 +5,7 @@
 
 use super::{
     At, Header, Output, Place, Seen,
-    function::{About, Claims, Function, Oblivious},
+    claims::{About, Claims, Function, Oblivious},
     valiant::{self, Valiant},
 };
 use crate::fabric::Direction;

@@ -3,8 +3,9 @@
 //! so the channel of a packet says which phase it is in.
 
 use super::{
-    At, Header, Output, Place, dimension_order,
-    function::{About, Claims, Oblivious},
+    At, Header, Output, Place,
+    claims::{About, Claims, Oblivious},
+    dimension_order,
 };
 use crate::fabric::NodeId;
 

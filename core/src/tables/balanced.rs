@@ -1,5 +1,5 @@
 use super::fold::Fold;
-use super::search::Search;
+use super::search::{Prover, Search};
 use super::sssp::{self, Limit};
 use super::{Bound, Choices, Program, Quality, System, TableError, share};
 use crate::power::power_of;
@@ -40,7 +40,7 @@ pub(crate) fn headers(
     let keep_going = &mut share(keep_going, 0.1, 1.0);
     let effort = u64::from(effort.max(1));
     let fixed = Quality::of(system, &choices.headers, traffic).loads;
-    let mut prover = Prover::new(system, &choices, traffic);
+    let mut prover = LoadProver::new(system, &choices, traffic);
     let large = choices.pairs.len() > FOLDED_PAIRS;
     let setting = (&fixed[..], seed, effort);
     if large && folded(system, &mut choices, setting, &mut prover, keep_going)? {
@@ -71,7 +71,7 @@ fn folded(
     system: &System,
     choices: &mut Choices,
     (fixed, seed, effort): (&[u64], u64, u64),
-    prover: &mut Prover,
+    prover: &mut LoadProver,
     keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<bool, TableError> {
     let mut tried: Vec<Fold> = Vec::new();
@@ -102,7 +102,7 @@ fn folded(
 /// Runs a search to its end; returns the largest load and the fourth moment.
 fn finish(
     mut search: Search,
-    prover: &mut Prover,
+    prover: &mut LoadProver,
     keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<(u64, f64), TableError> {
     search.sweep_at(8, 1, prover.bound.ceil(), keep_going)?;
@@ -114,15 +114,15 @@ fn finish(
 }
 
 /// Raises the bound from the loads of ever better tables.
-pub(crate) struct Prover {
+struct LoadProver {
     program: Option<Program>,
     plain: bool,
-    pub bound: Bound,
+    bound: Bound,
     /// What the best prices say about other tables.
     limit: Limit,
 }
 
-impl Prover {
+impl LoadProver {
     fn new(system: &System, choices: &Choices, traffic: Option<&[u64]>) -> Self {
         let plain = choices.uniform && traffic.is_none();
         let none = Bound { numerator: 0, denominator: 1, proof: "dual" };
@@ -130,9 +130,14 @@ impl Prover {
         let prices = vec![0; system.nodes() * system.fabric().shape().directions()];
         Self { program: None, plain, bound, limit: Limit { max_load: 0, prices, cheapest: 0 } }
     }
+}
 
-    /// The least load still possible, proven anew if the search is above it.
-    pub(crate) fn target(
+impl Prover for LoadProver {
+    fn proven(&self) -> u64 {
+        self.bound.ceil()
+    }
+
+    fn target(
         &mut self,
         search: &Search,
         keep_going: &mut dyn FnMut(f64) -> bool,

@@ -1,4 +1,3 @@
-use super::balanced::Prover;
 use super::fold::Fold;
 use super::{Choices, Program, System, TableError};
 use crate::fabric::{LinkId, NodeId};
@@ -18,6 +17,16 @@ const WORK: u64 = 12_000_000;
 const FOLDED_WORK: u64 = 2_000_000;
 /// Work spent on evenness once the largest load is settled.
 const POLISH_WORK: u64 = 50_000;
+
+/// Proves how low the largest load can be at all.
+pub(crate) trait Prover {
+    /// The least load still possible, as far as proven.
+    fn proven(&self) -> u64;
+
+    /// The same, proven anew if the search is above it.
+    fn target(&mut self, search: &Search, keep_going: &mut dyn FnMut(f64) -> bool)
+    -> Result<u64, TableError>;
+}
 
 /// A search among the choices of all pairs, with the loads that the current ones make.
 pub(crate) struct Search<'a> {
@@ -296,7 +305,7 @@ impl<'a> Search<'a> {
     /// Presses on the largest load until it meets the bound or the work is spent.
     pub(crate) fn improve(
         &mut self,
-        prover: &mut Prover,
+        prover: &mut impl Prover,
         keep_going: &mut dyn FnMut(f64) -> bool,
     ) -> Result<(), TableError> {
         if self.choices.pairs.is_empty() {
@@ -304,7 +313,7 @@ impl<'a> Search<'a> {
         }
         let mut best = (self.max_load(), self.fourth_moment(), self.chosen());
         // On large systems a first round of sweeps is cheaper than a proof that comes too early.
-        let mut target = prover.bound.ceil();
+        let mut target = prover.proven();
         if self.choices.pairs.len() < PROVEN_FIRST {
             target = prover.target(self, keep_going)?;
         }

@@ -103,7 +103,7 @@ impl MessageGraph {
         if let Some(&node) = nodes.iter().find(|&&node| !seen.insert(node)) {
             return Err(GraphError::SharedNode(node));
         }
-        if packet_payload == 0 || packet_payload > super::PacketList::MAX_LENGTH {
+        if packet_payload == 0 || packet_payload > super::Packet::MAX_LENGTH {
             return Err(GraphError::PacketPayload(packet_payload));
         }
         let mut first = vec![0];
@@ -260,7 +260,7 @@ pub enum GraphError {
     #[error("node {0} holds two ranks; every rank needs a node of its own")]
     SharedNode(NodeId),
     /// A packet size out of range.
-    #[error("packets of {0} payload flits; it must be 1 to {max}", max = super::PacketList::MAX_LENGTH)]
+    #[error("packets of {0} payload flits; it must be 1 to {max}", max = super::Packet::MAX_LENGTH)]
     PacketPayload(u32),
     /// A rank that does not exist.
     #[error("operation {operation} of rank {rank} names rank {named}; there are {ranks} ranks")]

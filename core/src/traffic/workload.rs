@@ -1,20 +1,6 @@
-use super::{GraphError, MessageGraph, OpenLoad, RouteBook, RouteOfPair, Routes};
+use super::{GraphError, MessageGraph, OpenLoad, Packet, PacketError, RouteBook, RouteOfPair, Routes};
 use crate::{fabric::NodeId, fault::Fault};
 use std::sync::Arc;
-use thiserror::Error;
-
-/// One packet a node has to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
-    /// Where it goes.
-    pub destination: NodeId,
-    /// Flits, the header included.
-    pub length: u32,
-    /// First cycle in which its flits are available to the router.
-    pub start: u64,
-    /// Which slice of its message it is, for the link-time record.
-    pub slice: u32,
-}
 
 /// A fixed list of packets per node, in the order in which the node sends them. A packet waits for
 /// its predecessors even if its own start time has come. Clones share it.
@@ -27,11 +13,11 @@ pub struct PacketList {
 
 impl PacketList {
     /// Largest packet length in flits.
-    pub const MAX_LENGTH: u32 = 1 << 20;
+    pub const MAX_LENGTH: u32 = Packet::MAX_LENGTH;
     /// Largest number of packets in one list.
     pub const MAX_PACKETS: u64 = 1 << 24;
     /// Latest start cycle.
-    pub const MAX_START: u64 = 1 << 40;
+    pub const MAX_START: u64 = Packet::MAX_START;
 
     /// Collects the packets of all nodes, node 0 first.
     ///
@@ -171,25 +157,6 @@ impl Workload {
             }
         }
     }
-}
-
-/// What can be wrong with a packet.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum PacketError {
-    /// No flits, or too many.
-    #[error("its length is {0} flits; lengths are 1 to {max}", max = PacketList::MAX_LENGTH)]
-    Length(u32),
-    /// A node that does not exist.
-    #[error("destination {node} does not exist; nodes are 0 to {last}")]
-    Destination {
-        /// The node that was named.
-        node: NodeId,
-        /// Highest valid index.
-        last: NodeId,
-    },
-    /// A start time out of range.
-    #[error("it starts in cycle {0}; starts are up to {max}", max = PacketList::MAX_START)]
-    Start(u64),
 }
 
 /// What can be wrong with a workload.

@@ -1,4 +1,7 @@
-use super::{LINES, deal::Hops, stage::Stage};
+use super::{
+    deal::{Hops, LINES},
+    stage::Stage,
+};
 use crate::{
     schedule::Budget,
     traffic::{Purpose, draw, draw_below},

@@ -1,8 +1,10 @@
-use super::{LINES, rotated};
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw_below},
 };
+
+/// Classes, and nodes of a ring.
+pub(super) const LINES: u32 = 8;
 
 /// Hops per dimension, without signs.
 pub(super) type Hops = [u8; 3];
@@ -17,6 +19,11 @@ pub(super) enum Group {
 }
 
 const GROUPS: [Group; 3] = [Group::Above, Group::Below, Group::Opposite];
+
+/// An offset, or the signs of an octant, with the dimensions turned: the first becomes the second.
+fn rotated([x, y, z]: [u32; 3]) -> [u32; 3] {
+    [z, x, y]
+}
 
 /// What every node sends in one octant.
 #[derive(Clone, Debug, Default)]

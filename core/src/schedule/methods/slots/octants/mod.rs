@@ -30,12 +30,10 @@ use crate::{
     schedule::{Budget, Demand},
 };
 use beam::Sent;
-use deal::{Deal, offset_number};
+use deal::{Deal, LINES, offset_number};
 use pair::Pair;
 use stored::{EQUAL, MIXED};
 
-/// Classes, and nodes of a ring.
-const LINES: u32 = 8;
 /// Pools of the forward sides and turns of the dimensions, in the order in which pairs of octants follow each
 /// other with the least loss.
 const SEQUENCE: [(usize, usize); 4] = [(1, 0), (1, 2), (0, 0), (1, 1)];
@@ -47,11 +45,6 @@ pub enum OctantPair {
     Equal,
     /// Travel with another sign in one dimension.
     Mixed,
-}
-
-/// An offset, or the signs of an octant, with the dimensions turned: the first becomes the second.
-fn rotated([x, y, z]: [u32; 3]) -> [u32; 3] {
-    [z, x, y]
 }
 
 /// Searches for what all nodes of 8x8x8 send in a pair of opposite octants of an all-to-all, and when, within so

@@ -1,7 +1,6 @@
 use super::{
-    LINES,
     beam::{Segment, Sent, State, beam, packets},
-    deal::Pool,
+    deal::{LINES, Pool},
     stage::Stage,
 };
 use crate::{

@@ -1,7 +1,6 @@
 use super::{
     super::travel::class_after,
-    LINES,
-    deal::{Group, Hops, Pool},
+    deal::{Group, Hops, LINES, Pool},
 };
 
 /// What one side does while the same four classes of nodes are on it: all packets between two residues

@@ -2,7 +2,7 @@
 //! packets in the order of their starts. `17:0121` is packet 17 of the pool, which makes its hops along
 //! dimensions 0, 1, 2 and 1; `-3` are three turns of the slots that pass without a start.
 
-use super::{LINES, beam::Sent};
+use super::{beam::Sent, deal::LINES};
 
 /// The pair of mixed octants, which serves three times: `OctantPair::Mixed` in 1,044 cycles with seed 18.
 pub(super) const MIXED: &str = include_str!("mixed.txt");
