@@ -309,6 +309,17 @@ def test_what_workers_raise_is_raised_here():
         assert pool.submit(os.getpid).result() != os.getpid()
 
 
+def test_what_a_worker_was_not_told_in_time_is_given_up():
+    """It must not hide what is on its way out, as a pipe that breaks once more when it is closed."""
+    pool = workers.Workers(1)
+    os.kill(pool.submit(os.getpid).result(), signal.SIGKILL)
+    pool._processes[0].wait()
+    with pytest.raises(fl.FlitloomError, match="ended before its work did"):
+        pool.submit(abs, -1).result()
+    pool.stop()
+    assert all(process.stdin.closed for process in pool._processes)
+
+
 def kill_own_process():
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -68,7 +69,9 @@ class Workers(ThreadPoolExecutor):
             for process in self._processes:
                 for pipe in (process.stdin, process.stdout):
                     assert pipe is not None
-                    pipe.close()
+                    # What a worker that ended was not told is sent once more by this, in vain.
+                    with suppress(OSError):
+                        pipe.close()
                 process.wait()
 
     def __exit__(
