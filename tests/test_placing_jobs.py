@@ -144,7 +144,7 @@ def test_bad_files_are_refused(
 def test_policies_of_streams_keep_more_of_a_torus_busy(capsys: pytest.CaptureFixture[str]) -> None:
     torus = fl.Torus(8, 8, 8)
     stream = draw_stream(torus, 400)
-    reports = {name: run_stream(torus, stream, name) for name in ("as-asked", "fold", "window")}
+    reports = {name: run_stream(torus, stream, name) for name in ("as-asked", "fold", "window", "largest")}
     busy = [report.utilisation for report in reports.values()]
     assert busy == sorted(busy)
     assert busy[-1] >= 0.85

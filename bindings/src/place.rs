@@ -4,8 +4,8 @@ use crate::{errors::spec_error, running::keeping};
 use flitloom_core::{
     fabric::Shape,
     placement::{
-        Axis, AxisKind, Bound, Demand, Fit, Floor, Found, Problem, Proof, Score, StreamJob, Watch, Ways,
-        channel_loads, fullest_channel, fullest_port, least_hops, score, search, stream,
+        Axis, AxisKind, Bound, Demand, Fit, Floor, Found, Problem, Proof, Score, StreamJob, Turn, Watch,
+        Ways, channel_loads, fullest_channel, fullest_port, least_hops, score, search, stream,
     },
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -258,6 +258,7 @@ impl JobFloor {
         jobs: Vec<(Vec<Vec<u32>>, u64, u64)>,
         window: usize,
         contact: bool,
+        largest: bool,
     ) -> PyResult<Starts> {
         let mut list = Vec::with_capacity(jobs.len());
         for (boxes, arrival, time) in jobs {
@@ -265,9 +266,12 @@ impl JobFloor {
             list.push(StreamJob { boxes, arrival, time });
         }
         let fit = if contact { Fit::Contact } else { Fit::First };
+        let turn = if largest { Turn::Largest } else { Turn::Arrival };
         let (done, failure) = keeping(
             py,
-            |interrupt| stream(&self.floor, &list, window, fit, &|| interrupt.load(Ordering::Relaxed)),
+            |interrupt| {
+                stream(&self.floor, &list, (turn, window), fit, &|| interrupt.load(Ordering::Relaxed))
+            },
             |_| Ok(()),
         );
         let begun = done.begun.into_iter().map(|one| one.map(|one| (one.start, one.corner, one.chosen)));

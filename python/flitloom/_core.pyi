@@ -429,7 +429,11 @@ class JobFloor:
     def find(self, boxes: Sequence[Sequence[int]], contact: bool) -> tuple[int, int] | None: ...
     def flip(self, corner: int, sides: Sequence[int]) -> None: ...
     def stream(
-        self, jobs: Sequence[tuple[Sequence[Sequence[int]], int, int]], window: int, contact: bool
+        self,
+        jobs: Sequence[tuple[Sequence[Sequence[int]], int, int]],
+        window: int,
+        contact: bool,
+        largest: bool,
     ) -> tuple[list[tuple[int, int, int] | None], int, bool]: ...
 
 def plan_collective(

@@ -217,17 +217,27 @@ pub struct Streamed {
     pub decisions: u64,
 }
 
-/// Runs a stream: whenever jobs come or end, the first `window` waiting ones are tried in their order of arrival.
+/// Which of the jobs that wait is tried first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The one that came first.
+    Arrival,
+    /// The one with the most nodes; of equal ones the one that came first.
+    Largest,
+}
+
+/// Runs a stream: whenever jobs come or end, the first `window` waiting ones are tried in their turn.
 ///
 /// Jobs stand in the order of their arrivals. `should_stop` is asked now and then; a stream that is stopped has no
 /// starts for the jobs left.
 pub fn stream(
     floor: &Floor,
     jobs: &[StreamJob],
-    window: usize,
+    (turn, window): (Turn, usize),
     fit: Fit,
     should_stop: &dyn Fn() -> bool,
 ) -> Streamed {
+    let nodes = |job: usize| jobs[job].boxes[0].iter().product::<u32>();
     let mut empty = floor.clone();
     let mut done = Streamed { begun: vec![None; jobs.len()], decisions: 0 };
     let mut ends: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
@@ -249,7 +259,11 @@ pub fn stream(
         while next < jobs.len() && jobs[next].arrival <= now {
             // What fits on no empty floor would wait for ever.
             if jobs[next].boxes.iter().any(|sides| floor.find(sides, Fit::First).is_some()) {
-                waiting.push(next);
+                let place = match turn {
+                    Turn::Arrival => waiting.len(),
+                    Turn::Largest => waiting.partition_point(|&other| nodes(other) >= nodes(next)),
+                };
+                waiting.insert(place, next);
             }
             next += 1;
         }
@@ -385,12 +399,14 @@ mod tests {
             job(&[5, 1], 1, 3),
             job(&[4, 4], 2, 1),
         ];
-        let starts = |window| {
-            let done = stream(&floor, &jobs, window, Fit::First, &|| false);
+        let starts = |turn, window| {
+            let done = stream(&floor, &jobs, (turn, window), Fit::First, &|| false);
             done.begun.iter().map(|begun| begun.map(|begun| begun.start)).collect::<Vec<_>>()
         };
         // The third one passes the second only if it is looked at.
-        assert_eq!(starts(4), [Some(0), Some(10), Some(1), None, Some(15)]);
-        assert_eq!(starts(1), [Some(0), Some(10), Some(10), None, Some(15)]);
+        assert_eq!(starts(Turn::Arrival, 4), [Some(0), Some(10), Some(1), None, Some(15)]);
+        assert_eq!(starts(Turn::Arrival, 1), [Some(0), Some(10), Some(10), None, Some(15)]);
+        // The last one has the most nodes, and is tried before the others that wait.
+        assert_eq!(starts(Turn::Largest, 1), [Some(0), Some(11), Some(11), None, Some(10)]);
     }
 }

@@ -33,7 +33,7 @@ mod ways;
 
 pub use bounds::{Axis, AxisKind, Bound, Proof, fullest_channel, least_hops};
 pub use demand::{Demand, DemandError, Peer};
-pub use floor::{Begun, Fit, Floor, MAX_ROW, StreamJob, Streamed, stream};
+pub use floor::{Begun, Fit, Floor, MAX_ROW, StreamJob, Streamed, Turn, stream};
 pub use loads::{Score, channel_loads, fullest_port, score};
 pub use problem::{Problem, Watch};
 pub use search::{Found, search};

@@ -26,7 +26,8 @@ def command(
     policy: Annotated[
         str | None,
         typer.Option(
-            help="as-asked, rotate, fold, contact or window (64 waiting jobs are looked at). [default: all]",
+            help="as-asked, rotate, fold, contact, window (64 waiting jobs are tried) or "
+            "largest (256, those with the most nodes first). [default: all]",
             metavar="NAME",
         ),
     ] = None,

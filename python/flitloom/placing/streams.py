@@ -16,13 +16,39 @@ from flitloom.spec import Topology
 
 #: Mixes of jobs: boxes with sides of powers of two, or also lines, planes and odd sides.
 MIXES = ("boxes", "mixed")
-#: Policies: whether boxes are rotated, folded, which free one is taken, and how many waiting jobs are tried.
-POLICIES: dict[str, tuple[bool, bool, str, int]] = {
-    "as-asked": (False, False, "first", 1),
-    "rotate": (True, False, "first", 1),
-    "fold": (True, True, "first", 1),
-    "contact": (True, True, "contact", 1),
-    "window": (True, True, "contact", 64),
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How waiting jobs get boxes.
+
+    Attributes
+    ----------
+    rotate, fold : bool
+        Boxes may be turned, and folded.
+    contact : bool
+        The free box with most sides in contact with taken nodes is taken, not the first one.
+    window : int
+        Waiting jobs that are tried.
+    largest : bool
+        The one with the most nodes is tried first, not the one that came first.
+    """
+
+    rotate: bool = False
+    fold: bool = False
+    contact: bool = False
+    window: int = 1
+    largest: bool = False
+
+
+#: Policies by name.
+POLICIES = {
+    "as-asked": Policy(),
+    "rotate": Policy(rotate=True),
+    "fold": Policy(rotate=True, fold=True),
+    "contact": Policy(rotate=True, fold=True, contact=True),
+    "window": Policy(rotate=True, fold=True, contact=True, window=64),
+    "largest": Policy(rotate=True, fold=True, contact=True, window=256, largest=True),
 }
 
 
@@ -137,15 +163,15 @@ def run_stream(topology: Topology, stream: Sequence[Demand], policy: str) -> Str
     topology.require_plain("streams of jobs")
     if policy not in POLICIES:
         raise SpecError.at("policy", f"is one of {', '.join(POLICIES)}, not {show(policy)}")
-    rotate, fold, fit, window = POLICIES[policy]
+    rule = POLICIES[policy]
     known: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for one in stream:
         if one.shape not in known:
-            known[one.shape] = boxes_for(one.shape, topology, rotate=rotate, fold=fold)
+            known[one.shape] = boxes_for(one.shape, topology, rotate=rule.rotate, fold=rule.fold)
     floor = floor_of(topology)
     begin = time.perf_counter()
     begun, decisions, interrupted = floor.stream(
-        [(known[one.shape], one.arrival, one.time) for one in stream], window, fit == "contact"
+        [(known[one.shape], one.arrival, one.time) for one in stream], rule.window, rule.contact, rule.largest
     )
     spent = time.perf_counter() - begin
     if interrupted:
