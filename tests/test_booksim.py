@@ -18,7 +18,7 @@ import pytest
 from flitloom import _core
 from flitloom.booksim import Options, is_booksim, read_options, run
 from flitloom.booksim.comparing import EQUAL, REFUSED, compare
-from flitloom.booksim.drawing import draw, draw_network, draw_rare, draw_run
+from flitloom.booksim.drawing import draw, draw_concentrated, draw_network, draw_rare, draw_run
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
 from flitloom.booksim.running import demand
@@ -35,7 +35,13 @@ COLUMNS = ("packet", "class", "source", "destination", "created", "injected", "h
 
 
 #: How a record's configuration is drawn.
-DRAWN = {"grid": draw, "network": draw_network, "rare": draw_rare, "run": draw_run}
+DRAWN = {
+    "grid": draw,
+    "network": draw_network,
+    "rare": draw_rare,
+    "run": draw_run,
+    "concentrated": draw_concentrated,
+}
 
 
 def drawn(record: dict) -> Options:
@@ -90,8 +96,8 @@ def test_the_recorded_configurations_reach_every_option() -> None:
         "vc_allocator": 11,
         "sw_allocator": 10,
         "topology": 7,
-        "routing_function": 20,
-        "traffic": 12,
+        "routing_function": 24,
+        "traffic": 20,
         "sim_type": 3,
         "sim_count": 2,
         "noq": 1,
@@ -116,7 +122,14 @@ def test_the_recorded_configurations_reach_every_option() -> None:
         ({"sw_allocator": "max_size", "output_speedup": "2"}, "more outputs than inputs"),
         ({"topology": "torus", "routing_function": "min_adapt", "num_vcs": "3"}, "at least 4"),
         ({"topology": "qtree"}, "there are mesh, torus"),
-        ({"topology": "cmesh", "c": "9", "xr": "3", "yr": "3"}, "there are dor_no_express"),
+        ({"topology": "cmesh", "routing_function": "romm"}, "there are dor_no_express"),
+        (
+            {"topology": "flatfly", "routing_function": "ugal_pni", "c": "4", "xr": "2", "yr": "2", "k": "3"},
+            "as many nodes",
+        ),
+        ({"traffic": "tornado({4,40})"}, "4 to the power 40"),
+        ({"traffic": "taper64"}, "needs 64 nodes"),
+        ({"traffic": "background({{0,16}})"}, "no node 16"),
         ({"topology": "cmesh", "routing_function": "dor", "c": "9", "xr": "3", "yr": "3"}, "concentration"),
         ({"topology": "dragonflynew", "routing_function": "ugal", "n": "1"}, "another number than 3"),
         (

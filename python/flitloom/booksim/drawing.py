@@ -257,3 +257,44 @@ def draw_network(number: int, seed: int = 0) -> Options:
     if values["vc_allocator"] == "piggyback":
         values["vc_allocator"] = "islip"
     return Options.of({name: str(value) for name, value in values.items()})
+
+
+#: Networks with several nodes per router, their routing functions, and channels that these need.
+_CONCENTRATED = (
+    *(("cmesh", name, 2) for name in ("dor", "dor_no_express", "xy_yx", "xy_yx_no_express")),
+    *(("flatfly", name, 2) for name in ("ran_min", "xyyx", "adaptive_xyyx", "valiant", "ugal")),
+    ("flatfly", "ugal_xyyx", 4),
+    ("flatfly", "ugal_pni", 8),
+)
+#: Patterns on 64 nodes.
+_PATTERNS = (
+    *("uniform", "randperm", "asymmetric", "taper64", "background({{0,9,20}})", "badperm_yarc({4,1,2})"),
+    *("bad_dragon", "tornado({4,3,1})", "neighbor({8,2,1})", "randperm(7)", "hotspot({{-1,5,9},{2,3}})"),
+)
+
+
+def draw_concentrated(number: int, seed: int = 0) -> Options:
+    """Configuration number so-and-so of a seed, with four nodes per router, and patterns with parameters.
+
+    Examples
+    --------
+    >>> draw_concentrated(0) == draw_concentrated(0), draw_concentrated(0) == draw_concentrated(1)
+    (True, False)
+    """
+    drawn = random.Random(f"concentrated {seed} {number}")
+    topology, routing, least = drawn.choice(_CONCENTRATED)
+    values: dict[str, object] = {
+        **draw(number, seed).values,
+        "topology": topology,
+        "routing_function": routing,
+    }
+    values |= {"k": 4, "n": 2, "c": 4, "xr": 2, "yr": 2, "x": 4, "y": 4}
+    values["traffic"] = drawn.choice(_PATTERNS)
+    values["use_noc_latency"] = drawn.choice([0, 1])
+    # Odd numbers leave one channel to both halves.
+    values["num_vcs"] = least * drawn.choice([1, 2]) + drawn.choice([0, 1])
+    values |= {"input_speedup": 1, "use_read_write": 0, "buffer_policy": "private"}
+    values.pop("buf_size", None)
+    if values["vc_allocator"] == "piggyback":
+        values["vc_allocator"] = "islip"
+    return Options.of({name: str(value) for name, value in values.items()})

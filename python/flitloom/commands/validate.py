@@ -38,16 +38,16 @@ def booksim(
       flitloom validate booksim mesh.cfg torus.cfg --binary booksim2/src/booksim --configs 0
     """
     from flitloom.booksim.comparing import DIFFERENT, ENDED, EQUAL, REFUSED, check_binary, compare
-    from flitloom.booksim.drawing import draw, draw_network, draw_rare, draw_run
+    from flitloom.booksim.drawing import draw, draw_concentrated, draw_network, draw_rare, draw_run
     from flitloom.booksim.options import read_options
 
     if binary is None:
         raise SpecError.at("--binary", "is missing", "give the program that BookSim2's make built")
     check_binary(binary)
     cases = [(show_file(file), read_options(file)) for file in files or []]
-    # A quarter each: meshes and tori, rare options on them, other networks, batches and the like.
-    kinds = (draw, draw_rare, draw_network, draw_run)
-    cases += [(f"drawn {number}", kinds[number % 4](number, seed)) for number in range(configs)]
+    # A fifth each: meshes and tori, rare options, other networks, batches and the like, concentration.
+    kinds = (draw, draw_rare, draw_network, draw_run, draw_concentrated)
+    cases += [(f"drawn {number}", kinds[number % len(kinds)](number, seed)) for number in range(configs)]
     found = []
     with screen.progress("configurations") as told:
         for number, (name, case) in enumerate(cases):

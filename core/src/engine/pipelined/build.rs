@@ -352,8 +352,8 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", 1, 16)?;
     let mut numbers = Numbers::new();
-    let radix = options.within("k", 1, 1 << 16)? as u32 * options.within("xr", 1, 1 << 10)? as u32;
-    let digits = Digits { radix, count: options.within("n", 1, 32)? as u32, nodes: nodes as u32 };
+    let (k, xr) = (options.within("k", 1, 1 << 16)? as u32, options.within("xr", 1, 1 << 10)? as u32);
+    let digits = Digits { k, xr, count: options.within("n", 1, 32)? as u32, nodes: nodes as u32 };
     let mut classes = Vec::new();
     for index in 0..count {
         classes.push(class(options, index, count, &digits, &mut numbers)?);

@@ -140,30 +140,6 @@ impl Default for Options {
     }
 }
 
-/// Splits text at commas outside of braces; a part in braces is a list of its own, any other a list of one.
-pub(super) fn lists(text: &str) -> Vec<Vec<String>> {
-    let (mut parts, mut depth) = (vec![String::new()], 0);
-    for letter in text.chars() {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(part) = parts.last_mut() {
-            part.push(letter);
-        }
-    }
-    let inside = |part: &str| {
-        let part = part.trim().trim_start_matches('{').trim_end_matches('}');
-        part.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect::<Vec<_>>()
-    };
-    parts.iter().map(|part| inside(part)).filter(|part| !part.is_empty()).collect()
-}
-
 impl Options {
     /// Sets an option; false if there is none of this name.
     ///

@@ -5,7 +5,8 @@ use super::numbers::Numbers;
 /// The digits that patterns shift, and the nodes of a network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Digits {
-    pub radix: u32,
+    pub k: u32,
+    pub xr: u32,
     pub count: u32,
     pub nodes: u32,
 }
@@ -20,11 +21,48 @@ pub(super) enum Pattern {
     Hotspot(Vec<(u32, u32)>, u32),
     Diagonal,
     Asymmetric,
+    /// Near a node of 64, or anywhere.
+    Taper,
+    /// Anywhere but in these nodes.
+    Background(Vec<bool>),
+    /// Any node of the next so many.
+    NextGroup(u32),
+    /// The same place, by number, of any so many nodes.
+    Column(u32),
+}
+
+/// The parameters of a pattern: what braces around all hold, part by part, or the text as one.
+fn parameters(text: &str) -> Vec<&str> {
+    let Some(inside) = text.strip_prefix('{') else {
+        return if text.is_empty() { Vec::new() } else { vec![text] };
+    };
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, letter) in inside.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                parts.push(&inside[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The number that a text begins with; what follows is not read.
+fn number(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    text[..end + text.len() - digits.len()].parse().map_err(|_| format!("{text:?} is no number"))
 }
 
 impl Pattern {
     /// The names of all patterns.
-    pub(super) const NAMES: [&str; 11] = [
+    pub(super) const NAMES: [&str; 15] = [
         "uniform",
         "bitcomp",
         "bitrev",
@@ -36,6 +74,10 @@ impl Pattern {
         "hotspot",
         "diagonal",
         "asymmetric",
+        "taper64",
+        "background",
+        "bad_dragon",
+        "badperm_yarc",
     ];
 
     /// The pattern of a name with parameters in brackets.
@@ -46,6 +88,14 @@ impl Pattern {
         numbers: &mut Numbers,
     ) -> Result<Self, String> {
         let (name, inside) = text.split_once('(').unwrap_or((text, ""));
+        let inside = inside.rsplit_once(')').map_or(inside, |(inside, _)| inside);
+        let given = parameters(inside);
+        let given_number = |index: usize, otherwise: u32| match given.get(index) {
+            None => Ok(otherwise),
+            Some(text) => number(text).and_then(|value| {
+                u32::try_from(value).map_err(|_| format!("{name}: {value} is out of range"))
+            }),
+        };
         let nodes = digits.nodes;
         let bits = nodes.trailing_zeros();
         let bits_only = || {
@@ -64,11 +114,17 @@ impl Pattern {
                 )),
             }
         };
-        let shifted = |by: u32| {
-            fixed(&|node| {
-                let radix = digits.radix;
-                (0..digits.count).map(|d| (node / radix.pow(d) + by) % radix * radix.pow(d)).sum()
-            })
+        // Numbers in brackets stand for k, n and xr.
+        let radix = || {
+            let radix = given_number(0, digits.k)?.checked_mul(given_number(2, digits.xr)?);
+            radix.filter(|&radix| radix > 0).ok_or_else(|| format!("{name}: k xr is out of range"))
+        };
+        let shifted = |by: &dyn Fn(u32) -> u32| {
+            let (radix, count) = (radix()?, given_number(1, digits.count)?);
+            if radix.checked_pow(count).is_none() {
+                return Err(format!("{name}: {radix} to the power {count} is out of range"));
+            }
+            fixed(&|node| (0..count).map(|d| (node / radix.pow(d) + by(radix)) % radix * radix.pow(d)).sum())
         };
         match name {
             "uniform" => Ok(Self::Uniform),
@@ -94,9 +150,41 @@ impl Pattern {
                 let half = bits / 2;
                 fixed(&|node| (node >> half) | (node & ((1 << half) - 1)) << half)
             }
-            "tornado" => shifted(digits.radix.div_ceil(2) - 1),
-            "neighbor" => shifted(1),
-            "randperm" => Ok(numbers.aside(permutation, |numbers| {
+            "tornado" => shifted(&|radix| radix.div_ceil(2) - 1),
+            "neighbor" => shifted(&|_| 1),
+            "taper64" if nodes == 64 => Ok(Self::Taper),
+            "taper64" => Err(format!("taper64 needs 64 nodes, and there are {nodes}")),
+            "background" => {
+                let without = parameters(given.first().copied().unwrap_or_default());
+                let mut excluded = vec![false; nodes as usize];
+                for text in without {
+                    let node = number(text)?;
+                    let place = usize::try_from(node).ok().and_then(|node| excluded.get_mut(node));
+                    *place
+                        .ok_or_else(|| format!("background: there is no node {node}; there are {nodes}"))? =
+                        true;
+                }
+                if excluded.iter().all(|&one| one) {
+                    return Err("background: no node is left to send to".into());
+                }
+                Ok(Self::Background(excluded))
+            }
+            "bad_dragon" => {
+                let k = given_number(0, digits.k)?;
+                let group = k.checked_mul(2 * k).filter(|group| (1..1 << 20).contains(group));
+                Ok(Self::NextGroup(group.ok_or_else(|| format!("bad_dragon: k is {k}, out of range"))?))
+            }
+            "badperm_yarc" => {
+                let radix = radix()?;
+                let most = u64::from(radix - 1) * u64::from(radix) + u64::from((nodes - 1) / radix);
+                if most >= u64::from(nodes) {
+                    return Err(format!(
+                        "badperm_yarc sends to node {most}, and there are {nodes}; k and xr say other numbers of nodes"
+                    ));
+                }
+                Ok(Self::Column(radix))
+            }
+            "randperm" => Ok(numbers.aside(given_number(0, permutation)?, |numbers| {
                 let mut free: Vec<u32> = (0..nodes).collect();
                 let mut to = vec![0; nodes as usize];
                 for node in 0..nodes {
@@ -105,7 +193,7 @@ impl Pattern {
                 }
                 Self::Fixed(to)
             })),
-            "hotspot" => Self::hotspot(inside, nodes, numbers),
+            "hotspot" => Self::hotspot(&given, nodes, numbers),
             _ => Err(format!(
                 "{text:?} is no pattern that is known here; there are {}",
                 Self::NAMES.join(", ")
@@ -113,29 +201,31 @@ impl Pattern {
         }
     }
 
-    fn hotspot(inside: &str, nodes: u32, numbers: &mut Numbers) -> Result<Self, String> {
-        // Nodes, then weights; a part without braces of its own is a list of one.
-        let inside = inside.trim_end_matches(')');
-        let inside = inside.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(inside);
-        let lists = super::options::lists(inside);
-        let read = |text: &String| text.parse::<u32>().map_err(|_| format!("hotspot: {text:?} is no number"));
-        let to: Vec<u32> = match lists.first() {
-            None => vec![numbers.upto(nodes - 1)],
-            Some(list) => list.iter().map(read).collect::<Result<_, _>>()?,
-        };
-        let mut weights: Vec<u32> = match lists.get(1) {
-            None => vec![1],
-            Some(list) => list.iter().map(read).collect::<Result<_, _>>()?,
-        };
-        if let Some(node) = to.iter().find(|&&node| node >= nodes) {
-            return Err(format!("hotspot: there is no node {node}; there are {nodes}"));
+    /// Nodes, then weights; a node below 0 is drawn.
+    fn hotspot(given: &[&str], nodes: u32, numbers: &mut Numbers) -> Result<Self, String> {
+        let list = |text: &str| parameters(text).into_iter().map(number).collect::<Result<Vec<_>, _>>();
+        let to = list(given.first().copied().unwrap_or("-1"))?;
+        let mut spots = Vec::new();
+        for node in to {
+            let node = if node < 0 { i64::from(numbers.upto(nodes - 1)) } else { node };
+            if node >= i64::from(nodes) {
+                return Err(format!("hotspot: there is no node {node}; there are {nodes}"));
+            }
+            spots.push((node as u32, 1));
         }
-        weights.resize(to.len(), weights.last().copied().unwrap_or(1));
-        let sum = weights.iter().sum();
-        if sum == 0 {
-            return Err("hotspot: all weights are 0".into());
+        let weights = list(given.get(1).copied().unwrap_or("1"))?;
+        for (place, spot) in spots.iter_mut().enumerate() {
+            let weight = weights.get(place).or(weights.last()).copied().unwrap_or(1);
+            if !(1..1 << 20).contains(&weight) {
+                return Err(format!("hotspot: a weight is {weight}; it must be 1 to {}", (1 << 20) - 1));
+            }
+            spot.1 = weight as u32;
         }
-        Ok(Self::Hotspot(to.into_iter().zip(weights).collect(), sum))
+        if spots.is_empty() {
+            return Err("hotspot: no node is named".into());
+        }
+        let sum = spots.iter().map(|spot| spot.1).sum();
+        Ok(Self::Hotspot(spots, sum))
     }
 
     /// Draws a destination.
@@ -154,6 +244,21 @@ impl Pattern {
                 let half = nodes / 2;
                 node % half + if numbers.upto(1) == 1 { half } else { 0 }
             }
+            Self::Taper => {
+                if numbers.upto(1) == 0 {
+                    return numbers.upto(nodes - 1);
+                }
+                let rows = 8 * numbers.upto(2);
+                (64 - 8 - 1 + node + rows + numbers.upto(2)) % 64
+            }
+            Self::Background(excluded) => loop {
+                let to = numbers.upto(nodes - 1);
+                if !excluded[to as usize] {
+                    return to;
+                }
+            },
+            Self::NextGroup(group) => (numbers.upto(group - 1) + (node / group + 1) * group) % nodes,
+            Self::Column(row) => numbers.upto(row - 1) * row + node / row,
             Self::Hotspot(spots, sum) => {
                 if spots.len() == 1 {
                     return spots[0].0;

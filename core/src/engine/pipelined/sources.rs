@@ -209,10 +209,11 @@ impl Run {
     /// The channel that a header at the front of a class would take.
     fn free_channel(&mut self, subnet: usize, node: usize, class: usize, packet: u32) -> Option<u16> {
         let mut range = self.rules.range(self.packets[packet].kind);
+        let to = self.packets[packet].destination;
         if let Some(network) = &self.rules.network {
-            range = network.entry_channels(self.rules.channels, range, &mut self.numbers);
+            let known = (self.rules.channels, range);
+            range = network.entry_channels(&self.rules.wiring, to, known, &mut self.numbers);
         } else if !self.rules.shape.wraps {
-            let to = self.packets[packet].destination;
             range = self.rules.routing.part(&self.rules.shape, to, 0, range);
         }
         if self.rules.cuts_by_next_port {

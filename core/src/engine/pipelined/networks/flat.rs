@@ -9,19 +9,26 @@ use super::super::{
     wiring::Wiring,
 };
 use super::{bounded, named};
+use std::cmp::Ordering;
 
 /// How a packet finds its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// The lowest dimension first.
     DimensionOrder,
-    /// The same, with the long links along the edges of a concentrated mesh.
-    Express,
     /// A drawn order.
     XyYx,
+    /// The less loaded order; of equal ones a drawn one.
+    AdaptiveXyYx,
     /// To a drawn node first.
     Valiant,
+    /// To a drawn router first where that is less loaded (Singh 2005); in a drawn order, or in channels that are
+    /// those of the next coordinate alone.
+    Ugal { is_drawn: bool, is_apart: bool },
 }
+
+/// By how much the longer way of `ugal` has to be less loaded, in flits times hops.
+const THRESHOLD: u32 = 2;
 
 /// A concentrated mesh or a flattened butterfly.
 #[derive(Clone, Debug)]
@@ -31,22 +38,37 @@ pub(in super::super) struct Flat {
     /// Nodes per router.
     nodes: u32,
     is_mesh: bool,
+    /// Hops from which on the long links along the edges of a concentrated mesh are taken.
+    express: Option<u32>,
     way: Way,
 }
 
 impl Flat {
     pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
         let is_mesh = options.text("topology") == "cmesh";
-        let way = if is_mesh {
-            named(options, &[("dor_no_express", Way::DimensionOrder), ("dor", Way::Express)])?
-        } else {
-            named(
-                options,
-                &[("ran_min", Way::DimensionOrder), ("xyyx", Way::XyYx), ("valiant", Way::Valiant)],
-            )?
-        };
         let size = |name, most| options.within(name, 1, most).map(|value| value as u32);
         let (radix, nodes) = (size("k", 256)?, size("c", 256)?);
+        let ugal = |is_drawn, is_apart| Way::Ugal { is_drawn, is_apart };
+        let (way, express) = if is_mesh {
+            let known = [
+                ("dor_no_express", (Way::DimensionOrder, None)),
+                ("dor", (Way::DimensionOrder, Some(radix / 2))),
+                ("xy_yx_no_express", (Way::XyYx, None)),
+                ("xy_yx", (Way::XyYx, Some(2))),
+            ];
+            named(options, &known)?
+        } else {
+            let known = [
+                ("ran_min", Way::DimensionOrder),
+                ("xyyx", Way::XyYx),
+                ("adaptive_xyyx", Way::AdaptiveXyYx),
+                ("valiant", Way::Valiant),
+                ("ugal", ugal(false, false)),
+                ("ugal_xyyx", ugal(true, false)),
+                ("ugal_pni", ugal(false, true)),
+            ];
+            (named(options, &known)?, None)
+        };
         let refuse = |option, text: &str| Err(OptionError { option, text: text.into() });
         if options.whole("n")? != 2 {
             return refuse("n", "concentrated meshes and flattened butterflies are known here with 2 only");
@@ -58,14 +80,18 @@ impl Flat {
         if is_mesh && nodes != 4 {
             return refuse("c", "BookSim2 does not survive another concentration of a cmesh than 4");
         }
-        if way == Way::Express && !radix.is_multiple_of(2) {
-            return refuse("k", "BookSim2 does not survive dor on a cmesh of an odd k; give dor_no_express");
+        if express.is_some() && !radix.is_multiple_of(2) {
+            let text = "BookSim2 does not survive express links on a cmesh of an odd k; give dor_no_express";
+            return refuse("k", text);
+        }
+        if way == ugal(false, true) && radix != nodes {
+            return refuse("c", "ugal_pni needs as many nodes per router as routers per row");
         }
         if size("x", 4096)? != radix || size("y", 4096)? != radix {
             return refuse("x", "x and y are not k, which BookSim2 needs");
         }
         let all = bounded(Some(u64::from(radix * radix) * u64::from(nodes)))?;
-        let made = Self { radix, dimensions: 2, nodes, is_mesh, way };
+        let made = Self { radix, dimensions: 2, nodes, is_mesh, express, way };
         let stretch = if options.flag("use_noc_latency")? { side } else { 0 };
         let mut wiring = if is_mesh { made.mesh(all, stretch) } else { made.butterfly(all, stretch) };
         // Nodes are numbered row by row over the whole grid of nodes.
@@ -79,7 +105,34 @@ impl Flat {
     }
 
     pub(super) fn least_channels(&self) -> usize {
-        if matches!(self.way, Way::XyYx | Way::Valiant) { 2 } else { 1 }
+        match self.way {
+            Way::DimensionOrder => 1,
+            Way::XyYx | Way::AdaptiveXyYx | Way::Valiant | Way::Ugal { is_drawn: false, is_apart: false } => {
+                2
+            }
+            Way::Ugal { is_drawn: true, .. } => 4,
+            Way::Ugal { is_apart: true, .. } => 2 * self.radix as usize - 1,
+        }
+    }
+
+    pub(super) fn goes_by_load(&self) -> bool {
+        matches!(self.way, Way::AdaptiveXyYx | Way::Ugal { .. })
+    }
+
+    /// The channels that a header may take from its source.
+    pub(super) fn entry_channels(&self, wiring: &Wiring, to: u32, channels: (u32, u32)) -> (u32, u32) {
+        match self.way {
+            Way::Ugal { is_apart: true, .. } => {
+                self.part_of(channels, self.coordinate(wiring.exits[to as usize].0, 0))
+            }
+            _ => channels,
+        }
+    }
+
+    /// Of channels, cut into as many equal parts as there are coordinates, those of one.
+    fn part_of(&self, (a, b): (u32, u32), coordinate: u32) -> (u32, u32) {
+        let width = (b - a + 1) / self.radix;
+        (a + coordinate * width, a + (coordinate + 1) * width - 1)
     }
 
     fn coordinate(&self, router: u32, dimension: u32) -> u32 {
@@ -149,7 +202,7 @@ impl Flat {
             return self.port(x, y, dimension);
         }
         let first = (self.nodes + 2 * dimension) as usize;
-        if self.way == Way::Express && x.abs_diff(y) >= self.radix / 2 {
+        if self.express.is_some_and(|from| x.abs_diff(y) >= from) {
             // The ports that would lead out of the mesh across this dimension.
             let across = self.coordinate(here, 1 - dimension);
             let edge = (self.nodes + 2 * (1 - dimension)) as usize;
@@ -186,20 +239,82 @@ impl Flat {
         if here == there {
             return Ways::one(exit.into(), a, b);
         }
+        let load = |port: usize| place.load[wiring.output(here, port)];
+        // Orders are told by channels; of an odd number the one in the middle changes the order.
+        let is_lower = place.channel < a + half;
         let (port, (first, last)) = match self.way {
-            Way::DimensionOrder | Way::Express => (self.towards(here, there, true), (a, b)),
-            Way::XyYx => {
-                if place.enters {
-                    packet.phase = u8::from(numbers.upto(1) == 0);
-                }
-                (self.towards(here, there, packet.phase == 0), if packet.phase == 0 { lower } else { upper })
+            Way::DimensionOrder => (self.towards(here, there, true), (a, b)),
+            Way::XyYx | Way::AdaptiveXyYx => {
+                let ports = [true, false].map(|lowest_first| self.towards(here, there, lowest_first));
+                let lowest_first = if !place.enters {
+                    is_lower
+                } else {
+                    let by_load = match self.way {
+                        Way::AdaptiveXyYx => load(ports[0]).cmp(&load(ports[1])),
+                        _ => Ordering::Equal,
+                    };
+                    by_load.is_lt() || by_load.is_eq() && numbers.upto(1) > 0
+                };
+                if lowest_first { (ports[0], lower) } else { (ports[1], upper) }
             }
             Way::Valiant if packet.phase == 1 => (self.towards(here, there, true), upper),
             Way::Valiant => {
                 let middle = wiring.exits[packet.middle as usize].0;
                 (self.towards(here, middle, true), lower)
             }
+            Way::Ugal { is_drawn, is_apart } => {
+                let lowest_first = !is_drawn || if place.enters { numbers.upto(1) > 0 } else { is_lower };
+                if place.enters {
+                    packet.middle = self.drawn_router(here, there, numbers);
+                    let cost = |to: u32, hops: u32| hops * load(self.towards(here, to, lowest_first));
+                    let hops = self.hops(here, packet.middle) + self.hops(packet.middle, there);
+                    let is_short = packet.middle == here
+                        || cost(there, self.hops(here, there)) <= cost(packet.middle, hops) + THRESHOLD;
+                    packet.phase = u8::from(is_short);
+                } else if here == packet.middle {
+                    packet.phase = 1;
+                }
+                let to = if packet.phase == 0 { packet.middle } else { there };
+                let port = self.towards(here, to, lowest_first);
+                let (mut first, mut last) = (a, b);
+                let mut part = half;
+                if is_drawn {
+                    (first, last) = if lowest_first { lower } else { upper };
+                    part = half / 2;
+                }
+                if packet.phase == 0 {
+                    last -= part
+                } else {
+                    first += part
+                }
+                let mut channels = (first, last);
+                if is_apart {
+                    // The coordinate after the next one, or the node in the end.
+                    let next = (port as u32 - self.nodes) / (self.radix - 1) + 1;
+                    let coordinate =
+                        if next == self.dimensions { exit.into() } else { self.coordinate(there, next) };
+                    channels = self.part_of(channels, coordinate);
+                }
+                (port, channels)
+            }
         };
         Ways::one(port, first, last)
+    }
+
+    /// Hops between two routers of a flattened butterfly.
+    fn hops(&self, a: u32, b: u32) -> u32 {
+        (0..self.dimensions).filter(|&d| self.coordinate(a, d) != self.coordinate(b, d)).count() as u32
+    }
+
+    /// A router that differs from both in those dimensions alone in which they differ.
+    fn drawn_router(&self, from: u32, to: u32, numbers: &mut Numbers) -> u32 {
+        // Which node of the router makes no difference.
+        numbers.upto(self.nodes - 1);
+        let draw = |dimension| {
+            let [mine, other] = [from, to].map(|router| self.coordinate(router, dimension));
+            let coordinate = if mine == other { mine } else { numbers.upto(self.radix - 1) };
+            coordinate * self.radix.pow(dimension)
+        };
+        (0..self.dimensions).map(draw).sum()
     }
 }

@@ -67,24 +67,30 @@ impl Network {
         }
     }
 
-    /// The channels that a header may take from its source: one of all that is drawn, or those given.
+    /// The channels that a header to a node may take from its source: one of all that is drawn, or some of those
+    /// given.
     pub(super) fn entry_channels(
         &self,
-        all: usize,
-        channels: (u32, u32),
+        wiring: &Wiring,
+        to: u32,
+        (all, channels): (usize, (u32, u32)),
         numbers: &mut Numbers,
     ) -> (u32, u32) {
-        if !matches!(self, Self::Dragonfly(_)) {
-            return channels;
+        match self {
+            Self::Dragonfly(_) => {
+                let one = numbers.upto(all as u32 - 1);
+                (one, one)
+            }
+            Self::Flat(one) => one.entry_channels(wiring, to, channels),
+            _ => channels,
         }
-        let one = numbers.upto(all as u32 - 1);
-        (one, one)
     }
 
     /// Whether ways depend on the load.
     pub(super) fn goes_by_load(&self) -> bool {
         match self {
             Self::Staged(one) => one.goes_by_load(),
+            Self::Flat(one) => one.goes_by_load(),
             Self::Dragonfly(one) => one.goes_by_load(),
             _ => false,
         }
