@@ -29,6 +29,12 @@ RECORDED = [
     json.loads(line)
     for line in (Path(__file__).parent / "booksim" / "recorded.jsonl").read_text("utf-8").splitlines()
 ]
+#: Four kinds of messages, each in a channel of its own.
+ONE_CHANNEL_EACH = {"use_read_write": "1", "num_vcs": "4"} | {
+    f"{kind}_{end}_vc": str(channel)
+    for channel, kind in enumerate(("read_request", "write_request", "read_reply", "write_reply"))
+    for end in ("begin", "end")
+}
 #: Runs in the quick tests.
 QUICK = 40
 COLUMNS = ("packet", "class", "source", "destination", "created", "injected", "head", "tail", "hops", "size")
@@ -127,7 +133,13 @@ def test_the_recorded_configurations_reach_every_option() -> None:
             {"topology": "flatfly", "routing_function": "ugal_pni", "c": "4", "xr": "2", "yr": "2", "k": "3"},
             "as many nodes",
         ),
+        (
+            {"topology": "cmesh", "c": "4", "xr": "2", "yr": "2", "x": "4", "y": "4", **ONE_CHANNEL_EACH},
+            "at least 2 for a packet",
+        ),
         ({"traffic": "tornado({4,40})"}, "4 to the power 40"),
+        ({"traffic": "bad_dragon(70000)"}, "k is 70000"),
+        ({"traffic": "hotspot({{0,1},{1,0}})"}, "a weight is 0"),
         ({"traffic": "taper64"}, "needs 64 nodes"),
         ({"traffic": "background({{0,16}})"}, "no node 16"),
         ({"topology": "cmesh", "routing_function": "dor", "c": "9", "xr": "3", "yr": "3"}, "concentration"),

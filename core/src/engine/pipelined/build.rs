@@ -238,10 +238,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         (routing(options, &shape)?, None, shape.wiring(latency))
     } else {
         let (network, wiring) = Network::new(options)?;
-        let least = network.least_channels();
-        if channels < least {
-            return refuse("num_vcs", format!("this routing function needs at least {least}"));
-        }
         (Routing::OfNetwork, Some(network), wiring)
     };
     let ranges = ranges(options, channels, reads)?;
@@ -251,7 +247,7 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         return refuse("routing_function", text);
     }
     let used = if reads { &ranges[..4] } else { &ranges[4..] };
-    let parts = routing.parts(&shape);
+    let parts = network.as_ref().map_or_else(|| routing.parts(&shape), Network::least_channels);
     if used.iter().any(|(a, b)| b - a + 1 < parts) {
         return refuse("num_vcs", format!("this routing function needs at least {parts} for a packet"));
     }

@@ -121,7 +121,7 @@ impl Pattern {
         };
         let shifted = |by: &dyn Fn(u32) -> u32| {
             let (radix, count) = (radix()?, given_number(1, digits.count)?);
-            if radix.checked_pow(count).is_none() {
+            if count > 32 || radix.checked_pow(count).is_none() {
                 return Err(format!("{name}: {radix} to the power {count} is out of range"));
             }
             fixed(&|node| (0..count).map(|d| (node / radix.pow(d) + by(radix)) % radix * radix.pow(d)).sum())
@@ -171,8 +171,10 @@ impl Pattern {
             }
             "bad_dragon" => {
                 let k = given_number(0, digits.k)?;
-                let group = k.checked_mul(2 * k).filter(|group| (1..1 << 20).contains(group));
-                Ok(Self::NextGroup(group.ok_or_else(|| format!("bad_dragon: k is {k}, out of range"))?))
+                if !(1..1 << 9).contains(&k) {
+                    return Err(format!("bad_dragon: k is {k}, out of range"));
+                }
+                Ok(Self::NextGroup(2 * k * k))
             }
             "badperm_yarc" => {
                 let radix = radix()?;
@@ -224,8 +226,9 @@ impl Pattern {
         if spots.is_empty() {
             return Err("hotspot: no node is named".into());
         }
-        let sum = spots.iter().map(|spot| spot.1).sum();
-        Ok(Self::Hotspot(spots, sum))
+        let sum: u64 = spots.iter().map(|spot| u64::from(spot.1)).sum();
+        let sum = i32::try_from(sum).map_err(|_| format!("hotspot: the sum of the weights is {sum}"))?;
+        Ok(Self::Hotspot(spots, sum as u32))
     }
 
     /// Draws a destination.

@@ -32,6 +32,12 @@ impl Dragonfly {
         if options.whole("n")? != 1 {
             return Err(OptionError { option: "n", text: "dragonflies are known here with 1 only".into() });
         }
+        if options.whole("num_vcs")? < 2 {
+            return Err(OptionError {
+                option: "num_vcs",
+                text: "min on a dragonfly needs at least 2".into(),
+            });
+        }
         if adapts && options.whole("num_vcs")? != 3 {
             let text = "BookSim2 does not survive ugal on a dragonfly with another number than 3".into();
             return Err(OptionError { option: "num_vcs", text });

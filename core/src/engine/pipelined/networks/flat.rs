@@ -104,14 +104,14 @@ impl Flat {
         Ok((made, wiring))
     }
 
-    pub(super) fn least_channels(&self) -> usize {
+    pub(super) fn least_channels(&self) -> u32 {
         match self.way {
             Way::DimensionOrder => 1,
             Way::XyYx | Way::AdaptiveXyYx | Way::Valiant | Way::Ugal { is_drawn: false, is_apart: false } => {
                 2
             }
             Way::Ugal { is_drawn: true, .. } => 4,
-            Way::Ugal { is_apart: true, .. } => 2 * self.radix as usize - 1,
+            Way::Ugal { is_apart: true, .. } => 2 * self.radix - 1,
         }
     }
 

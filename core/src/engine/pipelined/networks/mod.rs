@@ -96,11 +96,10 @@ impl Network {
         }
     }
 
-    /// The least number of channels that its routing function needs.
-    pub(super) fn least_channels(&self) -> usize {
+    /// The least number of channels that its routing function needs for a packet.
+    pub(super) fn least_channels(&self) -> u32 {
         match self {
             Self::Flat(one) => one.least_channels(),
-            Self::Dragonfly(_) => 2,
             _ => 1,
         }
     }
