@@ -96,6 +96,33 @@ def test_a_permutation_drawn_before_the_first_seed_leaves_bursts_as_booksim2_has
     assert (len(found), hashed(found)) == (225, "d5c1094a758cfc37a6f6226a76d24757")
 
 
+@pytest.mark.parametrize(
+    ("text", "latency", "lines_and_hash"),
+    [
+        pytest.param(
+            "topology=mesh routing_function=dor num_vcs=2 packet_size=8 injection_rate=0.04 output_speedup=2 "
+            "credit_delay=1 st_final_delay=2 output_buffer_size=2 seed=29",
+            "43.8812",
+            (193, "263e7f0469a66ce66968073c059478a9"),
+            id="full output queue",
+        ),
+        pytest.param(
+            "topology=torus routing_function=min_adapt num_vcs=4 packet_size=3 injection_rate=0.1 "
+            "speculative=1 spec_sw_allocator=islip seed=7",
+            "19.9859",
+            (193, "169a1ee3bc1b02752462235e1665b74b"),
+            id="held way of several",
+        ),
+    ],
+)
+def test_held_connections_end_as_in_booksim2(text: str, latency: str, lines_and_hash: tuple) -> None:
+    common = "k=4 n=2 vc_buf_size=4 hold_switch_for_packet=1 sample_period=200 max_samples=5 "
+    found = list(lines(run(Options.of(dict(part.split("=") for part in (common + text).split()))).events))
+    # Recorded with BookSim2, too.
+    assert found[1] == f"Packet latency average = {latency}"
+    assert (len(found), hashed(found)) == lines_and_hash
+
+
 def test_the_recorded_configurations_reach_every_option() -> None:
     values = [drawn(record).values for record in RECORDED]
     for name, wanted in {

@@ -268,10 +268,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
             "this routing function divides the channels of a packet; it needs at least 2",
         );
     }
-    if routing == Routing::MinimalAdaptive && shape.wraps && is_speculative && holds_switch {
-        let text = "with min_adapt and speculative = 1 on a torus it is not known here; give 0";
-        return refuse("hold_switch_for_packet", text);
-    }
     let channel_allocator =
         if is_piggyback { AllocatorKind::Islip(1) } else { allocator(options, "vc_allocator")? };
     let has_no_priorities = priority == Priority::None;

@@ -206,12 +206,8 @@ impl Router {
     fn hold_on(&mut self, index: u16, may_send: bool, world: &mut World<'_>) {
         let rules = world.rules;
         let output = self.inputs[usize::from(index)].port;
-        if may_send && !self.has_room(rules, output) {
-            self.holders.push(index);
-            return;
-        }
         let mut goes_on = false;
-        if may_send {
+        if may_send && self.has_room(rules, output) {
             let is_tail = self.send(index, world);
             goes_on = !is_tail && !self.inputs[usize::from(index)].queue.is_empty();
         } else {

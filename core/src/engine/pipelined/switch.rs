@@ -75,13 +75,12 @@ impl Router {
             let mut asked_for = None;
             for way in ways.iter() {
                 let (inner, outer) = self.sub_ports(rules, index, way.port);
-                if self.input_held[inner as usize] || self.output_held[outer as usize] {
-                    self.scratch.barred.push(index);
-                    continue;
-                }
                 if !self.is_eligible(rules, way) {
                     self.scratch.barred.push(index);
-                } else if asked_for != Some(way.port) {
+                } else if asked_for != Some(way.port)
+                    && !self.input_held[inner as usize]
+                    && !self.output_held[outer as usize]
+                {
                     asked_for = Some(way.port);
                     self.put_forward(rules, index, inner, outer, priority, separate);
                 }
