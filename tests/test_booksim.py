@@ -123,6 +123,12 @@ def test_held_connections_end_as_in_booksim2(text: str, latency: str, lines_and_
     assert (len(found), hashed(found)) == lines_and_hash
 
 
+def test_replies_that_a_run_leaves_do_not_hold_up_the_next_one() -> None:
+    found = list(lines(run(draw_run(353, 99)).events))
+    # Recorded with BookSim2, too.
+    assert (len(found), hashed(found)) == (276, "fb3fba2c5edd7512af5a20e32d23dc47")
+
+
 def test_the_recorded_configurations_reach_every_option() -> None:
     values = [drawn(record).values for record in RECORDED]
     for name, wanted in {

@@ -126,6 +126,10 @@ impl Run {
         self.quiet = 0;
         self.waiting.fill(Waiting::default());
         self.replies.iter_mut().for_each(VecDeque::clear);
+        // Who waited for these replies waits no longer.
+        if let Some(batch) = &mut self.batch {
+            batch.outstanding.fill(0);
+        }
         for class in &mut self.classes {
             class.process.reset();
         }
