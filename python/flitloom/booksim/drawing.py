@@ -17,6 +17,10 @@ _PRIORITIES = (
 _KINDS = ("read_request", "read_reply", "write_request", "write_reply")
 
 
+def _options(values: dict[str, object]) -> Options:
+    return Options.of({name: str(value) for name, value in values.items()})
+
+
 def draw(number: int, seed: int = 0) -> Options:
     """Configuration number so-and-so of a seed.
 
@@ -62,7 +66,7 @@ def draw(number: int, seed: int = 0) -> Options:
     _draw_speculation(drawn, values)
     _draw_buffers(drawn, values, channels)
     _draw_traffic(drawn, values)
-    return Options.of({name: str(value) for name, value in values.items()})
+    return _options(values)
 
 
 def _draw_speculation(drawn: random.Random, values: dict[str, object]) -> None:
@@ -171,7 +175,7 @@ def draw_rare(number: int, seed: int = 0) -> Options:
     if values.get("classes", 1) != 1:
         values["hold_switch_for_packet"] = 0
         values["wait_for_tail_credit"] = drawn.choice([0, 1])
-    return Options.of({name: str(value) for name, value in values.items()})
+    return _options(values)
 
 
 def draw_run(number: int, seed: int = 0) -> Options:
@@ -218,7 +222,7 @@ def draw_run(number: int, seed: int = 0) -> Options:
         values["wait_for_tail_credit"] = 0
     if values["vc_allocator"] == "piggyback" and what in ("noq", "destinations"):
         values["vc_allocator"] = "islip"
-    return Options.of({name: str(value) for name, value in values.items()})
+    return _options(values)
 
 
 #: Networks with sizes and routing functions.
@@ -256,7 +260,7 @@ def draw_network(number: int, seed: int = 0) -> Options:
         values |= {"num_vcs": 3, "input_speedup": 1, "use_read_write": 0}
     if values["vc_allocator"] == "piggyback":
         values["vc_allocator"] = "islip"
-    return Options.of({name: str(value) for name, value in values.items()})
+    return _options(values)
 
 
 #: Networks with several nodes per router, their routing functions, and channels that these need.
@@ -297,4 +301,4 @@ def draw_concentrated(number: int, seed: int = 0) -> Options:
     values.pop("buf_size", None)
     if values["vc_allocator"] == "piggyback":
         values["vc_allocator"] = "islip"
-    return Options.of({name: str(value) for name, value in values.items()})
+    return _options(values)

@@ -87,6 +87,12 @@ pub(super) struct Way {
     pub rank: i16,
 }
 
+/// One of so many equal parts of channels; what does not divide is left out.
+pub(super) fn part((a, b): (u32, u32), parts: u32, number: u32) -> (u32, u32) {
+    let width = (b - a + 1) / parts;
+    (a + number * width, a + (number + 1) * width - 1)
+}
+
 /// At most two ways, the higher rank first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ways {
@@ -116,10 +122,8 @@ impl Ways {
     }
 
     /// Of channels, cut into as many equal parts as there are ports, those of the port of the first way.
-    pub(super) fn part_of(&self, (a, b): (u32, u32), ports: usize) -> (u32, u32) {
-        let width = (b - a + 1) / ports as u32;
-        let first = a + u32::from(self.ways[0].port) * width;
-        (first, first + width - 1)
+    pub(super) fn part_of(&self, channels: (u32, u32), ports: usize) -> (u32, u32) {
+        part(channels, ports as u32, self.ways[0].port.into())
     }
 
     /// The same ways with other channels.

@@ -202,7 +202,7 @@ impl Options {
     /// One text per class: that of a list, or the same for all; the last one stands for those behind it.
     pub(super) fn per_class(&self, name: &'static str, classes: usize) -> Vec<String> {
         let text = self.text(name);
-        let mut parts = if text.starts_with('{') { split_list(text) } else { vec![text.to_owned()] };
+        let mut parts = parts(text);
         if parts.is_empty() {
             parts.push(String::new());
         }
@@ -222,9 +222,13 @@ impl Options {
     }
 }
 
-/// The parts of a list in braces, which may be lists themselves or have brackets.
-fn split_list(text: &str) -> Vec<String> {
-    let inside = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
+/// The parts of a list in braces, which may be lists themselves or have brackets; any other text is one part, none
+/// if it is empty.
+pub(super) fn parts(text: &str) -> Vec<String> {
+    let Some(inside) = text.strip_prefix('{') else {
+        return if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
+    };
+    let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
     let (mut parts, mut depth) = (vec![String::new()], 0);
     for letter in inside.chars() {
         match letter {

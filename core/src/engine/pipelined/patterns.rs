@@ -1,6 +1,6 @@
 //! Traffic patterns: where a packet of a node goes.
 
-use super::numbers::Numbers;
+use super::{numbers::Numbers, options::parts};
 
 /// The digits that patterns shift, and the nodes of a network.
 #[derive(Clone, Copy, Debug)]
@@ -29,27 +29,6 @@ pub(super) enum Pattern {
     NextGroup(u32),
     /// The same place, by number, of any so many nodes.
     Column(u32),
-}
-
-/// The parameters of a pattern: what braces around all hold, part by part, or the text as one.
-fn parameters(text: &str) -> Vec<&str> {
-    let Some(inside) = text.strip_prefix('{') else {
-        return if text.is_empty() { Vec::new() } else { vec![text] };
-    };
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (at, letter) in inside.char_indices() {
-        match letter {
-            '{' => depth += 1,
-            '}' if depth > 0 => depth -= 1,
-            ',' | '}' if depth == 0 => {
-                parts.push(&inside[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.retain(|part| !part.is_empty());
-    parts
 }
 
 /// The number that a text begins with; what follows is not read.
@@ -89,7 +68,7 @@ impl Pattern {
     ) -> Result<Self, String> {
         let (name, inside) = text.split_once('(').unwrap_or((text, ""));
         let inside = inside.rsplit_once(')').map_or(inside, |(inside, _)| inside);
-        let given = parameters(inside);
+        let given = parts(inside);
         let given_number = |index: usize, otherwise: u32| match given.get(index) {
             None => Ok(otherwise),
             Some(text) => number(text).and_then(|value| {
@@ -155,9 +134,9 @@ impl Pattern {
             "taper64" if nodes == 64 => Ok(Self::Taper),
             "taper64" => Err(format!("taper64 needs 64 nodes, and there are {nodes}")),
             "background" => {
-                let without = parameters(given.first().copied().unwrap_or_default());
+                let without = given.first().map(|text| parts(text)).unwrap_or_default();
                 let mut excluded = vec![false; nodes as usize];
-                for text in without {
+                for text in &without {
                     let node = number(text)?;
                     let place = usize::try_from(node).ok().and_then(|node| excluded.get_mut(node));
                     *place
@@ -204,9 +183,12 @@ impl Pattern {
     }
 
     /// Nodes, then weights; a node below 0 is drawn.
-    fn hotspot(given: &[&str], nodes: u32, numbers: &mut Numbers) -> Result<Self, String> {
-        let list = |text: &str| parameters(text).into_iter().map(number).collect::<Result<Vec<_>, _>>();
-        let to = list(given.first().copied().unwrap_or("-1"))?;
+    fn hotspot(given: &[String], nodes: u32, numbers: &mut Numbers) -> Result<Self, String> {
+        let list = |index: usize, otherwise: &str| {
+            let text = given.get(index).map_or(otherwise, |text| text);
+            parts(text).iter().map(|text| number(text)).collect::<Result<Vec<_>, _>>()
+        };
+        let to = list(0, "-1")?;
         let mut spots = Vec::new();
         for node in to {
             let node = if node < 0 { i64::from(numbers.upto(nodes - 1)) } else { node };
@@ -215,7 +197,7 @@ impl Pattern {
             }
             spots.push((node as u32, 1));
         }
-        let weights = list(given.get(1).copied().unwrap_or("1"))?;
+        let weights = list(1, "1")?;
         for (place, spot) in spots.iter_mut().enumerate() {
             let weight = weights.get(place).or(weights.last()).copied().unwrap_or(1);
             if !(1..1 << 20).contains(&weight) {

@@ -1,7 +1,7 @@
 //! Routing functions of meshes and tori.
 
 use super::{
-    flit::{Packet, Ways},
+    flit::{Packet, Ways, part},
     numbers::Numbers,
     shape::Shape,
 };
@@ -59,14 +59,13 @@ impl Routing {
     }
 
     /// The channels of a packet on its way out of a router along a dimension, of those given.
-    pub(super) fn part(self, shape: &Shape, to: u32, along: u32, (a, b): (u32, u32)) -> (u32, u32) {
+    pub(super) fn part(self, shape: &Shape, to: u32, along: u32, channels: (u32, u32)) -> (u32, u32) {
         let number = match self {
             Self::PerNode | Self::RommPerNode => to,
             Self::PerCoordinate => shape.coordinate(to, along),
-            _ => return (a, b),
+            _ => return channels,
         };
-        let width = (b - a + 1) / self.parts(shape);
-        (a + number * width, a + (number + 1) * width - 1)
+        part(channels, self.parts(shape), number)
     }
 }
 

@@ -2,7 +2,7 @@
 //! whose routers are linked with all others in the same row and column.
 
 use super::super::{
-    flit::{Packet, Ways},
+    flit::{Packet, Ways, part},
     numbers::Numbers,
     options::{OptionError, Options},
     routing::Place,
@@ -123,16 +123,10 @@ impl Flat {
     pub(super) fn entry_channels(&self, wiring: &Wiring, to: u32, channels: (u32, u32)) -> (u32, u32) {
         match self.way {
             Way::Ugal { is_apart: true, .. } => {
-                self.part_of(channels, self.coordinate(wiring.exits[to as usize].0, 0))
+                part(channels, self.radix, self.coordinate(wiring.exits[to as usize].0, 0))
             }
             _ => channels,
         }
-    }
-
-    /// Of channels, cut into as many equal parts as there are coordinates, those of one.
-    fn part_of(&self, (a, b): (u32, u32), coordinate: u32) -> (u32, u32) {
-        let width = (b - a + 1) / self.radix;
-        (a + coordinate * width, a + (coordinate + 1) * width - 1)
     }
 
     fn coordinate(&self, router: u32, dimension: u32) -> u32 {
@@ -277,15 +271,15 @@ impl Flat {
                 let to = if packet.phase == 0 { packet.middle } else { there };
                 let port = self.towards(here, to, lowest_first);
                 let (mut first, mut last) = (a, b);
-                let mut part = half;
+                let mut cut = half;
                 if is_drawn {
                     (first, last) = if lowest_first { lower } else { upper };
-                    part = half / 2;
+                    cut = half / 2;
                 }
                 if packet.phase == 0 {
-                    last -= part
+                    last -= cut
                 } else {
-                    first += part
+                    first += cut
                 }
                 let mut channels = (first, last);
                 if is_apart {
@@ -293,7 +287,7 @@ impl Flat {
                     let next = (port as u32 - self.nodes) / (self.radix - 1) + 1;
                     let coordinate =
                         if next == self.dimensions { exit.into() } else { self.coordinate(there, next) };
-                    channels = self.part_of(channels, coordinate);
+                    channels = part(channels, self.radix, coordinate);
                 }
                 (port, channels)
             }
