@@ -222,27 +222,24 @@ impl Options {
     }
 }
 
-/// The parts of a list in braces, which may be lists themselves or have brackets; any other text is one part, none
-/// if it is empty.
+/// The parts of a list in braces, which may be lists themselves or have brackets; what its end does not close is
+/// left out. Any other text is one part, none if it is empty.
 pub(super) fn parts(text: &str) -> Vec<String> {
     let Some(inside) = text.strip_prefix('{') else {
         return if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
     };
-    let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
-    let (mut parts, mut depth) = (vec![String::new()], 0);
-    for letter in inside.chars() {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, letter) in inside.char_indices() {
         match letter {
             '{' | '(' => depth += 1,
-            '}' | ')' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
+            '}' | ')' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                parts.push(inside[start..at].trim().to_owned());
+                start = at + 1;
             }
             _ => {}
         }
-        if let Some(part) = parts.last_mut() {
-            part.push(letter);
-        }
     }
-    parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+    parts.retain(|part| !part.is_empty());
+    parts
 }
