@@ -131,7 +131,7 @@ def test_a_load_beyond_the_bound_is_saturated_however_little():
 def test_closed_sources_have_no_saturation(capsys):
     closed = ["--torus", "4x4", "--pattern", "rand", "--outstanding", "2"]
     assert run(["load", "saturation", *closed]) == 2
-    assert "closed sources accept whatever they generate" in capsys.readouterr().err
+    assert "closed sources accept all that they generate" in capsys.readouterr().err
     assert run(["load", "curve", *closed, "--rates", "0.2,0.9", "--measure", "500", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert run(["load", "curve", *closed, "--rates", "0.2,0.9", "--measure", "500"]) == 0
@@ -141,7 +141,7 @@ def test_closed_sources_have_no_saturation(capsys):
     assert run(["load", "ramp", *closed, "--rates", "0.1:0.9", "--cycles", "20000", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)[0]
     assert row["critical_load"] is None
-    assert row["advice"].startswith("closed sources accept whatever they generate")
+    assert row["advice"].startswith("closed sources accept all that they generate")
 
 
 def test_a_network_that_fills_has_not_reached_its_critical_load(capsys):
@@ -192,7 +192,7 @@ def test_the_saturation_of_all_throttles_is_a_table_and_a_sentence(capsys):
     assert run([*ask, "--throttle", "none,pace:256"]) == 0
     lost = round(100 * (1 - pace["saturation"] / none["saturation"]))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"Held against none: pace:256 accepts {lost} % less."
+    assert last == f"Compared with none: pace:256 accepts {lost} % less."
     assert run([*ask, "--routing", "all", "--json"]) == 0
     assert [row["routing"] for row in json.loads(capsys.readouterr().out)] == [*fl._core.LISTS["routings"]]
     assert run([*ask, "--within", "0"]) == 2

@@ -158,7 +158,7 @@ def test_packets_of_ranks_that_share_nodes() -> None:
         (["place", "--torus", "4x4", "--stencil", "4x4", "--flit-bytes", "4"], "--minimise time"),
         (
             ["place", "--torus", "4x4", "--axes", "a=16:ring:1GiB", "--minimise", "time"],
-            "let a flit stand for more bytes",
+            "let a flit hold more bytes",
         ),
         (["simulate", "--placement", "none.json"], "none.json"),
         (["simulate", "--placement", "p.json", "--torus", "4x2"], "is for the 4x4 torus"),

@@ -65,7 +65,7 @@ def test_saturation_before_and_after_is_one_line(capsys):
     assert run([*ask, *quick]) == 0
     lost = round(100 * (1 - after["saturation"] / before["saturation"]))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"Held against before.json: after.json accepts {lost} % less."
+    assert last == f"Compared with before.json: after.json accepts {lost} % less."
 
 
 @pytest.mark.usefixtures("files")

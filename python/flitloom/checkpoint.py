@@ -112,7 +112,7 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     if header.version != version():
         raise SpecError(
             f"{name}: version: written by flitloom {header.version[:40]}, this is {version()}; "
-            "a simulation goes on with the flitloom that began it"
+            "a simulation continues only with the version that began it"
         )
     if len(state) != header.state_bytes:
         raise SpecError(

@@ -47,7 +47,7 @@ GOAL_BYTES = 64 * _MIB
 STORE_BYTES = 64 * _MIB
 #: Bytes of a saved simulation.
 STATE_BYTES = 1024 * _MIB
-#: Bytes of a result that is looked at again.
+#: Bytes of a result that is read again.
 RESULT_BYTES = 4096 * _MIB
 #: Bytes of a line in a file that is read line by line.
 LINE_BYTES = 2 * _MIB

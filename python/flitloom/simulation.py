@@ -366,9 +366,7 @@ class Simulation:
         spec, header, state = checkpoint.read(path)
         if header.tables != (None if tables is None else tables.checksum()):
             begun = "without tables" if header.tables is None else "over tables"
-            raise SpecError(
-                f"{show_file(path)}: tables: it was begun {begun}; go on with exactly those it was begun with"
-            )
+            raise SpecError(f"{show_file(path)}: tables: it was begun {begun}; continue with exactly those")
         made = (spec, header.records, state, tables, threads, _on_ranks)
         return placed(show_file(path), lambda: _restored(*made))
 

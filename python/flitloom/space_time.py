@@ -84,7 +84,7 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     while simulation.now - first != cycles and not simulation.finished:
         if simulation.now - first == most:
             raise SpecError.at(
-                "space_time", f"it goes on after {most} cycles, which is all that is kept", "note fewer"
+                "space_time", f"it continues after {most} cycles, which is all that is kept", "note fewer"
             )
         flits = simulation.occupancy().values
         for direction, noted in rows.items():

@@ -120,7 +120,7 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     none = np.zeros((0, 3), dtype=np.int64)
     if isinstance(traffic, Load) and traffic.changes:
         raise SpecError.at(
-            "traffic.changes", "every pattern has a bound of its own", "ask for one after the other"
+            "traffic.changes", "every pattern has a separate bound", "ask for one after the other"
         )
     if isinstance(traffic, Load) and traffic.weights is not None:
         make_destinations(network, traffic, seed)
@@ -201,9 +201,7 @@ def _listed(traffic: Any, nodes: int) -> Whole:
         source, destination = np.nonzero(weights)
         return np.stack([source, destination, weights[source, destination]], axis=1)
     if traffic.routes:
-        raise SpecError.at(
-            "traffic.routes", "packets with routes of their own have no bound over other routes"
-        )
+        raise SpecError.at("traffic.routes", "packets with given routes have no bound over other routes")
     table = np.array(traffic.table, dtype=np.int64)[:, :3]
     if table[:, :2].max() >= nodes:
         raise SpecError.at(

@@ -131,7 +131,7 @@ def _head(plan: CollectivePlan) -> None:
 def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
     ground = plan.ground
     if not ground.whole or plan.nodes is not None or plan.demands is not None:
-        raise SpecError.at("directions", "orbits need a whole torus on which all nodes take part")
+        raise SpecError.at("directions", "orbits need a healthy torus on which all nodes take part")
     if plan.sums or plan.moves:
         raise SpecError.at("moves", "a plan is either orbits or moves")
     size = len(ground.sizes)

@@ -58,7 +58,7 @@ def damaged(topology: Topology, count: int, failures: tuple[int, int], seed: int
         cut = set(dice.sample(cables, dice.randint(low, high)))
         if _connected(topology.nodes, [cable for cable in cables if cable not in cut]):
             found.append(Topology(kind=topology.kind, sizes=topology.sizes, failed_links=sorted(cut)))
-    raise SpecError.at("failures", f"so many leave hardly any {topology} connected", "give fewer")
+    raise SpecError.at("failures", f"almost no {topology} stays connected with these", "give fewer")
 
 
 def _connected(nodes: int, cables: Sequence[tuple[int, int]]) -> bool:

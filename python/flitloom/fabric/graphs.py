@@ -96,7 +96,7 @@ def parse_slurm(text: str, source: str) -> Subnet:
     for number, line in enumerate(text_lines(text, source), start=1):
         row = begun + line.split("#")[0].strip()
         if len(row) > LINE_BYTES:
-            raise SpecError(f"{source}, line {number}: goes on for more than {LINE_BYTES} characters")
+            raise SpecError(f"{source}, line {number}: is longer than {LINE_BYTES} characters")
         # A line that ends with a backslash goes on in the next one.
         begun = row[:-1].rstrip() if row.endswith("\\") else ""
         if not row or begun:

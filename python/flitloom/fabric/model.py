@@ -246,7 +246,7 @@ class Assembly:
             if port > PORTS:
                 raise SpecError(
                     f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
-                    "(hosts included); no switch has so many"
+                    "(hosts included); no switch has that many"
                 )
         return Subnet(made, tuple(hosts), tuple(cables), tuple(self.remarks))
 

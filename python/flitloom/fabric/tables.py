@@ -150,7 +150,7 @@ def read_forwarding(
     for switch in subnet.switches:
         if switch.guid is None:
             raise SpecError.at(
-                "fabric", f"switch {switch.name} has no GUID", "tables cannot be told apart without"
+                "fabric", f"switch {switch.name} has no GUID", "tables cannot name the switch without one"
             )
         guids.append(switch.guid)
     with opened(file, limits.SUBNET_BYTES) as source:

@@ -158,7 +158,7 @@ def verdict(
         The loads that were to be measured. Without one of them there is no verdict, since where a curve
         saturates depends on all.
     closed : bool
-        Whether sources are closed, which accept whatever they generate.
+        Whether sources are closed, which accept all that they generate.
 
     Returns
     -------

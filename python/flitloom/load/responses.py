@@ -156,7 +156,7 @@ def run_ramp(
     if level.outcome == "not reached" and max(rate for _, rate in _load(experiment).points) >= 1:
         row["advice"] = "all of the load is delivered up to 1 flits/node/cycle, and no node can send more"
     if _load(experiment).outstanding is not None and level.value is None:
-        row["advice"] = "closed sources accept whatever they generate: read what they accept at the end"
+        row["advice"] = "closed sources accept all that they generate: read what they accept at the end"
     row |= ideal_loads(experiment)
     row |= _within_bound(row)
     row["router"] = router_text(experiment)

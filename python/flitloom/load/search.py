@@ -73,7 +73,7 @@ def run_saturation(
     if any(isinstance(spec.traffic, Load) and spec.traffic.outstanding is not None for spec in specs):
         raise SpecError.at(
             "traffic.outstanding",
-            "closed sources accept whatever they generate, so no load saturates them",
+            "closed sources accept all that they generate, so no load saturates them",
             "flitloom load curve measures how much they accept at each rate",
         )
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
@@ -164,7 +164,7 @@ def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
     Parameters
     ----------
     rows : sequence of mappings
-        Rows of `run_saturation`, the first one that others are held against.
+        Rows of `run_saturation`, the first one that others are compared with.
     labels : sequence of str
         Names of what tells cases apart.
 
@@ -179,7 +179,7 @@ def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
     ...         {"routing": "ma", "throttle": "none", "saturation": 0.5, "outcome": "measured"},
     ...         {"routing": "do", "throttle": "pt", "saturation": 0.38, "outcome": "measured"}]
     >>> compared(rows, ["routing", "throttle"])
-    'Held against do, none: ma accepts 25 % more; pt accepts 5 % less.'
+    'Compared with do, none: ma accepts 25 % more; pt accepts 5 % less.'
     """
     first = _carried(rows[0]) if rows else None
     if first is None:
@@ -195,7 +195,7 @@ def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
                 texts.append(f"{row[label]} accepts {_difference(carried / first)}")
     differing = [label for label in labels if any(row[label] != rows[0][label] for row in rows)]
     against = ", ".join(str(rows[0][label]) for label in differing)
-    return f"Held against {against}: {'; '.join(texts)}." if texts else ""
+    return f"Compared with {against}: {'; '.join(texts)}." if texts else ""
 
 
 def _carried(row: Mapping[str, Any]) -> float | None:

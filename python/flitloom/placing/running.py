@@ -66,7 +66,7 @@ def packet_rows(traffic: Traffic, nodes: ArrayLike, flit_bytes: int = FLIT_BYTES
         raise SpecError.at(
             "flit_bytes",
             f"{flit_bytes} bytes make {count} packets, and at most {LISTED_PACKETS} are simulated",
-            f"let a flit stand for more bytes, e.g. --flit-bytes {enough}",
+            f"let a flit hold more bytes, e.g. --flit-bytes {enough}",
         )
     if count == 0:
         raise SpecError.at("traffic", "has no bytes between different nodes", "there is nothing to simulate")

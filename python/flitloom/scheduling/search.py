@@ -132,7 +132,7 @@ def schedule(
     if cp_sat_seconds:
         need("plan", "CP-SAT")
     if interval is not None and free_slices:
-        raise SpecError.at("interval", "free slices have times of their own, no interval")
+        raise SpecError.at("interval", "free slices have separate start times, no interval")
     operation = isinstance(traffic, Operation)
     if operation and routes != STAIRCASE and (free_slices or interval is not None):
         raise SpecError("interval, free_slices: the messages of an operation are not cut into slices")
