@@ -7,7 +7,7 @@ import pytest
 
 import flitloom as fl
 from browser import start
-from flitloom.view import Loads, film, write_page
+from flitloom.view import Loads, Steps, film, seats_of, wires, write_page
 
 NETWORK = fl.Network(fl.Torus(8, 8))
 TRAFFIC = fl.Collective("shfl", payload=14, slices=2, interval=20)
@@ -236,3 +236,96 @@ def test_a_route_of_tables_is_looked_up(show):
     route = tables.path(1, 14)
     assert text(driver, "#inspector").startswith(f"Route over {len(route) - 1} links: (1,0)")
     assert text(driver, "tr[data-fact='largest load'] td") == f"{tables.max_load} routes"
+
+
+def at(driver, cycle):
+    driver.execute_script(
+        "const slider = document.getElementById('cycle'); slider.value = arguments[0];"
+        "slider.dispatchEvent(new Event('input'));"
+        "slider.dispatchEvent(new Event('change'))",
+        cycle,
+    )
+    frame(driver)
+
+
+def pointed(driver, link):
+    """What is told of the link under the pointer, with the pointer on its middle."""
+    driver.execute_script(
+        """
+        const [number] = arguments;
+        const canvas = document.querySelector("canvas.torus");
+        const { lines } = globalThis.flitloomPanels[0].torus.plan;
+        const middle = [0, 1].map((axis) => (lines[4 * number + axis] + lines[4 * number + 2 + axis]) / 2);
+        const [x, y] = globalThis.flitloomPanels[0].torus.place(...middle);
+        const box = canvas.getBoundingClientRect();
+        const there = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+        canvas.dispatchEvent(new PointerEvent("pointermove", there));
+        """,
+        link,
+    )
+    frame(driver)
+    return text(driver, "#inspector")
+
+
+def test_a_plan_goes_step_by_step_and_names_the_chunk_under_the_pointer(show):
+    plan = fl.collective(fl.Torus(4, 4), "all-gather")
+    driver = show(Steps(plan))
+    assert text(driver, "label[for=cycle]") == "Step"
+    assert text(driver, "tr[data-fact=steps] td") == "4, proven optimal"
+    moves = plan.expanded().moves
+    for step in (0, 3):
+        at(driver, step)
+        here = [row for row in moves if row[0] == step]
+        told = text(driver, ".now")
+        assert told.startswith(f"step {step}: {len(here)} links carry copies")
+        assert f", {64 - len(here)} idle" in told
+        _, start, end, owner, _ = here[5]
+        link = wires.grid_links(plan.ground)[start, end][0]
+        name = f"({owner % 4},{owner // 4})"
+        assert f"in step {step} it carries the chunk of node {name}" in pointed(driver, link)
+    busy = {(row[1], row[2]) for row in moves if row[0] == 3}
+    idle = next(ends for ends in plan.ground.links if ends not in busy)
+    assert "idle in step 3." in pointed(driver, wires.grid_links(plan.ground)[idle][0])
+
+
+def test_links_of_a_twisted_torus_are_told_with_their_ends(show):
+    plan = fl.collective(fl.Torus(4, 4, 8, twist=True), "all-gather")
+    driver = show(Steps(plan))
+    for here, there in ((3, 64), (12, 64), (112, 0)):
+        x, y, z = plan.ground.point(there)
+        told = pointed(driver, wires.grid_links(plan.ground)[here, there][0])
+        assert f" to ({x},{y},{z}): busy in " in told
+
+
+def test_bent_links_of_a_product_are_found(show):
+    plan = fl.collective(fl.Product("full4 x ring3"), "all-gather")
+    driver = show(Steps(plan))
+    made = wires.wiring(plan.ground)
+    driver.execute_script("document.querySelector('canvas.torus').focus()")
+    press(driver, "ARROW_RIGHT", "d", selector="canvas.torus")
+    first = sorted(end for start, end in made.links if start == 0)[1]
+    assert text(driver, "#inspector").startswith(f"Link (0,0) -> ({first},0): busy in ")
+
+
+def test_ranks_and_loads_of_a_placement_are_told(show):
+    traffic = fl.placing.axes_traffic(fl.placing.parse_axes("data=4:ring:8,expert=4:a2a:1"))
+    placed = fl.placing.place(fl.Torus(4, 4), traffic)
+    driver = show(*seats_of(placed.document()))
+    rank = placed.nodes.tolist().index(0)
+    told = pointed(driver, 0)
+    assert told.startswith(
+        f"placed. Link (0,0)+x: load {placed.loads[0]} of at most {placed.fullest_channel}"
+    )
+    assert f"Node (0,0) has rank {rank}" in told
+
+
+def test_full_links_are_dark_on_white_and_bright_on_black(show):
+    tables = fl.route(fl.Torus(4, 4))
+    driver = show(Loads(tables, tables.bound))
+    ends = "return getComputedStyle(document.querySelector('.scale')).backgroundImage"
+    sum_of = lambda colour: sum(map(int, colour.split(",")))  # noqa: E731
+    for dark in (False, True):
+        if dark != (driver.execute_script("return document.documentElement.dataset.theme") == "dark"):
+            driver.find_element("id", "theme").click()
+        scale = re.findall(r"rgb\(([^)]*)\)", driver.execute_script(ends))
+        assert (sum_of(scale[0]) < sum_of(scale[-1])) == dark

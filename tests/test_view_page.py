@@ -1,7 +1,6 @@
 """What pages carry is what the engine and the tables say."""
 
 import base64
-import gzip
 import html
 import json
 import re
@@ -13,25 +12,11 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.view import Loads, film, page, write_page
+from pages import read
 
 SHUFFLE = ("--torus", "8x8", "--pattern", "shfl", "--payload", "14", "--slices", "2", "--interval", "20")
 RING = ("--torus", "8", "--pattern", "rand", "--channels", "1", "--rate", "0.9", "--length", "8")
 DEADLOCK = ["simulate", *RING, "--cycles", "2000"]
-
-
-def read(file):
-    """Heads of what a page shows, with their columns as arrays."""
-    text = file.read_text()
-    (head,) = re.findall(r'id="head">(.*?)</script>', text, re.DOTALL)
-    (packed,) = re.findall(r'id="columns">(.*?)</script>', text, re.DOTALL)
-    data = gzip.decompress(base64.b64decode(packed))
-    heads = json.loads(head)["runs"]
-    for part in heads:
-        part["columns"] = {
-            name: np.frombuffer(data, "<" + place["type"], place["length"], place["offset"]).astype(np.int64)
-            for name, place in part["columns"].items()
-        }
-    return heads
 
 
 def test_a_page_carries_what_the_probes_record(tmp_path):

@@ -33,7 +33,7 @@ VERBS = {
     "beat.",
     "check": "Check a plan, routing tables or a placement.",
     "fabric": "Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.",
-    "view": "Show a result, a plan or routing tables as one HTML page that moves and needs no network.",
+    "view": "Show a result, a plan, tables, a placement or a fabric as one HTML page that needs no network.",
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
     "examples": "List the examples that come with flitloom, or copy them.",
     "recheck": "Verify a certificate by a program that shares nothing with flitloom.",

@@ -480,9 +480,14 @@ def _run(simulation: Simulation, outputs: Outputs, every: float, json: bool) -> 
     """Run a simulation to its end, write what is asked for and print what came of it."""
     from flitloom import ranks
 
+    refused: SpecError | None = None
     if outputs.html is not None and ranks.speaks():
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
-        write_html(simulation.spec, outputs.html)
+        try:
+            write_html(simulation.spec, outputs.html)
+        except SpecError as error:
+            # The numbers are worth printing without the page.
+            refused = error
     stop_at = simulation.spec.stop_at
     with screen.progress("simulating", simulation.unit(stop_at)) as show:
         if outputs.space_time is not None:
@@ -494,6 +499,8 @@ def _run(simulation: Simulation, outputs: Outputs, every: float, json: bool) -> 
     if outputs.out is not None and ranks.speaks():
         result.to_netcdf(outputs.out)
     _print(result, json)
+    if refused is not None:
+        raise refused
 
 
 def _print(result: Result, json: bool) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flitloom import _core, provenance
+from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.notebook import frame_html
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.view.pack import Packer
+from flitloom.view.wires import grid_fields, twist_facts
 from flitloom.workload import describe, make_workload
 
 if TYPE_CHECKING:
@@ -61,6 +63,31 @@ class Film:
         """Whether it ends in a deadlock."""
         return "deadlock" in self.raw
 
+    @property
+    def length(self) -> int:
+        """Cycles of it."""
+        cells, width = self.raw["link_time"]
+        return int(cells.size // width)
+
+    def cut(self, until: int) -> Film:
+        """Its part before a cycle."""
+        cells, width = self.raw["link_time"]
+        packets, hops = self.raw["packets"], self.raw["hops"]
+        # Of hops the packets are known by their places.
+        stays = packets["injected"] < until
+        places = np.cumsum(stays) - 1
+        begun = (hops["head"] < until) & stays[hops["packet"]]
+        left = {name: values[begun] for name, values in hops.items()}
+        left["packet"] = places[left["packet"]]
+        left["last"] = np.minimum(left["last"], until - 1)
+        raw = {
+            "link_time": (cells[: until * width], width),
+            "packets": {name: values[stays] for name, values in packets.items()},
+            "hops": left,
+            "limit": until,
+        }
+        return replace(self, raw=raw)
+
     def _repr_html_(self) -> str:
         """The page, in a frame of a notebook."""
         from flitloom.view.page import page_text
@@ -102,18 +129,19 @@ class Film:
         return {
             "kind": "run",
             "title": self.title,
-            "fabric": fabric_head(self.network),
+            "fabric": grid_fields(self.network.topology),
             "cycles": cycles,
             "slices": slices,
             "latency": self.network.router.latency,
             "bound": None if self.bound is None else self.bound[0],
             **self.bottleneck,
             "deadlock": self._deadlock(),
-            "facts": self._facts(),
+            "facts": self.all_facts(),
             "columns": {name: packer.add(values) for name, values in columns.items()},
         }
 
-    def _facts(self) -> dict[str, Any]:
+    def all_facts(self) -> dict[str, Any]:
+        """Totals by name, and the further facts."""
         facts: dict[str, Any] = {}
         totals = self.raw.get("totals")
         if self.deadlocked:
@@ -133,7 +161,7 @@ class Film:
         facts["flits over links"] = int(self.raw["hops"]["flits"].sum())
         if totals is not None:
             facts["fingerprint"] = f"{totals['fingerprint']:016x}"
-        return facts | self.facts
+        return facts | twist_facts(self.network.topology) | self.facts
 
     def _deadlock(self) -> dict[str, Any] | None:
         """Links on which the flits of the deadlock arrived, and its channels in words."""
@@ -239,20 +267,6 @@ def film_of(result: Result, title: str | None = None) -> Film:
     return made
 
 
-def fabric_head(network: Network) -> dict[str, Any]:
-    """What exists, for the page."""
-    working = np.array(network._core.working_links())
-    topology = network.topology
-    topology.require_plain("pages that move")
-    return {
-        "sizes": topology.sizes,
-        "wraps": topology.wraps,
-        "directions": network.directions,
-        "failed_links": np.flatnonzero(~working).tolist(),
-        "failed_nodes": topology.failed_nodes,
-    }
-
-
 def origin() -> str:
     """Which flitloom made a page."""
     commit = provenance.commit()
@@ -262,11 +276,7 @@ def origin() -> str:
 def _link_into(node: int, direction: str, network: Network) -> int:
     """The link in a direction that ends at a node."""
     index = network.directions.index(direction)
-    coordinates = list(network.coordinates(node))
-    dimension = index // 2
-    sizes = network.topology.sizes
-    coordinates[dimension] = (coordinates[dimension] + (1 if index % 2 else -1)) % sizes[dimension]
-    before = 0
-    for coordinate, size in zip(reversed(coordinates), reversed(sizes), strict=True):
-        before = before * size + coordinate
-    return before * len(network.directions) + index
+    ground = Ground(network.topology)
+    came = list(ground.point(node))
+    came[index // 2] += 1 if index % 2 else -1
+    return ground.number(ground.normal(came)) * len(network.directions) + index

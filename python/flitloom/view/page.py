@@ -16,13 +16,18 @@ from flitloom.errors import FlitloomError, SpecError
 from flitloom.outputs import check_output, write_text
 from flitloom.spec import PATTERNS, SCHEMES
 from flitloom.spec.router import ROUTINGS
+from flitloom.view.cables import Cables
 from flitloom.view.film import Film, origin
 from flitloom.view.pack import Packer
+from flitloom.view.seats import Seats
+from flitloom.view.steps import Steps
+from flitloom.view.tables import Loads
 
 if TYPE_CHECKING:
     from flitloom.view.frame import PageWidget
-    from flitloom.view.tables import Loads
 
+#: What a page shows.
+Shown = Film | Steps | Loads | Seats | Cables
 #: Largest page, in bytes.
 LARGEST = 3_000_000
 #: Where the page's own files lie.
@@ -33,13 +38,13 @@ MODULES = ("data", "colours", "torus", "charts", "page", "live")
 ENGINE = PARTS / "engine.wasm"
 
 
-def write_page(shown: Sequence[Film | Loads], file: str | Path, title: str | None = None) -> None:
+def write_page(shown: Sequence[Shown], file: str | Path, title: str | None = None) -> None:
     """Write a page that shows films, or tables, side by side.
 
     Parameters
     ----------
-    shown : sequence of Film or Loads
-        What it shows; all films, or all tables.
+    shown : sequence of Film, Steps, Loads, Seats or Cables
+        What it shows, all of one kind.
     file : path
         The page (.html).
     title : str, optional
@@ -53,11 +58,46 @@ def write_page(shown: Sequence[Film | Loads], file: str | Path, title: str | Non
     check_output(file, (".html",), "--html")
     text = page_text(shown, title)
     if len(text) > LARGEST:
+        most = largest_window(shown)
+        advice = (
+            f"its beginning fits: --stop-at {most} of flitloom view"
+            if most
+            else "show a smaller network, or fewer cycles"
+        )
         raise SpecError(
             f"{file}: the page would have {len(text) / 1e6:.1f} MB, and {LARGEST / 1e6:g} MB are allowed; "
-            "show a smaller network, or fewer cycles (--stop-at)"
+            f"{advice}"
         )
     write_text(file, text)
+
+
+def largest_window(shown: Sequence[Shown]) -> int:
+    """Cycles or steps from the first one on that fit into a page, to one in a hundred; 0 if none do."""
+    moving = [part for part in shown if isinstance(part, Film | Steps)]
+    if not moving or len(moving) < len(shown):
+        return 0
+    low, high = 0, max(part.length for part in moving)
+    small, large = len(page_text([part.cut(1) for part in moving])), len(page_text(moving))
+    # A run that is stopped knows a little more of its packets than one that is cut.
+    room = LARGEST - (LARGEST // 200 if isinstance(moving[0], Film) else 0)
+    while high - low > max(1, low // 100) and small < room:
+        share = (room - small) / max(large - small, 1)
+        middle = min(max(round(low + share * (high - low)), low + 1), high - 1)
+        size = len(page_text([part.cut(middle) for part in moving]))
+        # The estimate is good: the other end comes near as well.
+        if size > room:
+            high, large = middle, size
+            near = low + 99 * (high - low) // 100
+        else:
+            low, small = middle, size
+            near = low + -(-(high - low) // 100)
+        if low < near < high:
+            size = len(page_text([part.cut(near) for part in moving]))
+            if size > room:
+                high, large = near, size
+            else:
+                low, small = near, size
+    return low
 
 
 def write_live_page(file: str | Path) -> None:
@@ -86,14 +126,14 @@ def write_live_page(file: str | Path) -> None:
     write_text(file, page_text([], "flitloom live", form))
 
 
-def widget(*shown: Film | Loads, title: str | None = None, **traits: Any) -> PageWidget:
+def widget(*shown: Shown, title: str | None = None, **traits: Any) -> PageWidget:
     """Show films, or tables, side by side as a widget of a notebook.
 
     Needs the extra ``flitloom[notebook]``.
 
     Parameters
     ----------
-    *shown : Film or Loads
+    *shown : Film, Steps, Loads, Seats or Cables
         What it shows, as for `flitloom.view.write_page`.
     title : str, optional
         Its title; by default that of the first.
@@ -119,7 +159,7 @@ def widget(*shown: Film | Loads, title: str | None = None, **traits: Any) -> Pag
     return PageWidget(page=page_text(shown, title), title=title or shown[0].title, **traits)
 
 
-def page_text(shown: Sequence[Film | Loads], title: str | None = None, live: str = "") -> str:
+def page_text(shown: Sequence[Shown], title: str | None = None, live: str = "") -> str:
     """The text of a page; see `write_page`. With `live`, a form, it brings the engine along."""
     packer = Packer()
     heads = [part.head(packer) for part in shown]
@@ -153,4 +193,6 @@ def _module(name: str) -> str:
     source = (PARTS / f"{name}.js").read_text(encoding="utf-8")
     for other in MODULES:
         source = source.replace(f'"./{other}.js"', f'"{other}"')
+    # Lines of comments and indents are for those who read the files.
+    source = re.sub(r"^ *(//.*\n|/\*\*.*\*/\n|\n)?", "", source, flags=re.MULTILINE)
     return "data:text/javascript;base64," + base64.b64encode(source.encode()).decode("ascii")

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.network import Network
 from flitloom.routing.tables import Tables
 from flitloom.spec import DIMENSION_NAMES
-from flitloom.view.film import fabric_head
 from flitloom.view.pack import Packer
+from flitloom.view.wires import grid_fields
 
 #: Hops of all routes that a page brings along; without them it shows loads only.
 MOST_HOPS = 1 << 22
@@ -37,6 +36,19 @@ class Loads:
         """What a page calls them."""
         return self.tables.method
 
+    def all_facts(self) -> dict[str, Any]:
+        """Totals by name."""
+        tables = self.tables
+        verdict = "optimal" if tables.max_load <= self.bound else f"gap {tables.max_load - self.bound}"
+        return {
+            "largest load": f"{tables.max_load} routes",
+            "lower bound": f"{self.bound} routes: {verdict}",
+            "least load": f"{tables.min_load} routes",
+            "mean load": f"{tables.perfect_load:.2f} routes",
+            "longest route": f"{tables.max_distance} hops",
+            "rules": tables.rules.name,
+        }
+
     def head(self, packer: Packer) -> dict[str, Any]:
         """What the page needs to know; the columns go to `packer`."""
         tables = self.tables
@@ -44,19 +56,11 @@ class Loads:
         routes = self._routes()
         if routes is not None:
             columns["hops"], columns["legs"] = (packer.add(values) for values in routes)
-        verdict = "optimal" if tables.max_load <= self.bound else f"gap {tables.max_load - self.bound}"
         return {
             "kind": "tables",
             "title": self.title,
-            "fabric": fabric_head(Network(tables.topology)),
-            "facts": {
-                "largest load": f"{tables.max_load} routes",
-                "lower bound": f"{self.bound} routes: {verdict}",
-                "least load": f"{tables.min_load} routes",
-                "mean load": f"{tables.perfect_load:.2f} routes",
-                "longest route": f"{tables.max_distance} hops",
-                "rules": tables.rules.name,
-            },
+            "fabric": grid_fields(tables.topology),
+            "facts": self.all_facts(),
             "columns": columns,
         }
 

@@ -14,9 +14,16 @@ const VIRIDIS = [
   [253, 231, 37],
 ];
 
-/** Colour of a share from 0 to 1. */
+/** Colours of what sits on nodes, pale enough for dark text. */
+export function siteColour(group) {
+  return `hsl(${(group * 137.5) % 360} 65% ${76 - 8 * (group % 2)}%)`;
+}
+
+/** Colour of a share from 0 to 1: the most stands out, dark on white and bright on black. */
 export function scaleColour(share) {
-  const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
+  const dark = document.documentElement.dataset.theme === "dark";
+  const within = Math.min(Math.max(share, 0), 1);
+  const place = (dark ? within : 1 - within) * (VIRIDIS.length - 1);
   const index = Math.min(Math.floor(place), VIRIDIS.length - 2);
   const part = place - index;
   const mixed = VIRIDIS[index].map((value, channel) =>
@@ -42,5 +49,6 @@ export function theme() {
     mark: get("--mark"),
     bound: get("--bound"),
     faint: get("--faint"),
+    cable: get("--cable"),
   };
 }

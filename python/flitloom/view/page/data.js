@@ -19,12 +19,14 @@ export function column(place, buffer) {
 export const IDLE = 0;
 export const BLOCKED = 255;
 
-/** What exists: nodes, links and their names; node = x + y * sizes[0] + ..., link = node * directions + direction. */
+/** A grid: node = x + y * sizes[0] + ..., link = node * directions + direction. */
 export class Fabric {
   constructor(head) {
     this.sizes = head.sizes;
     this.wraps = head.wraps;
     this.directions = head.directions;
+    /** The size of the dimensions whose edges move half of the longer ones, in a twisted torus. */
+    this.short = head.twist ? Math.min(...head.sizes) : 0;
     this.nodes = this.sizes.reduce((product, size) => product * size, 1);
     this.links = this.nodes * this.directions.length;
     this.failed = new Set(head.failed_links);
@@ -50,9 +52,30 @@ export class Fabric {
     const dimension = direction >> 1;
     const size = this.sizes[dimension];
     const next = coordinates[dimension] + (direction & 1 ? -1 : 1);
-    if ((next < 0 || next >= size) && !this.wraps[dimension]) return -1;
+    if (next < 0 || next >= size) {
+      const twists = size === this.short;
+      if (!this.wraps[dimension] && !twists) return -1;
+      this.sizes.forEach((other, place) => {
+        if (twists && other !== size) coordinates[place] = (coordinates[place] + other / 2) % other;
+      });
+    }
     coordinates[dimension] = (next + size) % size;
     return this.node(coordinates);
+  }
+
+  source(link) {
+    return Math.floor(link / this.directions.length);
+  }
+
+  /** The links that leave a node, existing or not. */
+  leaving(node) {
+    return this.directions.map((_, direction) => node * this.directions.length + direction);
+  }
+
+  /** The node that a key leads to: arrows in the first two dimensions, pages in the third. */
+  neighbour(node, key) {
+    const direction = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "PageUp", "PageDown"].indexOf(key);
+    return direction < 0 || direction >= this.directions.length ? -1 : this.target(this.leaving(node)[direction]);
   }
 
   exists(link) {
@@ -67,6 +90,69 @@ export class Fabric {
     const direction = link % this.directions.length;
     return this.nodeName((link - direction) / this.directions.length) + this.directions[direction];
   }
+
+  /** Where a link of a twisted torus leads; elsewhere its name says it. */
+  linkEnd(link) {
+    return this.short ? ` to ${this.nodeName(this.target(link))}` : "";
+  }
+}
+
+/** Nodes and links in any arrangement, drawn at the places that come along. */
+export class Wires {
+  constructor(head, buffer) {
+    const columns = {};
+    for (const [name, place] of Object.entries(head.columns)) columns[name] = column(place, buffer);
+    this.places = columns;
+    this.names = head.names;
+    this.labels = head.labels;
+    this.nodes = columns.x.length;
+    this.links = columns.from.length;
+    this.failed = new Set(head.failed_links);
+    this.failedNodes = new Set(head.failed_nodes);
+    this.out = Array.from({ length: this.nodes }, () => []);
+    columns.from.forEach((node, link) => this.out[node].push(link));
+  }
+
+  target(link) {
+    return this.places.to[link];
+  }
+
+  source(link) {
+    return this.places.from[link];
+  }
+
+  exists(link) {
+    return !this.failed.has(link);
+  }
+
+  leaving(node) {
+    return this.out[node];
+  }
+
+  neighbour(node, key) {
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: 1, ArrowDown: -1 }[key];
+    return step ? (node + step + this.nodes) % this.nodes : -1;
+  }
+
+  nodeName(node) {
+    return this.names[node];
+  }
+
+  linkName(link) {
+    const { from, to } = this.places;
+    const same = this.out[from[link]].filter((other) => to[other] === to[link]);
+    const which = same.length > 1 ? ` (${same.indexOf(link) + 1} of ${same.length})` : "";
+    return `${this.names[from[link]]} -> ${this.names[to[link]]}${which}`;
+  }
+
+  linkEnd() {
+    return "";
+  }
+}
+
+/** What exists, as its head says. */
+function fabricOf(head, buffer) {
+  return head.columns ? new Wires(head, buffer) : new Fabric(head);
 }
 
 /** The places of the largest values, largest first and the first of equals first. */
@@ -91,7 +177,9 @@ export function roundStep(least) {
 export class Run {
   constructor(head, buffer) {
     Object.assign(this, head);
-    this.fabric = new Fabric(head.fabric);
+    this.fabric = fabricOf(head.fabric, buffer);
+    this.time = "cycle";
+    this.unit = "flits";
     this.columns = {};
     for (const [name, place] of Object.entries(head.columns)) this.columns[name] = column(place, buffer);
     this.packets = this.columns.source.length;
@@ -200,27 +288,145 @@ export class Run {
 
   describeState(link, cycle) {
     const cell = this.state(link, cycle);
-    if (cell === IDLE) return "idle";
-    return cell === BLOCKED ? "blocked" : `carries a flit of slice ${cell}`;
+    if (cell === IDLE) return "is idle";
+    return cell === BLOCKED ? "is blocked" : `carries a flit of slice ${cell}`;
+  }
+
+  describeNow(cycle) {
+    const { busy, blocked } = this.count(cycle);
+    return `cycle ${cycle}: ${busy} links busy, ${blocked} blocked`;
+  }
+
+  /** What a link does in words, with the packet on it and the links of its way. */
+  describeLink(link, cycle, packet) {
+    const flits = this.flits[link];
+    const used = flits ? `${flits} flits in cycles ${this.first[link]} to ${this.last[link]}` : "never used";
+    const words = `Link ${this.fabric.linkName(link)}${this.fabric.linkEnd(link)}: ${used}; in cycle ${cycle} it ${this.describeState(link, cycle)}.`;
+    return packet == null ? [words] : [words, this.describePacket(packet)];
+  }
+
+  path(packet) {
+    return this.hops(packet).map((hop) => this.columns.link[hop]);
   }
 }
 
-/** Routing tables: loads of links, and the routes where they are small enough to come along. */
+const COPY = 1;
+const SUM = 2;
+/** Names of idle links that are listed. */
+const LISTED = 12;
+
+/** A plan of a collective operation: what every link does in every step, a chunk at most. */
+export class Steps {
+  constructor(head, buffer) {
+    Object.assign(this, head);
+    this.fabric = fabricOf(head.fabric, buffer);
+    this.time = "step";
+    this.unit = "steps";
+    this.columns = {};
+    for (const [name, place] of Object.entries(head.columns)) this.columns[name] = column(place, buffer);
+    const { step, link, adds } = this.columns;
+    const { links } = this.fabric;
+    this.flits = new Uint32Array(links);
+    this.moveAt = new Int32Array(links * this.cycles).fill(-1);
+    this.columns.link_time = new Uint8Array(links * this.cycles);
+    for (let move = 0; move < step.length; move++) {
+      const place = link[move] * this.cycles + step[move];
+      this.flits[link[move]]++;
+      this.moveAt[place] = move;
+      this.columns.link_time[place] = adds[move] ? SUM : COPY;
+    }
+    this.mostFlits = this.flits.reduce((most, value) => Math.max(most, value), 0);
+    this.working = Array.from({ length: links }, (_, at) => at).filter((at) => this.fabric.exists(at));
+  }
+
+  state(link, step) {
+    return step < this.cycles ? this.columns.link_time[link * this.cycles + step] : IDLE;
+  }
+
+  packetsOn(link, step) {
+    const move = step < this.cycles ? this.moveAt[link * this.cycles + step] : -1;
+    return move < 0 ? [] : [move];
+  }
+
+  /** Moves of the same chunk up to the step of one of them. */
+  before(move) {
+    const { step, owner, target, chunk } = this.columns;
+    const found = [];
+    for (let other = 0; other < step.length; other++) {
+      const same = owner[other] === owner[move] && chunk[other] === chunk[move];
+      if (same && (!target || target[other] === target[move]) && step[other] <= step[move]) found.push(other);
+    }
+    return found;
+  }
+
+  path(move) {
+    const links = this.before(move).map((other) => this.columns.link[other]);
+    return [...links.filter((link) => link !== this.columns.link[move]), this.columns.link[move]];
+  }
+
+  chunkName(move) {
+    const { owner, target, chunk } = this.columns;
+    const node = this.fabric.nodeName(owner[move]);
+    const number = this.chunks > 1 ? `chunk ${chunk[move]}` : "the chunk";
+    if (target) return `${number} of node ${node} for node ${this.fabric.nodeName(target[move])}`;
+    return `${number} ${this.operation === "scatter" ? "for" : "of"} node ${node}`;
+  }
+
+  describeNow(step) {
+    const counts = [0, 0, 0];
+    const idle = [];
+    for (const link of this.working) {
+      const state = this.state(link, step);
+      counts[state]++;
+      if (state === IDLE && idle.length < LISTED) idle.push(this.fabric.linkName(link));
+    }
+    const more = counts[IDLE] > idle.length ? `, and ${counts[IDLE] - idle.length} more` : "";
+    const names = idle.length ? `: ${idle.join(", ")}${more}` : "";
+    return `step ${step}: ${counts[COPY]} links carry copies, ${counts[SUM]} partial sums, ${counts[IDLE]} idle${names}`;
+  }
+
+  describeLink(link, step, move) {
+    const name = this.fabric.linkName(link) + this.fabric.linkEnd(link);
+    const busy = `Link ${name}: busy in ${this.flits[link]} of ${this.cycles} steps`;
+    if (move == null) return [`${busy}; idle in step ${step}.`];
+    const kind = this.columns.adds[move] ? "a partial sum of " : "";
+    const at = this.columns.step[move];
+    const before = this.before(move).length;
+    return [`${busy}; in step ${at} it carries ${kind}${this.chunkName(move)}, move ${before} of this chunk.`];
+  }
+
+  /** Links that are busy least, least first. */
+  leastBusy(count) {
+    return [...this.working].sort((one, other) => this.flits[one] - this.flits[other]).slice(0, count);
+  }
+}
+
+/** Loads of links: of routing tables, with the routes where they are small enough to come along, or of ranks. */
 export class Tables {
   constructor(head, buffer) {
     Object.assign(this, head);
-    this.fabric = new Fabric(head.fabric);
-    this.flits = column(head.columns.load, buffer);
+    this.fabric = fabricOf(head.fabric, buffer);
+    this.unit ??= "routes";
+    this.flits = head.columns.load ? column(head.columns.load, buffer) : new Uint32Array(this.fabric.links);
     this.mostFlits = this.flits.reduce((most, value) => Math.max(most, value), 0);
     this.legs = head.columns.legs ? column(head.columns.legs, buffer) : null;
+    /** Colour and text of every node; group 0 is a node without. */
+    this.groups = head.columns.groups ? column(head.columns.groups, buffer) : null;
     if (!this.legs) return;
     const hops = column(head.columns.hops, buffer);
     this.begins = new Uint32Array(hops.length + 1);
     for (let pair = 0; pair < hops.length; pair++) this.begins[pair + 1] = this.begins[pair] + hops[pair];
   }
 
+  describeLink(link) {
+    const load = this.columns.load ? `load ${this.flits[link]} of at most ${this.mostFlits} ${this.unit}` : "a cable in this direction";
+    const ends = [this.fabric.source(link), this.fabric.target(link)].filter((node) => this.texts?.[node]);
+    const sits = ends.map((node) => `${this.fabric.nodeName(node)} has ${this.text_words.join(this.texts[node])}`).join(", ");
+    return [`Link ${this.fabric.linkName(link)}${this.fabric.linkEnd(link)}: ${load}.${sits ? ` Node ${sits}.` : ""}`];
+  }
+
   /** Links of the route from one node to another; null where it is not known. */
-  path(source, destination) {
+  between(source, destination) {
     if (!this.legs) return null;
     const pair = source * this.fabric.nodes + destination;
     const links = [];
@@ -232,4 +438,9 @@ export class Tables {
     }
     return links;
   }
+}
+
+/** What a page shows, by the kind that its head names. */
+export function shownOf(head, buffer) {
+  return new { run: Run, steps: Steps, tables: Tables }[head.kind](head, buffer);
 }

@@ -1,8 +1,8 @@
 // The page: one state, drawn by views that know nothing of each other.
 
 import { LinkTimeChart, SpaceTimeChart, histogram } from "./charts.js";
-import { scaleColour, sliceColour, theme } from "./colours.js";
-import { Run, Tables, largest, unpack } from "./data.js";
+import { scaleColour, siteColour, sliceColour, theme } from "./colours.js";
+import { Run, Steps, Tables, largest, shownOf, unpack } from "./data.js";
 import { TorusView, measure } from "./torus.js";
 
 const find = (id) => document.getElementById(id);
@@ -60,14 +60,11 @@ function draw() {
       packet: here ? state.packet : null,
       colours,
     });
-    if (panel.now) {
-      const { busy, blocked } = panel.run.count(state.cycle);
-      panel.now.textContent = `cycle ${state.cycle}: ${busy} links busy, ${blocked} blocked`;
-    }
+    if (panel.now) panel.now.textContent = panel.run.describeNow(state.cycle);
   });
   const slider = find("cycle");
   slider.value = String(state.cycle);
-  slider.setAttribute("aria-valuetext", `cycle ${state.cycle} of ${cycles - 1}`);
+  slider.setAttribute("aria-valuetext", `${runs[0]?.time ?? "cycle"} ${state.cycle} of ${cycles - 1}`);
   find("number").textContent = `${state.cycle} / ${cycles - 1}`;
   report();
 }
@@ -104,9 +101,9 @@ function play(on) {
 function choose(index, link, packet = null) {
   const run = runs[index];
   Object.assign(state, { run: index, link, packet: null, path: null });
-  if (run instanceof Run && link != null) {
+  if (run.time && link != null) {
     state.packet = packet ?? run.packetsOn(link, state.cycle)[0] ?? null;
-    if (state.packet != null) state.path = run.hops(state.packet).map((hop) => run.columns.link[hop]);
+    if (state.packet != null) state.path = run.path(state.packet);
   }
   tell();
   redraw();
@@ -117,16 +114,7 @@ function tell() {
   const run = runs[state.run];
   const lines = [];
   if (state.link != null) {
-    const name = run.fabric.linkName(state.link);
-    const flits = run.flits[state.link];
-    if (run instanceof Tables) lines.push(`Link ${name}: load ${flits} of at most ${run.mostFlits}.`);
-    else {
-      const used = flits ? `${flits} flits in cycles ${run.first[state.link]} to ${run.last[state.link]}` : "never used";
-      lines.push(`Link ${name}: ${used}; in cycle ${state.cycle} it ${run.describeState(state.link, state.cycle)}.`
-        .replace("it idle", "it is idle")
-        .replace("it blocked", "it is blocked"));
-      if (state.packet != null) lines.push(run.describePacket(state.packet));
-    }
+    lines.push(...run.describeLink(state.link, state.cycle, state.packet));
   } else if (state.path) {
     lines.push(`Route over ${state.path.length} links: ${state.path.map((link) => run.fabric.linkName(link)).join(", ")}.`);
   }
@@ -149,16 +137,17 @@ function factsTable() {
   find("facts").replaceChildren(...(runs.length > 1 ? [make("thead", {}, head)] : []), make("tbody", {}, ...body));
 }
 
-/** Links by load, as a table whose rows choose a link. */
+/** Links by load, as a table whose rows choose a link: the fullest, or the least busy of a plan. */
 function loadedTable(run, index) {
-  const rows = largest(run.flits, 10).map((link) => {
+  const isPlan = run instanceof Steps;
+  const rows = (isPlan ? run.leastBusy(10) : largest(run.flits, 10)).map((link) => {
     const button = make("button", { type: "button", textContent: run.fabric.linkName(link) });
     button.addEventListener("click", () => choose(index, link));
     return make("tr", {}, make("td", {}, button), make("td", { textContent: String(run.flits[link]) }));
   });
-  const word = run instanceof Tables ? "load" : "flits";
+  const word = run instanceof Tables ? "load" : run.unit;
   const head = make("tr", {}, make("th", { scope: "col", textContent: "link" }), make("th", { scope: "col", textContent: word }));
-  return make("details", {}, make("summary", { textContent: "Most loaded links" }), make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+  return make("details", {}, make("summary", { textContent: isPlan ? "Least busy links" : "Most loaded links" }), make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }
 
 function panel(run, index) {
@@ -175,16 +164,19 @@ function panel(run, index) {
     if (link !== state.link || index !== state.run) choose(index, link);
   });
   torus.addEventListener("keydown", (event) => walk(event, run, index));
+  if (run.time) {
+    made.now = make("p", { className: "now" });
+    beside.append(made.now);
+  }
   made.busiest = run.flits.indexOf(run.mostFlits);
   if (run.bottleneck_link != null) made.busiest = run.bottleneck_link;
   if (run.deadlock?.links.length) made.busiest = run.deadlock.links[0];
-  if (run instanceof Run) {
-    made.now = make("p", { className: "now" });
-    beside.append(made.now);
-    for (const [name, kind, words] of [
-      ["linkTime", LinkTimeChart, "Links over time: what every link does in every cycle"],
-      ["spaceTime", SpaceTimeChart, "Space over time: packets along the ring or row of the chosen link"],
-    ]) {
+  if (run.time) {
+    const charts = [["linkTime", LinkTimeChart, `Links over time: what every link does in every ${run.time}`]];
+    if (run instanceof Run) {
+      charts.push(["spaceTime", SpaceTimeChart, "Space over time: packets along the ring or row of the chosen link"]);
+    }
+    for (const [name, kind, words] of charts) {
       const canvas = make("canvas", { className: name });
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${run.title}. ${words}`);
@@ -196,17 +188,20 @@ function panel(run, index) {
         if (name === "linkTime") choose(index, made.linkTime.linkAt(event.offsetY));
       });
     }
-  } else {
+  } else if (run.columns.load) {
     const bars = make("div", { className: "histogram" });
     const working = Array.from(run.flits).filter((_, link) => run.fabric.exists(link));
-    bars.innerHTML = histogram(working, most, scaleColour);
+    made.recolour = () => {
+      bars.innerHTML = histogram(working, most, scaleColour);
+    };
+    made.recolour();
     beside.append(make("h3", { textContent: "Links by load" }), bars);
   }
   if (run.deadlock) {
     const list = run.deadlock.words.map((text) => make("li", { textContent: text }));
     beside.append(make("h3", { textContent: "The cycle of waiting channels" }), make("ol", { className: "deadlock" }, ...list));
   }
-  beside.append(loadedTable(run, index));
+  if (run.time || run.columns.load) beside.append(loadedTable(run, index));
   find("runs").append(figure);
   return made;
 }
@@ -214,17 +209,18 @@ function panel(run, index) {
 /** Arrow keys choose a node, D its next link, Enter the next packet there. */
 function walk(event, run, index) {
   const { fabric } = run;
-  const steps = { ArrowRight: 0, ArrowLeft: 1, ArrowUp: 2, ArrowDown: 3, PageUp: 4, PageDown: 5 };
-  const ports = fabric.directions.length;
-  if (event.key in steps && steps[event.key] < ports) {
-    const next = state.node == null ? 0 : fabric.target(state.node * ports + steps[event.key]);
-    if (next >= 0) state.node = next;
-    choose(index, state.node * ports + (state.link == null ? 0 : state.link % ports));
+  const next = fabric.neighbour(state.node ?? 0, event.key);
+  const links = fabric.leaving(state.node ?? 0);
+  const turn = state.link == null ? -1 : links.indexOf(state.link);
+  if (/^(Arrow|Page)/.test(event.key)) {
+    if (state.node == null) state.node = 0;
+    else if (next >= 0) state.node = next;
+    const here = fabric.leaving(state.node);
+    choose(index, here[Math.min(Math.max(turn, 0), here.length - 1)] ?? null);
   } else if (event.key === "d" || event.key === "D") {
     state.node ??= 0;
-    const turn = state.link == null ? 0 : ((state.link % ports) + 1) % ports;
-    choose(index, state.node * ports + turn);
-  } else if (event.key === "Enter" && run instanceof Run && state.link != null) {
+    choose(index, links[(turn + 1) % links.length] ?? null);
+  } else if (event.key === "Enter" && run.time && state.link != null) {
     const here = run.packetsOn(state.link, state.cycle);
     if (here.length) choose(index, state.link, here[(here.indexOf(state.packet) + 1) % here.length]);
   } else return;
@@ -242,16 +238,26 @@ function legend() {
   if (state.mode === "now") {
     const slices = Math.min(Math.max(...runs.map((run) => run.slices ?? 0)), 7);
     for (let slice = 0; slice < slices; slice++) swatch(sliceColour(slice), slices > 1 ? `slice ${slice + 1}` : "busy");
-    swatch("var(--blocked)", "blocked");
-    swatch("var(--idle)", "idle");
-  } else {
+    if (runs[0] instanceof Steps) {
+      swatch(sliceColour(0), "copy");
+      if (runs.some((run) => run.columns.adds.includes(1))) swatch(sliceColour(1), "partial sum");
+      swatch("var(--faint)", "idle (dashed)");
+    } else {
+      swatch("var(--blocked)", "blocked");
+      swatch("var(--idle)", "idle");
+    }
+  } else if (state.mode === "load") {
     const bar = make("span", { className: "scale" });
     bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(scaleColour).join(",")})`;
-    entries.push(make("span", { className: "entry" }, "0 ", bar, ` ${most} ${runs[0] instanceof Tables ? "routes" : "flits"}`));
+    entries.push(make("span", { className: "entry" }, "0 ", bar, ` ${most} ${runs[0].unit}`));
   }
   if (runs.some((run) => run.bottleneck_link != null || run.bottleneck_nodes?.length || run.bound != null)) {
     swatch("var(--bound)", "bound and bottleneck", "swatch open");
   }
+  const sites = runs.find((run) => run.groups && run.group_names);
+  sites?.group_names.forEach((name, group) => swatch(siteColour(group), name));
+  const numbers = runs.find((run) => run.numbers)?.numbers;
+  if (numbers) entries.push(make("span", { className: "entry", textContent: `numbers: ${numbers}` }));
   if (runs.some((run) => run.fabric.failedNodes.size)) swatch("var(--ink)", "failed node", "swatch cross");
   if (runs.some((run) => run.deadlock)) swatch("var(--mark)", "deadlock");
   find("legend").replaceChildren(...entries);
@@ -278,6 +284,8 @@ function connect() {
   find("mode").addEventListener("change", (event) => setMode(event.target.value));
   find("theme").addEventListener("click", () => {
     setTheme(document.documentElement.dataset.theme !== "dark");
+    legend();
+    for (const panel of panels) panel.recolour?.();
     redraw();
   });
   find("pair")?.addEventListener("submit", (event) => event.preventDefault());
@@ -291,7 +299,7 @@ function connect() {
       ArrowLeft: () => (show(state.cycle - (event.shiftKey ? 10 : 1)), tell()),
       Home: () => (show(0), tell()),
       End: () => (show(cycles - 1), tell()),
-      c: () => setMode(state.mode === "now" && runs[0] instanceof Run ? "load" : runs[0] instanceof Run ? "now" : "load"),
+      c: () => runs[0].time && setMode(state.mode === "now" ? "load" : "now"),
     };
     if (!(event.key in actions)) return;
     event.preventDefault();
@@ -307,7 +315,7 @@ function chosenPair() {
   const [source, destination] = ["source", "destination"].map((id) => Number(find(id).value));
   const inside = (node) => Number.isInteger(node) && node >= 0 && node < nodes;
   state.link = null;
-  state.path = inside(source) && inside(destination) ? runs[state.run].path(source, destination) : null;
+  state.path = inside(source) && inside(destination) ? runs[state.run].between(source, destination) : null;
   tell();
   redraw();
 }
@@ -315,11 +323,17 @@ function chosenPair() {
 /** Show runs or tables; returns the state for whoever drives the page. */
 export function start(made) {
   runs = made;
-  const moving = runs[0] instanceof Run;
+  const moving = Boolean(runs[0].time);
+  const word = runs[0].time ?? "cycle";
   cycles = moving ? Math.max(...runs.map((run) => run.cycles), 1) : 1;
   most = Math.max(...runs.map((run) => run.mostFlits), 1);
   find("cycle").max = String(cycles - 1);
   find("time").hidden = !moving;
+  document.querySelector("label[for=cycle]").textContent = word[0].toUpperCase() + word.slice(1);
+  find("back").setAttribute("aria-label", `One ${word} back`);
+  find("forward").setAttribute("aria-label", `One ${word} on`);
+  // Steps are few, and each is looked at.
+  if (word === "step") find("speed").value = "2";
   find("mode").parentElement.hidden = !moving;
   find("pair").hidden = moving || !runs[0].legs;
   factsTable();
@@ -332,11 +346,13 @@ export function start(made) {
   find("runs").className = alone ? `alone${panels[0].torus.flat ? " flat" : ""}` : "";
   // A single run has room for its numbers beside the network.
   if (alone) find("runs").firstElementChild.lastElementChild.prepend(facts);
-  setMode(moving ? "now" : "load");
+  setMode(moving ? "now" : runs[0].columns.load ? "load" : "cables");
   const stuck = runs.find((run) => run.deadlock);
   if (stuck) show(cycles - 1);
   tell();
   draw();
+  // For whoever looks at the page with a console, or a test.
+  globalThis.flitloomPanels = panels;
   document.body.dataset.ready = "yes";
   return state;
 }
@@ -347,5 +363,5 @@ export async function main() {
   const head = JSON.parse(find("head").textContent);
   if (!head.runs.length) return;
   const buffer = await unpack(find("columns").textContent);
-  start(head.runs.map((run) => (run.kind === "tables" ? new Tables(run, buffer) : new Run(run, buffer))));
+  start(head.runs.map((run) => shownOf(run, buffer)));
 }

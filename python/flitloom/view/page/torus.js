@@ -1,6 +1,6 @@
 // The network as a drawing: every link a line, the two directions of a cable side by side.
 
-import { scaleColour, sliceColour } from "./colours.js";
+import { scaleColour, siteColour, sliceColour } from "./colours.js";
 import { BLOCKED, IDLE, roundStep } from "./data.js";
 
 // Where the links of dimensions beyond the second point to.
@@ -13,6 +13,44 @@ const SLANTS = [
 
 /** Places of nodes and ends of links, in units of the distance between neighbours. */
 export function layout(fabric) {
+  return fabric.places ? placed(fabric) : grid(fabric);
+}
+
+/** Points inside a curved line. */
+const CURVE = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
+/** Columns of places are in hundredths. */
+const PLACE = 100;
+
+/** Wires at the places that came along: a link is a line, or bent towards a third point. */
+function placed(fabric) {
+  const { x, y, x0, y0, x1, y1, bendX, bendY } = fabric.places;
+  const nodes = Array.from({ length: fabric.nodes }, (_, node) => [x[node] / PLACE, y[node] / PLACE]);
+  const lines = new Float32Array(fabric.links * 4);
+  const exists = new Uint8Array(fabric.links);
+  const bends = new Map();
+  const all = [...nodes];
+  for (let link = 0; link < fabric.links; link++) {
+    if (fabric.failed.has(link)) continue;
+    exists[link] = 1;
+    const [start, bend, end] = [[x0, y0], [bendX, bendY], [x1, y1]].map(([across, up]) => [across[link] / PLACE, up[link] / PLACE]);
+    lines.set([...start, ...end], 4 * link);
+    const middle = [(start[0] + end[0]) / 2, (start[1] + end[1]) / 2];
+    if (Math.abs(bend[0] - middle[0]) + Math.abs(bend[1] - middle[1]) > 0.05) {
+      const inner = CURVE.map((part) =>
+        [0, 1].map((axis) => (1 - part) ** 2 * start[axis] + 2 * part * (1 - part) * bend[axis] + part ** 2 * end[axis]),
+      );
+      bends.set(link, inner);
+      all.push(...inner);
+    } else all.push(end);
+  }
+  const labels = fabric.labels.map(([text, across, up]) => ({ text, x: across, y: up }));
+  const low = [0, 1].map((axis) => all.reduce((least, point) => Math.min(least, point[axis]), Infinity) - 0.6);
+  const high = [0, 1].map((axis) => all.reduce((most, point) => Math.max(most, point[axis]), -Infinity) + 0.6);
+  if (labels.length) high[1] += 0.5;
+  return { nodes, lines, exists, bends, labels, low, high };
+}
+
+function grid(fabric) {
   const sizes = fabric.sizes.length === 1 ? [fabric.sizes[0], 1] : fabric.sizes;
   const strides = [
     [1, 0],
@@ -70,7 +108,7 @@ export function layout(fabric) {
   const low = [Math.min(...nodes.map((p) => p[0])) - 0.6, Math.min(...nodes.map((p) => p[1])) - 0.6];
   const high = [Math.max(...nodes.map((p) => p[0])) + 0.6, Math.max(...nodes.map((p) => p[1])) + 0.6];
   if (labels.length) high[1] += 0.5;
-  return { nodes, lines, exists, labels, low, high };
+  return { nodes, lines, exists, bends: new Map(), labels, low, high };
 }
 
 const boxes = new WeakMap();
@@ -105,7 +143,8 @@ export class TorusView {
     /** So much wider than high that nothing fits beside it. */
     this.flat = high[0] - low[0] > 2.5 * (high[1] - low[1]);
     // Coordinates stand below and to the left, in pixels; planes have names instead.
-    this.room = run.fabric.sizes.length > 2 ? [0, 0] : [run.fabric.sizes.length > 1 ? 20 : 0, 14];
+    const dimensions = run.fabric.sizes?.length ?? 3;
+    this.room = dimensions > 2 ? [0, 0] : [dimensions > 1 ? 20 : 0, 14];
   }
 
   /** Draw a cycle; `mode` is now (what links do) or load (flits in total), `most` the top of the scale. */
@@ -127,13 +166,21 @@ export class TorusView {
     }
     // Busy links lie above idle ones.
     const order = [...groups].sort(([one], [other]) => (other === colours.idle) - (one === colours.idle));
-    const thick = Math.max(1, Math.min(4, unit * 0.11));
+    // Wires that cross each other everywhere are thin.
+    const dense = this.run.fabric.places ? Math.max(0.25, Math.min(1, Math.sqrt(300 / exists.length))) : 1;
+    const thick = Math.max(dense < 1 ? 0.5 : 1, Math.min(4, unit * 0.11) * dense);
+    // In a plan the idle links are what could still be used.
+    const isPlan = this.run.time === "step";
     for (const [colour, members] of order) {
-      context.strokeStyle = colour;
-      context.lineWidth = colour === colours.idle ? Math.max(0.6, thick * 0.5) : thick;
+      const idle = colour === colours.idle;
+      context.strokeStyle = idle && isPlan ? colours.faint : colour;
+      context.lineWidth = idle ? Math.max(0.6, thick * 0.5) : thick;
+      context.setLineDash(idle && isPlan ? [3, 2] : []);
       this.lines(context, members, lines);
     }
-    if (unit > 6) {
+    context.setLineDash([]);
+    if (this.run.groups || this.run.texts) this.sites(context, colours);
+    else if (unit > 6) {
       context.fillStyle = colours.faint;
       for (const [x, y] of this.plan.nodes) {
         const [left, top] = this.place(x, y);
@@ -160,6 +207,32 @@ export class TorusView {
       if (unit < 16) this.ring(context, link, colours.ink, lines);
     }
     if (node != null) this.circle(context, node, colours.ink);
+  }
+
+  /** Nodes in the colours of their groups, with what sits there where there is room. */
+  sites(context, colours) {
+    const { groups, texts, fabric } = this.run;
+    // Stubs of a third dimension begin below.
+    const share = (fabric.sizes?.length ?? 3) > 2 ? 0.2 : 0.3;
+    const half = Math.min(16, Math.max(1.5, this.unit * share));
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (let node = 0; node < fabric.nodes; node++) {
+      const [x, y] = this.place(...this.plan.nodes[node]);
+      const group = groups?.[node] ?? 0;
+      context.fillStyle = group ? siteColour(group - 1) : colours.paper;
+      context.strokeStyle = colours.faint;
+      context.lineWidth = 1;
+      context.fillRect(x - half, y - half, 2 * half, 2 * half);
+      context.strokeRect(x - half, y - half, 2 * half, 2 * half);
+      const text = String(texts?.[node] ?? "");
+      const size = Math.min(12, (3 * half) / Math.max(text.length, 2));
+      if (size < 6) continue;
+      context.font = `${size}px system-ui, sans-serif`;
+      context.fillStyle = group ? "#1b1f24" : colours.ink;
+      context.fillText(text, x, y);
+    }
+    context.textBaseline = "alphabetic";
   }
 
   /** Numbers of columns and rows, as many as there is room for. */
@@ -196,6 +269,7 @@ export class TorusView {
       const value = this.run.flits[link];
       return value ? scaleColour(Math.round((32 * value) / most) / 32) : colours.idle;
     }
+    if (mode === "cables") return colours.cable;
     const cell = this.run.state(link, cycle);
     if (cell === IDLE) return colours.idle;
     return cell === BLOCKED ? colours.blocked : sliceColour(cell - 1);
@@ -205,6 +279,7 @@ export class TorusView {
     context.beginPath();
     for (const index of members) {
       context.moveTo(...this.place(lines[4 * index], lines[4 * index + 1]));
+      for (const point of this.plan.bends.get(index) ?? []) context.lineTo(...this.place(...point));
       context.lineTo(...this.place(lines[4 * index + 2], lines[4 * index + 3]));
     }
     context.stroke();
@@ -224,10 +299,8 @@ export class TorusView {
   }
 
   ring(context, link, colour, lines) {
-    const [x, y] = this.place(
-      (lines[4 * link] + lines[4 * link + 2]) / 2,
-      (lines[4 * link + 1] + lines[4 * link + 3]) / 2,
-    );
+    const middle = [(lines[4 * link] + lines[4 * link + 2]) / 2, (lines[4 * link + 1] + lines[4 * link + 3]) / 2];
+    const [x, y] = this.place(...(this.plan.bends.get(link)?.[3] ?? middle));
     context.strokeStyle = colour;
     context.lineWidth = 2;
     context.beginPath();
@@ -251,13 +324,23 @@ export class TorusView {
     let nearest = Math.max(6, this.unit * 0.25) ** 2;
     for (let link = 0; link < exists.length; link++) {
       if (!exists[link]) continue;
-      const [ax, ay] = this.place(lines[4 * link], lines[4 * link + 1]);
-      const [bx, by] = this.place(lines[4 * link + 2], lines[4 * link + 3]);
-      const length = (bx - ax) ** 2 + (by - ay) ** 2;
-      const part = length ? Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length)) : 0;
-      const distance = (x - ax - part * (bx - ax)) ** 2 + (y - ay - part * (by - ay)) ** 2;
-      if (distance < nearest) [best, nearest] = [link, distance];
+      const points = [
+        [lines[4 * link], lines[4 * link + 1]],
+        ...(this.plan.bends.get(link) ?? []),
+        [lines[4 * link + 2], lines[4 * link + 3]],
+      ].map((point) => this.place(...point));
+      for (let leg = 1; leg < points.length; leg++) {
+        const distance = between(x, y, points[leg - 1], points[leg]);
+        if (distance < nearest) [best, nearest] = [link, distance];
+      }
     }
     return best;
   }
+}
+
+/** The square of the distance of a point from a line between two others. */
+function between(x, y, [ax, ay], [bx, by]) {
+  const length = (bx - ax) ** 2 + (by - ay) ** 2;
+  const part = length ? Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length)) : 0;
+  return (x - ax - part * (bx - ax)) ** 2 + (y - ay - part * (by - ay)) ** 2;
 }

@@ -1,0 +1,187 @@
+"""Placements of ranks as a page shows them: who sits where, and the loads of channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.collectives.ground import Ground
+from flitloom.errors import SpecError
+from flitloom.placing.placement import traffic_of
+from flitloom.placing.traffic import Traffic
+from flitloom.spec import Topology
+from flitloom.view.pack import Packer
+from flitloom.view.wires import grid_fields, grid_links, twist_facts
+
+#: Places on an axis that are told apart by colours.
+MOST_GROUPS = 20
+
+
+@dataclass
+class Seats:
+    """Ranks on nodes for a page.
+
+    Attributes
+    ----------
+    title : str
+        What a page calls it.
+    topology : Topology
+        The network.
+    nodes : array of int
+        The node of every rank.
+    loads : array of int
+        Bytes per channel: node times directions plus direction.
+    facts : dict
+        Numbers to show, by name.
+    groups : array of int
+        Per rank the number of its colour.
+    group_names : sequence of str
+        What the colours mean.
+    """
+
+    title: str
+    topology: Topology
+    nodes: NDArray[np.int64]
+    loads: NDArray[np.int64]
+    facts: dict[str, Any]
+    groups: NDArray[np.int64]
+    group_names: list[str]
+
+    def all_facts(self) -> dict[str, Any]:
+        """Totals by name."""
+        return self.facts
+
+    def head(self, packer: Packer) -> dict[str, Any]:
+        """What the page needs to know; its columns go to `packer`."""
+        texts = [""] * self.topology.nodes
+        groups = np.zeros(self.topology.nodes, dtype=np.int64)
+        for rank in range(len(self.nodes) - 1, -1, -1):
+            node = int(self.nodes[rank])
+            texts[node] = f"{rank},{texts[node]}" if texts[node] else str(rank)
+            groups[node] = 1 + self.groups[rank]
+        return {
+            "kind": "tables",
+            "title": self.title,
+            "unit": "bytes",
+            "fabric": grid_fields(self.topology),
+            "texts": texts,
+            "text_words": ["rank ", ""],
+            "numbers": "ranks",
+            "group_names": self.group_names,
+            "facts": self.facts,
+            "columns": {"load": packer.add(self.loads), "groups": packer.add(groups)},
+        }
+
+
+def seats_of(document: dict[str, Any]) -> list[Seats]:
+    """Ranks as they were placed, and in the order of the nodes, from the document of a placement.
+
+    Parameters
+    ----------
+    document : dict
+        What `flitloom.placing.placement.read_placement` read.
+
+    Raises
+    ------
+    SpecError
+        Network, traffic or routing are not understood.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.view import seats_of
+    >>> traffic = fl.placing.axes_traffic(fl.placing.parse_axes("data=4:ring:8"))
+    >>> placed, before = seats_of(fl.placing.place(fl.Torus(2, 2), traffic).document())
+    >>> placed.all_facts()["fullest channel"]
+    '8 bytes'
+    """
+    topology = Topology(**document["topology"])
+    traffic = traffic_of(document)
+    nodes = np.array(document["placement"], dtype=np.int64)
+    if len(nodes) != traffic.ranks:
+        raise SpecError.at("placement", f"has {len(nodes)} ranks, the traffic {traffic.ranks}")
+    groups, names = _groups(traffic)
+    shape: dict[str, Any] = {"topology": topology, "groups": groups, "group_names": names}
+    loads = _loads(document, topology, traffic, nodes)
+    facts = {
+        "fullest channel": f"{int(loads.max(initial=0))} bytes",
+        "channels as full": int((loads == loads.max(initial=0)).sum()),
+        "hop-bytes": int(loads.sum()),
+        "ranks": f"{traffic.ranks} on {len(set(nodes.tolist()))} of {topology.nodes} nodes",
+    }
+    facts |= twist_facts(topology)
+    if isinstance(document.get("bound"), int) and document.get("minimised") == "channel":
+        facts["bound"] = f"no placement has less than {document['bound']} bytes on its fullest channel"
+    shown = [Seats("placed", nodes=nodes, loads=loads, facts=facts, **shape)]
+    before = np.repeat(np.arange(topology.nodes), _per_node(document))[: traffic.ranks]
+    told = document.get("row_major")
+    if document.get("routing") == "do" and isinstance(told, dict):
+        plain = _loads(document, topology, traffic, before)
+        # With nodes left out, row-major is another order than this.
+        if plain.max(initial=0) == told.get("fullest_channel"):
+            compared = {
+                "fullest channel": f"{int(plain.max(initial=0))} bytes",
+                "channels as full": int((plain == plain.max(initial=0)).sum()),
+                "hop-bytes": int(plain.sum()),
+            }
+            shown.append(Seats("row-major", nodes=before, loads=plain, facts=compared, **shape))
+    return shown
+
+
+def _per_node(document: dict[str, Any]) -> int:
+    count = document.get("per_node")
+    return count if type(count) is int and 1 <= count <= 1 << 16 else 1
+
+
+def _loads(
+    document: dict[str, Any], topology: Topology, traffic: Traffic, nodes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Bytes per channel with ranks on nodes: by dimension order, or by the routes in the document."""
+    ways = document.get("ways")
+    if ways is None:
+        slots = np.repeat(np.arange(topology.nodes), max(_per_node(document), int(np.bincount(nodes).max())))
+        problem = _core.PlacementProblem(
+            list(topology.sizes),
+            list(topology.wraps),
+            topology.twist,
+            traffic.ranks,
+            traffic.sources,
+            traffic.destinations,
+            traffic.bytes,
+            slots.tolist(),
+            None,
+        )
+        return np.asarray(problem.loads(nodes.astype(np.uint32))[0], dtype=np.int64)
+    links = grid_links(Ground(topology))
+    loads = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
+    sent: dict[tuple[int, int], int] = {}
+    for source, destination, amount in zip(
+        nodes[traffic.sources], nodes[traffic.destinations], traffic.bytes, strict=True
+    ):
+        ends = int(source), int(destination)
+        sent[ends] = sent.get(ends, 0) + int(amount)
+    for number, way in enumerate(ways):
+        try:
+            for pair in pairwise(way):
+                loads[links[pair]] += sent[way[0], way[-1]]
+        except (KeyError, TypeError, IndexError):
+            raise SpecError.at(f"ways.{number}", "is no route of this network between two ranks") from None
+    return loads
+
+
+def _groups(traffic: Traffic) -> tuple[NDArray[np.int64], list[str]]:
+    """A colour per rank, its place on the last axis that is short enough, and what the colours mean."""
+    ranks, stride = np.arange(traffic.ranks), 1
+    groups, names = np.zeros(traffic.ranks, dtype=np.int64), ["rank"]
+    for number, size in enumerate(traffic.mesh):
+        if 1 < size <= MOST_GROUPS:
+            groups = ranks // stride % size
+            word = traffic.axes[number].name if traffic.axes else f"axis {number}"
+            names = [f"{word} {at}" for at in range(size)]
+        stride *= size
+    return groups, names
