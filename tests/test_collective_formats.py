@@ -76,7 +76,7 @@ def test_a_ring_by_hand_is_right_and_every_damage_is_found(tmp_path: Path) -> No
     ]
     assert not check(ring().replace("allgather", "allreduce"))["valid"]
     late = re.sub(r'<step s="1" type="s"[^>]*/>', "", ring(), count=1)
-    assert any("gpu 1, threadblock 1, step 1: waits for ever (r:" in text for text in check(late)["problems"])
+    assert any("gpu 1, threadblock 1, step 1: waits forever (r:" in text for text in check(late)["problems"])
     early = ring().replace('depid="1" deps="0"', 'depid="-1" deps="-1"')
     assert any("holds nothing yet" in text for text in check(early)["problems"])
 

@@ -156,7 +156,7 @@ def test_a_file_that_was_cut_off_says_so():
         ("Switch\t8 ", "Switch\tx ", "line 21: .* is no node"),
         ("[22]\t", "[255]\t", "line 14: port 255"),
         ("Switch\t8 \"S-0008f10400410015\"", "Switch\t24 \"S-005442ba00003080\"", "described a second time"),
-        ("lid 16 lmc 1", "lid 4 lmc 1", "LID 0x4 stands at two nodes"),
+        ("lid 16 lmc 1", "lid 4 lmc 1", "LID 0x4 belongs to two nodes"),
     ],
 )  # fmt: skip
 def test_damage_is_named(old, new, message):

@@ -162,10 +162,10 @@ def test_what_is_wrong_has_its_place(tmp_path: Path, capsys: pytest.CaptureFixtu
             all_gather(dst_buff=[remote(2)]),
             "gpu 1, threadblock 0, op 3: dst_buff: chunk 2; buffer o of gpu 0 has 2",
         ),
-        (unsignalled, "gpu 1, threadblock 0, op 6: waits for ever (wait)"),
+        (unsignalled, "gpu 1, threadblock 0, op 6: waits forever (wait)"),
         (rushed, "gpu 0, threadblock 1, op 2: chunk 1 of buffer s holds nothing yet"),
         (twice, "gpu 0, threadblock 0, op 3: something is added twice"),
-        (blocks_that_meet(late=True), "waits for ever"),
+        (blocks_that_meet(late=True), "waits forever"),
     ]:
         problems = checked(data, tmp_path)["problems"]
         assert any(message in text for text in problems), problems

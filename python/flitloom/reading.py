@@ -180,7 +180,7 @@ def _check_unchanged(name: str, before: os.stat_result, descriptor: int) -> None
     if stat.S_ISREG(now.st_mode) and (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise SpecError(
             f"{name}: was written to while it was read ({before.st_size} bytes, then {now.st_size}); "
-            "read it again when it is whole"
+            "read it again when it is complete"
         )
 
 

@@ -94,7 +94,7 @@ class _Trace:
 
 
 def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePlan) -> list[str]:
-    """What the nodes of a trace do not wait for though their plan needs it, and what waits for ever.
+    """What the nodes of a trace do not wait for though their plan needs it, and what waits forever.
 
     A send needs all receives that bring its chunk, and the one before it between the same ranks with the same
     tag: such messages are told apart by their order only.
@@ -120,7 +120,7 @@ def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePl
         return trace.problems
     stuck = trace.stuck()
     if stuck:
-        return [f"{trace.name(at)}: waits for ever" for at in stuck]
+        return [f"{trace.name(at)}: waits forever" for at in stuck]
     moves = transfers(plan)
     nodes = [trace.sends[_key(one)].pop(0) for one in moves]
     last: dict[tuple[int, int, int], _At] = {}

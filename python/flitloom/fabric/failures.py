@@ -79,7 +79,7 @@ def _switch(subnet: Subnet, recognition: Recognition | None, name: str, part: st
                 "--fail", f"{show(part)}: the switches of a graph have no coordinates", str(_HELP)
             )
         if place not in recognition.coordinates:
-            raise SpecError.at("--fail", f"{show(part)}: no switch stands there")
+            raise SpecError.at("--fail", f"{show(part)}: no switch has these coordinates")
         return recognition.coordinates.index(place)
     found = [
         index for index, switch in enumerate(subnet.switches) if name in (switch.name, _guid(switch.guid))

@@ -264,7 +264,7 @@ class Assembly:
         for value in values:
             if value:
                 if value in seen:
-                    raise SpecError(f"{self.source}: {what} 0x{value:x} stands at two nodes")
+                    raise SpecError(f"{self.source}: {what} 0x{value:x} belongs to two nodes")
                 seen.add(value)
 
     def _order(self, name: str) -> tuple[bool, int, list[tuple[int, str]]]:

@@ -55,14 +55,14 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     if topology.twist:
         raise SpecError.at(
             "topology.twist",
-            "ranks are placed by dimension order on whole twisted tori only",
+            "ranks are placed by dimension order on healthy twisted tori only",
             "leave nodes out with --nodes",
         )
     if topology.nodes > MOST_LISTED:
         raise SpecError.at(
             "topology",
             f"has {topology.nodes} nodes",
-            f"ways of tables, as failed parts need them, are followed on at most {MOST_LISTED} nodes; leave "
+            f"routes of tables, which failed parts need, are followed on at most {MOST_LISTED} nodes; leave "
             "nodes out with --nodes",
         )
     if isinstance(routing, str):

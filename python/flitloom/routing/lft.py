@@ -163,7 +163,7 @@ def _first_hops(tables: Tables) -> NDArray[np.int16]:
             raise SpecError.at(
                 "output",
                 f"the route from node {sources[route]} to node {destinations[route]} leaves node "
-                f"{here[wrong[0]]} another way than that node's own route",
+                f"{here[wrong[0]]} by another port than that node's own route",
                 'forwarding by destination needs method "coherent"',
             )
     ports = np.zeros((topology.nodes, topology.nodes), dtype=np.int16)

@@ -74,7 +74,7 @@ class RouterRules(SpecModel):
             raise SpecError.at(
                 "rules",
                 f"{unknown(name, NAMED_RULES)}, or angara-y and the like, with the letters of "
-                "dimensions whose two ways are exchanged",
+                "dimensions whose two directions are exchanged",
             ) from None
 
     @classmethod

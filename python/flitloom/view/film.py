@@ -239,7 +239,7 @@ def film(
         raise SpecError.at(
             "stop_at",
             f"a page of this network holds {longest} cycles, and not everything is delivered by then",
-            f"stop earlier, as with --stop-at {min(longest, 1000)}",
+            f"stop earlier, e.g. with --stop-at {min(longest, 1000)}",
         )
     made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
     bound = _core.lower_bound(network._core, workload)

@@ -145,7 +145,7 @@ class Replay(Contents):
                 waiting = [one for one in self._threads if one.block.done < len(one.block.steps)]
                 for one in waiting[:5]:
                     kind = one.block.steps[one.block.done].kind
-                    self.problem(f"{one.block}: waits for ever ({kind}: {self._awaited(one)})")
+                    self.problem(f"{one.block}: waits forever ({kind}: {self._awaited(one)})")
                 return
             if left:
                 now = self._timers[0][0]

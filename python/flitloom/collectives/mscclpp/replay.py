@@ -112,7 +112,7 @@ class Replay(Contents):
                 return
             if not self._timers:
                 for block in waiting[:5]:
-                    self.problem(f"{block}: waits for ever ({block.operations[block.done].name})")
+                    self.problem(f"{block}: waits forever ({block.operations[block.done].name})")
                 return
             now = self._timers[0][0]
             for gpu, letter in self.packets.pop(now, []):
