@@ -64,7 +64,7 @@ def list_new_pages(_app: Any, name: str, source: list[str]) -> None:
 
 def commands_page() -> str:
     """Every verb with its arguments and options, as its own help says them."""
-    before = "Made from the code. Before a verb stand `-q` and `-v` ([settings](../settings.md))."
+    before = "Generated from the code. `-q` and `-v` may stand before or after a verb ([settings](../settings.md))."
     lines = ["# Commands", "", before]
     for verb in VERBS:
         command: Any = get_command(build([verb])).commands[verb]  # type: ignore[attr-defined]
@@ -81,7 +81,7 @@ def _command(name: str, command: Any, level: int = 2) -> Iterator[str]:
             lines = list(_command(f"{name} {inner}", part, level + 1))
             # Commands that differ in nothing but their name are explained once.
             first = shown.setdefault("\n".join(lines[2:]), inner)
-            yield from lines if first == inner else (*lines[:2], f"As {name} {first}.")
+            yield from lines if first == inner else (*lines[:2], f"Like {name} {first}.")
         return
     rows = [parameter for parameter in command.params if "--help" not in parameter.opts]
     if not rows:
@@ -118,7 +118,7 @@ def _escaped(text: str) -> str:
 
 def python_page() -> str:
     """Every public name with its docstring."""
-    lines = [*_heading("Python", "="), "Made from the code: the names of flitloom, then its modules.", ""]
+    lines = [*_heading("Python", "="), "Generated from the code: the names of flitloom, then its modules.", ""]
     lines += _heading("flitloom", "-")
     shown: set[Any] = set()
     for name in sorted(flitloom.__all__, key=lambda name: (name[0].islower(), name)):
