@@ -225,14 +225,6 @@ def _store(file):
         store.close()
 
 
-def _goal(file):
-    from flitloom.messages import MessageGraph, simulate_messages
-
-    graph = MessageGraph.read(file)
-    if graph.ranks <= 64:
-        simulate_messages(fl.Network(fl.Torus(8, 8)), graph, cycle_limit=10_000)
-
-
 def _nodes(file):
     from flitloom.routing.nodes import read_nodes
 
@@ -290,19 +282,6 @@ def _subnet():
             f"{switch + 1}\n"
         )
     return "\n".join(blocks)
-
-
-def _collective(file):
-    plan = fl.read_collective(file, checked=False)
-    if len(plan.model_dump_json()) < 100_000 and fl.check_collective(plan)["valid"]:
-        fl.read_collective(file)
-
-
-def _msccl(file):
-    from flitloom.collectives.ground import Ground
-    from flitloom.collectives.msccl import check_msccl
-
-    check_msccl(file, Ground(fl.Torus(3)))
 
 
 def _checkpoint(file):
@@ -401,7 +380,6 @@ def _seeds(folder):
     job = parse_campaign(campaign).jobs()[0]
     store.add(job, {"score": 1, "duration": 2, "seconds": 0.5, "best": [1], "chromosome": {}})
     store.close()
-    goal = b"num_ranks 2\nrank 0 {\nl1: calc 100\nl2: send 33b to 1 tag 7\nl2 requires l1\n}\nrank 1 {\n"
     return {
         "spec": b'seed = 3\n[topology]\nsizes = "4x4"\nwrap = [true, false]\nfailed_nodes = [3]\n'
         b'failed_links = ["5-6"]\n'
@@ -416,14 +394,11 @@ def _seeds(folder):
         "campaign": b'repeats = 2\npatterns = ["next"]\n[topology]\nsizes = "2x2"\n[genetic]\n'
         b"generations = 3\ntraining = 1\n[grid]\nmutation_rate = [0.1, 0.2]\nlifetime = [0, 5]\n",
         "store": (folder / "seed.sqlite").read_bytes(),
-        "goal": goal + b"l1: recv 33b from 0 tag 7\n}\n",
         "matrix": b"0,1,2\n3,0,1\n1,1,0\n",
         "delays": b"delay\n0\n3\n12\n",
         "destinations": b"1\n2\n0\n",
         "packets": b"source,destination,length,start,slice\n0,1,8,0,0\n1,2,8,5,1\n",
         "nodes": b"node[0-7,12],node20\nhost40 rack-1-node[30-31]\n",
-        "collective": _made(folder / "p.json", fl.collective(fl.Torus(4), "all-gather").save),
-        "msccl": fl.collective(fl.Torus(3), "all-reduce").to_msccl().encode(),
         "checkpoint": _made(folder / "s.checkpoint", _saved),
         "result": _made(folder / "r.nc", fl.simulate(network, collective).to_netcdf),
         "rows": b"rate,buffer,latency\n0.1,4,12.5\n0.2,4,13\n0.1,8,\n",
@@ -484,14 +459,11 @@ READERS = {
     "chromosome": Reader("json", of_json, _chromosome),
     "campaign": Reader("toml", of_text, _campaign),
     "store": Reader("sqlite", bitten, _store),
-    "goal": Reader("goal", of_text, _goal),
     "matrix": Reader("csv", of_text, fl.TrafficMatrix),
     "delays": Reader("csv", of_text, lambda file: fl.Collective("shfl", delays=file)),
     "destinations": Reader("csv", of_text, lambda file: fl.Collective(destinations=file)),
     "packets": Reader("csv", of_text, fl.Packets),
     "nodes": Reader("txt", of_text, _nodes),
-    "collective": Reader("json", of_json, _collective),
-    "msccl": Reader("xml", of_xml, _msccl),
     "checkpoint": Reader("checkpoint", of_checkpoint, _checkpoint),
     "result": Reader("nc", bitten, _result),
     "rows": Reader("csv", of_text, _rows),

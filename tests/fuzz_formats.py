@@ -1,4 +1,4 @@
-"""Fuzzers of the readers of others' plans and traces, as those in ``fuzz.py``.
+"""Fuzzers of the formats of plans and message graphs, one for each format, as those in ``fuzz.py``.
 
 ``python tests/fuzz_formats.py --cases 100000``
 """
@@ -10,10 +10,11 @@ from pathlib import Path
 
 import flitloom as fl
 import foreign_files
-from flitloom.collectives.formats import check_foreign, read_plan_of
+from flitloom import formats
 from flitloom.collectives.ground import Ground
+from flitloom.formats.format import sample
 from flitloom.messages import MessageGraph, simulate_messages
-from flitloom.traces import Operation, goal_binary
+from flitloom.traces import Operation
 from flitloom.traces.chakra import chakra_bytes, node_of
 
 # A module of its own, with these readers instead of its own.
@@ -21,27 +22,43 @@ _SPEC = importlib.util.spec_from_file_location("fuzz_of_formats", Path(__file__)
 fuzz = importlib.util.module_from_spec(_SPEC)
 sys.modules[_SPEC.name] = fuzz
 _SPEC.loader.exec_module(fuzz)
-Reader, bitten, of_json, of_text = fuzz.Reader, fuzz.bitten, fuzz.of_json, fuzz.of_text
+Reader = fuzz.Reader
 
 GROUND = Ground(fl.Torus(3, 2))
+#: How files are changed, by what they are made of.
+CHANGES = {"json": fuzz.of_json, "xml": fuzz.of_xml, "text": fuzz.of_text, "binary": fuzz.bitten}
 
 
-def _foreign(file):
-    check_foreign(
-        file, None if file.suffix == ".xml" and b"<Algo" not in file.read_bytes()[:4096] else GROUND
-    )
-    read_plan_of(file, GROUND)
+def _plan(form):
+    """A reader of plans; trees have no links without a network."""
+
+    def read(file):
+        found = formats.format_of(file)
+        if form.name != "plan" or file.stat().st_size < 100_000:
+            formats.check(file, None if found is not None and found.name == "msccl" else GROUND)
+        formats.read_plan(file, GROUND)
+
+    return read
 
 
-def _graph(file):
+def _messages(file):
     graph = MessageGraph.read(file)
     if graph.ranks <= 64:
         graph.operations()
         simulate_messages(fl.Network(fl.Torus(8, 8)), graph, cycle_limit=10_000)
 
 
-def _plan_trace(file):
-    read_plan_of(file, None)
+def readers_of(listed):
+    """A fuzzer of each format, of one that holds plans and message graphs two."""
+    readers = {}
+    for form in listed:
+        ending = "0.et" if form.name == "chakra" else form.endings[0].removeprefix(".")
+        if form.read_messages is not None:
+            readers[form.name] = Reader(ending, CHANGES[form.form], _messages)
+        if form.read_plan is not None:
+            name = f"{form.name}-plan" if form.name in readers else form.name
+            readers[name] = Reader(ending, CHANGES[form.form], _plan(form))
+    return readers
 
 
 def _name(node):
@@ -49,46 +66,28 @@ def _name(node):
 
 
 def _seeds(folder):
-    """A good file of every kind."""
+    """A good file of every kind: that of the format, and some that other programs wrote otherwise."""
     del folder
-    gather = fl.collective(fl.Torus(3, 2), "all-gather")
-    reduce = fl.collective(fl.Torus(3, 2), "all-reduce")
-    exchange = fl.collective(fl.Torus(3, 2), "all-to-all")
-    moves = [tuple(row) for row in gather.expanded().moves]
+    seeds = {form.name: form.seed() for form in formats.FORMATS}
+    seeds["chakra-plan"] = seeds["chakra"]
+    exchange = [tuple(row) for row in sample("all-to-all").expanded().moves]
+    moves = [tuple(row) for row in sample().expanded().moves]
     edges = {root: [(root, (root + 1) % 3 + root // 3 * 3), (root, (root + 3) % 6)] for root in range(6)}
-    ranks = [
-        [Operation("calc", 9), Operation("send", 33, 1, 7, requires=[0])],
-        [Operation("recv", 33, 0, 7)],
-    ]
     attributes = {"comm_type": ("int64", 2), "comm_size": ("int64", 64), "pg_name": ("string", "a")}
     collective = {"id": 9, "name": "c", "type": 7, "data_deps": [0], "attr": attributes}
-    trace = [node_of(0, 0, Operation("calc", 5)), collective]
-    return {
-        "msccl": reduce.to_msccl().encode(),
+    return seeds | {
         "msccl-inplace": foreign_files.tree_allreduce(6).encode(),
-        "mscclpp": reduce.to_mscclpp().encode(),
-        "teccl": json.dumps(foreign_files.teccl_all_gather(moves)).encode(),
-        "teccl-exchange": json.dumps(
-            foreign_files.teccl_all_to_all([tuple(row) for row in exchange.expanded().moves], 6)
-        ).encode(),
-        "forestcoll": foreign_files.forestcoll_trees(edges, _name, 1).encode(),
-        "goal-binary": goal_binary(ranks),
-        "chakra": chakra_bytes(trace),
-        "chakra-plan": gather.to_chakra()[0],
+        "teccl-demands": json.dumps(foreign_files.teccl_all_gather(moves)).encode(),
+        "teccl-exchange": json.dumps(foreign_files.teccl_all_to_all(exchange, 6)).encode(),
+        "forestcoll-names": foreign_files.forestcoll_trees(edges, _name, 1).encode(),
+        "chakra": chakra_bytes([node_of(0, 0, Operation("calc", 5)), collective]),
     }
 
 
-READERS = {
-    "msccl": Reader("xml", of_text, _foreign),
-    "msccl-inplace": Reader("xml", of_text, _foreign),
-    "mscclpp": Reader("json", of_json, _foreign),
-    "teccl": Reader("json", of_json, _foreign),
-    "teccl-exchange": Reader("json", of_json, _foreign),
-    "forestcoll": Reader("xml", of_text, _foreign),
-    "goal-binary": Reader("bin", bitten, _graph),
-    "chakra": Reader("0.et", bitten, _graph),
-    "chakra-plan": Reader("0.et", bitten, _plan_trace),
-}
+READERS = readers_of(formats.FORMATS)
+for _more in ("msccl-inplace", "teccl-demands", "teccl-exchange", "forestcoll-names"):
+    _like = READERS[_more.partition("-")[0]]
+    READERS[_more] = Reader(_like.ending, fuzz.of_text if _like.ending == "xml" else _like.change, _like.read)
 
 fuzz.READERS, fuzz._seeds, fuzz.__file__ = READERS, _seeds, __file__
 

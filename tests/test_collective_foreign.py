@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.formats import check_foreign, format_of, read_plan_of
+from flitloom import formats
 from flitloom.collectives.ground import Ground
 from flitloom.commands import run
 from foreign_files import (
@@ -26,7 +26,7 @@ from foreign_files import (
 def checked(text: str, tmp_path: Path, topology: fl.Topology | None = None, ending: str = "xml") -> dict:
     file = tmp_path / f"foreign.{ending}"
     file.write_text(text, encoding="utf-8")
-    return check_foreign(file, None if topology is None else Ground(topology))
+    return formats.check(file, None if topology is None else Ground(topology))
 
 
 @pytest.mark.parametrize("gpus", [3, 8, 64])
@@ -182,7 +182,7 @@ def test_teccl_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (report["problems"], report["operation"], report["chunks"]) == ([], "all-gather", 2)
     assert report["steps"] == plan.steps == report["bound"]
     file.write_text(text, encoding="utf-8")
-    assert read_plan_of(file, Ground(topology)).moves == plan.expanded().moves
+    assert formats.read_plan(file, Ground(topology)).moves == plan.expanded().moves
     # Their mesh joins all nodes whose numbers differ by one, also over the ends of rows.
     mesh = [(0, 0, 1, 0, 0), (0, 1, 0, 1, 0), (1, 1, 2, 0, 0), (0, 2, 3, 2, 0), (0, 2, 1, 2, 0)]
     file.write_text(json.dumps(teccl_all_gather(mesh)), encoding="utf-8")
@@ -209,7 +209,7 @@ def test_teccl_exchanges(tmp_path: Path) -> None:
     plan = fl.collective(topology, "all-to-all", chunks=2)
     file = tmp_path / "teccl.json"
     file.write_text(json.dumps(teccl_all_to_all(moves_of(plan), topology.nodes)), encoding="utf-8")
-    again = read_plan_of(file, Ground(topology))
+    again = formats.read_plan(file, Ground(topology))
     assert (again.operation, again.chunks) == ("all-to-all", 2)
     assert plan.bound <= again.steps <= plan.steps
     # The same chunks over the same links, at the same time or before.
@@ -225,7 +225,7 @@ def test_teccl_exchanges(tmp_path: Path) -> None:
             json.dumps(teccl_all_to_all(moves_of(plan), 6)).replace(old, new, 1), encoding="utf-8"
         )
         with pytest.raises(fl.SpecError, match=message.replace("[", r"\[")):
-            read_plan_of(file, Ground(topology))
+            formats.read_plan(file, Ground(topology))
 
 
 @pytest.mark.parametrize("names", ["numbers", "coordinates", "gpus"])
@@ -251,12 +251,12 @@ def test_trees_of_forestcoll(
     }  # fmt: skip
     file = tmp_path / "trees.xml"
     file.write_text(forestcoll_trees(edges, name, trees=2), encoding="utf-8")
-    assert format_of(file) == "forestcoll"
-    report = check_foreign(file, Ground(fl.Torus(3, 3)))
+    assert formats.format_of(file).name == "forestcoll"
+    report = formats.check(file, Ground(fl.Torus(3, 3)))
     assert (report["problems"], report["operation"], report["chunks"]) == ([], "all-gather", 2)
     # Only two of four links of every node are used: 9 x 2 x 6 / 9 chunks down, one after the other.
     assert (report["steps"] >= 12, report["bound"]) == (True, 4)
-    plan = read_plan_of(file, Ground(fl.Torus(3, 3)))
+    plan = formats.read_plan(file, Ground(fl.Torus(3, 3)))
     assert len(plan.moves) == 9 * 8 * 2
     assert fl.check_collective(plan)["valid"]
     assert run(["check", str(file), "--mesh", "3x3", "--json"]) == 1

@@ -14,7 +14,7 @@ from flitloom.collectives.algorithms import algorithms
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.family import ring_rounds
 from flitloom.collectives.ground import Ground
-from flitloom.collectives.msccl import check_msccl
+from flitloom.collectives.msccl import check_msccl, msccl_text
 from flitloom.commands import run
 
 #: A ring of three written by hand: everybody sends its chunk on, and then what it got.
@@ -46,7 +46,7 @@ def ring() -> str:
 def test_plans_survive_msccl(operation: str, topology: fl.Topology, chunks: int, tmp_path: Path) -> None:
     plan = fl.collective(topology, operation, chunks=chunks)
     file = tmp_path / "plan.xml"
-    file.write_text(plan.to_msccl(), encoding="utf-8")
+    file.write_text(msccl_text(plan), encoding="utf-8")
     report = check_msccl(file, Ground(topology))
     assert report["problems"] == []
     assert (report["operation"], report["chunks"], report["bound"]) == (operation, chunks, plan.bound)

@@ -15,7 +15,8 @@ import networkx
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.formats import check_foreign, read_plan_of
+from flitloom import formats
+from flitloom.collectives.chakra import chakra_files
 from flitloom.collectives.ground import Ground
 from flitloom.traces.chakra import RECEIVE, chakra_bytes, read_nodes
 from foreign_files import forestcoll_trees, teccl_all_gather, teccl_all_to_all
@@ -26,7 +27,7 @@ LINKS = networkx.relabel_nodes(LINKS, {(y, x): 2 * y + x for y, x in LINKS}).to_
 
 
 def valid(file: Path) -> bool:
-    found: bool = check_foreign(file, Ground(TOPOLOGY))["valid"]
+    found: bool = formats.check(file, Ground(TOPOLOGY))["valid"]
     return found
 
 
@@ -163,7 +164,7 @@ def typed(table: dict[str, Any]) -> dict[str, tuple[str, Any]]:
 @pytest.mark.parametrize("operation", ["all-gather", "all-reduce"])
 def test_chakra_mutants(operation: str, tmp_path: Path) -> None:
     files = [tmp_path / f"trace.{rank}.et" for rank in range(TOPOLOGY.nodes)]
-    for file, data in zip(files, fl.collective(TOPOLOGY, operation).to_chakra(64), strict=True):
+    for file, data in zip(files, chakra_files(fl.collective(TOPOLOGY, operation), 64), strict=True):
         file.write_bytes(data)
     original = [read_nodes(file) for file in files]
     assert valid(files[0])
@@ -195,7 +196,7 @@ def test_chakra_mutants(operation: str, tmp_path: Path) -> None:
             wrong += 1
             assert not valid(files[0])
             with pytest.raises(fl.SpecError):
-                read_plan_of(files[0], None)
+                formats.read_plan(files[0], None)
         place.write_bytes(chakra_bytes(
             [node | {"attr": typed(node["attr"])} for node in original[rank][1]],
             typed(original[rank][0]["attr"]),
@@ -208,7 +209,7 @@ def test_chakra_mutants(operation: str, tmp_path: Path) -> None:
 def test_chakra_messages_over_several_links_are_told_apart_by_tags(tmp_path: Path) -> None:
     plan = fl.collective(fl.Product("ring4*2"), "all-gather", chunks=1)
     files = [tmp_path / f"trace.{rank}.et" for rank in range(4)]
-    for file, data in zip(files, plan.to_chakra(64), strict=True):
+    for file, data in zip(files, chakra_files(plan, 64), strict=True):
         file.write_bytes(data)
     ranks = [read_nodes(file) for file in files]
     assert valid(files[0])
@@ -223,4 +224,4 @@ def test_chakra_messages_over_several_links_are_told_apart_by_tags(tmp_path: Pat
     assert not all(chakra_right_once(ranks, "all-gather", random.Random(seed)) for seed in range(20))
     assert not valid(files[0])
     with pytest.raises(fl.SpecError):
-        read_plan_of(files[0], None)
+        formats.read_plan(files[0], None)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.formats import check_foreign, read_plan_of
+from flitloom import formats
 from flitloom.collectives.ground import Ground
+from flitloom.collectives.msccl import msccl_text
+from flitloom.collectives.mscclpp import mscclpp_text
 from flitloom.commands import run
 
 
@@ -69,18 +71,18 @@ def test_files_are_within_the_limits_and_do_the_same(
 ) -> None:
     plan = fl.collective(topology, operation, chunks=chunks)
     for ending, text, loads in (
-        ("xml", plan.to_msccl(), loads_in_msccl_executor),
-        ("mscclpp.json", plan.to_mscclpp(), loads_in_mscclpp),
+        ("xml", msccl_text(plan), loads_in_msccl_executor),
+        ("mscclpp.json", mscclpp_text(plan), loads_in_mscclpp),
     ):
         loads(text)
         file = tmp_path / f"plan.{ending}"
         file.write_text(text, encoding="utf-8")
-        assert check_foreign(file, Ground(topology))["problems"] == []
-        again, mine = read_plan_of(file, Ground(topology)), plan.expanded()
+        assert formats.check(file, Ground(topology))["problems"] == []
+        again, mine = formats.read_plan(file, Ground(topology)), plan.expanded()
         assert (again.moves, again.sums) == (sorted(mine.moves), sorted(mine.sums))
     if plan.steps > 64:
         # Threadblocks of more steps than a loader takes are several.
-        assert ElementTree.fromstring(plan.to_msccl()).get("nchannels") == "2"
+        assert ElementTree.fromstring(msccl_text(plan)).get("nchannels") == "2"
 
 
 def test_who_takes_a_file_is_said_and_limits_refuse(

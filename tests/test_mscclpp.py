@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.formats import check_foreign, format_of, read_plan_of
+from flitloom import formats
 from flitloom.collectives.ground import Ground
+from flitloom.collectives.msccl import msccl_text
+from flitloom.collectives.mscclpp import mscclpp_text
 from flitloom.commands import run
 
 
@@ -129,8 +131,8 @@ def blocks_that_meet(late: bool = False) -> dict[str, Any]:
 def checked(data: Any, tmp_path: Path, topology: fl.Topology | None = None) -> dict[str, Any]:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(data), encoding="utf-8")
-    assert format_of(file) == "mscclpp"
-    return check_foreign(file, None if topology is None else Ground(topology))
+    assert formats.format_of(file).name == "mscclpp"
+    return formats.check(file, None if topology is None else Ground(topology))
 
 
 def test_plans_of_others(tmp_path: Path) -> None:
@@ -230,20 +232,20 @@ def test_twisted_and_parallel_links(ending: str, tmp_path: Path, capsys: pytest.
     capsys.readouterr()
     # Two links between neighbours are two channels.
     wide = fl.collective(fl.Torus(3, 3), "all-gather", width=[2, 1])
-    text = wide.to_mscclpp() if ending == "mscclpp.json" else wide.to_msccl()
+    text = mscclpp_text(wide) if ending == "mscclpp.json" else msccl_text(wide)
     Path(other).write_text(text, encoding="utf-8")
-    report = check_foreign(other, Ground(fl.Torus(3, 3), width=[2, 1]))
+    report = formats.check(other, Ground(fl.Torus(3, 3), width=[2, 1]))
     assert (report["problems"], report["steps"]) == ([], wide.steps)
 
 
 def test_steps_that_a_file_claims_are_not_believed(tmp_path: Path) -> None:
-    data = json.loads(fl.collective(fl.Torus(4), "all-gather").to_mscclpp())
+    data = json.loads(mscclpp_text(fl.collective(fl.Torus(4), "all-gather")))
     for one in data["gpus"]:
         for operation in one["threadblocks"][0]["ops"]:
             if "step" in operation:
                 operation["step"] = 0
     checked(data, tmp_path)
-    assert read_plan_of(tmp_path / "plan.json", Ground(fl.Torus(4))).steps == 2
+    assert formats.read_plan(tmp_path / "plan.json", Ground(fl.Torus(4))).steps == 2
 
 
 def test_packets_are_no_data_until_an_operation_has_read_them(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import flitloom as fl
+from flitloom.collectives.msccl import msccl_text
+from flitloom.collectives.mscclpp import mscclpp_text
 from flitloom.commands import run
 
 
@@ -64,6 +66,6 @@ def test_groups_have_ranks_of_their_own(ending, tmp_path, capsys):
 def test_nodes_that_only_forward_have_no_rank():
     # Node 0 and 2 have no link: what they send each other goes over a node between them.
     plan = fl.collective(fl.Mesh(3), "all-gather", nodes=[0, 2])
-    for write in (plan.to_msccl, plan.to_mscclpp):
+    for write in (msccl_text, mscclpp_text):
         with pytest.raises(fl.SpecError, match="forwarded over node 1, which takes no part"):
-            write()
+            write(plan)

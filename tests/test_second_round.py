@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.formats import check_foreign, read_plan_of
+from flitloom import formats
 from flitloom.collectives.ground import Ground
 from flitloom.commands import run
 from flitloom.load import make_cases, ramp_profile, run_ramp
@@ -102,12 +102,12 @@ def reduced(gpus: int) -> Msccl:
 def test_reduces_in_foreign_xml(tmp_path: Path) -> None:
     file = tmp_path / "reduce.xml"
     file.write_text(reduced(4).text(), encoding="utf-8")
-    report = check_foreign(file, Ground(fl.Mesh(4)))
+    report = formats.check(file, Ground(fl.Mesh(4)))
     assert (report["problems"], report["operation"], report["steps"], report["bound"]) == ([], "reduce", 3, 3)
-    plan = read_plan_of(file, Ground(fl.Mesh(4)))
+    plan = formats.read_plan(file, Ground(fl.Mesh(4)))
     assert (plan.operation, plan.root, plan.steps, plan.optimal) == ("reduce", 3, 3, True)
     file.write_text(reduced(4).text().replace('type="rrs"', 'type="rcs"', 1), encoding="utf-8")
-    [problem] = check_foreign(file, None)["problems"]
+    [problem] = formats.check(file, None)["problems"]
     assert problem == "reduce: the sums of all gpus' chunks are in no output buffer"
 
 

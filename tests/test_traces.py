@@ -11,7 +11,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.proto import parse_length_prefixed, serialize_length_prefixed
 
 import flitloom as fl
-from flitloom.collectives.formats import read_plan_of
+from flitloom import formats
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.traces import (
@@ -413,7 +413,7 @@ def test_plans_become_traces_and_come_back(tmp_path: Path, capsys: pytest.Captur
         first = fl.read_collective(plan).expanded()
         rows = {"sums": sorted(first.sums), "moves": sorted(first.moves)}
         assert fl.read_collective(again).model_dump() == first.model_dump() | rows
-        assert read_plan_of(tmp_path / "plan.3.et", None).steps == first.steps
+        assert formats.read_plan(tmp_path / "plan.3.et", None).steps == first.steps
     # All forms of the same graph.
     assert run(["convert", plan, goal, "--chunk-bytes", "256"]) == 0
     assert run(["convert", goal, binary]) == 0

@@ -9,15 +9,14 @@ from typing import Any
 from flitloom import _core
 from flitloom import ranks as processes
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError
-from flitloom.limits import GOAL_BYTES
+from flitloom.errors import SpecError, show_file
+from flitloom.formats import read_messages
 from flitloom.network import Network
-from flitloom.reading import opened, placed
+from flitloom.reading import placed
 from flitloom.routing.tables import Tables
 from flitloom.simulation import MAX_THREADS
 from flitloom.spec.base import require_whole
-from flitloom.traces.chakra import read_chakra
-from flitloom.traces.goal import goal_text, is_binary, parse_goal, parse_goal_binary, without_comments
+from flitloom.traces.goal import goal_text, parse_goal, without_comments
 from flitloom.traces.operations import Ranks
 
 
@@ -51,17 +50,15 @@ class MessageGraph:
     def read(cls, file: str | Path) -> MessageGraph:
         """Read a GOAL file, text or binary, or a Chakra trace, of which one file (NAME.RANK.et) is named.
 
+        Every format of `flitloom.formats` that holds messages is read.
+
         Raises
         ------
         SpecError
             It cannot be read.
         """
-        if Path(file).suffix == ".et":
-            return cls.of(read_chakra(file))
-        with opened(file, GOAL_BYTES) as source:
-            if is_binary(source.start()):
-                return placed(source.name, lambda: cls.of(parse_goal_binary(source.content())))
-            return placed(source.name, lambda: cls(source.text()))
+        found = read_messages(file)
+        return placed(show_file(file), lambda: cls(found) if isinstance(found, str) else cls.of(found))
 
     @classmethod
     def of(cls, ranks: Ranks) -> MessageGraph:

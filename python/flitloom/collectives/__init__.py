@@ -2,7 +2,8 @@
 
 from flitloom.collectives.advising import advise
 from flitloom.collectives.check import check_collective
-from flitloom.collectives.plan import OPERATIONS, CollectivePlan, read_collective
+from flitloom.collectives.plan import OPERATIONS, CollectivePlan
+from flitloom.collectives.reading import read_collective
 from flitloom.collectives.run import CollectiveRun, simulate_collective
 from flitloom.collectives.search import collective
 

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pydantic
+
 from flitloom.collectives.check import check_collective
 from flitloom.collectives.contents import some
 from flitloom.collectives.goal import events
@@ -14,6 +16,7 @@ from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
 from flitloom.reading import json_fields
+from flitloom.spec.base import explain
 from flitloom.traces.chakra import (
     COLLECTIVE,
     COLLECTIVES,
@@ -45,7 +48,8 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
     Examples
     --------
     >>> import flitloom as fl
-    >>> files = fl.collective(fl.Torus(4), "all-gather").to_chakra(64)
+    >>> from flitloom.collectives.chakra import chakra_files
+    >>> files = chakra_files(fl.collective(fl.Torus(4), "all-gather"), 64)
     >>> len(files), files[0][2:9]
     (4, b'\\n\\x050.0.4')
     """
@@ -130,10 +134,6 @@ def _fields(text: str, place: str) -> dict[str, Any]:
 
 
 def _validated(fields: dict[str, Any], place: str) -> CollectivePlan:
-    import pydantic
-
-    from flitloom.spec.base import explain
-
     try:
         return CollectivePlan.model_validate(fields)
     except pydantic.ValidationError as error:

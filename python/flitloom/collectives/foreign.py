@@ -10,6 +10,7 @@ from flitloom.collectives.check import check_collective
 from flitloom.collectives.contents import some
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 
 
@@ -31,8 +32,6 @@ def plan_of_moves(
     SpecError
         It does not do what `operation` says (if `checked`).
     """
-    from flitloom.collectives.search import collective
-
     width = ground.width if max(ground.width) > 1 else None
     known = collective(ground.topology, operation, chunks=chunks, twist=ground.twist, width=width, root=root)
     update = {

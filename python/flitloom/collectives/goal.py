@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Literal, NamedTuple
 
+from flitloom import traces
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
@@ -100,6 +101,4 @@ def goal_text(plan: CollectivePlan, chunk_bytes: int = 1024) -> str:
     }
     <BLANKLINE>
     """
-    from flitloom.traces.goal import goal_text as text_of
-
-    return text_of(plan_operations(plan, chunk_bytes))
+    return traces.goal_text(plan_operations(plan, chunk_bytes))

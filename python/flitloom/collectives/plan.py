@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pydantic
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from flitloom import limits
 from flitloom._core import LISTS
 from flitloom.collectives.ground import Ground
-from flitloom.errors import SpecError, show_file
+from flitloom.collectives.proofs import evaluate
+from flitloom.errors import SpecError
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
-from flitloom.reading import opened
+from flitloom.renamed import moved
 from flitloom.spec.base import Frozen
 from flitloom.spec.product import network_of
 
@@ -165,8 +164,6 @@ class CollectivePlan(Frozen):
     @cached_property
     def proof_text(self) -> str:
         """The proof of the bound in words, with its numbers counted anew."""
-        from flitloom.collectives.proofs import evaluate
-
         return evaluate(self)[1]
 
     @property
@@ -218,73 +215,21 @@ class CollectivePlan(Frozen):
         )
 
     def to_msccl(self) -> str:
-        """The plan as MSCCL XML: all-gather, reduce-scatter, all-reduce or all-to-all.
-
-        Raises
-        ------
-        SpecError
-            MSCCL has no such operation.
-
-        Examples
-        --------
-        >>> import flitloom as fl
-        >>> fl.collective(fl.Torus(4, 4), "all-gather").to_msccl().count("<tb")  # 4 out, 4 in, 1 for copies
-        144
-        """
-        from flitloom.collectives.msccl import msccl_text
-
-        return msccl_text(self)
+        """Stays for one release: `flitloom.collectives.msccl.msccl_text`."""
+        return str(moved("CollectivePlan.to_msccl", "flitloom.collectives.msccl.msccl_text")(self))
 
     def to_mscclpp(self) -> str:
-        """The plan as an execution plan of MSCCL++ (JSON), for the operations of `to_msccl`.
-
-        Raises
-        ------
-        SpecError
-            MSCCL++ has no such operation.
-
-        Examples
-        --------
-        >>> import flitloom as fl, json
-        >>> json.loads(fl.collective(fl.Torus(4, 4), "all-reduce").to_mscclpp())["collective"]
-        'allreduce'
-        """
-        from flitloom.collectives.mscclpp import mscclpp_text
-
-        return mscclpp_text(self)
+        """Stays for one release: `flitloom.collectives.mscclpp.mscclpp_text`."""
+        return str(moved("CollectivePlan.to_mscclpp", "flitloom.collectives.mscclpp.mscclpp_text")(self))
 
     def to_goal(self, chunk_bytes: int = 1024) -> str:
-        """The plan as a GOAL text, rank r on node r; `chunk_bytes` is the size of a chunk in bytes.
-
-        Examples
-        --------
-        >>> import flitloom as fl
-        >>> print(fl.collective(fl.Torus(3), "all-gather").to_goal(64).splitlines()[2])
-        l1: send 64b to 1 tag 0
-        """
-        from flitloom.collectives.goal import goal_text
-
-        return goal_text(self, chunk_bytes)
+        """Stays for one release: `flitloom.collectives.goal.goal_text`."""
+        return str(moved("CollectivePlan.to_goal", "flitloom.collectives.goal.goal_text")(self, chunk_bytes))
 
     def to_chakra(self, chunk_bytes: int = 1024, as_collective: bool = False) -> list[bytes]:
-        """The plan as the files of a Chakra trace, one per rank.
-
-        Parameters
-        ----------
-        chunk_bytes : int
-            Bytes of a chunk.
-        as_collective : bool
-            Whether every rank has one node for the operation instead of its sends and receives.
-
-        Examples
-        --------
-        >>> import flitloom as fl
-        >>> [len(file) for file in fl.collective(fl.Torus(3), "all-gather").to_chakra(64, as_collective=True)]
-        [69, 69, 69]
-        """
-        from flitloom.collectives.chakra import chakra_files
-
-        return chakra_files(self, chunk_bytes, as_collective)
+        """Stays for one release: `flitloom.collectives.chakra.chakra_files`."""
+        files = moved("CollectivePlan.to_chakra", "flitloom.collectives.chakra.chakra_files")
+        return list(files(self, chunk_bytes, as_collective))
 
     def busy(self) -> NDArray[np.float64]:
         """Share of all links that are busy, per step."""
@@ -301,15 +246,20 @@ class CollectivePlan(Frozen):
 
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
-        lists = ("adds", "sends", "paths", "sums", "moves")
-        head = self.model_dump(exclude=set(lists))
-        parts = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
-        for name in lists:
-            rows = getattr(self, name)
-            if rows:
-                text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in rows)
-                parts.append(f" {json.dumps(name)}: [\n  {text}\n ]")
-        write_text(file, "{\n" + ",\n".join(parts) + "\n}\n")
+        write_text(file, plan_text(self))
+
+
+def plan_text(plan: CollectivePlan) -> str:
+    """A plan as JSON, a row a line."""
+    lists = ("adds", "sends", "paths", "sums", "moves")
+    head = plan.model_dump(exclude=set(lists))
+    parts = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+    for name in lists:
+        rows = getattr(plan, name)
+        if rows:
+            text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in rows)
+            parts.append(f" {json.dumps(name)}: [\n  {text}\n ]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _shifts(ground: Ground) -> Any:
@@ -327,43 +277,3 @@ def _shifts(ground: Ground) -> Any:
         return known[key][node]
 
     return shift
-
-
-def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan:
-    """Read a plan of a collective operation, and replay it: nothing it says of itself is believed.
-
-    Parameters
-    ----------
-    file : path
-        What `CollectivePlan.save` wrote.
-    checked : bool
-        Without it the plan is as the file says, for `check_collective` to judge.
-
-    Raises
-    ------
-    SpecError
-        The file cannot be read, is no such plan, or does not do what it claims.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import flitloom as fl
-    >>> file = tempfile.mkdtemp() + "/plan.json"
-    >>> fl.collective(fl.Torus(4, 4), "all-gather").save(file)
-    >>> fl.read_collective(file).optimal
-    True
-    """
-    from flitloom.spec.base import explain
-
-    place = show_file(file)
-    with opened(file, limits.COLLECTIVE_BYTES) as source:
-        text = source.content()
-    try:
-        plan = CollectivePlan.model_validate_json(text)
-    except pydantic.ValidationError as error:
-        raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
-    if checked:
-        from flitloom.collectives.check import require_right
-
-        require_right(plan, place)
-    return plan

@@ -10,6 +10,7 @@ from flitloom.collectives.contents import Buffers, Hop
 from flitloom.collectives.foreign import plan_of_moves
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 
 
@@ -52,8 +53,6 @@ def report(replay: Replayed, ground: Ground | None) -> dict[str, Any]:
 
 def _bound(replay: Replayed, ground: Ground) -> int | None:
     """The bound of what an algorithm does, on a network."""
-    from flitloom.collectives.search import collective
-
     algorithm, total, root = replay.buffers, replay.inputs(0), None
     if total == 0:
         return None

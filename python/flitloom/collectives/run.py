@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
+from flitloom.collectives.goal import goal_text
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
@@ -236,8 +237,6 @@ class _Run:
 
     def as_graph(self, lengths: list[int], plan: CollectivePlan) -> tuple[Times, Times]:
         """When chunks entered and had arrived if nodes have one port: as a message graph."""
-        from flitloom.collectives.goal import goal_text
-
         size = sum(lengths) - len(lengths)
         ranks = list(range(self.network.topology.nodes))
         workload = _core.goal_workload(goal_text(plan, size), 1, 1, lengths[0] - 1, ranks)

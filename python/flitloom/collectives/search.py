@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
+from flitloom.collectives.flow import LARGEST, link_lengths
 from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
+from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.spec import Graph, Topology
 from flitloom.spec.product import AnyNetwork
@@ -168,16 +170,11 @@ def collective(
 
 def _is_small(plan: CollectivePlan) -> bool:
     """Whether a linear program and further searches take seconds at most."""
-    from flitloom.collectives.flow import LARGEST
-
     return len(plan.members) * len(plan.ground.links) <= LARGEST
 
 
 def _proven(plan: CollectivePlan) -> CollectivePlan:
     """The same plan with the bound of the linear program, where that is quickly solved and better."""
-    from flitloom.collectives.flow import link_lengths
-    from flitloom.collectives.proofs import evaluate
-
     if not _is_small(plan):
         return plan
     pairs = None if plan.demands is None else {(a, b): count for a, b, count in plan.demands}

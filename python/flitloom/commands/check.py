@@ -96,7 +96,7 @@ def command(
         check_fabric(subnet, lft or fdbs or tables, path_sl, slvl, lanes, as_json)
         return
     refuse(context, ["nodes"], "belongs to --fabric")
-    from flitloom.collectives.formats import format_of
+    from flitloom import formats
     from flitloom.commands.collective import check_collective_file, check_foreign_file
     from flitloom.commands.placements import check_placement_file, is_placement
     from flitloom.commands.plans import check_plan_file, is_plan
@@ -121,7 +121,8 @@ def command(
         )
     if certificate is not None:
         check_output(certificate, (".json",), "--certificate")
-    if tables.suffix in (".goal", ".bin"):
+    form = formats.format_of(tables)
+    if form is not None and form.check_plan is None:
         raise SpecError.at(
             show_file(tables), "a message graph promises nothing to check", "flitloom simulate runs it"
         )
@@ -133,13 +134,13 @@ def command(
         )
         check_placement_file(tables, as_json)
         return
-    kind = format_of(tables)
-    if kind is not None or tables.suffix == ".xml":
+    foreign = tables.suffix == ".xml" if form is None else form.name != "plan"
+    if form is not None or foreign:
         refuse(context, ["rules", "certificate"], "belongs to plans of packets and to routing tables")
-    if kind == "plan":
+    if form is not None and not foreign:
         check_collective_file(tables, topology_fields(torus, mesh, None, fail, twist), as_json)
         return
-    if kind is not None or tables.suffix == ".xml":
+    if foreign:
         check_foreign_file(tables, topology_fields(torus, mesh, None, fail), twist, as_json)
         return
     if is_plan(tables):

@@ -392,12 +392,12 @@ def check_network(plan: CollectivePlan, given: Topology) -> None:
 
 def check_foreign_file(file: Path, topology: dict[str, Any], twist: bool, as_json: bool) -> None:
     """Check a plan in somebody else's format, with a network also its links; exit code 1 if it is wrong."""
-    from flitloom.collectives.formats import check_foreign
+    from flitloom import formats
     from flitloom.collectives.ground import Ground
     from flitloom.spec import Topology
 
     ground = Ground(Topology(**topology), twist) if topology else None
-    print_report(check_foreign(file, ground), as_json)
+    print_report(formats.check(file, ground), as_json)
 
 
 def print_report(report: dict[str, Any], as_json: bool) -> None:

@@ -64,13 +64,13 @@ def shown_file(
 
     `ground` is the network of a plan in a third-party format.
     """
-    from flitloom.collectives.formats import format_of, read_plan_of
+    from flitloom import formats
     from flitloom.commands.placements import is_placement
     from flitloom.view import Steps, seats_of
 
-    kind = format_of(file)
-    if kind is not None:
-        plan = read_plan_of(file, ground)
+    form = formats.format_of(file)
+    if form is not None and form.read_plan is not None:
+        plan = formats.read_plan(file, ground)
         if stop_at is not None and stop_at < 1:
             raise SpecError.at("--stop-at", f"{stop_at} steps", "it must be at least 1")
         return [Steps(plan, stop_at)], None

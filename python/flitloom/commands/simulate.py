@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from flitloom.simulation import Simulation
     from flitloom.spec import Experiment, Router
 
-#: How files of message graphs end.
-GRAPHS = (".goal", ".bin", ".et")
-
 
 @dataclass(frozen=True)
 class Outputs:
@@ -225,9 +222,8 @@ def command(
       flitloom simulate --graph cluster.topo --tables out/
       flitloom simulate mesh.cfg injection_rate=0.3 --booksim
     """
-    from flitloom import ranks
+    from flitloom import formats, ranks
     from flitloom.booksim.options import is_booksim
-    from flitloom.collectives.formats import format_of
     from flitloom.commands.schedule import read_time
     from flitloom.routing import read_tables
     from flitloom.simulation import Simulation, begin_experiment, experiment_memory
@@ -262,15 +258,15 @@ def command(
     outputs = Outputs(out, chart, space_time, space_time_cycles, checkpoint, html)
     outputs.check()
     on_ranks = ranks.started() > 1
-    goal = spec if spec is not None and spec.suffix in GRAPHS else None
-    kind = None if spec is None or goal is not None else format_of(spec)
-    if spec is not None and kind not in (None, "plan"):
+    goal = spec if spec is not None and formats.is_messages(spec) else None
+    form = None if spec is None or goal is not None else formats.format_of(spec)
+    if spec is not None and form is not None and form.name != "plan":
         raise SpecError.at(
             show_file(spec),
             "is a plan in a third-party format",
             f"flitloom convert {show_file(spec)} plan.json makes one that can be simulated",
         )
-    chunks = spec if kind == "plan" else None
+    chunks = spec if form is not None else None
     fields = read_fields(spec) if spec is not None and goal is None and chunks is None else {}
     traffic = options.given(
         pattern=pattern,

@@ -14,8 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import limits
+from flitloom.collectives.goal import plan_operations
+from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
+from flitloom.formats import is_messages
+from flitloom.messages import MessageGraph
 from flitloom.placing.axes import Axis
+from flitloom.reading import read_text
 
 #: Ranks at most, and pairs of them that exchange something.
 MOST_RANKS = 1 << 20
@@ -189,8 +194,8 @@ def stencil_traffic(
     return pairs_traffic(ranks, np.concatenate(rows), mesh=sizes)
 
 
-#: Endings of message graphs, and of plans.
-GRAPHS, PLAN = (".goal", ".bin", ".et"), ".json"
+#: Ending of plans.
+PLAN = ".json"
 
 
 def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
@@ -213,18 +218,12 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
     SpecError
         It is none of these, or has something other than whole numbers from 0 on.
     """
-    ending = Path(file).suffix
-    if ending not in (*GRAPHS, PLAN):
-        return _read_rows(file, ranks)
-    if ending == PLAN:
-        from flitloom.collectives.goal import plan_operations
-        from flitloom.collectives.plan import read_collective
-
+    if Path(file).suffix == PLAN:
         plan = read_collective(file)
         found, mesh = plan_operations(plan, CHUNK_BYTES), plan.ground.sizes
+    elif not is_messages(file):
+        return _read_rows(file, ranks)
     else:
-        from flitloom.messages import MessageGraph
-
         found, mesh = MessageGraph.read(file).operations(), ()
     if ranks is not None and ranks != len(found):
         raise SpecError(f"{show_file(Path(file))}: has {len(found)} ranks; {ranks} are to be placed")
@@ -234,8 +233,6 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
 
 def _read_rows(file: str | Path, ranks: int | None) -> Traffic:
     """Traffic of a CSV file."""
-    from flitloom.reading import read_text
-
     name = show_file(Path(file))
     rows = [
         row

@@ -37,7 +37,8 @@ def msccl_text(plan: CollectivePlan) -> str:
     Examples
     --------
     >>> import flitloom as fl
-    >>> text = fl.collective(fl.Torus(3), "all-gather").to_msccl()
+    >>> from flitloom.collectives.msccl import msccl_text
+    >>> text = msccl_text(fl.collective(fl.Torus(3), "all-gather"))
     >>> text.splitlines()[0][:60]
     '<algo name="all-gather 3 torus" proto="Simple" nchannels="1"'
     """

@@ -30,7 +30,8 @@ def mscclpp_text(plan: CollectivePlan) -> str:
     Examples
     --------
     >>> import flitloom as fl, json
-    >>> data = json.loads(fl.collective(fl.Torus(3), "all-gather").to_mscclpp())
+    >>> from flitloom.collectives.mscclpp import mscclpp_text
+    >>> data = json.loads(mscclpp_text(fl.collective(fl.Torus(3), "all-gather")))
     >>> [one["name"] for one in data["gpus"][0]["threadblocks"][1]["ops"]]
     ['put', 'nop', 'signal', 'wait']
     """

@@ -1,0 +1,50 @@
+"""Reads plans of collective operations, and believes nothing that they say of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pydantic
+
+from flitloom import limits
+from flitloom.collectives.check import require_right
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.errors import SpecError, show_file
+from flitloom.reading import opened
+from flitloom.spec.base import explain
+
+
+def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan:
+    """Read a plan of a collective operation, and replay it: nothing it says of itself is believed.
+
+    Parameters
+    ----------
+    file : path
+        What `CollectivePlan.save` wrote.
+    checked : bool
+        Without it the plan is as the file says, for `check_collective` to judge.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, is no such plan, or does not do what it claims.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import flitloom as fl
+    >>> file = tempfile.mkdtemp() + "/plan.json"
+    >>> fl.collective(fl.Torus(4, 4), "all-gather").save(file)
+    >>> fl.read_collective(file).optimal
+    True
+    """
+    place = show_file(file)
+    with opened(file, limits.COLLECTIVE_BYTES) as source:
+        text = source.content()
+    try:
+        plan = CollectivePlan.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
+    if checked:
+        require_right(plan, place)
+    return plan

@@ -1,0 +1,44 @@
+"""Writes what programs on GPUs load: a GPU after the other, and who takes the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from flitloom.collectives.loaders import Counts, in_words
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.errors import show_file
+from flitloom.formats.format import Writing
+from flitloom.outputs import write_csv, write_lines
+
+
+def write_for_gpus(
+    plan: CollectivePlan,
+    file: Path,
+    how: Writing,
+    format_: str,
+    lines: Callable[[CollectivePlan, Counts], Iterator[str]],
+) -> list[str]:
+    """Write the texts of all GPUs, and where not all nodes take part a table of ranks beside the file.
+
+    Returns
+    -------
+    list of str
+        Which programs take the file, and where the table is.
+    """
+    counts = Counts(how.loader)
+    parts = lines(plan, counts)
+    nodes = len(plan.members)
+
+    def told() -> Iterator[str]:
+        for number, part in enumerate(parts):
+            yield part
+            how.told(min(number, nodes), nodes)
+
+    write_lines(file, told())
+    notes = []
+    if nodes < plan.ground.nodes:
+        ranks = file.with_name(f"{file.name.removesuffix(file.suffix)}.ranks.csv")
+        write_csv(("rank", "node"), enumerate(plan.members), ranks)
+        notes.append(f"rank r is the r-th node that takes part, see {show_file(ranks)}")
+    return notes + in_words(format_, counts)

@@ -1,0 +1,32 @@
+"""GOAL in the binary form of LogGOPSim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flitloom import limits
+from flitloom.collectives.goal import plan_operations
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.formats.format import Format, Writing, sample
+from flitloom.formats.goal import read_goal
+from flitloom.outputs import write_bytes
+from flitloom.traces.goal import goal_binary
+
+
+def _write_plan(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
+    write_bytes(file, goal_binary(plan_operations(plan, how.chunk_bytes)))
+    return []
+
+
+FORMAT = Format(
+    name="goal-binary",
+    title="GOAL in binary form",
+    endings=(".bin",),
+    limit=limits.GOAL_BYTES,
+    form="binary",
+    seed=lambda: goal_binary(plan_operations(sample(), 33)),
+    target=".bin",
+    write_plan=_write_plan,
+    read_messages=read_goal,
+    write_messages=lambda ranks, file: write_bytes(file, goal_binary(ranks)),
+)

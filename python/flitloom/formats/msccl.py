@@ -1,0 +1,44 @@
+"""MSCCL XML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom import limits
+from flitloom.collectives.ground import Ground
+from flitloom.collectives.msccl import check_msccl, msccl_plan, msccl_text
+from flitloom.collectives.msccl.write import msccl_lines
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.formats.for_gpus import write_for_gpus
+from flitloom.formats.format import Format, Writing, needed, sample
+from flitloom.garbage import uncollected
+
+
+def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:
+    return msccl_plan(file, needed(ground))
+
+
+def _check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+    with uncollected():
+        return check_msccl(file, ground)
+
+
+def _write(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
+    return write_for_gpus(plan, file, how, "msccl", msccl_lines)
+
+
+FORMAT = Format(
+    name="msccl",
+    title="MSCCL XML",
+    endings=(".xml",),
+    limit=limits.FOREIGN_BYTES,
+    form="xml",
+    seed=lambda: msccl_text(sample("all-reduce")).encode(),
+    # Any XML that is nothing else, so that its reader says what is wrong.
+    sniff=lambda _start: True,
+    target=".xml",
+    read_plan=_read,
+    check_plan=_check,
+    write_plan=_write,
+)

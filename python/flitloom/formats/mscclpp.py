@@ -1,0 +1,57 @@
+"""Execution plans of MSCCL++ (JSON)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom import limits
+from flitloom.collectives.ground import Ground
+from flitloom.collectives.mscclpp import Replay, mscclpp_text, read_mscclpp
+from flitloom.collectives.mscclpp.write import mscclpp_lines
+from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.replayed import replayed_plan, report
+from flitloom.errors import show_file
+from flitloom.formats.for_gpus import write_for_gpus
+from flitloom.formats.format import Format, Writing, needed, sample
+from flitloom.garbage import uncollected
+from flitloom.reading import placed
+
+
+def _sniff(start: bytes) -> bool:
+    # Older execution plans have a typing error in the key.
+    return b'"gpus"' in start and (b'"collective"' in start or b'"colletive"' in start)
+
+
+def _replay(file: str | Path, ground: Ground | None, of_all: bool = False) -> Replay:
+    """A replay, whose GPUs may have to be all nodes."""
+    plan = read_mscclpp(file)
+    return Replay(plan, None if ground is None else ground.links_of_ranks(plan.buffers.gpus, file, of_all))
+
+
+def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:
+    return placed(show_file(file), lambda: replayed_plan(_replay(file, needed(ground), True), needed(ground)))
+
+
+def _check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+    with uncollected():
+        return report(_replay(file, ground), ground)
+
+
+def _write(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
+    return write_for_gpus(plan, file, how, "mscclpp", mscclpp_lines)
+
+
+FORMAT = Format(
+    name="mscclpp",
+    title="execution plan of MSCCL++",
+    endings=(".json",),
+    limit=limits.FOREIGN_BYTES,
+    form="json",
+    seed=lambda: mscclpp_text(sample("all-reduce")).encode(),
+    sniff=_sniff,
+    target=".mscclpp.json",
+    read_plan=_read,
+    check_plan=_check,
+    write_plan=_write,
+)
