@@ -64,7 +64,7 @@ def list_new_pages(_app: Any, name: str, source: list[str]) -> None:
 
 def commands_page() -> str:
     """Every verb with its arguments and options, as its own help says them."""
-    before = "Generated from the code. `-q` and `-v` may stand before or after a verb ([settings](../settings.md))."
+    before = "Generated from the code. `-q` and `-v` may precede a verb ([settings](../settings.md))."
     lines = ["# Commands", "", before]
     for verb in VERBS:
         command: Any = get_command(build([verb])).commands[verb]  # type: ignore[attr-defined]
@@ -118,7 +118,11 @@ def _escaped(text: str) -> str:
 
 def python_page() -> str:
     """Every public name with its docstring."""
-    lines = [*_heading("Python", "="), "Generated from the code: the names of flitloom, then its modules.", ""]
+    lines = [
+        *_heading("Python", "="),
+        "Generated from the code: the names of flitloom, then its modules.",
+        "",
+    ]
     lines += _heading("flitloom", "-")
     shown: set[Any] = set()
     for name in sorted(flitloom.__all__, key=lambda name: (name[0].islower(), name)):

@@ -1,4 +1,4 @@
-"""Simulations in files, from which they are taken up again.
+"""Simulations in files, from which they continue.
 
 A file is a line that says what it is, a line of JSON (versions, spec, what is recorded, checksum) and the
 state as the core writes it.

@@ -1,4 +1,4 @@
-"""Ctrl-C on the command line: one line, exit code 130, within half a second, whatever is going on."""
+"""Ctrl-C on the command line: one line, exit code 130, within half a second, at any time."""
 
 from __future__ import annotations
 

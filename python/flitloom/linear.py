@@ -1,4 +1,4 @@
-"""Linear programs, solved by HiGHS in a process of its own.
+"""Linear programs, solved by HiGHS in a separate process.
 
 OR-Tools brings a libhighs of the same name but another version than highspy, and one process can load only
 one of them; so highspy is only ever imported in a worker.
@@ -62,7 +62,7 @@ def solve(
         The numbers of the matrix that are not 0: their rows, their columns, the numbers themselves; those
         at the same place add up.
     lower, upper : array of float
-        Bounds of the rows; ``-numpy.inf`` and ``numpy.inf`` stand for none, two equal ones for an equation.
+        Bounds of the rows; ``-numpy.inf`` and ``numpy.inf`` mean none, two equal ones for an equation.
     method : str
         The algorithm: ``choose`` leaves it to HiGHS, ``simplex``, or ``ipm`` (interior points with
         crossover to a vertex). One thread, so that the same program has the same answer.

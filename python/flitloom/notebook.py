@@ -1,4 +1,4 @@
-"""What notebooks show: tables of what came out, and films in a frame of their own."""
+"""What notebooks show: tables of results, and films in a frame."""
 
 from __future__ import annotations
 

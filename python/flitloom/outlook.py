@@ -84,7 +84,7 @@ def require_memory(needed: int) -> None:
 
 
 def memory_line(needed: int, above: float) -> str | None:
-    """What to say of the memory a run takes, if that is more than so many bytes or than is free.
+    """What to say of the memory a run takes, if that is more than a number of bytes or than is free.
 
     Examples
     --------

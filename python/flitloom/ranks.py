@@ -134,7 +134,7 @@ def speaks() -> bool:
 def together() -> Iterator[None]:
     """Let the first rank speak for all, and end all of them where one fails.
 
-    Where all fail, as for bad input, each ends by itself: a launcher that is told to end the others may lose
+    Where all fail, as for bad input, each ends separately: a launcher that is told to end the others may lose
     what was said last. A rank that is killed ends the others through its launcher.
     """
     from mpi4py import MPI

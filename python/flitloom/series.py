@@ -86,7 +86,7 @@ def packet_length(traffic: Collective | Load | Packets | TrafficMatrix) -> int:
 
 
 def offered_flits(load: Load, nodes: int, window_cycles: int, windows: int) -> NDArray[np.float64]:
-    """Flits per window that a load's rate stands for."""
+    """Flits per window at a load's rate."""
     flits = load.offered(np.arange(windows + 1) * window_cycles) * nodes
     if load.impulse is not None and load.impulse.at < windows * window_cycles:
         flits[load.impulse.at // window_cycles] += load.impulse.packets * load.length * nodes

@@ -124,7 +124,7 @@ def variable(name: str) -> str:
 
 
 def load(**options: Any) -> dict[str, Chosen]:
-    """Read all settings; each is from the first that says something: option, variable, file, default.
+    """Read all settings; each comes from the first of these that defines it: option, variable, file, default.
 
     Parameters
     ----------

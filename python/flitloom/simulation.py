@@ -46,7 +46,7 @@ class Simulation:
     network : Network
         The network.
     traffic : Collective, Load, Packets, TrafficMatrix or Plan
-        Who sends what; a plan also says which way.
+        Who sends what; a plan also gives the routes.
     seed : int
         Seed of everything random; the same seed gives the same run on any machine.
     stop_at : int, optional
@@ -65,7 +65,7 @@ class Simulation:
         Whether mean latencies are to be known in every cycle; otherwise they are when everything is
         delivered and at `stop_at`, which is up to twice as fast.
     windows : int, optional
-        Keep what happens in windows of so many cycles, for `windows`; not together with `packets` or
+        Record windows of this many cycles, for `windows`; not together with `packets` or
         `link_time`.
     threads : int
         Threads, each with some rows of the network, so at most as many as there are rows. The result does
@@ -218,7 +218,7 @@ class Simulation:
 
     @property
     def engine(self) -> str:
-        """The engine it runs on, ``planes`` or ``general``; what comes out does not depend on it."""
+        """The engine it runs on, ``planes`` or ``general``; results do not depend on it."""
         return str(self._core.engine)
 
     def step(self, cycles: int = 1) -> None:
@@ -531,11 +531,11 @@ def simulate(
     network : Network
         The network.
     traffic : Collective, Load, Packets, TrafficMatrix or Plan
-        Who sends what; a plan also says which way.
+        Who sends what; a plan also gives the routes.
     seed : int
         Seed of everything random; the same seed gives the same result on any machine.
     stop_at : int, optional
-        Look at the totals at the start of this cycle, whatever is still under way.
+        End at the start of this cycle and report the totals, also with packets in flight.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
     throttle : str

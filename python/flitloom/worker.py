@@ -1,4 +1,4 @@
-"""The program of a worker process: does what it is asked to, until nobody is there to ask."""
+"""The program of a worker process: does what it is asked to, until no parent is left to ask."""
 
 from __future__ import annotations
 

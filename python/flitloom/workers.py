@@ -26,7 +26,7 @@ PREFIX = 8
 
 
 class Workers(ThreadPoolExecutor):
-    """An executor whose calls run in processes of their own, one per thread that asks them.
+    """An executor whose calls run in separate processes, one per calling thread.
 
     A worker ends when the pipe from its parent is closed, so none outlives a parent that was killed. It
     does not see Ctrl-C; `stop` ends all of them at once.

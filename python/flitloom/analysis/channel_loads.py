@@ -113,7 +113,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
     >>> loads.largest, loads.fullest, float(loads.ideal_throughput)
     (Fraction(8, 1), '(0,0)-x', 0.125)
     >>> uniform = make_demands(network, fl.Load("rand", rate=0.1, cycles=100))
-    >>> float(channel_loads(uniform, ties="split").ideal_throughput)      # 8/N but for the own node
+    >>> float(channel_loads(uniform, ties="split").ideal_throughput)      # 8/N except for the own node
     0.2497...
     >>> float(channel_loads(uniform).ideal_throughput)     # ties all meet at the wrap-around links
     0.2350...

@@ -111,7 +111,7 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     >>> import flitloom as fl
     >>> network = fl.Network(fl.Torus(32, 32))
     >>> hot = make_demands(network, fl.Load("hots", hotspot_fraction=0.01, rate=0.1, cycles=100))
-    >>> float(hot.receive_bound)             # 1 / (0.01 * 1023 + 0.99): a tenth of what rand gets through
+    >>> float(hot.receive_bound)             # 1 / (0.01 * 1023 + 0.99): a tenth of what rand accepts
     0.0891...
     """
     topology = network.topology

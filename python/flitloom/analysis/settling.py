@@ -20,7 +20,7 @@ TOLERANCE = 0.1
 
 
 def windows_needed(nodes: int) -> int:
-    """Windows that a settling time takes, of a network of so many nodes: three averages.
+    """Windows that a settling time takes, of a network of this size: three averages.
 
     >>> windows_needed(32 * 32), windows_needed(512 * 512)
     (15, 195)

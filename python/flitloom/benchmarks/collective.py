@@ -34,7 +34,7 @@ FAILED = [
 
 
 def run(context: Context) -> list[Row]:
-    """Plans on whole tori and, with `everything`, on such with one to six random failed cables.
+    """Plans on healthy tori and, with `everything`, on such with one to six random failed cables.
 
     `at_bound` of `plans` plans have as many steps as their proven bound; steps, bound and gap are those of
     the plan with the largest gap, milliseconds the mean of the wall-clock times of the searches.

@@ -1,4 +1,4 @@
-"""``flitloom bench throttles``: what it costs to say who must wait, in CPU time."""
+"""``flitloom bench throttles``: what injection throttles cost, in CPU time."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def in_memory(tables: SubnetTables, seconds: float) -> float:
 
 
 def as_command(tables: SubnetTables) -> float:
-    """CPU time of ``flitloom check --fabric`` in a process of its own."""
+    """CPU time of ``flitloom check --fabric`` in a separate process."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         out = tables.write(folder / "out")

@@ -1,4 +1,4 @@
-"""Files of BookSim2: read, run with its router, printed as it prints, held against the program itself."""
+"""Files of BookSim2: read, run with its router, printed as it prints, compared with the program itself."""
 
 from flitloom.booksim.options import Options, is_booksim, read_options
 from flitloom.booksim.running import Outcome, run

@@ -1,4 +1,4 @@
-"""BookSim2 itself, as a program, held against the router here."""
+"""BookSim2 itself, as a program, compared with the router here."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ GLANCE = 0.5
 
 
 def run_job(spec: dict[str, Any]) -> dict[str, Any]:
-    """One search on one thread; its result is a function of the spec alone, but for the seconds."""
+    """One search on one thread; its result is a function of the spec alone, except for the seconds."""
     job = Job(spec)
     begin = time.perf_counter()
     found = search(

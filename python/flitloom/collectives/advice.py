@@ -138,7 +138,7 @@ def weigh(
     """Compare algorithms: a round costs `alpha` plus the bytes of the fullest link by `bandwidth`.
 
     On a torus, a mesh and a twisted torus, also with failed cables, partners are those of the torus of the
-    same sizes; elsewhere they are found by rank. Messages go over the links that are there, all shortest
+    same sizes; elsewhere they are found by rank. Messages go over the links that are there, all minimal
     routes in equal parts.
 
     Parameters
@@ -148,7 +148,7 @@ def weigh(
     sizes : sequence of float
         Bytes; see `Advice`.
     alpha : float
-        Seconds a round costs whatever it carries.
+        Seconds a round costs besides its bytes.
     bandwidth : float
         Bytes per second of a link in one direction.
     operation : str

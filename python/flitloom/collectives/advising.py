@@ -31,7 +31,7 @@ def advise(
     sizes : sequence of float or str
         Bytes of the vector of every node, also as ``"64KiB"``.
     alpha : float or str
-        Seconds a round costs whatever it carries, also as ``"1us"``.
+        Seconds a round costs besides its bytes, also as ``"1us"``.
     bandwidth : float or str
         Bytes per second of a link in one direction, also as ``"400Gb/s"``.
     operation : str

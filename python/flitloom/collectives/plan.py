@@ -44,7 +44,7 @@ class CollectivePlan(Frozen):
     """Who forwards which chunk over which link in which step.
 
     In one step a link carries at most one chunk; a node uses all its links at once, keeps what it ever held
-    and may copy or add. On a whole torus all nodes do the same, shifted, and the plan is kept as orbits.
+    and may copy or add. On a healthy torus all nodes do the same, shifted, and the plan is kept as orbits.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class CollectivePlan(Frozen):
 
     @cached_property
     def proof_text(self) -> str:
-        """The proof of the bound in words, with its numbers counted anew."""
+        """The proof of the bound as text, with its numbers counted anew."""
         return evaluate(self)[1]
 
     @property

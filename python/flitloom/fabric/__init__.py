@@ -1,4 +1,4 @@
-"""Real fabrics: in from ibnetdiscover, out to OpenSM, and the check of anybody's tables."""
+"""Real fabrics: in from ibnetdiscover, out to OpenSM, and the check of any tables."""
 
 from flitloom.fabric.checking import SubnetReport, check_subnet
 from flitloom.fabric.model import Cable, Host, Subnet, Switch

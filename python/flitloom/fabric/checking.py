@@ -1,4 +1,4 @@
-"""The verdict on the tables of a subnet, whatever routing engine made them."""
+"""The verdict on the tables of a subnet, made by any routing engine."""
 
 from __future__ import annotations
 

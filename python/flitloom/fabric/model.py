@@ -79,7 +79,7 @@ class Cable:
 
 @dataclass(frozen=True)
 class Subnet:
-    """A fabric as somebody described it; switches are sorted by GUID, or by name.
+    """A fabric as a file describes it; switches are sorted by GUID, or by name.
 
     Attributes
     ----------

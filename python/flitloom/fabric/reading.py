@@ -1,4 +1,4 @@
-"""Files that describe fabrics, whatever wrote them."""
+"""Files that describe fabrics, from any program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitloom.reading import opened
 
 
 def read_fabric(file: str | Path) -> Subnet:
-    """Read a fabric that somebody described; the contents decide how, not the name.
+    """Read the description of a fabric; the contents decide how, not the name.
 
     Known are what ``ibnetdiscover``, ``ibnetdiscover -p`` and ``iblinkinfo`` print, ibsim's netlists,
     ``opensm-subnet.lst``, GraphML, BookSim's

@@ -114,7 +114,7 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     """Find the torus or mesh a subnet is, with coordinates for every switch.
 
     Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
-    are reported unless `sizes` say otherwise. Where nobody can be sure the answer is ``graph``.
+    are reported unless `sizes` say otherwise. If the topology is ambiguous, the answer is ``graph``.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def run_bursts(
     length : int
         Flits per packet.
     workers : int, optional
-        Processes; by default one per core, or per so many `threads`.
+        Processes; by default one per core, or per `threads` cores.
     threads : int
         Threads of each simulation.
     progress : callable, optional

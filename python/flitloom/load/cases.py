@@ -1,4 +1,4 @@
-"""What is put under load: a network, where packets go, and whatever is to be compared."""
+"""What is put under load: a network, where packets go, and what is compared."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Its labels in words."""
+        """Its labels as text."""
         return ", ".join(self.labels.values())
 
 

@@ -42,7 +42,7 @@ def run_curve(
         Where a case saturates between two rates, measure loads between them until they differ by this share
         of the larger one; 0 for none.
     workers : int, optional
-        Processes; by default one per core, or per so many `threads`.
+        Processes; by default one per core, or per `threads` cores.
     threads : int
         Threads of each simulation.
     progress : callable, optional

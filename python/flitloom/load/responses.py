@@ -115,8 +115,8 @@ def run_ramp(
     fitted : int
         Windows per fit of the slope rule.
     checkpoint : path, optional
-        Where to save the run every minute and when it is interrupted; if the file is there, the run goes on
-        from it.
+        Where to save the run every minute and when it is interrupted; if the file exists, the run
+        continues from it.
     threads : int
         Threads, each with some rows of the network; the result does not depend on it.
     progress : callable, optional

@@ -1,4 +1,4 @@
-"""Run many simulations on all cores; what is finished is kept when somebody interrupts."""
+"""Run many simulations on all cores; finished ones are kept at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run_all(
     tasks : sequence of tuple
         Its arguments, a tuple per call.
     workers : int, optional
-        Processes; by default one per core, or per so many `threads` of each.
+        Processes; by default one per core, or per `threads` cores of each.
     threads : int
         Threads of each task.
     progress : callable, optional

@@ -43,7 +43,7 @@ def run_saturation(
     window, warm_up, measure, limit
         As in `run_steady`.
     workers : int, optional
-        Processes; by default one per core, or per so many `threads`.
+        Processes; by default one per core, or per `threads` cores.
     threads : int
         Threads of each simulation.
     progress : callable, optional
@@ -159,7 +159,7 @@ def _at(experiment: Experiment, rate: float) -> Experiment:
 
 
 def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
-    """What the cases gain over the first one, in a sentence, each label by itself.
+    """What the cases gain over the first one, in a sentence, each label separately.
 
     Parameters
     ----------

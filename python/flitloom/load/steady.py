@@ -70,7 +70,7 @@ def run_steady(
     Parameters
     ----------
     experiment : Experiment
-        With a load of constant rate; it goes on as long as is needed.
+        With a load of constant rate; it runs as long as is needed.
     window : int
         Cycles of a window.
     warm_up : int, optional

@@ -59,7 +59,7 @@ def plot_curves(
     title : str
         Title of the picture.
     ax : Axes, optional
-        Where to draw; by default in a picture of its own.
+        Where to draw; by default in a new picture.
     path : path, optional
         The picture (.png, .pdf, .svg), where no axes are given.
 

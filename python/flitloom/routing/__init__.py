@@ -1,4 +1,4 @@
-"""Which way: balanced, deadlock-free routing tables, with a bound and a certificate.
+"""Balanced, deadlock-free routing tables, with a bound and a certificate.
 
 Examples
 --------

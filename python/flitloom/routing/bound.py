@@ -22,7 +22,7 @@ PRICE_STEPS = 1 << 30
 
 @dataclass(frozen=True, order=True)
 class Bound:
-    """A lower bound on the largest load of any table of legal shortest routes.
+    """A lower bound on the largest load of any table of legal minimal routes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Check routing tables, whoever made them, and certify that they cannot deadlock."""
+"""Check routing tables of any origin, and certify that they cannot deadlock."""
 
 from __future__ import annotations
 

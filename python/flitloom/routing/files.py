@@ -130,7 +130,7 @@ def save_headers(tables: Tables, file: str | Path) -> None:
 def read(
     file: Path, topology: Topology | None, rules: str | RouterRules | None, progress: Progress | None = None
 ) -> Tables:
-    """Read tables, whatever the kind of file."""
+    """Read tables from any kind of file."""
     if file.suffix == ".npz":
         return _read_headers(file, topology, rules, progress)
     with opened(file, TABLE_BYTES) as source:

@@ -27,7 +27,7 @@ def network_fields(tables: Tables) -> dict[str, Any]:
 
 
 def router_fields(tables: Tables, length: int) -> dict[str, Any]:
-    """The fields of a router in which tables are free of deadlock: bubbles, or enough virtual channels.
+    """The fields of a router in which tables are deadlock-free: bubbles, or enough virtual channels.
 
     Examples
     --------

@@ -98,16 +98,16 @@ class RouterRules(SpecModel):
 
     @property
     def title(self) -> str:
-        """The name under which these very rules are known, whatever they are called.
+        """The name under which these very rules are known, for any given name.
 
         >>> RouterRules.named("dateline", 2).title, RouterRules(name="dateline", order=("+x", "-x")).title
-        ('dateline', 'rules of their own')
+        ('dateline', 'custom rules')
         """
-        return self.name if self.known else "rules of their own"
+        return self.name if self.known else "custom rules"
 
     @property
     def known(self) -> bool:
-        """Whether these are the rules that everybody knows under their name."""
+        """Whether these are the known rules of their name."""
         with suppress(SpecError):
             return self == RouterRules.named(self.name, len(self.order) // 2)
         return False

@@ -101,12 +101,12 @@ class Tables(Fixed):
     max_distance : int
         Most hops of a route.
     bound : int
-        No tables of legal shortest routes have a smaller largest load.
+        No tables of legal minimal routes have a smaller largest load.
     rules_from : str
         Where the rules come from: the tables or their file, ``--rules``, or an assumption.
     bound_value : Bound
         The bound as an exact fraction, with its proof; of tables that were read, proven anew when first
-        asked for, whatever their file says, and 0 where that is not possible.
+        requested, for any claim of their file, and 0 where that is not possible.
     loads : array of int
         Load of every link, by ``node * directions + direction``; directions are +x, -x, +y, ...
     calls : int or None

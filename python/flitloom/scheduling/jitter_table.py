@@ -72,7 +72,7 @@ def jitter_table(
 
     "best guard" is the best uniform guard, "spread" the schedule with spare time where links have it (or
     without, where that was better), "auto" the better of both, with nodes that aim before their planned
-    starts by 0 to J cycles. Each is chosen per pattern and delay by 20 trials of its own; what the table
+    starts by 0 to J cycles. Each is chosen per pattern and delay by 20 separate trials; what the table
     shows are other trials, the same for all rows.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A plan: when every packet starts and which way it goes, with its proof; a JSON file."""
+"""A plan: when every packet starts and which route it takes, with its proof; a JSON file."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ def _each_packet(value: Any, info: ValidationInfo) -> list[PlannedPacket]:
 
 
 class Plan(Closed):
-    """When every packet starts and which way it goes; no two are ever in each other's way.
+    """When every packet starts and which route it takes; no two are ever in each other's way.
 
     Nothing waits, so buffers, virtual channels and arbitration cannot change a cycle as long as every
-    node is on time, and routes in any order are free of deadlock. Only in a plan of a genetic search do
+    node is on time, and routes in any order are deadlock-free. Only in a plan of a genetic search do
     packets wait; it brings the router whose arbitration it was made for.
 
     Attributes
@@ -242,7 +242,7 @@ class Plan(Closed):
 
     @cached_property
     def proven_bound(self) -> int:
-        """The lower bound that is proven here, whatever the file says; 0 if its parts do not fit."""
+        """The lower bound that is proven here, for any claim of the file; 0 if its parts do not fit."""
         from flitloom.scheduling.checking import prove_bound
 
         try:
@@ -332,7 +332,7 @@ class Plan(Closed):
     def require_traffic(
         self, network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int = 1
     ) -> None:
-        """Refuse traffic with other messages than those of the plan, whatever their order."""
+        """Refuse traffic with other messages than those of the plan, in any order."""
         from flitloom.scheduling.search import phases_of
 
         phases, _, words = phases_of(network, traffic, seed)
@@ -347,7 +347,7 @@ class Plan(Closed):
     def separated(self, network: Network | None = None) -> Plan:
         """The same plan with virtual channels that keep late nodes from a deadlock.
 
-        Routes in dimension order (XY) and in the opposite order (YX) get channels of their own; routes
+        Routes in dimension order (XY) and in the opposite order (YX) get separate channels; routes
         with more bends the lowest channels under which no cycle of waiting can close.
 
         Parameters

@@ -86,7 +86,7 @@ def schedule(
     guard : int
         Cycles kept free behind every packet, for nodes that are late.
     as_one : bool
-        Let every node of an operation go on as soon as what it needs has arrived, instead of phase by
+        Let every node of an operation continue as soon as what it needs has arrived, instead of phase by
         phase.
     seed, moves : int
         Seed of the search and placements it may try; the result is a function of both.

@@ -31,7 +31,7 @@ ROWS = (
 
 
 def run_point(spec: dict[str, Any]) -> dict[str, Any]:
-    """One simulation; what comes out is a function of the spec alone, but for the seconds."""
+    """One simulation; its result is a function of the spec alone, except for the seconds."""
     begin = time.perf_counter()
     totals: dict[str, Any] = {"outcome": "delivered", "duration": None}
     try:

@@ -13,7 +13,7 @@ import traitlets  # noqa: E402
 
 
 class PageWidget(anywidget.AnyWidget):
-    """A page in a notebook, in a frame of its own.
+    """A page in a notebook, in a frame.
 
     Attributes
     ----------
