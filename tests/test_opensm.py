@@ -63,7 +63,7 @@ def loaded(tmp_path, nodes, cables, mode, hosts=1):
         )
         assert judge(dumped, answered, lane_lines(dumped)) == (False, count * (count - 1))
     else:
-        assert (out / "README.txt").read_text().startswith("Not to be loaded: lanes change on the way")
+        assert (out / "README.txt").read_text().startswith("Not to be loaded: lanes change along routes")
         assert judge(dumped, out / "path-sl.txt", out / "slvl.txt") == (False, count * (count - 1))
     return tables
 

@@ -224,7 +224,7 @@ def agree(certificate, tables, network, given):
         same |= name == "rules_from" and (said, value) == ("from the tables", "from the file")
         need(same, f"the certificate says {name} {said!r:.60}, the tables {value!r:.60}")
     unknown = set(certificate) - set(expected) - {"channels"}
-    need(not unknown, f"the certificate says what nobody asked for: {sorted(unknown)!r:.60}")
+    need(not unknown, f"the certificate has unknown fields: {sorted(unknown)!r:.60}")
     return channels, datelines, bubble
 
 

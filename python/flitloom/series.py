@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Variables over windows: their units and what they are.
 VARIABLES = {
-    "offered_flits": ("flits", "flits that the load's rate stands for"),
+    "offered_flits": ("flits", "flits at the load's rate"),
     "generated_flits": ("flits", "flits of the packets generated, sent or not"),
     "injected_packets": ("packets", "packets whose header left the processor queue"),
     "ejected_flits": ("flits", "flits ejected"),

@@ -24,9 +24,9 @@ SILENT = frozenset(
 )
 #: Options that BookSim2 takes and nothing in it reads, with what has their effect.
 UNREAD = {
-    "alloc_iters": "iterations stand behind the allocator, as islip(2)",
+    "alloc_iters": "iterations are given with the allocator, e.g. islip(2)",
     "output_delay": "links have the latencies of the topology",
-    "arb_type": "the arbiter stands behind the allocator, as separable_input_first(matrix)",
+    "arb_type": "the arbiter is given with the allocator, e.g. separable_input_first(matrix)",
 }
 #: What looks like two nodes and is one with its weight.
 _SPOT = re.compile(r"hotspot\(\{(\d+),(\d+)\}\)")
@@ -50,7 +50,7 @@ class Options:
     --------
     >>> options = Options.of({"topology": "mesh", "routing_function": "dor", "alloc_iters": "2"})
     >>> options["k"], options.warnings
-    ('8', ('alloc_iters: BookSim2 reads it nowhere; iterations stand behind the allocator, as islip(2)',))
+    ('8', ('alloc_iters: BookSim2 reads it nowhere; iterations are given with the allocator, e.g. islip(2)',))
     """
 
     values: Mapping[str, str]

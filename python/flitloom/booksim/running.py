@@ -24,7 +24,7 @@ _BREACHES = {
     "channel twice": (
         "classes",
         "two classes of a node take the same channel",
-        "give every class a run of its own, or a lower injection_rate",
+        "give every class a separate run, or a lower injection_rate",
     ),
     "deadlock": (
         "routing_function",

@@ -109,8 +109,8 @@ def judge(tables: ForwardingTables) -> SubnetReport:
     cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
     if cycle and facts["shortest"] and facts["levels"] == 1:
         remarks += (
-            "shortest ways with credit loops on one service level, as minhop has them: OpenSM installs it, "
-            "and ends with exit code 0, when LASH or DFSSSP need more lanes than there are; no_fallback "
+            "minimal routes with credit loops on one service level, as minhop has them: OpenSM installs it, "
+            "and ends with exit code 0, when LASH or DFSSSP need more lanes than the fabric has; no_fallback "
             "prevents that",
         )
     pairs = [

@@ -34,7 +34,7 @@ def cannot_be_loaded(tables: SubnetTables) -> str | None:
             f"; portable ones carry {loads['portable']}, these {loads['sl2vl']}" if len(loads) > 1 else ""
         )
         return (
-            "lanes change on the way, and OpenSM's routing engine file does not set SL2VL tables; "
+            "lanes change along routes, and OpenSM's routing engine file does not set SL2VL tables; "
             f"without them the tables can deadlock (--mode portable needs none{portable})"
         )
     if tables.lanes > 1 and any(host.port_guid is None for host in tables.subnet.hosts):

@@ -44,7 +44,7 @@ TIE_REMARK = (
     "BFS, SSSP and the genetic search depend on how ties are broken and numbers are drawn, which the paper "
     "leaves open; ours are the printed algorithms with fixed ties, not tuned to its values."
 )
-OPTIMUM_REMARK = "optimum is the proven least largest load of any legal tables of shortest routes."
+OPTIMUM_REMARK = "optimum is the proven least largest load of any legal tables of minimal routes."
 
 
 def reproduce(context: Context) -> Report:

@@ -33,7 +33,7 @@ BEYOND = 0.27
 CRITICAL = 0.11095
 
 READING = (
-    "The router is the plainest reading of the paper's words under which its findings come out "
+    "The router is the plainest reading of the paper's words that reproduces its findings "
     "(docs/router.md, "
     "preset t15); no detail is bent to hit a value."
 )
