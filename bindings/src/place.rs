@@ -120,7 +120,7 @@ impl PlacementProblem {
             },
         );
         let facts = PyDict::new(py);
-        let Found { nodes, score, row_major, finalists, gained } = found;
+        let Found { nodes, score, row_major, finalists, gained, spent } = found;
         facts.set_item("nodes", nodes.into_pyarray(py))?;
         facts.set_item("score", told(score))?;
         facts.set_item("row_major", told(row_major))?;
@@ -128,6 +128,7 @@ impl PlacementProblem {
             finalists.into_iter().map(|(score, nodes)| (told(score), nodes.into_pyarray(py))).collect();
         facts.set_item("finalists", finalists)?;
         facts.set_item("gained", gained)?;
+        facts.set_item("spent", spent)?;
         facts.set_item("interrupted", crate::running::was_interrupted(py, failure)?)?;
         Ok(facts)
     }

@@ -162,7 +162,7 @@ impl Loaded {
     }
 }
 
-/// Anneals the sum of powers of loads; tells `finalists` what is better than all before.
+/// Anneals the sum of powers of loads; tells `finalists` what is better than all before. What it spent.
 #[expect(clippy::too_many_arguments, reason = "one call per round of the strategy")]
 pub(super) fn loads(
     problem: &Problem,
@@ -173,9 +173,14 @@ pub(super) fn loads(
     bound: u64,
     watch: &mut Watch,
     finalists: &mut Finalists,
-) {
+) -> u64 {
     let ranks = problem.demand.ranks();
     let mut board = Board::new(problem, start);
+    // What a try can touch: two ranks taken away, put elsewhere and back, and two looks at all.
+    let reserve = 16 * problem.demand.most_peers() * problem.ways.reach()
+        + problem.demand.entries() as u64
+        + problem.ways.numbers() as u64 / 8
+        + 1;
     let loads = loads::channel_loads(problem.ways, problem.demand, start);
     let mut fullest = loads.iter().copied().max().unwrap_or(0);
     let mut state = Loaded { loads, powers: Powers::new(fullest.max(1), power), energy: 0, touched: 0 };
@@ -187,7 +192,7 @@ pub(super) fn loads(
     let mut temperature = warm;
     let block = effort / 256 + 1;
     let mut next = block;
-    while state.touched < effort && !watch.stopped() {
+    while state.touched + reserve <= effort && !watch.stopped() {
         if tries >= looked {
             hot = hot_ranks(&board, &state.loads);
             state.touched += problem.demand.entries() as u64;
@@ -245,11 +250,12 @@ pub(super) fn loads(
                 fullest = score.fullest;
                 state.refer(fullest, power);
                 if fullest <= bound {
-                    return;
+                    break;
                 }
             }
         }
     }
+    state.touched
 }
 
 /// Ranks whose traffic uses a channel within a fiftieth of the fullest.
@@ -278,7 +284,7 @@ fn hot_ranks(board: &Board, loads: &[u64]) -> Vec<u32> {
     hot
 }
 
-/// Anneals hop-bytes.
+/// Anneals hop-bytes. What it spent.
 pub(super) fn hops(
     problem: &Problem,
     start: &[NodeId],
@@ -286,7 +292,7 @@ pub(super) fn hops(
     effort: u64,
     watch: &mut Watch,
     finalists: &mut Finalists,
-) {
+) -> u64 {
     let ways = problem.ways;
     let ranks = problem.demand.ranks();
     let mut board = Board::new(problem, start);
@@ -310,7 +316,8 @@ pub(super) fn hops(
     let (mut touched, mut next) = (0, block);
     let mut hops: i64 = (0..ranks as u32).map(|rank| cost(&board, rank, FREE)).sum::<i64>() / 2;
     let mut least = (hops, board.nodes.clone());
-    while touched < effort && !watch.stopped() {
+    let reserve = 2 + 4 * problem.demand.most_peers();
+    while touched + reserve <= effort && !watch.stopped() {
         touched += 2;
         while touched >= next {
             temperature = (temperature - temperature / 72).max(cold << 8);
@@ -338,4 +345,5 @@ pub(super) fn hops(
     }
     let loads = loads::channel_loads(problem.ways, problem.demand, &least.1);
     finalists.offer(problem, loads::score(&loads), &least.1);
+    touched
 }

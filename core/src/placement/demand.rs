@@ -112,6 +112,11 @@ impl Demand {
         self.peers.len()
     }
 
+    /// With how many others a rank exchanges something at most.
+    pub fn most_peers(&self) -> u64 {
+        self.starts.windows(2).map(|pair| u64::from(pair[1] - pair[0])).max().unwrap_or(0)
+    }
+
     /// Greatest common divisor of all units.
     pub fn divisor(&self) -> u64 {
         self.divisor

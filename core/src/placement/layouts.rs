@@ -21,7 +21,7 @@ struct Room {
 }
 
 /// Tries layouts until `effort` channels were touched, or a quarter of that and the bound is met; the best are told to
-/// `finalists`.
+/// `finalists`. What it spent.
 pub(super) fn search(
     problem: &Problem,
     dice: &mut Dice,
@@ -29,10 +29,10 @@ pub(super) fn search(
     bound: u64,
     watch: &mut Watch,
     finalists: &mut Finalists,
-) {
+) -> u64 {
     let rooms = rooms(problem);
     if rooms.is_empty() {
-        return;
+        return 0;
     }
     let mut starts = Vec::new();
     for (room, place) in rooms.iter().enumerate() {
@@ -41,10 +41,10 @@ pub(super) fn search(
         );
     }
     if starts.is_empty() {
-        return;
+        return 0;
     }
     dice.shuffle(&mut starts);
-    let mut scorer = Scorer::new(problem.ways, problem.demand);
+    let mut scorer = Scorer::new(problem.ways, problem.demand, effort);
     let mut kept: Vec<(Score, usize, Layout)> = Vec::new();
     let mut try_one =
         |room: usize, layout: Layout, kept: &mut Vec<(Score, usize, Layout)>, scorer: &mut Scorer| {
@@ -94,8 +94,9 @@ pub(super) fn search(
         }
         try_one(room, layout, &mut kept, &mut scorer);
         // Layouts whose scoring ends at once cost something, too.
-        scorer.touched += problem.demand.ranks() as u64;
+        scorer.spend(problem.demand.ranks() as u64);
     }
+    scorer.touched
 }
 
 /// Where a layout puts the ranks.

@@ -20,7 +20,8 @@ fn applies(problem: &Problem) -> bool {
         && shape.sizes().iter().all(|size| size.is_power_of_two())
 }
 
-/// Climbs from invertible matrices drawn at random, until `effort` channels were touched or the bound is met.
+/// Climbs from invertible matrices drawn at random, until `effort` channels were touched or the bound is met. What it
+/// spent.
 pub(super) fn search(
     problem: &Problem,
     dice: &mut Dice,
@@ -28,12 +29,12 @@ pub(super) fn search(
     bound: u64,
     watch: &mut Watch,
     finalists: &mut Finalists,
-) {
+) -> u64 {
     if !applies(problem) || problem.slots.len() < 2 {
-        return;
+        return 0;
     }
     let bits = problem.slots.len().trailing_zeros() as usize;
-    let mut scorer = Scorer::new(problem.ways, problem.demand);
+    let mut scorer = Scorer::new(problem.ways, problem.demand, effort);
     let mut nodes = vec![0; problem.slots.len()];
     let mut score = |images: &[NodeId], most: Option<&Score>, finalists: &mut Finalists| {
         for rank in 1..nodes.len() {
@@ -42,7 +43,7 @@ pub(super) fn search(
         }
         let limit = most.filter(|_| !problem.by_hops).map_or(u64::MAX, |most| most.fullest);
         let found = scorer.score(&nodes, limit);
-        scorer.touched += nodes.len() as u64;
+        scorer.spend(nodes.len() as u64);
         if let Some(found) = found.filter(|found| problem.key(found) < problem.key(&finalists.best[0].0)) {
             finalists.offer(problem, found, &nodes);
         }
@@ -74,6 +75,7 @@ pub(super) fn search(
             }
         }
     }
+    spent
 }
 
 /// Exchanges or adds two columns, or adds two rows, of a matrix whose columns are `images`: it stays invertible.

@@ -61,20 +61,35 @@ pub(super) struct Scorer<'a> {
     loads: Vec<u64>,
     /// Channels touched so far: the effort.
     pub(super) touched: u64,
+    /// How many may be touched.
+    limit: u64,
 }
 
 impl<'a> Scorer<'a> {
-    pub(super) fn new(ways: &'a Ways, demand: &'a Demand) -> Self {
-        Self { ways, demand, loads: vec![0; ways.numbers()], touched: 0 }
+    pub(super) fn new(ways: &'a Ways, demand: &'a Demand, limit: u64) -> Self {
+        Self { ways, demand, loads: vec![0; ways.numbers()], touched: 0, limit }
     }
 
-    /// The score, or none as soon as a channel carries more than `most`.
+    /// Counts other work; false if that is more than is left.
+    pub(super) fn spend(&mut self, work: u64) -> bool {
+        let enough = self.touched + work <= self.limit;
+        self.touched = self.limit.min(self.touched + work);
+        enough
+    }
+
+    /// The score, or none as soon as a channel carries more than `most` or the effort is spent.
     pub(super) fn score(&mut self, nodes: &[NodeId], most: u64) -> Option<Score> {
+        if !self.spend(self.loads.len() as u64 / 8 + 1) {
+            return None;
+        }
         self.loads.fill(0);
-        self.touched += self.loads.len() as u64 / 8;
         let mut fullest = 0;
         for rank in 0..self.demand.ranks() as u32 {
-            for peer in self.demand.peers(rank).iter().filter(|peer| peer.sent > 0) {
+            let peers = self.demand.peers(rank);
+            if self.touched + peers.len() as u64 * self.ways.reach() > self.limit {
+                return None;
+            }
+            for peer in peers.iter().filter(|peer| peer.sent > 0) {
                 self.ways.each(nodes[rank as usize], nodes[peer.rank as usize], |channel| {
                     let load = &mut self.loads[channel as usize];
                     *load += peer.sent;

@@ -19,6 +19,7 @@
 //! ```
 
 mod anneal;
+mod assignment;
 mod bounds;
 mod demand;
 mod dice;

@@ -1,7 +1,7 @@
 //! The strategy: layouts first, then few hops, then loads.
 
 use super::{
-    Score, anneal,
+    Score, anneal, assignment,
     bounds::Bound,
     dice::Dice,
     layouts, linear,
@@ -22,6 +22,8 @@ pub struct Found {
     pub finalists: Vec<(Score, Vec<NodeId>)>,
     /// The part of the effort after which what counts first became no less; 0 if it is met at once.
     pub gained: f64,
+    /// Channels touched: at most the effort.
+    pub spent: u64,
 }
 
 /// Searches; `effort` is counted in channels touched, so the answer depends on the seed and on it, not on the machine.
@@ -32,26 +34,28 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
     let mut finalists = Finalists { best: Vec::new(), now: 0.0, gained: 0.0 };
     let ranks = problem.demand.ranks();
     let plain = problem.slots[..ranks].to_vec();
-    let row_major = Scorer::new(problem.ways, problem.demand).score(&plain, u64::MAX).unwrap_or(Score {
-        fullest: u64::MAX,
-        count: 0,
-        hops: u64::MAX,
-    });
+    let row_major = Scorer::new(problem.ways, problem.demand, u64::MAX).score(&plain, u64::MAX);
+    let row_major = row_major.unwrap_or(Score { fullest: u64::MAX, count: 0, hops: u64::MAX });
     finalists.offer(problem, row_major, &plain);
     let met = |finalists: &Finalists| problem.is_met(&finalists.best[0].0, bound.value);
-    layouts::search(problem, &mut dice, effort / 2, bound.value, watch, &mut finalists);
+    let assigns = problem.by_hops && assignment::applies(problem);
+    let mut left = effort;
+    // Hops of a quadratic assignment need little structure to begin with.
+    let share = if assigns { effort / 8 } else { effort * 3 / 8 };
+    left -= layouts::search(problem, &mut dice, share, bound.value, watch, &mut finalists);
     watch.done = 0.4;
     finalists.now = watch.done;
-    linear::search(problem, &mut dice, effort / 4, bound.value, watch, &mut finalists);
-    let mut left = effort - effort / 2;
+    let share = if assigns { effort / 8 } else { effort / 5 };
+    left -= linear::search(problem, &mut dice, share, bound.value, watch, &mut finalists);
     watch.done = 0.5;
     finalists.now = 0.5;
     // Hops first from the best layout and from anywhere, then loads from all that was found.
-    if !met(&finalists) && ranks > 1 {
+    if assigns {
+        left -= assignment::search(problem, &mut dice, left, bound.value, watch, &mut finalists);
+    } else if !met(&finalists) && ranks > 1 {
         let start = finalists.best[0].1.clone();
         let share = if problem.by_hops { left } else { left / 8 };
-        anneal::hops(problem, &start, &mut dice, share, watch, &mut finalists);
-        left -= share;
+        left -= anneal::hops(problem, &start, &mut dice, share, watch, &mut finalists);
     }
     watch.done = if problem.by_hops { 1.0 } else { 0.6 };
     finalists.now = watch.done;
@@ -62,20 +66,13 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
         let from = if round % 2 == 0 { 0 } else { (round / 2 + 1) % finalists.best.len() };
         let start = finalists.best[from].1.clone();
         let power = if round < rounds / 2 { 8 } else { 16 };
-        anneal::loads(
-            problem,
-            &start,
-            &mut dice,
-            left / rounds as u64,
-            power,
-            bound.value,
-            watch,
-            &mut finalists,
-        );
+        let share = left / (rounds - round) as u64;
+        left -= anneal::loads(problem, &start, &mut dice, share, power, bound.value, watch, &mut finalists);
         round += 1;
         watch.done = 0.6 + 0.4 * round as f64 / rounds as f64;
         finalists.now = watch.done;
     }
     let (score, nodes) = finalists.best[0].clone();
-    Found { nodes, score, row_major, gained: finalists.gained, finalists: finalists.best }
+    let spent = effort - left;
+    Found { nodes, score, row_major, gained: finalists.gained, finalists: finalists.best, spent }
 }

@@ -15,6 +15,8 @@ pub struct Ways {
     listed: Vec<LinkId>,
     coordinates: Vec<u32>,
     channels: Vec<u32>,
+    /// Channels that a way has at most.
+    reach: u64,
 }
 
 impl Ways {
@@ -30,6 +32,8 @@ impl Ways {
         } else {
             ways.segments =
                 (0..ways.shape.dimensions()).map(|dimension| segments(&fabric, dimension)).collect();
+            let longest = ways.segments.iter().filter_map(|along| along.iter().map(Vec::len).max());
+            ways.reach = longest.sum::<usize>() as u64;
         }
         ways
     }
@@ -43,7 +47,9 @@ impl Ways {
     pub fn listed(shape: Shape, starts: Vec<u32>, listed: Vec<LinkId>) -> Self {
         let fabric = Fabric::new(shape.clone());
         assert_eq!(starts.len(), shape.nodes() * shape.nodes() + 1);
-        Self { starts, listed, ..Self::without(shape, &fabric) }
+        let mut ways = Self { starts, listed, ..Self::without(shape, &fabric) };
+        ways.measure();
+        ways
     }
 
     fn without(shape: Shape, fabric: &Fabric) -> Self {
@@ -53,7 +59,13 @@ impl Ways {
             channels[fabric.link_ends(link).1.dimension()] += 1;
         }
         let coordinates = (0..shape.nodes() as NodeId).flat_map(|node| shape.coordinates(node)).collect();
-        Self { segments: Vec::new(), starts: Vec::new(), listed: Vec::new(), coordinates, channels, shape }
+        let (segments, starts, listed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { segments, starts, listed, coordinates, channels, shape, reach: 0 }
+    }
+
+    fn measure(&mut self) {
+        let longest = self.starts.windows(2).map(|pair| pair[1] - pair[0]).max();
+        self.reach = u64::from(longest.unwrap_or(0));
     }
 
     fn list(&mut self, fabric: &Fabric) {
@@ -63,6 +75,7 @@ impl Ways {
             self.listed.extend(dimension_order::path(fabric, from, to));
             self.starts.push(self.listed.len() as u32);
         }
+        self.measure();
     }
 
     /// The network.
@@ -80,11 +93,20 @@ impl Ways {
         &self.channels
     }
 
+    /// Channels that a way has at most.
+    pub fn reach(&self) -> u64 {
+        self.reach
+    }
+
     /// Channels of the way.
     #[inline]
     pub fn length(&self, from: NodeId, to: NodeId) -> u32 {
         if self.starts.is_empty() {
-            return self.shape.distance(from, to);
+            let dimensions = self.segments.len();
+            let a = &self.coordinates[from as usize * dimensions..][..dimensions];
+            let b = &self.coordinates[to as usize * dimensions..][..dimensions];
+            let along = |d: usize| self.segments[d][(a[d] * self.shape.size(d) + b[d]) as usize].len();
+            return (0..dimensions).map(along).sum::<usize>() as u32;
         }
         let pair = from as usize * self.shape.nodes() + to as usize;
         self.starts[pair + 1] - self.starts[pair]

@@ -65,6 +65,8 @@ class Placement:
         Whether the search was stopped before its end.
     gained : float
         The part of the effort after which what was minimised became no less.
+    spent : int
+        Channel loads that the search changed: at most the effort, which is in millions of them.
     routing : str
         Which ways count: ``do`` (dimension order), ``balanced`` or ``tables``.
     ways : tuple of list of int
@@ -95,6 +97,7 @@ class Placement:
     row_major_loads: NDArray[np.int64] = field(repr=False)
     interrupted: bool = False
     gained: float = 0.0
+    spent: int = 0
     routing: str = "do"
     ways: tuple[list[int], ...] = field(default=(), repr=False)
     runs: tuple[dict[str, int], ...] = ()
@@ -148,6 +151,7 @@ class Placement:
             "network": str(self.topology),
             "seed": self.seed,
             "effort": self.effort,
+            "spent": self.spent,
             "more_may_help": self.more_may_help,
             **runs,
         }

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Channel loads that a search changes unless told otherwise, in millions: for few ranks, and at most; and
 #: the ranks from which on they grow in proportion.
 EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
+#: The same for few hop-bytes of traffic without structure: up to so many ranks, and the effort of 100 ranks,
+#: which grows with their cube, and is the most.
+DENSE_RANKS, DENSE_EFFORT = 256, 1200
 #: Part of the effort: a search whose placement became better after that may find more.
 LATE = 0.7
 #: Objectives.
@@ -89,7 +92,8 @@ def place(
     (4, 4, 'message', True)
     """
     begin = time.perf_counter()
-    effort = default_effort(traffic.ranks) if effort is None else effort
+    if effort is None:
+        effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
     slots = _slots(topology, traffic, nodes, per_node)
     name, tables = tables_for(topology, routing)
     if minimise not in OBJECTIVES:
@@ -159,6 +163,7 @@ def place(
         row_major_loads=plain.astype(np.int64),
         interrupted=found["interrupted"],
         gained=found["gained"],
+        spent=found["spent"],
         routing=name,
         ways=() if tables is None else _used_ways(tables, traffic, found["nodes"]),
         runs=tuple(runs),
@@ -171,14 +176,20 @@ def _better(
     return other if other is not None and other[0] > one[0] else one
 
 
-def default_effort(ranks: int) -> int:
+def default_effort(ranks: int, by_hops: bool = False) -> int:
     """Millions of channel loads that a search changes unless told otherwise.
+
+    With `by_hops` for few hop-bytes of traffic without structure, up to 256 ranks.
 
     Examples
     --------
     >>> default_effort(64), default_effort(4096), default_effort(100_000)
     (150, 1200, 1500)
+    >>> default_effort(30, by_hops=True), default_effort(100, by_hops=True)
+    (32, 1200)
     """
+    if by_hops and ranks <= DENSE_RANKS:
+        return min(max(1, DENSE_EFFORT * ranks**3 // 10**6), DENSE_EFFORT)
     return min(max(EFFORT, EFFORT * ranks // FEW_RANKS), MOST_EFFORT)
 
 
