@@ -148,6 +148,10 @@ def test_policies_of_streams_keep_more_of_a_torus_busy(capsys: pytest.CaptureFix
     busy = [report.utilisation for report in reports.values()]
     assert busy == sorted(busy)
     assert busy[-1] >= 0.85
+    mixed = draw_stream(torus, 400, "mixed")
+    assert run_stream(torus, mixed, "largest").utilisation > max(
+        0.8, run_stream(torus, mixed, "window").utilisation
+    )
     for report in reports.values():
         # Never more nodes than there are, and nobody starts before it comes.
         changes = []

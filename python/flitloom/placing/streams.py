@@ -48,7 +48,7 @@ POLICIES = {
     "fold": Policy(rotate=True, fold=True),
     "contact": Policy(rotate=True, fold=True, contact=True),
     "window": Policy(rotate=True, fold=True, contact=True, window=64),
-    "largest": Policy(rotate=True, fold=True, contact=True, window=256, largest=True),
+    "largest": Policy(rotate=True, fold=True, window=256, largest=True),
 }
 
 
