@@ -34,9 +34,16 @@ impl Rule for EvenCycles {
     }
 }
 
+impl EvenCycles {
+    /// Whether headers may leave in a cycle.
+    pub(crate) fn lets_go(self, cycle: u64) -> bool {
+        (cycle + self.offset).is_multiple_of(2)
+    }
+}
+
 impl AtWork for EvenCycles {
     fn may_begin(&self, cycle: u64, _ask: &Ask, _seen: &impl Seen) -> bool {
-        (cycle + self.offset).is_multiple_of(2)
+        self.lets_go(cycle)
     }
 }
 

@@ -5,17 +5,16 @@
 //! the requests of others are taken back. Through traffic is never held.
 
 use super::{
-    holding::Rule,
     layout::{Layout, NONE, Place},
-    masks::Owners,
     record::Record,
     state::State,
+    throttles::{Around, Flits, InWords, Owners},
     throttling::Throttling,
 };
 use crate::{
     bits::{Vector, ones, words, words_mut},
     fabric::{Direction, NodeId},
-    throttle::{Ask, AtWork, Seen, Sums},
+    throttle::{Ask, Seen, Sums},
 };
 
 impl<V: Vector, R: Record> State<V, R> {
@@ -32,15 +31,11 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// A rule that keeps something of the header that waits in a processor queue is told of it.
     fn tell_throttle(&mut self, layout: &Layout, place: Place) {
-        let keeps = |throttling: &mut Box<Throttling<V>>| {
-            throttling.in_words && matches!(throttling.rule, Rule::Paths(_))
-        };
+        let keeps = |throttling: &mut Box<Throttling<V>>| throttling.rule.keeps_headers();
         let Some(mut throttling) = self.throttling.take_if(keeps) else { return };
-        if let Rule::Paths(paths) = &mut throttling.rule {
-            let line = layout.line(place.node(), place.index());
-            let ask = self.question(layout, place, throttling.output[line].into(), throttling.since[line]);
-            paths.wait(layout, place, &ask);
-        }
+        let (since, output) = throttling.waits_for(layout, place);
+        let ask = self.question(layout, place, output, since);
+        throttling.rule.wait(layout, place, &ask);
         self.throttling = Some(throttling);
     }
 
@@ -58,25 +53,10 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     pub(super) fn observe_for_throttle(&mut self, layout: &Layout, cycle: u64) {
         let Some(mut throttling) = self.throttling.take() else { return };
-        let blocks = self.blocks;
         throttling.cycle = cycle;
-        let Throttling { rule, since, held, sums, .. } = &mut *throttling;
-        let counts = if layout.latency > 1 { &self.held } else { &self.counts };
-        match rule {
-            Rule::State(state) => {
-                let sums = sums.take().unwrap_or_else(|| self.sums(*held));
-                state.observe(cycle, sums, &View { state: self, layout });
-            }
-            Rule::Lines(lines) => lines.signals.step(layout, counts, &self.levels, blocks, self.count_bits),
-            Rule::Paths(paths) => {
-                paths.tell_turns(layout, cycle, blocks);
-                paths.signals.step(layout, counts, &self.levels, blocks, self.count_bits);
-                paths.let_go(layout, cycle, since);
-            }
-            Rule::Bends(bends) => bends.step(layout, counts, &self.levels, blocks, self.count_bits),
-            Rule::Pauses(pauses) => pauses.wake(cycle),
-            Rule::Useful(useful) => useful.look(layout, counts, &self.levels, blocks, self.count_bits),
-        }
+        let Throttling { rule, since, output, held, sums, .. } = &mut *throttling;
+        let sums = sums.take().unwrap_or_else(|| self.sums(*held));
+        rule.observe(&View { state: self, layout, cycle, sums, since, output });
         throttling.held = false;
         self.throttling = Some(throttling);
     }
@@ -85,13 +65,8 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     pub(super) fn hold_all(&mut self, layout: &Layout) -> bool {
         let Some(mut throttling) = self.throttling.take() else { return false };
-        let (cycle, blocks) = (throttling.cycle, self.blocks);
         let (mut waits, mut holds) = (false, throttling.held);
-        let all = match &throttling.rule {
-            Rule::State(state) => state.all_may_begin(cycle),
-            _ => None,
-        };
-        for block in 0..blocks {
+        for block in 0..self.blocks {
             for queue in 0..layout.processor_queues {
                 let pending = throttling.pending.block(block)[queue];
                 if !pending.any() {
@@ -102,26 +77,10 @@ impl<V: Vector, R: Record> State<V, R> {
                     // They were asked when they chose.
                     continue;
                 }
-                let may = match (&throttling.rule, all) {
-                    (Rule::Lines(lines), _) if throttling.in_words => {
-                        lines.may(pending, queue, block * V::WORDS)
-                    }
-                    (Rule::Paths(paths), _) if throttling.in_words => {
-                        paths.may(layout, pending, block, queue)
-                    }
-                    (Rule::Useful(useful), _) if throttling.in_words => {
-                        let registers = self.registers.as_deref();
-                        let owners = Owners {
-                            pairs: &self.pairs,
-                            own: self.own.block(block),
-                            registers: registers.map(|all| (all.full.block(block), all.tail.block(block))),
-                        };
-                        useful.may(layout, pending, block, queue, &owners)
-                    }
-                    (Rule::Pauses(pauses), _) => pauses.may(pending, block),
-                    (Rule::State(_), Some(true)) => pending,
-                    (Rule::State(_), Some(false)) => V::zero(),
-                    _ => self.ask_each(layout, &throttling, pending, block, queue),
+                let around = self.around(layout, &throttling);
+                let may = match throttling.rule.may(&around, pending, block, queue) {
+                    Some(may) => may,
+                    None => self.ask_each(layout, &throttling, pending, block, queue),
                 };
                 holds |= (pending & !may).any();
                 let requests = &mut throttling.requests.block_mut(block)[queue];
@@ -150,11 +109,8 @@ impl<V: Vector, R: Record> State<V, R> {
     /// In a cycle in which the throttle goes by sums over the whole network, those over this part.
     pub(super) fn sums_of_part(&self, cycle: u64) -> Option<[u64; 3]> {
         let throttling = self.throttling.as_ref()?;
-        let Rule::State(state) = &throttling.rule else { return None };
-        if !state.asks_for_sums(cycle) {
-            return None;
-        }
-        let Sums { in_flight, ejected, held } = self.sums(throttling.held || state.has_held());
+        let has_held = throttling.rule.asks_for_sums(cycle)?;
+        let Sums { in_flight, ejected, held } = self.sums(throttling.held || has_held);
         Some([in_flight, ejected, held.into()])
     }
 
@@ -180,7 +136,7 @@ impl<V: Vector, R: Record> State<V, R> {
         for ((word, &bits), may) in (block * V::WORDS..).zip(from).zip(to) {
             for bit in ones(bits) {
                 let place = Place::new(word * 64 + bit, layout.link_queues + queue);
-                let output = throttling.output[layout.line(place.node(), place.index())].into();
+                let (_, output) = throttling.waits_for(layout, place);
                 *may |= u64::from(self.may_begin(layout, throttling, place, output)) << bit;
             }
         }
@@ -188,33 +144,14 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     fn may_begin(&self, layout: &Layout, throttling: &Throttling<V>, place: Place, output: usize) -> bool {
-        let since = throttling.since[layout.line(place.node(), place.index())];
-        match &throttling.rule {
-            Rule::State(state) => {
-                let ask = if state.asks_the_way() {
-                    self.question(layout, place, output, since)
-                } else {
-                    self.first_hop(layout, place, output, since)
-                };
-                state.may_begin(throttling.cycle, &ask, &View { state: self, layout })
-            }
-            Rule::Lines(lines) => {
-                lines.may_begin(place.node(), layout.port_of_output(output), output % layout.channels)
-            }
-            Rule::Paths(paths) => {
-                let ask = self.question(layout, place, output, since);
-                paths.may_begin(layout, throttling.cycle, &ask)
-            }
-            Rule::Bends(bends) => {
-                let ask = self.question(layout, place, output, since);
-                bends.may_begin(throttling.cycle, &ask)
-            }
-            Rule::Pauses(pauses) => pauses.may_begin(place.node()),
-            Rule::Useful(useful) => {
-                let ask = self.first_hop(layout, place, output, since);
-                useful.alo.may_begin(throttling.cycle, &ask, &View { state: self, layout })
-            }
-        }
+        throttling.rule.may_begin(&self.around(layout, throttling), place, output)
+    }
+
+    /// What a throttle at work may look at.
+    #[inline(always)]
+    fn around<'s>(&'s self, layout: &'s Layout, throttling: &'s Throttling<V>) -> View<'s, V, R> {
+        let Throttling { since, output, cycle, .. } = throttling;
+        View { state: self, layout, cycle: *cycle, sums: Sums::default(), since, output }
     }
 
     /// Where headers choose anew in every cycle: one is at the front of a processor queue.
@@ -230,12 +167,7 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     pub(super) fn holds_everything(&self, node: usize) -> bool {
         self.throttling.as_ref().is_some_and(|throttling| {
-            throttling.held
-                && match &throttling.rule {
-                    Rule::State(state) => state.all_may_begin(throttling.cycle) == Some(false),
-                    Rule::Pauses(pauses) => !pauses.may_begin(node),
-                    _ => false,
-                }
+            throttling.held && throttling.rule.holds_everything(throttling.cycle, node)
         })
     }
 
@@ -312,10 +244,63 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 }
 
-/// What routers see of their outputs.
+/// What a throttle looks at: what routers see of their outputs, and which headers wait.
 struct View<'s, V: Vector, R: Record> {
     state: &'s State<V, R>,
     layout: &'s Layout,
+    cycle: u64,
+    /// Where it observes.
+    sums: Sums,
+    /// As in [`Throttling`].
+    since: &'s [u64],
+    output: &'s [u8],
+}
+
+impl<V: Vector, R: Record> Around<V> for View<'_, V, R> {
+    #[inline(always)]
+    fn layout(&self) -> &Layout {
+        self.layout
+    }
+
+    #[inline(always)]
+    fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    #[inline(always)]
+    fn flits(&self) -> Flits<'_, V> {
+        let State { counts, held, levels, blocks, count_bits, .. } = self.state;
+        let held = if self.layout.latency > 1 { held } else { counts };
+        Flits { held, levels, blocks: *blocks, bits: *count_bits }
+    }
+
+    #[inline(always)]
+    fn owners(&self, block: usize) -> Owners<'_, V> {
+        let registers = self.state.registers.as_deref();
+        Owners {
+            pairs: &self.state.pairs,
+            own: self.state.own.block(block),
+            registers: registers.map(|all| (all.full.block(block), all.tail.block(block))),
+        }
+    }
+
+    fn sums(&self) -> Sums {
+        self.sums
+    }
+
+    #[inline(always)]
+    fn waits_for(&self, place: Place) -> (u64, usize) {
+        let line = self.layout.line(place.node(), place.index());
+        (self.since[line], self.output[line].into())
+    }
+
+    fn first_hop(&self, place: Place, output: usize) -> Ask {
+        self.state.first_hop(self.layout, place, output, self.waits_for(place).0)
+    }
+
+    fn path(&self, place: Place, output: usize) -> Ask {
+        self.state.question(self.layout, place, output, self.waits_for(place).0)
+    }
 }
 
 impl<V: Vector, R: Record> View<'_, V, R> {

@@ -27,7 +27,6 @@
 mod ahead;
 mod arrive;
 mod before;
-mod bends;
 mod border;
 mod choice;
 mod crossing;
@@ -39,13 +38,11 @@ mod feeds;
 mod gather;
 mod grant;
 mod guided;
-mod holding;
 mod inject;
 mod injection_control;
 mod layout;
 mod link_counts;
 mod links;
-mod masks;
 mod observe;
 mod packets;
 mod pairs;
@@ -59,9 +56,9 @@ mod registers;
 mod request;
 mod run;
 mod saving;
-mod signals;
 mod state;
 mod step;
+mod throttles;
 mod throttling;
 
 use super::{

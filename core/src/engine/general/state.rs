@@ -4,7 +4,6 @@ use super::{
     ahead::Ahead,
     crossing::{Crossing, Due},
     feeds::Feeds,
-    holding::Rule,
     layout::{Layout, Place},
     link_counts::LinkCounts,
     packets::{Fifo, Packets},
@@ -233,10 +232,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 &sources,
                 demands.exact_feed,
             ),
-            throttling: rule.map(|rule| {
+            throttling: rule.and_then(|rule| {
                 let ordered = demands.function == RoutingFunction::DimensionOrder;
-                let rule = Rule::new(rule, layout, blocks, ordered);
-                Box::new(Throttling::new(rule, layout, blocks, ordered))
+                Throttling::new(&rule, layout, blocks, ordered).map(Box::new)
             }),
             routes: sources.routes(),
             windows: demands.windows.map(|cycles| {

@@ -1,22 +1,20 @@
 //! A throttle at work: which headers wait for it, and what it knows.
 
 use super::{
-    holding::Rule,
     layout::{Layout, Place},
+    throttles::{InWords, Made, Throttle},
 };
 use crate::{
     bits::{Blocks, Vector},
-    fabric::{Direction, NodeId},
-    throttle::Sums,
+    fabric::NodeId,
+    throttle::{self, Sums},
     visit::{State, Visited, Visitor},
 };
 
 /// A throttle at work.
 #[derive(Clone)]
-pub(super) struct Throttling<V> {
-    pub rule: Rule<V>,
-    /// Whether it is asked in words: headers wait by direction and go in dimension order.
-    pub in_words: bool,
+pub(super) struct Throttling<V: Vector> {
+    pub rule: Throttle<V>,
     /// Per processor queue: its header is pending, ...
     pub pending: Blocks<V>,
     /// ... and requests its output channel.
@@ -33,14 +31,17 @@ pub(super) struct Throttling<V> {
 }
 
 impl<V: Vector> Throttling<V> {
-    pub(super) fn new(rule: Rule<V>, layout: &Layout, blocks: usize, ordered: bool) -> Self {
+    pub(super) fn new(
+        state: &throttle::State,
+        layout: &Layout,
+        blocks: usize,
+        ordered: bool,
+    ) -> Option<Self> {
         let planes = || Blocks::new(blocks, layout.processor_queues, V::zero());
         let lines = layout.nodes * layout.processor_queues;
-        Self {
-            in_words: ordered
-                && layout.processor_queues > 1
-                && !matches!(rule, Rule::State(_) | Rule::Bends(_)),
-            rule,
+        let by_direction = ordered && layout.processor_queues > 1;
+        Some(Self {
+            rule: Throttle::of(state, &Made { layout, blocks, ordered, by_direction })?,
             pending: planes(),
             requests: planes(),
             since: vec![0; lines],
@@ -48,7 +49,7 @@ impl<V: Vector> Throttling<V> {
             held: false,
             cycle: 0,
             sums: None,
-        }
+        })
     }
 
     /// Whether idle cycles may be left out.
@@ -61,33 +62,23 @@ impl<V: Vector> Throttling<V> {
         let queue = place.index() - layout.link_queues;
         self.pending.set(queue, place.node(), false);
         self.requests.set(queue, place.node(), false);
-        match &mut self.rule {
-            Rule::State(state) => state.granted(self.cycle, place.node() as NodeId),
-            Rule::Pauses(pauses) => pauses.granted(self.cycle, place.node() as NodeId),
-            Rule::Lines(_) | Rule::Paths(_) | Rule::Bends(_) | Rule::Useful(_) => {}
-        }
+        self.rule.granted(self.cycle, place.node() as NodeId);
     }
 
     /// What the registers of a row show a hop against a direction, from its first node on.
     pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
-        match &self.rule {
-            Rule::State(state) => state.tell(Direction::from_index(direction), first as usize, row, words),
-            Rule::Lines(lines) => lines.signals.tell(direction, first, row, words),
-            Rule::Paths(paths) => paths.signals.tell(direction, first, row, words),
-            Rule::Bends(bends) => bends.tell(direction, first, row, words),
-            Rule::Pauses(_) | Rule::Useful(_) => {}
-        }
+        self.rule.tell(direction, first, row, words);
     }
 
     /// Takes what a row of another part told.
     pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
-        match &mut self.rule {
-            Rule::State(state) => state.listen(side, words),
-            Rule::Lines(lines) => lines.signals.listen(side, words),
-            Rule::Paths(paths) => paths.signals.listen(side, words),
-            Rule::Bends(bends) => bends.listen(side, words),
-            Rule::Pauses(_) | Rule::Useful(_) => {}
-        }
+        self.rule.listen(side, words);
+    }
+
+    /// Since when the pending header of a processor queue waits, and the output channel it wants.
+    pub(super) fn waits_for(&self, layout: &Layout, place: Place) -> (u64, usize) {
+        let line = layout.line(place.node(), place.index());
+        (self.since[line], self.output[line].into())
     }
 
     /// Whether the header of a queue is pending.
@@ -99,8 +90,8 @@ impl<V: Vector> Throttling<V> {
 
 impl<V: Vector> State for Throttling<V> {
     fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
-        // What it was made of, and the sums of a cycle.
-        let Self { in_words: _, sums: _, rule, pending, requests, since, output, held, cycle } = self;
+        // The sums of a cycle.
+        let Self { sums: _, rule, pending, requests, since, output, held, cycle } = self;
         visitor.bits("headers that wait", pending)?;
         visitor.bits("headers that request", requests)?;
         visitor.numbers("headers at the front since", since)?;

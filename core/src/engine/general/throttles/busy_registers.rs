@@ -7,11 +7,13 @@
 //! more than ahead. So a register of n bits is kept as the number n less that place, 0 for none, bit by
 //! bit in planes.
 
-use super::{border::Border, layout::Layout};
+use super::in_words::Flits;
 use crate::{
-    bits::{Blocks, Planes, Vector, Words, above, above_with, half_subtract, pieces},
+    bits::{Planes, Vector, Words, above, above_with, half_subtract, pieces},
+    engine::general::{border::Border, layout::Layout},
     fabric::Direction,
     routing::Came,
+    throttle::RegisterSettings,
     visit::{State, Visited, Visitor},
 };
 use std::ops::Range;
@@ -32,9 +34,15 @@ pub(super) struct Shown {
     pub following: bool,
 }
 
+impl Shown {
+    pub(super) fn of(settings: RegisterSettings, apart: bool, following: bool) -> Self {
+        Self { margin: settings.margin.into(), length: settings.length.into(), apart, following }
+    }
+}
+
 /// The registers of all outputs.
 #[derive(Clone, Debug)]
-pub(super) struct Signals {
+pub(super) struct BusyRegisters {
     shown: Shown,
     /// Registers per direction.
     registers: usize,
@@ -55,7 +63,7 @@ pub(super) struct Signals {
     told: [Vec<u64>; 2],
 }
 
-impl Signals {
+impl BusyRegisters {
     pub(super) fn new(layout: &Layout, shown: Shown) -> Self {
         let registers = if shown.apart { layout.channels } else { 1 };
         let bits = (32 - shown.length.leading_zeros()) as usize;
@@ -167,25 +175,17 @@ impl Signals {
         self.told[side].extend_from_slice(words);
     }
 
-    /// One cycle further, given flits in and on their way to queues, bit by bit, and `levels`, the same of
-    /// the rows of other parts.
+    /// One cycle further.
     #[inline(always)]
-    pub(super) fn step<V: Vector>(
-        &mut self,
-        layout: &Layout,
-        held: &Blocks<V>,
-        levels: &Planes,
-        blocks: usize,
-        count_bits: usize,
-    ) {
+    pub(super) fn step<V: Vector>(&mut self, layout: &Layout, flits: Flits<'_, V>) {
         for direction in 0..layout.directions {
             let border = layout.border_of(direction);
             for register in 0..self.registers {
-                let mut busy = self.look::<V>(layout, held, blocks, count_bits, direction, register);
+                let mut busy = self.look(layout, flits, direction, register);
                 if let Some(border) = border {
-                    busy |= self.look_across(layout, border, levels, count_bits, register);
+                    busy |= self.look_across(layout, border, flits, register);
                 }
-                self.advance::<V>(layout, blocks, direction, register, busy);
+                self.advance::<V>(layout, flits.blocks, direction, register, busy);
             }
         }
         std::mem::swap(&mut self.numbers, &mut self.next);
@@ -193,19 +193,12 @@ impl Signals {
 
     /// Which queues are busy, without telling of it.
     #[inline(always)]
-    pub(super) fn look_all<V: Vector>(
-        &mut self,
-        layout: &Layout,
-        held: &Blocks<V>,
-        levels: &Planes,
-        blocks: usize,
-        count_bits: usize,
-    ) {
+    pub(super) fn look_all<V: Vector>(&mut self, layout: &Layout, flits: Flits<'_, V>) {
         for direction in 0..layout.directions {
             for register in 0..self.registers {
-                self.look::<V>(layout, held, blocks, count_bits, direction, register);
+                self.look(layout, flits, direction, register);
                 if let Some(border) = layout.border_of(direction) {
-                    self.look_across(layout, border, levels, count_bits, register);
+                    self.look_across(layout, border, flits, register);
                 }
             }
         }
@@ -228,12 +221,11 @@ impl Signals {
     fn look<V: Vector>(
         &mut self,
         layout: &Layout,
-        held: &Blocks<V>,
-        blocks: usize,
-        count_bits: usize,
+        flits: Flits<'_, V>,
         direction: usize,
         register: usize,
     ) -> bool {
+        let Flits { held, blocks, bits, .. } = flits;
         let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
         let plane = self.busy.plane_mut(direction * self.registers + register);
         let mut any = false;
@@ -241,7 +233,7 @@ impl Signals {
             let mut busy = V::zero();
             for channel in channels.clone() {
                 let queue = usize::from(layout.queue_behind[direction * layout.channels + channel]);
-                let counts = &held.block(block)[queue * count_bits..(queue + 1) * count_bits];
+                let counts = &held.block(block)[queue * bits..(queue + 1) * bits];
                 busy = busy | at_most_free(counts, layout.buffer, self.shown.margin);
             }
             any |= busy.any();
@@ -251,14 +243,14 @@ impl Signals {
     }
 
     /// The same of the row behind a border.
-    fn look_across(
+    fn look_across<V: Vector>(
         &mut self,
         layout: &Layout,
         border: Border,
-        levels: &Planes,
-        count_bits: usize,
+        flits: Flits<'_, V>,
         register: usize,
     ) -> bool {
+        let Flits { levels, bits, .. } = flits;
         let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
         let mut any = false;
         for (first, count) in pieces(border.row) {
@@ -266,7 +258,7 @@ impl Signals {
             let mut busy = 0;
             for channel in channels.clone() {
                 let queue = usize::from(layout.queue_behind[border.out * layout.channels + channel]);
-                let planes = queue * count_bits..(queue + 1) * count_bits;
+                let planes = queue * bits..(queue + 1) * bits;
                 let counts = planes.map(|plane| levels.bits(plane, node, count));
                 let mut above = 0;
                 match layout.buffer.checked_sub(self.shown.margin + 1) {
@@ -383,7 +375,7 @@ impl Signals {
     }
 }
 
-impl State for Signals {
+impl State for BusyRegisters {
     fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         // What they were made of.
         let Self {
@@ -411,6 +403,19 @@ impl State for Signals {
         }
         Ok(())
     }
+}
+
+/// By direction and node: whether a first hop is in channel 1, since it crosses a dateline.
+pub(super) fn first_channels(layout: &Layout) -> Vec<Vec<u64>> {
+    let of = |direction| {
+        let mut plane = vec![0; layout.words];
+        for node in 0..layout.nodes {
+            let second = layout.first_channel(node, direction) > 0;
+            plane[node / 64] |= u64::from(second) << (node % 64);
+        }
+        plane
+    };
+    (0..layout.directions).map(of).collect()
 }
 
 /// Nodes of whose queue at most `margin` places are free.
