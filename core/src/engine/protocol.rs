@@ -24,12 +24,12 @@ pub(crate) trait Motion<P: Probe> {
     /// Counts what happened.
     fn account(&mut self, cycle: u64, probe: &mut P);
     /// What a cycle in which nothing can happen means.
-    fn rest(&self, cycle: u64) -> Rest;
+    fn rest(&self, cycle: u64) -> Quiescence;
 }
 
 /// Why nothing happens in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum Quiescence {
     /// Nothing is under way before this cycle.
     Until(u64),
     /// Everything is delivered.
@@ -45,7 +45,7 @@ pub(crate) fn advance<P: Probe, M: Motion<P>>(
     cycle: &mut u64,
     until: u64,
     probe: &mut P,
-) -> Option<Rest> {
+) -> Option<Quiescence> {
     while *cycle < until {
         if !motion.decide(*cycle, probe) {
             return Some(motion.rest(*cycle));
@@ -68,7 +68,7 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
         cycle: &mut u64,
         until: u64,
         probe: &mut P,
-    ) -> Result<Option<Rest>, SimulationError>;
+    ) -> Result<Option<Quiescence>, SimulationError>;
     /// Whether the run pauses here, given whether this process was told to: where others run parts of it, all of
     /// them do if any was.
     ///
@@ -90,12 +90,12 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
     /// # Errors
     /// They do.
     fn check(&self, cycle: u64) -> Result<(), SimulationError>;
-    /// What [`Rest::Finished`] leaves behind.
+    /// What [`Quiescence::Finished`] leaves behind.
     ///
     /// # Errors
     /// Somebody still waits for packets that nobody sends.
     fn finished(&self, cycle: u64) -> Result<(), SimulationError>;
-    /// What [`Rest::Stuck`] means.
+    /// What [`Quiescence::Stuck`] means.
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError;
     /// The totals so far.
     ///
@@ -194,12 +194,12 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
         let until = stop.min(limit).min(clock.next_check).min(clock.cycle.saturating_add(look_every));
         match engine.advance(&mut clock.cycle, until, probe)? {
             None => {}
-            Some(Rest::Until(cycle)) => clock.idle_until = cycle,
-            Some(Rest::Finished) => {
+            Some(Quiescence::Until(cycle)) => clock.idle_until = cycle,
+            Some(Quiescence::Finished) => {
                 engine.finished(clock.cycle)?;
                 clock.finished = true;
             }
-            Some(Rest::Stuck) => return Err(engine.stuck(clock.cycle, options)),
+            Some(Quiescence::Stuck) => return Err(engine.stuck(clock.cycle, options)),
         }
     }
     Ok(())

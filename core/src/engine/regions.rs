@@ -7,7 +7,7 @@
 //! anything left to do, when does it go on) is agreed upon at stated cycles: cycles in which nothing
 //! happens change nothing, so it does not matter if a few of them are run.
 
-use super::protocol::Rest;
+use super::protocol::Quiescence;
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(20);
 /// What goes to the part before (0) and behind (1), and what comes from them. The buffers go round, so
 /// that nothing is allocated in a cycle.
 #[derive(Clone, Debug, Default)]
-pub struct Mails {
+pub struct Messages {
     /// To the part before and to the one behind.
     pub out: [Vec<u64>; 2],
     /// From them.
@@ -43,11 +43,11 @@ pub struct Lost;
 
 /// How a part meets the others.
 pub trait Transport: Send {
-    /// Sends `mails.out` to the neighbours there are and receives theirs of the same cycle.
+    /// Sends `messages.out` to the neighbours there are and receives theirs of the same cycle.
     ///
     /// # Errors
     /// A neighbour will send no more.
-    fn exchange(&mut self, mails: &mut Mails) -> Result<(), Lost>;
+    fn exchange(&mut self, messages: &mut Messages) -> Result<(), Lost>;
     /// The greatest value that any part gives, place by place.
     ///
     /// # Errors
@@ -78,17 +78,17 @@ pub struct Rank {
 /// A part of a network in motion.
 pub(crate) trait Region: Send {
     /// Decides what happens in a cycle, and flits leave; false if nothing can happen in this part.
-    fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool;
-    /// Whether flits leave only when it is known what room neighbours have made in the same cycle: mails go twice.
+    fn leave(&mut self, cycle: u64, messages: &mut Messages) -> bool;
+    /// Whether flits leave only when it is known what room neighbours have made in the same cycle: messages go twice.
     fn leaves_late(&self) -> bool {
         false
     }
     /// Where they do, flits leave; false if nothing does.
-    fn leave_late(&mut self, _cycle: u64, _mails: &mut Mails) -> bool {
+    fn leave_late(&mut self, _cycle: u64, _mails: &mut Messages) -> bool {
         false
     }
     /// Flits arrive, and the cycle is accounted for.
-    fn arrive(&mut self, cycle: u64, mails: &mut Mails);
+    fn arrive(&mut self, cycle: u64, messages: &mut Messages);
     /// When the first waiting node has its next packet.
     fn next_wake(&self, cycle: u64) -> Option<u64>;
     /// The last cycle in which that was so for any node; the network is not quiet before it, even if all that
@@ -113,7 +113,7 @@ pub(crate) trait Region: Send {
         None
     }
     /// Takes the news of all parts.
-    fn hear(&mut self, _cycle: u64, _news: Vec<Vec<u8>>) {}
+    fn receive_news(&mut self, _cycle: u64, _news: Vec<Vec<u8>>) {}
 }
 
 /// Runs a part from `cycle` to `until`, as [`advance`](super::protocol::advance) does a whole: all
@@ -124,10 +124,10 @@ pub(crate) trait Region: Send {
 pub(crate) fn advance<A: Region>(
     part: &mut A,
     transport: &mut dyn Transport,
-    mails: &mut Mails,
+    messages: &mut Messages,
     cycle: &mut u64,
     until: u64,
-) -> Result<Option<Rest>, Lost> {
+) -> Result<Option<Quiescence>, Lost> {
     while *cycle < until {
         let next = until.min((*cycle / AGREE_EVERY + 1) * AGREE_EVERY);
         // The first cycle from which on nothing happened here.
@@ -136,18 +136,18 @@ pub(crate) fn advance<A: Region>(
             if let Some(own) = part.sums(cycle) {
                 part.take_sums(transport.sum(own)?);
             }
-            let mut changes = part.leave(cycle, mails);
+            let mut changes = part.leave(cycle, messages);
             if part.leaves_late() {
-                transport.exchange(mails)?;
-                changes |= part.leave_late(cycle, mails);
+                transport.exchange(messages)?;
+                changes |= part.leave_late(cycle, messages);
             }
             if changes {
                 quiet = cycle + 1;
             }
-            transport.exchange(mails)?;
-            part.arrive(cycle, mails);
+            transport.exchange(messages)?;
+            part.arrive(cycle, messages);
             if let Some(news) = part.news() {
-                part.hear(cycle, transport.collect(news)?);
+                part.receive_news(cycle, transport.collect(news)?);
             }
         }
         quiet = quiet.max(part.woken());
@@ -161,10 +161,10 @@ pub(crate) fn advance<A: Region>(
         match !wake {
             u64::MAX => {
                 *cycle = quiet;
-                return Ok(Some(if busy > 0 { Rest::Stuck } else { Rest::Finished }));
+                return Ok(Some(if busy > 0 { Quiescence::Stuck } else { Quiescence::Finished }));
             }
             _ if restless > 0 => {}
-            wake if wake >= until => return Ok(Some(Rest::Until(wake))),
+            wake if wake >= until => return Ok(Some(Quiescence::Until(wake))),
             wake => *cycle = wake.max(next),
         }
     }
@@ -311,17 +311,17 @@ impl Drop for Watch {
 }
 
 impl Transport for Thread {
-    fn exchange(&mut self, mails: &mut Mails) -> Result<(), Lost> {
+    fn exchange(&mut self, messages: &mut Messages) -> Result<(), Lost> {
         let slot = (self.exchanges % 2) as usize;
         self.exchanges += 1;
-        for (side, out) in mails.out.iter_mut().enumerate() {
+        for (side, out) in messages.out.iter_mut().enumerate() {
             let Some(other) = self.neighbours[side] else { continue };
             // What goes forwards comes from behind.
             let letterbox = &self.hub.boxes[other][1 - side];
             std::mem::swap(out, &mut *held(&letterbox.letters[slot]));
             letterbox.posted.ring();
         }
-        for (side, come) in mails.come.iter_mut().enumerate() {
+        for (side, come) in messages.come.iter_mut().enumerate() {
             if self.neighbours[side].is_some() {
                 let letterbox = &self.hub.boxes[self.part][side];
                 letterbox.posted.wait(self.exchanges, &self.hub.failed)?;
@@ -353,17 +353,17 @@ impl Transport for Thread {
     }
 }
 
-/// So many threads exchange mails of so many words so many times, with nothing else to do: what dividing a network
+/// So many threads exchange messages of so many words so many times, with nothing else to do: what dividing a network
 /// costs at least.
 pub fn exchange_mails(parts: usize, words: usize, exchanges: u64) {
     let exchange_all = |mut thread: Thread| {
-        let mut mails = Mails::default();
+        let mut messages = Messages::default();
         for exchange in 0..exchanges {
-            for out in &mut mails.out {
+            for out in &mut messages.out {
                 out.clear();
                 out.resize(words, exchange);
             }
-            if thread.exchange(&mut mails).is_err() {
+            if thread.exchange(&mut messages).is_err() {
                 break;
             }
         }
@@ -388,8 +388,8 @@ mod tests {
     }
 
     impl Region for Toy {
-        fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool {
-            for out in &mut mails.out {
+        fn leave(&mut self, cycle: u64, messages: &mut Messages) -> bool {
+            for out in &mut messages.out {
                 out.clear();
                 out.extend([self.number, cycle]);
             }
@@ -397,8 +397,8 @@ mod tests {
             self.active.contains(&cycle)
         }
 
-        fn arrive(&mut self, cycle: u64, mails: &mut Mails) {
-            assert_eq!(mails.come[0], [self.before, cycle]);
+        fn arrive(&mut self, cycle: u64, messages: &mut Messages) {
+            assert_eq!(messages.come[0], [self.before, cycle]);
         }
 
         fn next_wake(&self, cycle: u64) -> Option<u64> {
@@ -421,10 +421,10 @@ mod tests {
                         let before = (number + parts as u64 - 1) % parts as u64;
                         let active = vec![3 + number, 70, 1_000_000 + number];
                         let mut toy = Toy { active, seen: Vec::new(), number, before };
-                        let (mut cycle, mut mails) = (0, Mails::default());
+                        let (mut cycle, mut messages) = (0, Messages::default());
                         let mut rests = Vec::new();
                         for until in [50, 200, 2_000_000] {
-                            let rest = advance(&mut toy, &mut thread, &mut mails, &mut cycle, until);
+                            let rest = advance(&mut toy, &mut thread, &mut messages, &mut cycle, until);
                             rests.push((rest, cycle));
                         }
                         assert!(toy.seen.len() < 400);
@@ -436,9 +436,9 @@ mod tests {
             for thread in threads {
                 let rests = thread.join().unwrap();
                 // Nothing happens after cycle 3 + parts - 1: the run of 32 cycles and what is left.
-                assert_eq!(rests[0], (Ok(Some(Rest::Until(70))), 32));
-                assert_eq!(rests[1].0, Ok(Some(Rest::Until(1_000_000))));
-                assert_eq!(rests[2], (Ok(Some(Rest::Finished)), last));
+                assert_eq!(rests[0], (Ok(Some(Quiescence::Until(70))), 32));
+                assert_eq!(rests[1].0, Ok(Some(Quiescence::Until(1_000_000))));
+                assert_eq!(rests[2], (Ok(Some(Quiescence::Finished)), last));
             }
         }
     }
@@ -452,8 +452,8 @@ mod tests {
             panic!("on purpose");
         });
         assert!(failing.join().is_err());
-        let mut mails = Mails::default();
-        assert_eq!(threads[0].exchange(&mut mails), Err(Lost));
+        let mut messages = Messages::default();
+        assert_eq!(threads[0].exchange(&mut messages), Err(Lost));
         assert_eq!(threads[0].greatest([0; 4]), Err(Lost));
     }
 }

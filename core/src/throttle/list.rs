@@ -234,18 +234,18 @@ macro_rules! throttles {
             }
 
             /// What a row of nodes tells that of another part, a hop against a direction.
-            pub(crate) fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+            pub(crate) fn send_halo(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
                 match self {
                     Self::None => {}
-                    $($(#[cfg($condition)])? Self::$name(state) => state.tell(direction, first, row, words),)+
+                    $($(#[cfg($condition)])? Self::$name(state) => state.send_halo(direction, first, row, words),)+
                 }
             }
 
             /// Takes what the row before (0) or behind (1) told.
-            pub(crate) fn listen(&mut self, side: usize, words: &[u64]) {
+            pub(crate) fn receive_halo(&mut self, side: usize, words: &[u64]) {
                 match self {
                     Self::None => {}
-                    $($(#[cfg($condition)])? Self::$name(state) => state.listen(side, words),)+
+                    $($(#[cfg($condition)])? Self::$name(state) => state.receive_halo(side, words),)+
                 }
             }
 

@@ -159,15 +159,15 @@ impl AtWork for PathTurnState {
         Self { registers: self.registers.part(nodes.clone()), turns: self.turns.part(nodes), ..*self }
     }
 
-    fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
-        self.registers.tell(direction, first, row, words);
+    fn send_halo(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+        self.registers.send_halo(direction, first, row, words);
         let close = |node, turn| is_close(&self.registers, self.behind, node, turn);
-        self.turns.tell(direction, first, row, close, words);
+        self.turns.send_halo(direction, first, row, close, words);
     }
 
-    fn listen(&mut self, side: usize, words: &[u64]) {
-        let registers = self.turns.listen(side, words);
-        self.registers.listen(side, registers);
+    fn receive_halo(&mut self, side: usize, words: &[u64]) {
+        let registers = self.turns.receive_halo(side, words);
+        self.registers.receive_halo(side, registers);
     }
 
     fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {

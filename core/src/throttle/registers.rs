@@ -154,7 +154,7 @@ impl Registers {
     }
 
     /// What the registers of a row of a direction show, from its first node on.
-    pub(crate) fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+    pub(crate) fn send_halo(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
         for node in first..first + row {
             let output = self.output(node as NodeId, direction, 0);
             words.extend_from_slice(&self.bits[output * self.words..][..self.channels * self.words]);
@@ -162,7 +162,7 @@ impl Registers {
     }
 
     /// Takes what the row before or behind told of the direction that leads on there.
-    pub(crate) fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(crate) fn receive_halo(&mut self, side: usize, words: &[u64]) {
         // Plus is before minus.
         let direction = Direction::from_index(self.directions - 1 - side);
         let told = self.channels * self.words;

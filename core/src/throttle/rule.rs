@@ -91,10 +91,10 @@ pub trait AtWork: Clone {
     }
 
     /// What a row of nodes, from `first` on, tells the row of another part that is a hop against a direction.
-    fn tell(&self, _direction: Direction, _first: usize, _row: usize, _words: &mut Vec<u64>) {}
+    fn send_halo(&self, _direction: Direction, _first: usize, _row: usize, _words: &mut Vec<u64>) {}
 
     /// Takes what the row before (0) or behind (1) told, which is in another part.
-    fn listen(&mut self, _side: usize, _words: &[u64]) {}
+    fn receive_halo(&mut self, _side: usize, _words: &[u64]) {}
 
     /// Whether it goes by sums over the whole network in a cycle; in others it does not matter what they are,
     /// but for headers that are held.

@@ -107,12 +107,12 @@ impl AtWork for SpthState {
         Self { registers: self.registers.part(nodes), own: self.own }
     }
 
-    fn tell(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
-        self.registers.tell(direction, first, row, words);
+    fn send_halo(&self, direction: Direction, first: usize, row: usize, words: &mut Vec<u64>) {
+        self.registers.send_halo(direction, first, row, words);
     }
 
-    fn listen(&mut self, side: usize, words: &[u64]) {
-        self.registers.listen(side, words);
+    fn receive_halo(&mut self, side: usize, words: &[u64]) {
+        self.registers.receive_halo(side, words);
     }
 
     fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {

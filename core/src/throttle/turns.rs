@@ -172,7 +172,7 @@ impl Turns {
     }
 
     /// What the registers of a direction are to be a hop before a row, from its first node on.
-    pub fn tell(
+    pub fn send_halo(
         &self,
         direction: Direction,
         first: usize,
@@ -186,7 +186,7 @@ impl Turns {
     }
 
     /// Takes what the row before (0) or behind (1) told last, and returns what it told before that.
-    pub fn listen<'w>(&mut self, side: usize, words: &'w [u64]) -> &'w [u64] {
+    pub fn receive_halo<'w>(&mut self, side: usize, words: &'w [u64]) -> &'w [u64] {
         let own = self.row() * self.of_direction();
         let (before, words) = words.split_at(words.len().saturating_sub(own));
         self.told[side].clear();

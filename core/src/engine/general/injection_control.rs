@@ -1,333 +1,103 @@
-//! Who must wait before injecting: a header that a throttle holds requests nothing.
-//!
-//! Headers at the front of processor queues that want to leave over a link and own no output channel are
-//! *pending*. Once per cycle the throttle says who of them may begin; those request their output channel,
-//! the requests of others are taken back. Through traffic is never held.
+//! A throttle at work: which headers wait for it, and what it knows.
 
 use super::{
-    layout::{Layout, NONE, Place},
-    record::Record,
-    state::State,
-    throttles::{Around, Flits, InWords, Owners},
-    throttling::Throttling,
+    layout::{Layout, Place},
+    throttles::{InWords, Made, Throttle},
 };
 use crate::{
-    bits::{Vector, ones, words, words_mut},
-    fabric::{Direction, NodeId},
-    throttle::{Ask, Seen, Sums},
+    bits::{Blocks, Vector},
+    fabric::NodeId,
+    throttle::{self, Sums},
+    visit::{State, Visited, Visitor},
 };
 
-impl<V: Vector, R: Record> State<V, R> {
-    /// A header at the front of a processor queue wants to leave over an output channel.
-    #[inline(never)]
-    pub(super) fn wait_for_throttle(&mut self, layout: &Layout, place: Place, output: usize) {
-        let Some(throttling) = &mut self.throttling else { return };
-        let line = layout.line(place.node(), place.index());
-        throttling.output[line] = output as u8;
-        throttling.since[line] = throttling.cycle;
-        throttling.pending.set(place.index() - layout.link_queues, place.node(), true);
-        self.tell_throttle(layout, place);
-    }
+/// A throttle at work.
+#[derive(Clone)]
+pub(super) struct InjectionControl<V: Vector> {
+    pub rule: Throttle<V>,
+    /// Per processor queue: its header is pending, ...
+    pub pending: Blocks<V>,
+    /// ... and requests its output channel.
+    pub requests: Blocks<V>,
+    /// Per processor queue of all nodes: since when its pending header is at the front, and the output
+    /// channel it wants.
+    pub since: Vec<u64>,
+    pub output: Vec<u8>,
+    /// Whether a header was held in the last cycle.
+    pub held: bool,
+    pub cycle: u64,
+    /// Sums over the whole network, of which this is a part, for the next look at it.
+    pub sums: Option<Sums>,
+}
 
-    /// A rule that keeps something of the header that waits in a processor queue is told of it.
-    fn tell_throttle(&mut self, layout: &Layout, place: Place) {
-        let keeps = |throttling: &mut Box<Throttling<V>>| throttling.rule.keeps_headers();
-        let Some(mut throttling) = self.throttling.take_if(keeps) else { return };
-        let (since, output) = throttling.waits_for(layout, place);
-        let ask = self.question(layout, place, output, since);
-        throttling.rule.wait(layout, place, &ask);
-        self.throttling = Some(throttling);
-    }
-
-    /// The same for all headers, in the order in which they came.
-    pub(super) fn tell_throttle_again(&mut self, layout: &Layout) {
-        let Some(throttling) = &self.throttling else { return };
-        let places = (0..layout.nodes)
-            .flat_map(|node| (layout.link_queues..layout.queues).map(move |queue| Place::new(node, queue)));
-        let mut waiting: Vec<Place> = places.filter(|&place| throttling.is_pending(layout, place)).collect();
-        waiting.sort_by_key(|place| throttling.since[layout.line(place.node(), place.index())]);
-        waiting.into_iter().for_each(|place| self.tell_throttle(layout, place));
-    }
-
-    /// The throttle looks at the network.
-    #[inline(always)]
-    pub(super) fn observe_for_throttle(&mut self, layout: &Layout, cycle: u64) {
-        let Some(mut throttling) = self.throttling.take() else { return };
-        throttling.cycle = cycle;
-        let Throttling { rule, since, output, held, sums, .. } = &mut *throttling;
-        let sums = sums.take().unwrap_or_else(|| self.sums(*held));
-        rule.observe(&View { state: self, layout, cycle, sums, since, output });
-        throttling.held = false;
-        self.throttling = Some(throttling);
-    }
-
-    /// The throttle says who of the pending headers may begin; those request. True if anybody waits.
-    #[inline(always)]
-    pub(super) fn hold_all(&mut self, layout: &Layout) -> bool {
-        let Some(mut throttling) = self.throttling.take() else { return false };
-        let (mut waits, mut holds) = (false, throttling.held);
-        for block in 0..self.blocks {
-            for queue in 0..layout.processor_queues {
-                let pending = throttling.pending.block(block)[queue];
-                if !pending.any() {
-                    continue;
-                }
-                waits = true;
-                if self.demands.reconsiders {
-                    // They were asked when they chose.
-                    continue;
-                }
-                let around = self.around(layout, &throttling);
-                let may = match throttling.rule.may(&around, pending, block, queue) {
-                    Some(may) => may,
-                    None => self.ask_each(layout, &throttling, pending, block, queue),
-                };
-                holds |= (pending & !may).any();
-                let requests = &mut throttling.requests.block_mut(block)[queue];
-                let change = *requests ^ may;
-                *requests = may;
-                if change.any() {
-                    self.change_requests(layout, &throttling.output, change, may, block, queue);
-                }
-            }
-        }
-        throttling.held = holds;
-        self.throttling = Some(throttling);
-        waits
-    }
-
-    /// Sums over this network.
-    fn sums(&self, held: bool) -> Sums {
-        Sums {
-            // More may arrive in a part than began there.
-            in_flight: self.outcome.packets_injected.wrapping_sub(self.outcome.packets_delivered),
-            ejected: self.outcome.flits_delivered,
-            held,
-        }
-    }
-
-    /// In a cycle in which the throttle goes by sums over the whole network, those over this part.
-    pub(super) fn sums_of_part(&self, cycle: u64) -> Option<[u64; 3]> {
-        let throttling = self.throttling.as_ref()?;
-        let has_held = throttling.rule.asks_for_sums(cycle)?;
-        let Sums { in_flight, ejected, held } = self.sums(throttling.held || has_held);
-        Some([in_flight, ejected, held.into()])
-    }
-
-    /// Takes those over the whole.
-    pub(super) fn take_sums(&mut self, [in_flight, ejected, held]: [u64; 3]) {
-        if let Some(throttling) = &mut self.throttling {
-            throttling.sums = Some(Sums { in_flight, ejected, held: held > 0 });
-        }
-    }
-
-    /// Of pending headers those that may begin, asked one by one.
-    #[inline(never)]
-    fn ask_each(
-        &self,
+impl<V: Vector> InjectionControl<V> {
+    pub(super) fn new(
+        state: &throttle::State,
         layout: &Layout,
-        throttling: &Throttling<V>,
-        pending: V,
-        block: usize,
-        queue: usize,
-    ) -> V {
-        let mut may = V::zero();
-        let (from, to) = (words(std::slice::from_ref(&pending)), words_mut(std::slice::from_mut(&mut may)));
-        for ((word, &bits), may) in (block * V::WORDS..).zip(from).zip(to) {
-            for bit in ones(bits) {
-                let place = Place::new(word * 64 + bit, layout.link_queues + queue);
-                let (_, output) = throttling.waits_for(layout, place);
-                *may |= u64::from(self.may_begin(layout, throttling, place, output)) << bit;
-            }
-        }
-        may
-    }
-
-    fn may_begin(&self, layout: &Layout, throttling: &Throttling<V>, place: Place, output: usize) -> bool {
-        throttling.rule.may_begin(&self.around(layout, throttling), place, output)
-    }
-
-    /// What a throttle at work may look at.
-    #[inline(always)]
-    fn around<'s>(&'s self, layout: &'s Layout, throttling: &'s Throttling<V>) -> View<'s, V, R> {
-        let Throttling { since, output, cycle, .. } = throttling;
-        View { state: self, layout, cycle: *cycle, sums: Sums::default(), since, output }
-    }
-
-    /// Where headers choose anew in every cycle: one is at the front of a processor queue.
-    pub(super) fn come_to_front(&mut self, layout: &Layout, place: Place) {
-        let Some(throttling) = &mut self.throttling else { return };
-        if !throttling.is_pending(layout, place) {
-            throttling.pending.set(place.index() - layout.link_queues, place.node(), true);
-            throttling.since[layout.line(place.node(), place.index())] = throttling.cycle;
-        }
-    }
-
-    /// Whether no header of a node may leave it, whichever link it chooses, and one was held in this cycle.
-    #[inline(always)]
-    pub(super) fn holds_everything(&self, node: usize) -> bool {
-        self.throttling.as_ref().is_some_and(|throttling| {
-            throttling.held && throttling.rule.holds_everything(throttling.cycle, node)
+        blocks: usize,
+        ordered: bool,
+    ) -> Option<Self> {
+        let planes = || Blocks::new(blocks, layout.processor_queues, V::zero());
+        let lines = layout.nodes * layout.processor_queues;
+        let by_direction = ordered && layout.processor_queues > 1;
+        Some(Self {
+            rule: Throttle::of(state, &Made { layout, blocks, ordered, by_direction })?,
+            pending: planes(),
+            requests: planes(),
+            since: vec![0; lines],
+            output: vec![0; lines],
+            held: false,
+            cycle: 0,
+            sums: None,
         })
     }
 
-    /// The same one chose an output channel that is a link: whether it may begin.
-    pub(super) fn lets_begin(&mut self, layout: &Layout, place: Place, output: usize) -> bool {
-        let Some(throttling) = &self.throttling else { return true };
-        let may = self.may_begin(layout, throttling, place, output);
-        if let Some(throttling) = &mut self.throttling {
-            throttling.held |= !may;
-        }
-        may
+    /// Whether idle cycles may be left out.
+    pub(super) fn at_rest(&self) -> bool {
+        self.rule.at_rest()
     }
 
-    /// Headers of a processor queue request their output channels, or take that back.
-    #[inline(never)]
-    fn change_requests(
-        &mut self,
-        layout: &Layout,
-        outputs: &[u8],
-        change: V,
-        may: V,
-        block: usize,
-        queue: usize,
-    ) {
-        let (change, may) = (words(std::slice::from_ref(&change)), words(std::slice::from_ref(&may)));
-        for ((word, &bits), &may) in (block * V::WORDS..).zip(change).zip(may) {
-            self.wanted.reserve(bits.count_ones() as usize);
-            for bit in ones(bits) {
-                let place = Place::new(word * 64 + bit, layout.link_queues + queue);
-                let output = usize::from(outputs[layout.line(place.node(), place.index())]);
-                let request = layout.bit_of_queue(place.node(), output, place.index());
-                let record = &mut self.outputs[place.node() * layout.outputs + output];
-                if may >> bit & 1 == 1 {
-                    self.wanted.put(Place::new(place.node(), output), record.is_idle());
-                    *record = record.ask(request);
-                } else {
-                    *record = record.withdraw(request);
-                }
-            }
-        }
+    /// A header of a processor queue was granted an output channel.
+    pub(super) fn granted(&mut self, layout: &Layout, place: Place) {
+        let queue = place.index() - layout.link_queues;
+        self.pending.set(queue, place.node(), false);
+        self.requests.set(queue, place.node(), false);
+        self.rule.granted(self.cycle, place.node() as NodeId);
     }
 
-    /// What a throttle is asked about the header at the front of a processor queue.
-    fn question(&self, layout: &Layout, place: Place, output: usize, since: u64) -> Ask {
-        let node = place.node();
-        let slot = self.fifo(layout, place).front;
-        let direction = Direction::from_index(layout.port_of_output(output));
-        let packet = self.packets.packet(slot);
-        let (hops, turn) = match &self.routes {
-            Some(routes) if packet.route != NONE => {
-                // The first step was taken with the request.
-                let steps = routes.steps().get(packet.route as usize..).unwrap_or_default();
-                let straight =
-                    steps.iter().take_while(|&&step| usize::from(step) == direction.index()).count();
-                let next = steps.get(straight).map(|&step| usize::from(step));
-                let turn = next.filter(|&next| next < layout.directions).map(Direction::from_index);
-                (straight as u32 + 1, turn)
-            }
-            _ => layout.straight(node, direction, self.packets.way(slot)),
-        };
-        Ask { hops, turn, ..self.first_hop(layout, place, output, since) }
+    /// What the registers of a row show a hop against a direction, from its first node on.
+    pub(super) fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        self.rule.send_halo(direction, first, row, words);
     }
 
-    /// The same as far as its first hop.
-    fn first_hop(&self, layout: &Layout, place: Place, output: usize, since: u64) -> Ask {
-        Ask {
-            node: place.node() as NodeId,
-            direction: Direction::from_index(layout.port_of_output(output)),
-            channel: (output % layout.channels) as u8,
-            hops: 0,
-            turn: None,
-            since,
-        }
-    }
-}
-
-/// What a throttle looks at: what routers see of their outputs, and which headers wait.
-struct View<'s, V: Vector, R: Record> {
-    state: &'s State<V, R>,
-    layout: &'s Layout,
-    cycle: u64,
-    /// Where it observes.
-    sums: Sums,
-    /// As in [`Throttling`].
-    since: &'s [u64],
-    output: &'s [u8],
-}
-
-impl<V: Vector, R: Record> Around<V> for View<'_, V, R> {
-    #[inline(always)]
-    fn layout(&self) -> &Layout {
-        self.layout
+    /// Takes what a row of another part told.
+    pub(super) fn receive_halo(&mut self, side: usize, words: &[u64]) {
+        self.rule.receive_halo(side, words);
     }
 
-    #[inline(always)]
-    fn cycle(&self) -> u64 {
-        self.cycle
-    }
-
-    #[inline(always)]
-    fn flits(&self) -> Flits<'_, V> {
-        let State { counts, held, levels, blocks, count_bits, .. } = self.state;
-        let held = if self.layout.latency > 1 { held } else { counts };
-        Flits { held, levels, blocks: *blocks, bits: *count_bits }
-    }
-
-    #[inline(always)]
-    fn owners(&self, block: usize) -> Owners<'_, V> {
-        let registers = self.state.registers.as_deref();
-        Owners {
-            pairs: &self.state.pairs,
-            own: self.state.own.block(block),
-            registers: registers.map(|all| (all.full.block(block), all.tail.block(block))),
-        }
-    }
-
-    fn sums(&self) -> Sums {
-        self.sums
-    }
-
-    #[inline(always)]
-    fn waits_for(&self, place: Place) -> (u64, usize) {
-        let line = self.layout.line(place.node(), place.index());
+    /// Since when the pending header of a processor queue waits, and the output channel it wants.
+    pub(super) fn waits_for(&self, layout: &Layout, place: Place) -> (u64, usize) {
+        let line = layout.line(place.node(), place.index());
         (self.since[line], self.output[line].into())
     }
 
-    fn first_hop(&self, place: Place, output: usize) -> Ask {
-        self.state.first_hop(self.layout, place, output, self.waits_for(place).0)
-    }
-
-    fn path(&self, place: Place, output: usize) -> Ask {
-        self.state.question(self.layout, place, output, self.waits_for(place).0)
+    /// Whether the header of a queue is pending.
+    pub(super) fn is_pending(&self, layout: &Layout, place: Place) -> bool {
+        layout.is_processor(place.index())
+            && self.pending.bit(place.index() - layout.link_queues, place.node())
     }
 }
 
-impl<V: Vector, R: Record> View<'_, V, R> {
-    fn held(&self, node: NodeId, direction: Direction, channel: u8) -> Option<u32> {
-        self.layout.shape.neighbour(self.layout.first as NodeId + node, direction)?;
-        let next = self.layout.links[direction.index()].neighbour(node as usize);
-        let output = direction.index() * self.layout.channels + usize::from(channel);
-        Some(self.state.held_by(self.layout, next, self.layout.queue_behind[output].into()))
-    }
-}
-
-impl<V: Vector, R: Record> Seen for View<'_, V, R> {
-    fn free(&self, node: NodeId, direction: Direction, channel: u8) -> Option<u16> {
-        self.held(node, direction, channel).map(|held| (self.layout.buffer - held) as u16)
-    }
-
-    fn is_empty(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
-        let output = direction.index() * self.layout.channels + usize::from(channel);
-        let next = self.layout.links[direction.index()].neighbour(node as usize);
-        if self.layout.latency > 1 || next >= self.layout.nodes {
-            return self.held(node, direction, channel) == Some(0);
-        }
-        !self.state.nonempty.bit(self.layout.queue_behind[output].into(), next)
-    }
-
-    fn owned(&self, node: NodeId, direction: Direction, channel: u8) -> bool {
-        let output = direction.index() * self.layout.channels + usize::from(channel);
-        self.state.output(self.layout, Place::new(node as usize, output)).owner() != 0
+impl<V: Vector> State for InjectionControl<V> {
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
+        // The sums of a cycle.
+        let Self { sums: _, rule, pending, requests, since, output, held, cycle } = self;
+        visitor.bits("headers that wait", pending)?;
+        visitor.bits("headers that request", requests)?;
+        visitor.numbers("headers at the front since", since)?;
+        visitor.numbers("outputs wanted", output)?;
+        visitor.any("headers were held", held)?;
+        visitor.same(|archive| archive.number("cycle of the throttle", cycle))?;
+        rule.visit(visitor)
     }
 }

@@ -1,8 +1,8 @@
 //! Everything about a network that does not change while it runs.
 
 use super::{
-    choice::{Schemes, Sizes},
     links::Links,
+    output_arbiter::{Schemes, Sizes},
 };
 use crate::{
     bits::Extent,
@@ -56,8 +56,8 @@ impl Place {
 /// Where a header wants to go, packed: the coordinates of the destination, and per dimension whether
 /// it travels in the minus direction. Dimension order keeps the sign of a dimension, so it is found
 /// once.
-pub(super) type Way = u32;
-/// First sign of a [`Way`]: 2^20 nodes in six dimensions take at most 25 bits of coordinates.
+pub(super) type RouteWord = u32;
+/// First sign of a [`RouteWord`]: 2^20 nodes in six dimensions take at most 25 bits of coordinates.
 const SIGNS: u32 = 25;
 
 /// The immutable side of the engine, of the whole network or of a part of it: some of its rows, the
@@ -380,7 +380,7 @@ impl Layout {
     }
 
     /// The way of a packet between nodes of the network.
-    pub(super) fn way(&self, source: usize, destination: usize) -> Way {
+    pub(super) fn way(&self, source: usize, destination: usize) -> RouteWord {
         let (from, to) = (self.coordinates[source], self.coordinates[destination]);
         let mut signs = 0;
         for dimension in 0..self.fields.len() {
@@ -393,7 +393,7 @@ impl Layout {
     }
 
     /// The destination of a way.
-    pub(super) fn destination(&self, way: Way) -> usize {
+    pub(super) fn destination(&self, way: RouteWord) -> usize {
         let coordinates: Vec<u32> =
             (0..self.fields.len()).map(|dimension| self.unpacked(way, dimension)).collect();
         self.shape.node(&coordinates) as usize
@@ -401,7 +401,7 @@ impl Layout {
 
     /// The output channel of a header in a queue of a node, in dimension order.
     #[inline(always)]
-    pub(super) fn next_of(&self, node: usize, queue: usize, way: Way) -> usize {
+    pub(super) fn next_of(&self, node: usize, queue: usize, way: RouteWord) -> usize {
         let rises = if queue >= self.link_queues { &self.rises_first } else { &self.rises };
         let (channel, rises) = (self.channel_of_queue[queue], rises[self.first + node]);
         let ahead = (way ^ self.coordinates[self.first + node]) & ((1 << SIGNS) - 1);
@@ -450,7 +450,12 @@ impl Layout {
 
     /// Hops from a node to the end of a way in a direction, and the direction that comes next in
     /// dimension order; one hop in a direction that leads away from there.
-    pub(super) fn straight(&self, node: usize, direction: Direction, way: Way) -> (u32, Option<Direction>) {
+    pub(super) fn straight(
+        &self,
+        node: usize,
+        direction: Direction,
+        way: RouteWord,
+    ) -> (u32, Option<Direction>) {
         let ahead = |dimension: usize| {
             (self.coordinate(node, dimension), self.unpacked(way, dimension), self.shape.size(dimension))
         };
@@ -476,7 +481,7 @@ impl Layout {
     }
 
     /// The port of the first hop of a packet, in dimension order.
-    pub(super) fn first_port(&self, node: usize, way: Way) -> usize {
+    pub(super) fn first_port(&self, node: usize, way: RouteWord) -> usize {
         self.port_of_output(self.next_of(node, self.link_queues, way))
     }
 

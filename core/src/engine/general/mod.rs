@@ -16,50 +16,43 @@
 //!
 //! # A cycle
 //!
-//! *Decide*, from the state at its beginning: packets enter processor queues (`inject`); headers at
-//! the front of queues ask for outputs, the one place that knows of routing (`request`); queue
-//! selection (`grant`); channel selection, counters and tails, all in words (`decide`). *Arrive*:
-//! headers find the queue they enter and tails free outputs (`depart`); headers and flits enter
-//! (`arrive`). *Account*. Unpredictable branches are lists written without a branch.
+//! The [`phases`]. *Decide*, from the state at its beginning: packets enter processor queues (`inject`);
+//! headers at the front of queues ask for outputs (`route_computation`, `adaptive_requests`); throttles hold
+//! some of them (`injection_control`); outputs get owners (`vc_allocation`); ports choose flits, counters and
+//! tails, all in words (`switch_allocation`). *Arrive*: headers find the queue they enter and tails free outputs
+//! (`traverse`); headers and flits enter (`arrive`). *Account*. Unpredictable branches are lists written without
+//! a branch.
 //!
 //! Vectors are chosen at run time; the outcome does not depend on them.
 
-mod ahead;
-mod arrive;
-mod before;
-mod border;
-mod choice;
 mod crossing;
 mod deadlock;
-mod decide;
-mod depart;
-mod exchange;
+mod explicit_routes;
 mod feeds;
-mod gather;
-mod grant;
-mod guided;
-mod inject;
+mod full_ahead;
+mod halo;
+mod halo_exchange;
 mod injection_control;
 mod layout;
 mod link_counts;
 mod links;
 mod observe;
+mod output_arbiter;
 mod packets;
 mod pairs;
-mod parts;
+mod phases;
 mod ranks;
 mod reach;
-mod reconsider;
 mod record;
-mod registered;
 mod registers;
-mod request;
+mod repartition;
+mod row_partition;
 mod run;
 mod saving;
+mod source_queues;
 mod state;
 mod step;
 mod throttles;
-mod throttling;
 
 use super::{
     Network, Options, Outcome, SimulationError,
@@ -76,9 +69,9 @@ use crate::{
     traffic::{PacketSource, Sources, Workload},
 };
 use layout::Layout;
-use parts::{Common, Parts, divide};
 use ranks::OneRank;
 use record::Record;
+use row_partition::{Common, Parts, divide};
 use run::Run;
 use state::{Demands, State};
 use std::{marker::PhantomData, sync::Arc};
@@ -218,7 +211,7 @@ impl General {
         division: Division,
     ) -> Result<Box<dyn Engine<P>>, SimulationError> {
         let longest = self.check(workload)?;
-        let guided = guided::by_dimension_order(&self.network, workload);
+        let guided = explicit_routes::by_dimension_order(&self.network, workload);
         let workload = guided.as_ref().unwrap_or(workload);
         if self.network.fabric().shape().is_twisted() {
             if options.throttle.claims().signals {

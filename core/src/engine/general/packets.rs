@@ -1,12 +1,12 @@
 //! The packets in the network, in slots.
 
-use super::layout::Way;
+use super::layout::RouteWord;
 use crate::probe::Flit;
 
 /// What a header needs to go on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Header {
-    pub way: Way,
+    pub way: RouteWord,
     /// The packet behind it in the queue that holds its tail, if there is one.
     pub next: u32,
 }
@@ -51,7 +51,7 @@ pub(super) struct Packed {
     length: u32,
     pub route: u32,
     first_channel: u8,
-    pub way: Way,
+    pub way: RouteWord,
 }
 
 impl Packed {
@@ -105,7 +105,7 @@ impl Packets {
 
     /// A slot for a packet.
     #[inline(always)]
-    pub(super) fn place(&mut self, way: Way, packet: Packet) -> u32 {
+    pub(super) fn place(&mut self, way: RouteWord, packet: Packet) -> u32 {
         let header = Header { way, next: 0 };
         if let Some(slot) = self.free.pop() {
             self.headers[slot as usize] = header;
@@ -154,7 +154,7 @@ impl Packets {
     }
 
     #[inline(always)]
-    pub(super) fn way(&self, slot: u32) -> Way {
+    pub(super) fn way(&self, slot: u32) -> RouteWord {
         self.headers[slot as usize].way
     }
 

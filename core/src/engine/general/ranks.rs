@@ -3,8 +3,8 @@
 //! Whatever is looked at is the whole: all send their states to all.
 
 use super::{
-    parts::{Common, Part, divide},
     record::Record,
+    row_partition::{Common, Part, divide},
     run::Run,
     state::State,
     step::Step,
@@ -13,8 +13,8 @@ use crate::{
     bits::{Available, Vector},
     engine::{
         Options, Outcome, Rank, SimulationError,
-        protocol::{Clock, Engine, Rest},
-        regions::{self, Lost, Mails, Transport},
+        protocol::{Clock, Engine, Quiescence},
+        regions::{self, Lost, Messages, Transport},
     },
     probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
@@ -35,7 +35,7 @@ pub(super) struct OneRank<V: Vector, R: Record> {
     ranges: Vec<Range<usize>>,
     rank: usize,
     transport: Arc<Mutex<Box<dyn Transport>>>,
-    mails: Mails,
+    messages: Messages,
     /// What happened in windows, if somebody looked at it since the parts ran: they go on from it.
     seen: Option<Box<Windows>>,
 }
@@ -49,7 +49,7 @@ impl<V: Vector, R: Record> OneRank<V, R> {
         let rank = rank.min(ranges.len() - 1);
         let part = Part::new(proof, &common, ranges[rank].clone());
         let transport = Arc::new(Mutex::new(transport));
-        Self { common, proof, part, ranges, rank, transport, mails: Mails::default(), seen: None }
+        Self { common, proof, part, ranges, rank, transport, messages: Messages::default(), seen: None }
     }
 
     fn collect(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
@@ -98,10 +98,10 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
         cycle: &mut u64,
         until: u64,
         _probe: &mut P,
-    ) -> Result<Option<Rest>, SimulationError> {
+    ) -> Result<Option<Quiescence>, SimulationError> {
         self.settle();
         let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest = regions::advance(&mut self.part, &mut **transport, &mut self.mails, cycle, until);
+        let rest = regions::advance(&mut self.part, &mut **transport, &mut self.messages, cycle, until);
         rest.map_err(|Lost| SimulationError::Lost)
     }
 
@@ -170,7 +170,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
             ranges: self.ranges.clone(),
             rank: self.rank,
             transport: self.transport.clone(),
-            mails: Mails::default(),
+            messages: Messages::default(),
             seen: self.seen.clone(),
         })
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     engine::{
         Network, Options, Outcome, SimulationError,
-        protocol::{Clock, Engine, Motion, Rest, advance},
+        protocol::{Clock, Engine, Motion, Quiescence, advance},
     },
     fabric::{Direction, LinkId},
     probe::{LinkOccupation, Probe, Windows},
@@ -46,13 +46,13 @@ impl<P: Probe> Motion<P> for Run {
         self.step.account(&self.layout, cycle);
     }
 
-    fn rest(&self, cycle: u64) -> Rest {
+    fn rest(&self, cycle: u64) -> Quiescence {
         match self.step.next_wake(cycle) {
-            Some(_) if !self.step.at_rest() => Rest::Until(cycle + 1),
+            Some(_) if !self.step.at_rest() => Quiescence::Until(cycle + 1),
             // Nothing can change before the next packet starts.
-            Some(start) => Rest::Until(start.max(cycle + 1)),
-            None if self.step.is_busy() => Rest::Stuck,
-            None => Rest::Finished,
+            Some(start) => Quiescence::Until(start.max(cycle + 1)),
+            None if self.step.is_busy() => Quiescence::Stuck,
+            None => Quiescence::Finished,
         }
     }
 }
@@ -63,7 +63,7 @@ impl<P: Probe> Engine<P> for Run {
         cycle: &mut u64,
         until: u64,
         probe: &mut P,
-    ) -> Result<Option<Rest>, SimulationError> {
+    ) -> Result<Option<Quiescence>, SimulationError> {
         Ok(advance(self, cycle, until, probe))
     }
 

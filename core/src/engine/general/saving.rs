@@ -33,8 +33,8 @@ impl<V: Vector, R: Record> State<V, R> {
         if let Some(registers) = &self.registers {
             below("packets in registers", slots, registers.slots.iter().copied())?;
         }
-        if let Some(throttling) = &self.throttling {
-            let outputs = throttling.output.iter().map(|&output| output.into());
+        if let Some(control) = &self.injection_control {
+            let outputs = control.output.iter().map(|&output| output.into());
             below("outputs wanted", layout.link_outputs, outputs)?;
         }
         below("packets at fronts", slots, self.fifos.iter().map(|fifo| fifo.front))?;
@@ -119,9 +119,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 let place = Place::new(node, queue);
                 let pending = !self.demands.reconsiders
                     && self
-                        .throttling
+                        .injection_control
                         .as_ref()
-                        .is_some_and(|throttling| throttling.is_pending(layout, place));
+                        .is_some_and(|control| control.is_pending(layout, place));
                 self.asking.put(place, front != 0 && !pending);
             }
         }
@@ -186,7 +186,7 @@ impl<V: Vector, R: Record> visit::State for State<V, R> {
             on_links,
             registers,
             ahead,
-            throttling,
+            injection_control,
             links,
             windows,
         } = self;
@@ -211,7 +211,7 @@ impl<V: Vector, R: Record> visit::State for State<V, R> {
         })?;
         registers.as_deref_mut().map_or(Ok(()), |registers| registers.visit(visitor))?;
         ahead.as_mut().map_or(Ok(()), |ahead| ahead.visit(visitor))?;
-        throttling.as_deref_mut().map_or(Ok(()), |throttling| throttling.visit(visitor))?;
+        injection_control.as_deref_mut().map_or(Ok(()), |control| control.visit(visitor))?;
         links.as_mut().map_or(Ok(()), |links| links.visit(visitor))?;
         visitor.whole(|archive| windows.as_deref_mut().map_or(Ok(()), |windows| windows.fields(archive)))
     }

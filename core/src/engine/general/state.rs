@@ -1,16 +1,16 @@
 //! Everything that changes while a network runs.
 
 use super::{
-    ahead::Ahead,
     crossing::{Crossing, Due},
     feeds::Feeds,
+    full_ahead::FullAhead,
+    injection_control::InjectionControl,
     layout::{Layout, Place},
     link_counts::LinkCounts,
     packets::{Fifo, Packets},
     pairs::Pairs,
     record::{Any, Record},
     registers::Registers,
-    throttling::Throttling,
 };
 use crate::{
     bits::{Available, Blocks, List, Planes, Vector},
@@ -129,7 +129,7 @@ pub(super) struct State<V: Vector, R: Record> {
     pub granted: Vec<Place>,
     /// Headers that cross a link in this cycle.
     pub crossings: List<Crossing>,
-    /// Scratch: packets whose tails cross a border of this part.
+    /// Scratch: packets whose tails cross a halo of this part.
     pub leaving: Vec<u32>,
     /// Scratch: output channels a tail leaves.
     pub freed: List<Place>,
@@ -141,7 +141,7 @@ pub(super) struct State<V: Vector, R: Record> {
     pub feeds: Feeds,
     pub sources: Sources,
     /// Who must wait before injecting.
-    pub throttling: Option<Box<Throttling<V>>>,
+    pub injection_control: Option<Box<InjectionControl<V>>>,
     /// All given routes.
     pub routes: Option<Arc<Routes>>,
     /// Use of links, if it is kept.
@@ -156,7 +156,7 @@ pub(super) struct State<V: Vector, R: Record> {
     /// Registers behind output channels, if there are any.
     pub registers: Option<Box<Registers<V>>>,
     /// What routers know of full buffers ahead, if they are told.
-    pub ahead: Option<Ahead>,
+    pub ahead: Option<FullAhead>,
     pub outcome: Outcome,
 }
 
@@ -232,9 +232,9 @@ impl<V: Vector, R: Record> State<V, R> {
                 &sources,
                 demands.exact_feed,
             ),
-            throttling: rule.and_then(|rule| {
+            injection_control: rule.and_then(|rule| {
                 let ordered = demands.function == RoutingFunction::DimensionOrder;
-                Throttling::new(&rule, layout, blocks, ordered).map(Box::new)
+                InjectionControl::new(&rule, layout, blocks, ordered).map(Box::new)
             }),
             routes: sources.routes(),
             windows: demands.windows.map(|cycles| {
@@ -246,7 +246,7 @@ impl<V: Vector, R: Record> State<V, R> {
             news: Vec::new(),
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
             registers: layout.registers.then(|| Box::new(Registers::new(layout, blocks))),
-            ahead: demands.watches.map(|channel| Ahead::new(layout, channel)),
+            ahead: demands.watches.map(|channel| FullAhead::new(layout, channel)),
             outcome: Outcome::default(),
         };
         for block in 0..blocks {

@@ -75,22 +75,22 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
         state.before = ends.then(|| state.counted());
         let mut changes = state.top_up_all(layout, cycle);
         state.look_ahead(layout);
-        let throttled = state.throttling.is_some();
+        let throttled = state.injection_control.is_some();
         if throttled {
             state.observe_for_throttle(layout, cycle);
         }
-        state.request_all(layout);
+        state.compute_routes(layout);
         if throttled {
             changes |= state.hold_all(layout);
         }
-        changes |= state.grant_all(layout);
+        changes |= state.allocate_vcs(layout);
         if let Some(mut registers) = state.registers.take() {
             changes |= state.cross_all(layout, &mut registers, cycle);
             // A part has to hear of its neighbours first.
             changes |= layout.row.is_none() && state.send_all(layout, &mut registers);
             state.registers = Some(registers);
         } else {
-            changes |= state.decide_all(layout);
+            changes |= state.allocate_switch(layout);
         }
         changes |= state.on_links > 0 || state.ahead.as_ref().is_some_and(|ahead| !ahead.is_clear());
         if !changes && state.demands.reconsiders {
@@ -157,7 +157,7 @@ impl<V: Vector, R: Record> Step for State<V, R> {
     }
 
     fn at_rest(&self) -> bool {
-        self.throttling.as_ref().is_none_or(|throttling| throttling.at_rest())
+        self.injection_control.as_ref().is_none_or(|injection_control| injection_control.at_rest())
     }
 
     fn is_busy(&self) -> bool {

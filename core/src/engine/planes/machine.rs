@@ -1,24 +1,24 @@
 //! A network in planes: all blocks, and the loop over cycles.
 
 use super::{
+    arbitration_planes::ArbitrationPlanes,
+    batch_sources::BatchSources,
     block::{
         Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, QUEUES, Widths, X_QUEUES, XRow, Y_QUEUES,
         YRow,
     },
     cycle::Rules,
-    feed::{Counting, Feed, Packets},
-    genes::Genes,
+    injection::{Counting, Injection, Packets},
     lanes::{Position, Rotation, SWEPT, Tiling, columns, rows},
     occupation::Occupation,
-    pieces::{Filling, Fixed, Receiving, Rows, Sending, Sent, Settled, Still},
     registers::Registers,
-    volleys::Volleys,
+    row_partition::{Filling, Fixed, Receiving, Rows, Sending, Sent, Settled, Still},
 };
 use crate::{
     bits::{Available, Task, Vector, count_ones, number_at, words, words_mut},
     engine::{
         Network, Options, Outcome, SimulationError,
-        protocol::{Clock, Engine, Motion, Rest, advance, drive},
+        protocol::{Clock, Engine, Motion, Quiescence, advance, drive},
     },
     fabric::{Direction, NodeId},
     probe::{LinkOccupation, NoProbe},
@@ -59,7 +59,7 @@ pub(super) struct Machine<V: Vector, const K: usize> {
     pub(super) rows: Vec<Position<V>>,
     /// Bits moved to the next lane: x up, x down, y up, y down.
     pub(super) rotations: [Rotation<V>; 4],
-    pub(super) genes: Genes<V>,
+    pub(super) arbitration_planes: ArbitrationPlanes<V>,
     pub(super) blocks: Vec<Block<V, K>>,
     pub(super) counters: Vec<[V; QUEUES]>,
     pub(super) x_rows: Vec<XRow<V>>,
@@ -79,15 +79,15 @@ pub(super) struct Machine<V: Vector, const K: usize> {
     /// Per block, if there are crossings of datelines that do not count for packets from the processor: the routers
     /// where that is so, in the four directions.
     pub(super) exempt: Vec<[V; 4]>,
-    pub(super) feed: Feed,
+    pub(super) injection: Injection,
     pub(super) occupation: Option<Occupation<V>>,
     pub(super) ejected_tags: Vec<[V; 3]>,
-    /// Instead of the feed, where nothing but deliveries is counted and all send alike; whether in this run.
-    pub(super) volleys: Option<Volleys<V>>,
-    pub(super) in_volleys: bool,
+    /// Instead of the injection, where nothing but deliveries is counted and all send alike; whether in this run.
+    pub(super) batch_sources: Option<BatchSources<V>>,
+    pub(super) in_batches: bool,
     pub(super) fingerprints: bool,
     pub(super) latencies: bool,
-    pub(super) tags: Tags,
+    pub(super) tags: PacketTags,
     /// Entries of the log at which it is cut down.
     pub(super) log_limit: usize,
     /// The cycle after the stop that is known in advance.
@@ -142,13 +142,13 @@ pub(crate) trait AnyMachine: Engine<NoProbe> {
     fn totals_of_all(&self) -> &[Outcome];
     /// Networks side by side.
     fn copies(&self) -> usize;
-    /// See [`Feed::set_delay`].
+    /// See [`Injection::set_delay`].
     fn set_delay(&mut self, copy: usize, node: NodeId, delay: u64);
-    /// See [`Feed::set_interval`].
+    /// See [`Injection::set_interval`].
     fn set_interval(&mut self, copy: usize, interval: u64);
-    /// See [`Genes::set_scheme`].
+    /// See [`ArbitrationPlanes::set_scheme`].
     fn set_scheme(&mut self, copy: usize, node: NodeId, port: usize, scheme: ChannelScheme);
-    /// See [`Genes::set_port_list`].
+    /// See [`ArbitrationPlanes::set_port_list`].
     fn set_port_list(&mut self, copy: usize, node: NodeId, port: usize, channel: u8, list: &[u8]);
     /// First and last cycle of a link, if it was used and cycles are kept.
     fn link_cycles(&self, copy: usize, node: NodeId, direction: usize) -> Option<(u64, u64)>;
@@ -213,7 +213,16 @@ macro_rules! sending {
         };
         let packet_rows = &$machine.packet_rows;
         let exempt = &$machine.exempt;
-        (rows, Settled { fixed, genes: &$machine.genes, full: &$machine.full, packet_rows, exempt })
+        (
+            rows,
+            Settled {
+                fixed,
+                arbitration_planes: &$machine.arbitration_planes,
+                full: &$machine.full,
+                packet_rows,
+                exempt,
+            },
+        )
     }};
 }
 
@@ -224,7 +233,7 @@ macro_rules! receiving {
         let rows = Receiving {
             of: all_rows!($machine, fixed.high),
             full: &mut $machine.full,
-            feed: if $machine.in_volleys { &mut [] } else { &mut $machine.feed.rows },
+            injection: if $machine.in_batches { &mut [] } else { &mut $machine.injection.rows },
             packets: &mut $machine.packets,
             packet_rows: &mut $machine.packet_rows,
         };
@@ -232,7 +241,7 @@ macro_rules! receiving {
             fixed,
             counting: Counting { fingerprints: $machine.fingerprints, start: $start },
             events: &$machine.events,
-            common: &$machine.feed.common,
+            common: &$machine.injection.common,
             links: &$machine.links,
             x_links: &$machine.x_links,
             y_links: &$machine.y_links,
@@ -271,8 +280,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             exempt: false,
         };
         let blocks = tiling.blocks();
-        let feed = Feed::new(plan.workload, &tiling, widths.x_data(), plan.latencies);
-        let exempt = exempt(network, blocks, &feed.places);
+        let injection = Injection::new(plan.workload, &tiling, widths.x_data(), plan.latencies);
+        let exempt = exempt(network, blocks, &injection.places);
         let rules = Rules { exempt: !exempt.is_empty(), ..rules };
         let copies = tiling.copies as usize;
         let zero = V::zero();
@@ -286,7 +295,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 Rotation::along_y(&tiling, false),
                 Rotation::along_y(&tiling, true),
             ],
-            genes: Genes::new(shape, router, blocks),
+            arbitration_planes: ArbitrationPlanes::new(shape, router, blocks),
             blocks: Vec::with_capacity(blocks),
             counters: vec![[zero; QUEUES]; blocks * counter],
             x_rows: vec![[zero; X_QUEUES]; blocks * widths.x_data()],
@@ -305,11 +314,11 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             exempt,
             occupation: plan.occupation.then(|| Occupation::new(blocks)),
             ejected_tags: Vec::new(),
-            volleys: None,
-            in_volleys: false,
+            batch_sources: None,
+            in_batches: false,
             fingerprints: plan.fingerprints,
             latencies: plan.latencies,
-            tags: Tags::NEVER,
+            tags: PacketTags::NEVER,
             log_limit: 0,
             stop: u64::MAX,
             durations: vec![0; copies],
@@ -319,9 +328,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             threads: None,
             until: 0,
             started: u64::MAX,
-            sweeps: !registers && tiling.y.tile() > 2 && feed.places.len() >= SWEPT,
+            sweeps: !registers && tiling.y.tile() > 2 && injection.places.len() >= SWEPT,
             moves: true,
-            feed,
+            injection,
             tiling,
             rules,
             length,
@@ -331,15 +340,17 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         if alone {
             let rows = widths.x_data();
             let mut packets = Packets { packets: &mut machine.packets, data: &mut machine.packet_rows, rows };
-            machine.volleys = Volleys::new(plan.workload, &machine.tiling, &machine.feed, &mut packets);
+            machine.batch_sources =
+                BatchSources::new(plan.workload, &machine.tiling, &machine.injection, &mut packets);
         }
         machine
     }
 
     fn load_arbitration(&mut self, arbitration: &Arbitration) {
         let nodes = self.tiling.nodes();
-        let places = self.feed.places.iter().enumerate();
-        self.genes.load(arbitration, places.map(|(index, &place)| ((index % nodes) as NodeId, place)));
+        let places = self.injection.places.iter().enumerate();
+        self.arbitration_planes
+            .load(arbitration, places.map(|(index, &place)| ((index % nodes) as NodeId, place)));
     }
 
     fn directions(&self) -> usize {
@@ -347,7 +358,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     }
 
     fn place(&self, copy: usize, node: NodeId) -> u32 {
-        self.feed.places[copy * self.tiling.nodes() + node as usize]
+        self.injection.places[copy * self.tiling.nodes() + node as usize]
     }
 
     #[inline(always)]
@@ -355,7 +366,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.set_tag_bits(0);
         self.blocks.clear();
         let offset = self.rules.offset;
-        self.blocks.extend(self.genes.initial.iter().map(|&precedence| Block::empty(precedence, offset)));
+        self.blocks.extend(
+            self.arbitration_planes.initial.iter().map(|&precedence| Block::empty(precedence, offset)),
+        );
         self.counters.fill([V::ones(); QUEUES]);
         self.used.fill([V::zero(); LINK_QUEUES]);
         for packet in &mut self.packets {
@@ -364,35 +377,35 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         self.full.fill(Full { x: [[V::zero(); 2]; 2], y: [[V::zero(); 3]; 2] });
         self.registers.fill(Registers::empty());
         self.durations.fill(0);
-        self.log_limit = 16 * self.feed.places.len();
+        self.log_limit = 16 * self.injection.places.len();
         if let Some(occupation) = &mut self.occupation {
             occupation.reset();
         }
-        self.in_volleys = false;
-        match &mut self.volleys {
-            Some(volleys) if volleys.fit() => {
-                volleys.reset();
-                self.in_volleys = true;
+        self.in_batches = false;
+        match &mut self.batch_sources {
+            Some(batch_sources) if batch_sources.fit() => {
+                batch_sources.reset();
+                self.in_batches = true;
             }
-            _ => self.feed.reset(),
+            _ => self.injection.reset(),
         }
     }
 
     /// Packets taken and delivered in all copies.
     #[inline(always)]
     fn progress(&self) -> (u64, u64) {
-        match &self.volleys {
-            Some(volleys) if self.in_volleys => volleys.packets(),
-            _ => self.feed.packets(),
+        match &self.batch_sources {
+            Some(batch_sources) if self.in_batches => batch_sources.packets(),
+            _ => self.injection.packets(),
         }
     }
 
     /// Whether all packets have been taken.
     #[inline(always)]
     fn is_exhausted(&self) -> bool {
-        match &self.volleys {
-            Some(volleys) if self.in_volleys => volleys.is_exhausted(),
-            _ => self.feed.is_exhausted(),
+        match &self.batch_sources {
+            Some(batch_sources) if self.in_batches => batch_sources.is_exhausted(),
+            _ => self.injection.is_exhausted(),
         }
     }
 
@@ -425,7 +438,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
                 registers: &mut self.registers,
                 full: &mut self.full,
             };
-            let others = Still { fixed, genes: &self.genes, exempt: &self.exempt };
+            let others = Still { fixed, arbitration_planes: &self.arbitration_planes, exempt: &self.exempt };
             filled = if KIND == ANY { rows.fill_in_parts(&others, pieces) } else { rows.fill(&others) };
         }
         let (rows, others) = sending!(self, fixed!(self, KIND, cycle));
@@ -447,12 +460,12 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         } else {
             rows.receive(&sent);
         }
-        if let Some(volleys) = &mut self.volleys
-            && self.in_volleys
+        if let Some(batch_sources) = &mut self.batch_sources
+            && self.in_batches
         {
-            volleys.count(&self.events, cycle);
+            batch_sources.count(&self.events, cycle);
             if start {
-                volleys.start(cycle + 1, &mut self.packets);
+                batch_sources.start(cycle + 1, &mut self.packets);
             }
         }
     }
@@ -465,7 +478,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         if let Some(occupation) = &mut self.occupation {
             occupation.reserve(cycle + cycles as u64 - 1);
         }
-        let (loaded, _) = self.feed.packets();
+        let (loaded, _) = self.injection.packets();
         let mut moved = V::zero();
         let mut ejected = [V::zero(); CYCLES];
         for turn in 0..=high + LAG * (cycles - 1) {
@@ -491,7 +504,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             self.ejected = *ejected;
             self.note_ejected(now);
         }
-        self.moves = moved.any() || !self.feed.is_exhausted() || self.feed.packets().0 > loaded;
+        self.moves = moved.any() || !self.injection.is_exhausted() || self.injection.packets().0 > loaded;
     }
 
     fn receive_row(&mut self, row: usize, cycle: u64) {
@@ -503,10 +516,10 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// Whether one sweep may do the cycles from one on: packets are to come, the last of which is not delivered
     /// before the last of these cycles, and tags stay as they are.
     fn sweeps_on(&self, cycle: u64) -> bool {
-        let (end, Tags { from, check }) = (cycle + CYCLES as u64, self.tags);
+        let (end, PacketTags { from, check }) = (cycle + CYCLES as u64, self.tags);
         let changes = |at: u64| cycle < at && at < end;
         let same = !changes(from) && !check.is_some_and(changes);
-        let counts = CYCLES <= self.length as usize + 1 && !self.feed.is_exhausted();
+        let counts = CYCLES <= self.length as usize + 1 && !self.injection.is_exhausted();
         self.is_swept() && same && end <= self.until && counts
     }
 
@@ -576,10 +589,10 @@ impl<V: Vector, const K: usize> Machine<V, K> {
 
     /// Adds up what was counted; whether all sums of latencies that are wanted are known.
     fn sum_up(&mut self, clock: &Clock) -> bool {
-        if let Some(volleys) = &self.volleys
-            && self.in_volleys
+        if let Some(batch_sources) = &self.batch_sources
+            && self.in_batches
         {
-            let copies = self.durations.iter().zip(&volleys.delivered);
+            let copies = self.durations.iter().zip(&batch_sources.delivered);
             for (outcome, (&duration, delivered)) in self.totals.iter_mut().zip(copies) {
                 *outcome = Outcome {
                     duration,
@@ -598,7 +611,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         };
         let mut known = true;
         for (copy, outcome) in self.totals.iter_mut().enumerate() {
-            let account = self.feed.account(copy);
+            let account = self.injection.account(copy);
             *outcome = Outcome {
                 duration: self.durations[copy],
                 packets_delivered: account.delivered,
@@ -692,7 +705,7 @@ struct Span<'a, V: Vector, const K: usize> {
 }
 
 impl<V: Vector, const K: usize> Task for Span<'_, V, K> {
-    type Output = Option<Rest>;
+    type Output = Option<Quiescence>;
 
     #[inline(always)]
     fn run(self) -> Self::Output {
@@ -741,18 +754,18 @@ impl<V: Vector, const K: usize, const KIND: u8> Task for ReceiveAll<'_, V, K, KI
 
 /// When tags are in use.
 #[derive(Clone, Copy)]
-pub(super) struct Tags {
+pub(super) struct PacketTags {
     /// From this cycle on.
     pub from: u64,
     /// The cycle in which it is seen whether they are needed already.
     pub check: Option<u64>,
 }
 
-impl Tags {
+impl PacketTags {
     const NEVER: Self = Self { from: u64::MAX, check: None };
     const ALWAYS: Self = Self { from: 0, check: None };
 
-    /// Tags are needed only for the packets under way at a stop. Those are young ones, unless the network is
+    /// PacketTags are needed only for the packets under way at a stop. Those are young ones, unless the network is
     /// saturated, where some wait for thousands of cycles: that is seen after a while.
     fn before(stop: u64, reach: u64) -> Self {
         Self { from: 0, check: (stop > 12 * reach).then_some(4 * reach) }
@@ -770,13 +783,13 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
             self.check_tags(cycle);
         }
         if self.started != cycle {
-            match &mut self.volleys {
-                Some(volleys) if self.in_volleys => volleys.start(cycle, &mut self.packets),
+            match &mut self.batch_sources {
+                Some(batch_sources) if self.in_batches => batch_sources.start(cycle, &mut self.packets),
                 _ => {
                     let rows = self.rules.widths.x_data();
                     let mut packets =
                         Packets { packets: &mut self.packets, data: &mut self.packet_rows, rows };
-                    self.feed.start_due(cycle, &mut packets);
+                    self.injection.start_due(cycle, &mut packets);
                 }
             }
             self.moves = true;
@@ -788,7 +801,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
         if self.is_swept() {
             return self.moves;
         }
-        // Functions of their own, since compilers take long over one for everything. Tags change
+        // Functions of their own, since compilers take long over one for everything. PacketTags change
         // the rules under way.
         let (proof, kind) = (self.proof, self.kind());
         let (moved, ejected) = match kind {
@@ -818,16 +831,16 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
         self.forget_delivered();
     }
 
-    fn rest(&self, cycle: u64) -> Rest {
+    fn rest(&self, cycle: u64) -> Quiescence {
         let (loaded, delivered) = self.progress();
         if delivered < loaded {
-            return Rest::Stuck;
+            return Quiescence::Stuck;
         }
-        let next = match &self.volleys {
-            Some(volleys) if self.in_volleys => volleys.next_event(cycle),
-            _ => self.feed.next_event(cycle),
+        let next = match &self.batch_sources {
+            Some(batch_sources) if self.in_batches => batch_sources.next_event(cycle),
+            _ => self.injection.next_event(cycle),
         };
-        next.map_or(Rest::Finished, Rest::Until)
+        next.map_or(Quiescence::Finished, Quiescence::Until)
     }
 }
 
@@ -837,7 +850,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
         cycle: &mut u64,
         until: u64,
         _probe: &mut NoProbe,
-    ) -> Result<Option<Rest>, SimulationError> {
+    ) -> Result<Option<Quiescence>, SimulationError> {
         let proof = self.proof;
         self.until = until;
         self.started = u64::MAX;
@@ -850,7 +863,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     }
 
     fn routers(&self) -> usize {
-        self.feed.places.len() / FASTER / self.parts()
+        self.injection.places.len() / FASTER / self.parts()
     }
 
     fn parts(&self) -> usize {
@@ -885,7 +898,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
         let occupation = self.occupation.as_ref()?;
         let directions = self.directions();
         let mut links = LinkOccupation::new(self.tiling.nodes() * directions);
-        for (index, place) in self.feed.places[..self.tiling.nodes()].iter().enumerate() {
+        for (index, place) in self.injection.places[..self.tiling.nodes()].iter().enumerate() {
             let (block, lane) = (*place as usize / V::BITS, *place as usize % V::BITS);
             for direction in 0..directions {
                 if let Some((first, last)) = occupation.cycles(block, lane, direction) {
@@ -901,7 +914,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
     fn occupancy(&self) -> Vec<u16> {
         let (directions, channels) = (self.directions(), usize::from(self.network.router().channels));
         let mut flits = vec![0; self.tiling.nodes() * directions * channels];
-        for (index, place) in self.feed.places[..self.tiling.nodes()].iter().enumerate() {
+        for (index, place) in self.injection.places[..self.tiling.nodes()].iter().enumerate() {
             let (block, lane) = (*place as usize / V::BITS, *place as usize % V::BITS);
             for queue in 0..LINK_QUEUES {
                 let (direction, channel) = match queue {
@@ -932,9 +945,9 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
         self.reset();
         self.stop = stop_at.unwrap_or(u64::MAX);
         self.tags = match stop_at {
-            _ if tags => Tags::ALWAYS,
-            Some(stop) if self.latencies => Tags::before(stop, self.reach()),
-            _ => Tags::NEVER,
+            _ if tags => PacketTags::ALWAYS,
+            Some(stop) if self.latencies => PacketTags::before(stop, self.reach()),
+            _ => PacketTags::NEVER,
         };
     }
 
@@ -958,28 +971,28 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
     }
 
     fn set_delay(&mut self, copy: usize, node: NodeId, delay: u64) {
-        self.feed.set_delay(copy * self.tiling.nodes() + node as usize, delay);
+        self.injection.set_delay(copy * self.tiling.nodes() + node as usize, delay);
         let place = self.place(copy, node);
-        if let Some(volleys) = &mut self.volleys {
-            volleys.set_delay(place, delay);
+        if let Some(batch_sources) = &mut self.batch_sources {
+            batch_sources.set_delay(place, delay);
         }
     }
 
     fn set_interval(&mut self, copy: usize, interval: u64) {
-        self.feed.set_interval(copy, interval);
-        if let Some(volleys) = &mut self.volleys {
-            volleys.set_interval(copy, interval);
+        self.injection.set_interval(copy, interval);
+        if let Some(batch_sources) = &mut self.batch_sources {
+            batch_sources.set_interval(copy, interval);
         }
     }
 
     fn set_scheme(&mut self, copy: usize, node: NodeId, port: usize, scheme: ChannelScheme) {
         let place = self.place(copy, node);
-        self.genes.set_scheme(node, place, port, scheme);
+        self.arbitration_planes.set_scheme(node, place, port, scheme);
     }
 
     fn set_port_list(&mut self, copy: usize, node: NodeId, port: usize, channel: u8, list: &[u8]) {
         let place = self.place(copy, node);
-        self.genes.set_port_list(node, place, port, channel, list);
+        self.arbitration_planes.set_port_list(node, place, port, channel, list);
     }
 
     fn link_cycles(&self, copy: usize, node: NodeId, direction: usize) -> Option<(u64, u64)> {
@@ -1007,8 +1020,8 @@ impl<V: Vector, const K: usize> AnyMachine for Machine<V, K> {
             + of(&self.events)
             + of(&self.registers)
             + of(&self.exempt)
-            + self.genes.bytes()
-            + self.feed.bytes()
+            + self.arbitration_planes.bytes()
+            + self.injection.bytes()
     }
 
     #[cfg(test)]

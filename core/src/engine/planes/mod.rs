@@ -9,19 +9,19 @@
 //! the occupation of links.
 
 mod arbiter;
+mod arbitration_planes;
+mod batch_sources;
 mod block;
 mod cycle;
-mod feed;
-mod genes;
+mod injection;
 mod lanes;
 mod machine;
 mod occupation;
-mod pieces;
+mod packet_tags;
 mod receive;
 mod registers;
+mod row_partition;
 mod saving;
-mod tags;
-mod volleys;
 
 use super::{
     Network, Options, Outcome, SimulationError,

@@ -2,7 +2,7 @@
 
 use super::{
     block::{Block, Full, LINK_QUEUES, Packet, Precedence, QUEUES, X_QUEUES, Y_QUEUES},
-    feed::Account,
+    injection::Account,
     machine::Machine,
 };
 use crate::{
@@ -67,10 +67,10 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             columns: _,
             rows: _,
             rotations: _,
-            genes: _,
+            arbitration_planes: _,
             exempt: _,
-            volleys: _,
-            in_volleys: _,
+            batch_sources: _,
+            in_batches: _,
             fingerprints: _,
             latencies: _,
             network: _,
@@ -80,7 +80,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             tags: _,
             stop: _,
             durations: _,
-            feed: _,
+            injection: _,
             // What does not outlive a cycle, or a run from its beginning.
             links: _,
             x_links: _,
@@ -145,7 +145,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             return Err(SaveError::Value { field: "tag bits", value: tag_bits });
         }
         self.set_tag_bits(tag_bits as usize);
-        self.feed.set_logs(tag_bits != 0);
+        self.injection.set_logs(tag_bits != 0);
         let mut from = self.tags.from;
         archive.number("tags from", &mut from)?;
         archive.option("tags check", &mut self.tags.check)?;
@@ -156,13 +156,13 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             occupation.archive_bits(archive)?;
         }
         self.archive_planes(archive)?;
-        let ready: Vec<bool> = (0..self.feed.places.len()).map(|node| self.is_ready(node)).collect();
-        self.feed.archive(archive, &ready)
+        let ready: Vec<bool> = (0..self.injection.places.len()).map(|node| self.is_ready(node)).collect();
+        self.injection.archive(archive, &ready)
     }
 
     /// What was counted; restored, as if the first row had counted it.
     fn archive_account(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let mut sum = self.feed.account(0);
+        let mut sum = self.injection.account(0);
         let Account { loaded, start_sum, delivered, delivery_sum, flit_hops, fingerprint, lateness } =
             &mut sum;
         archive.number("duration", &mut self.durations[0])?;
@@ -174,21 +174,21 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         archive.number("fingerprint", fingerprint)?;
         archive.number("lateness", lateness)?;
         if archive.is_reading() {
-            self.feed.rows.iter_mut().for_each(|row| row.accounts[0] = Account::default());
-            self.feed.rows[0].accounts[0] = sum;
+            self.injection.rows.iter_mut().for_each(|row| row.accounts[0] = Account::default());
+            self.injection.rows[0].accounts[0] = sum;
         }
         Ok(())
     }
 
     fn is_ready(&self, node: usize) -> bool {
-        let place = self.feed.places[node] as usize;
+        let place = self.injection.places[node] as usize;
         let (block, lane) = (place / V::BITS, place % V::BITS);
         words(&[self.packets[block].ready])[lane / 64] >> (lane % 64) & 1 == 1
     }
 
     fn archive_planes(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         let blocks = self.tiling.blocks();
-        let nodes = self.feed.places.len();
+        let nodes = self.injection.places.len();
         let mut all: Vec<Vec<V>> = Vec::new();
         for block in 0..blocks {
             let mut planes = Vec::new();
@@ -199,7 +199,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         for plane in 0..all[0].len() {
             if !archive.is_reading() {
                 bits.fill(0);
-                for (node, &place) in self.feed.places.iter().enumerate() {
+                for (node, &place) in self.injection.places.iter().enumerate() {
                     let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
                     let bit = words(&all[block][plane..=plane])[lane / 64] >> (lane % 64) & 1;
                     bits[node / 64] |= bit << (node % 64);
@@ -207,7 +207,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
             archive.slice("plane", &mut bits)?;
             if archive.is_reading() {
-                for (node, &place) in self.feed.places.iter().enumerate() {
+                for (node, &place) in self.injection.places.iter().enumerate() {
                     let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
                     let word = &mut words_mut(&mut all[block][plane..=plane])[lane / 64];
                     *word = *word & !(1 << (lane % 64)) | (bits[node / 64] >> (node % 64) & 1) << (lane % 64);

@@ -10,7 +10,7 @@
 use super::in_words::Flits;
 use crate::{
     bits::{Planes, Vector, Words, above, above_with, half_subtract, pieces},
-    engine::general::{border::Border, layout::Layout},
+    engine::general::{halo::Halo, layout::Layout},
     fabric::Direction,
     routing::Came,
     throttle::RegisterSettings,
@@ -147,7 +147,7 @@ impl BusyRegisters {
 
     /// What the registers of a row show a hop against a direction, from its first node on; nothing if they
     /// are clear.
-    pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+    pub(super) fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
         let registers = self.registers_of(direction);
         if !registers.clone().any(|register| self.any[register]) {
             return;
@@ -170,7 +170,7 @@ impl BusyRegisters {
     }
 
     /// Takes what a row of another part told.
-    pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(super) fn receive_halo(&mut self, side: usize, words: &[u64]) {
         self.told[side].clear();
         self.told[side].extend_from_slice(words);
     }
@@ -179,11 +179,11 @@ impl BusyRegisters {
     #[inline(always)]
     pub(super) fn step<V: Vector>(&mut self, layout: &Layout, flits: Flits<'_, V>) {
         for direction in 0..layout.directions {
-            let border = layout.border_of(direction);
+            let halo = layout.halo_of(direction);
             for register in 0..self.registers {
                 let mut busy = self.look(layout, flits, direction, register);
-                if let Some(border) = border {
-                    busy |= self.look_across(layout, border, flits, register);
+                if let Some(halo) = halo {
+                    busy |= self.look_across(layout, halo, flits, register);
                 }
                 self.advance::<V>(layout, flits.blocks, direction, register, busy);
             }
@@ -197,8 +197,8 @@ impl BusyRegisters {
         for direction in 0..layout.directions {
             for register in 0..self.registers {
                 self.look(layout, flits, direction, register);
-                if let Some(border) = layout.border_of(direction) {
-                    self.look_across(layout, border, flits, register);
+                if let Some(halo) = layout.halo_of(direction) {
+                    self.look_across(layout, halo, flits, register);
                 }
             }
         }
@@ -242,22 +242,22 @@ impl BusyRegisters {
         any
     }
 
-    /// The same of the row behind a border.
+    /// The same of the row behind an edge.
     fn look_across<V: Vector>(
         &mut self,
         layout: &Layout,
-        border: Border,
+        halo: Halo,
         flits: Flits<'_, V>,
         register: usize,
     ) -> bool {
         let Flits { levels, bits, .. } = flits;
         let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
         let mut any = false;
-        for (first, count) in pieces(border.row) {
-            let node = border.others + first as isize;
+        for (first, count) in pieces(halo.row) {
+            let node = halo.others + first as isize;
             let mut busy = 0;
             for channel in channels.clone() {
-                let queue = usize::from(layout.queue_behind[border.out * layout.channels + channel]);
+                let queue = usize::from(layout.queue_behind[halo.out * layout.channels + channel]);
                 let planes = queue * bits..(queue + 1) * bits;
                 let counts = planes.map(|plane| levels.bits(plane, node, count));
                 let mut above = 0;
@@ -270,19 +270,19 @@ impl BusyRegisters {
                 busy |= above;
             }
             any |= busy != 0;
-            self.busy.set_bits(border.out * self.registers + register, node, count, busy);
+            self.busy.set_bits(halo.out * self.registers + register, node, count, busy);
         }
         any
     }
 
-    /// Puts what the row behind a border told of a register where its planes are read.
-    fn hear(&mut self, border: Border, register: usize) {
-        let (told, width) = (&self.told[border.side], border.row.div_ceil(64));
-        let first = (border.out * self.registers + register) * self.bits;
+    /// Puts what the row behind an edge told of a register where its planes are read.
+    fn receive_news(&mut self, halo: Halo, register: usize) {
+        let (told, width) = (&self.told[halo.side], halo.row.div_ceil(64));
+        let first = (halo.out * self.registers + register) * self.bits;
         for bit in 0..self.bits {
-            for (piece, (begin, count)) in pieces(border.row).enumerate() {
+            for (piece, (begin, count)) in pieces(halo.row).enumerate() {
                 let shown = told.get((register * self.bits + bit) * width + piece).copied().unwrap_or(0);
-                self.numbers.set_bits(first + bit, border.others + begin as isize, count, shown);
+                self.numbers.set_bits(first + bit, halo.others + begin as isize, count, shown);
             }
         }
     }
@@ -298,8 +298,8 @@ impl BusyRegisters {
     ) {
         let (this, bits) = (direction * self.registers + register, self.bits);
         let higher = register + 1 < self.registers && self.shown.following;
-        let border = layout.border_of(direction);
-        let told = border.is_some_and(|border| !self.told[border.side].is_empty());
+        let halo = layout.halo_of(direction);
+        let told = halo.is_some_and(|halo| !self.told[halo.side].is_empty());
         let ahead = told || self.any[this] || higher && self.any[this + 1];
         // What is written over is from a cycle ago.
         let stale = std::mem::replace(&mut self.before[this], self.any[this]);
@@ -310,8 +310,8 @@ impl BusyRegisters {
             self.any[this] = false;
             return;
         }
-        if let Some(border) = border {
-            self.hear(border, register);
+        if let Some(halo) = halo {
+            self.receive_news(halo, register);
         }
         // Loops of a known length are unrolled.
         self.any[this] = match bits {

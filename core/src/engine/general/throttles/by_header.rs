@@ -50,12 +50,12 @@ impl<V: Vector> InWords<V> for ByHeader<V> {
         self.state.at_rest()
     }
 
-    fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
-        self.state.tell(Direction::from_index(direction), first as usize, row, words);
+    fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        self.state.send_halo(Direction::from_index(direction), first as usize, row, words);
     }
 
-    fn listen(&mut self, side: usize, words: &[u64]) {
-        self.state.listen(side, words);
+    fn receive_halo(&mut self, side: usize, words: &[u64]) {
+        self.state.receive_halo(side, words);
     }
 
     fn asks_for_sums(&self, cycle: u64) -> Option<bool> {

@@ -84,10 +84,10 @@ pub(in crate::engine::general) trait InWords<V: Vector>: Clone + State {
     }
 
     /// What a row of nodes, from `first` on, shows the row of another part that is a hop against a direction.
-    fn tell(&self, _direction: usize, _first: isize, _row: usize, _words: &mut Vec<u64>) {}
+    fn send_halo(&self, _direction: usize, _first: isize, _row: usize, _words: &mut Vec<u64>) {}
 
     /// Takes what a row of another part showed.
-    fn listen(&mut self, _side: usize, _words: &[u64]) {}
+    fn receive_halo(&mut self, _side: usize, _words: &[u64]) {}
 
     /// In a cycle in which it goes by sums over the whole network: whether it held a header since the last one.
     fn asks_for_sums(&self, _cycle: u64) -> Option<bool> {

@@ -88,15 +88,15 @@ macro_rules! throttles {
                 }
             }
 
-            fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+            fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
                 match self {
-                    $($(#[cfg($condition)])? Self::$name(throttle) => throttle.tell(direction, first, row, words),)+
+                    $($(#[cfg($condition)])? Self::$name(throttle) => throttle.send_halo(direction, first, row, words),)+
                 }
             }
 
-            fn listen(&mut self, side: usize, words: &[u64]) {
+            fn receive_halo(&mut self, side: usize, words: &[u64]) {
                 match self {
-                    $($(#[cfg($condition)])? Self::$name(throttle) => throttle.listen(side, words),)+
+                    $($(#[cfg($condition)])? Self::$name(throttle) => throttle.receive_halo(side, words),)+
                 }
             }
 

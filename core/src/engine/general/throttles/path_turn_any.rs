@@ -94,19 +94,19 @@ impl<V: Vector> InWords<V> for AnyPath<V> {
         self.registers.is_clear() && self.turns.is_clear()
     }
 
-    fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
-        self.registers.tell(direction, first, row, words);
+    fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        self.registers.send_halo(direction, first, row, words);
         let limit = self.limit();
         let close = |node: NodeId, turn: Direction| {
             let registers = self.registers.registers_of(turn.index());
             registers.into_iter().any(|register| self.registers.number(register, node as usize) > limit)
         };
-        self.turns.tell(Direction::from_index(direction), first as usize, row, close, words);
+        self.turns.send_halo(Direction::from_index(direction), first as usize, row, close, words);
     }
 
-    fn listen(&mut self, side: usize, words: &[u64]) {
-        let registers = self.turns.listen(side, words);
-        self.registers.listen(side, registers);
+    fn receive_halo(&mut self, side: usize, words: &[u64]) {
+        let registers = self.turns.receive_halo(side, words);
+        self.registers.receive_halo(side, registers);
     }
 }
 

@@ -78,12 +78,12 @@ impl<V: Vector> InWords<V> for LineAhead<V> {
         self.registers.is_clear()
     }
 
-    fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
-        self.registers.tell(direction, first, row, words);
+    fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+        self.registers.send_halo(direction, first, row, words);
     }
 
-    fn listen(&mut self, side: usize, words: &[u64]) {
-        self.registers.listen(side, words);
+    fn receive_halo(&mut self, side: usize, words: &[u64]) {
+        self.registers.receive_halo(side, words);
     }
 }
 

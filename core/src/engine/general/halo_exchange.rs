@@ -1,14 +1,14 @@
 //! What crosses the borders of a part, exchanged once per cycle: flits sent across, places left in the
 //! queues behind, headers with what is known of their packets.
 //!
-//! A mail has, for every channel, the bits of a row of nodes: flits that come; then for every channel
-//! the flits left in the queues that are fed across the border, bit by bit: the sender adds what it
+//! A message has, for every channel, the bits of a row of nodes: flits that come; then for every channel
+//! the flits left in the queues that are fed across the edge of the part, bit by bit: the sender adds what it
 //! sends. Then comes what the row's registers of buffers ahead show, and their words before it; then the
 //! headers, each with its place.
 
 use super::{
-    border::Border,
     crossing::Crossing,
+    halo::Halo,
     layout::{Layout, NONE, Place},
     packets::{PACKED, Packed},
     record::{Record, Set},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     bits::{Vector, above_with, half_add, half_subtract, ones, pieces},
-    engine::regions::Mails,
+    engine::regions::Messages,
 };
 
 /// Words of a header: its packet, its place in the row and its channel.
@@ -25,9 +25,9 @@ const HEADER: usize = PACKED + 1;
 const WRAPPED: i64 = 1 << 25;
 
 impl<V: Vector, R: Record> State<V, R> {
-    /// Flits leave: [`depart_all`](Self::depart_all), and what crosses a border is written down.
+    /// Flits leave: [`depart_all`](Self::depart_all), and what crosses an edge is written down.
     #[inline(always)]
-    pub(super) fn leave_part(&mut self, layout: &Layout, cycle: u64, mails: &mut Mails) {
+    pub(super) fn leave_part(&mut self, layout: &Layout, cycle: u64, messages: &mut Messages) {
         if self.demands.reconsiders {
             self.withdraw(layout);
         }
@@ -39,12 +39,12 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             None => self.depart_all(layout, cycle),
         }
-        for border in layout.borders() {
-            let mail = &mut mails.out[border.side];
-            self.write_words(layout, border, mail);
-            self.write_signals(border, mail);
+        for halo in layout.halos() {
+            let message = &mut messages.out[halo.side];
+            self.write_words(layout, halo, message);
+            self.write_signals(halo, message);
         }
-        self.write_headers(layout, mails);
+        self.write_headers(layout, messages);
         // Their tails are across now.
         for &slot in &self.leaving {
             self.packets.remove(slot);
@@ -53,37 +53,37 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Flits arrive: [`arrive_all`](Self::arrive_all), with what came across the borders.
     #[inline(always)]
-    pub(super) fn enter_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) {
-        for border in layout.borders() {
-            self.read_flits(layout, border, &mails.come[border.side]);
+    pub(super) fn enter_part(&mut self, layout: &Layout, cycle: u64, messages: &Messages) {
+        for halo in layout.halos() {
+            self.read_flits(layout, halo, &messages.come[halo.side]);
         }
         self.arrive_all(layout, cycle);
-        for border in layout.borders() {
-            let mail = &mails.come[border.side];
-            self.read_places(layout, border, &mail[layout.channels * border.row.div_ceil(64)..], true);
+        for halo in layout.halos() {
+            let message = &messages.come[halo.side];
+            self.read_places(layout, halo, &message[layout.channels * halo.row.div_ceil(64)..], true);
             // Links of others are not counted here.
-            for output in border.back * layout.channels..(border.back + 1) * layout.channels {
-                for (first, count) in pieces(border.row) {
-                    self.sent.set_bits(output, border.others + first as isize, count, 0);
+            for output in halo.back * layout.channels..(halo.back + 1) * layout.channels {
+                for (first, count) in pieces(halo.row) {
+                    self.sent.set_bits(output, halo.others + first as isize, count, 0);
                 }
             }
         }
     }
 
     /// Tells neighbours what room flits made that entered registers.
-    pub(super) fn tell_room(&mut self, layout: &Layout, mails: &mut Mails) {
-        for border in layout.borders() {
-            let mail = &mut mails.out[border.side];
-            mail.clear();
-            self.write_places(layout, border, mail);
+    pub(super) fn tell_room(&mut self, layout: &Layout, messages: &mut Messages) {
+        for halo in layout.halos() {
+            let message = &mut messages.out[halo.side];
+            message.clear();
+            self.write_places(layout, halo, message);
         }
     }
 
     /// Registers are sent, by what room there is behind the borders; true if any is.
     #[inline(always)]
-    pub(super) fn send_from_part(&mut self, layout: &Layout, cycle: u64, mails: &Mails) -> bool {
-        for border in layout.borders() {
-            self.read_places(layout, border, &mails.come[border.side], false);
+    pub(super) fn send_from_part(&mut self, layout: &Layout, cycle: u64, messages: &Messages) -> bool {
+        for halo in layout.halos() {
+            self.read_places(layout, halo, &messages.come[halo.side], false);
         }
         let Some(mut registers) = self.registers.take() else { return false };
         let sends = self.send_all(layout, &mut registers);
@@ -94,10 +94,10 @@ impl<V: Vector, R: Record> State<V, R> {
         sends
     }
 
-    /// Slots of packets whose tails cross a border in this cycle.
+    /// Slots of packets whose tails cross a halo in this cycle.
     fn list_packets_that_leave(&mut self, layout: &Layout) {
         self.leaving.clear();
-        for Border { row, out, own, .. } in layout.borders() {
+        for Halo { row, out, own, .. } in layout.halos() {
             for output in out * layout.channels..(out + 1) * layout.channels {
                 for (first, count) in pieces(row) {
                     let first = own as usize + first;
@@ -124,21 +124,21 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Flits that cross a border, and flits left in the queues that are fed across it.
-    fn write_words(&self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
-        let Border { row, out, own, .. } = border;
-        mail.clear();
+    /// Flits that cross a halo, and flits left in the queues that are fed across it.
+    fn write_words(&self, layout: &Layout, halo: Halo, message: &mut Vec<u64>) {
+        let Halo { row, out, own, .. } = halo;
+        message.clear();
         for output in out * layout.channels..(out + 1) * layout.channels {
-            mail.extend(
+            message.extend(
                 pieces(row).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
             );
         }
-        self.write_places(layout, border, mail);
+        self.write_places(layout, halo, message);
     }
 
-    /// Flits left in the queues that are fed across a border.
-    fn write_places(&self, layout: &Layout, border: Border, mail: &mut Vec<u64>) {
-        let Border { row, back, own, .. } = border;
+    /// Flits left in the queues that are fed across an edge.
+    fn write_places(&self, layout: &Layout, halo: Halo, message: &mut Vec<u64>) {
+        let Halo { row, back, own, .. } = halo;
         let held = if layout.latency > 1 { &self.held } else { &self.counts };
         for output in back * layout.channels..(back + 1) * layout.channels {
             let queue = usize::from(layout.queue_behind[output]);
@@ -158,40 +158,40 @@ impl<V: Vector, R: Record> State<V, R> {
                 for bit in 0..self.count_bits {
                     let mut left = held.bits(queue * self.count_bits + bit, first, count);
                     half_subtract(&mut left, &mut borrow);
-                    mail.push(left);
+                    message.push(left);
                 }
             }
         }
     }
 
     /// What registers of buffers ahead show of this row.
-    fn write_signals(&self, border: Border, mail: &mut Vec<u64>) {
-        let Border { row, back, own, .. } = border;
-        let place = mail.len();
-        mail.extend([0, 0]);
+    fn write_signals(&self, halo: Halo, message: &mut Vec<u64>) {
+        let Halo { row, back, own, .. } = halo;
+        let place = message.len();
+        message.extend([0, 0]);
         if let Some(ahead) = &self.ahead {
-            ahead.tell(back, own, row, mail);
+            ahead.send_halo(back, own, row, message);
         }
-        mail[place] = (mail.len() - place - 2) as u64;
-        let begin = mail.len();
-        if let Some(throttling) = &self.throttling {
-            throttling.tell(back, own, row, mail);
+        message[place] = (message.len() - place - 2) as u64;
+        let begin = message.len();
+        if let Some(control) = &self.injection_control {
+            control.send_halo(back, own, row, message);
         }
-        mail[place + 1] = (mail.len() - begin) as u64;
+        message[place + 1] = (message.len() - begin) as u64;
     }
 
-    /// Takes what the registers of the row behind a border show, and returns what follows it.
-    fn read_signals<'m>(&mut self, side: usize, mail: &'m [u64]) -> &'m [u64] {
-        let (words, mail) = mail.split_at(2);
-        let (full, mail) = mail.split_at(words[0] as usize);
-        let (busy, mail) = mail.split_at(words[1] as usize);
+    /// Takes what the registers of the row behind an edge show, and returns what follows it.
+    fn read_signals<'m>(&mut self, side: usize, message: &'m [u64]) -> &'m [u64] {
+        let (words, message) = message.split_at(2);
+        let (full, message) = message.split_at(words[0] as usize);
+        let (busy, message) = message.split_at(words[1] as usize);
         if let Some(ahead) = &mut self.ahead {
-            ahead.listen(side, full);
+            ahead.receive_halo(side, full);
         }
-        if let Some(throttling) = &mut self.throttling {
-            throttling.listen(side, busy);
+        if let Some(control) = &mut self.injection_control {
+            control.receive_halo(side, busy);
         }
-        mail
+        message
     }
 
     /// What closed sources in other parts must know of this cycle.
@@ -202,7 +202,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Takes the news of all parts.
-    pub(super) fn hear(&mut self, cycle: u64, news: &[Vec<u8>]) {
+    pub(super) fn receive_news(&mut self, cycle: u64, news: &[Vec<u8>]) {
         for item in news.iter().flat_map(|news| news.chunks_exact(12)) {
             let number =
                 |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
@@ -223,8 +223,8 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Headers that cross a border.
-    fn write_headers(&mut self, layout: &Layout, mails: &mut Mails) {
+    /// Headers that cross a halo.
+    fn write_headers(&mut self, layout: &Layout, messages: &mut Messages) {
         let (nodes, row) = (layout.nodes as i64, layout.row.unwrap_or(0) as i64);
         let mut kept = 0;
         for index in 0..self.crossings.items().len() {
@@ -241,9 +241,9 @@ impl<V: Vector, R: Record> State<V, R> {
             if self.sources.looks_up() {
                 packed.route -= self.begin_of_route(layout, &packed);
             }
-            let mail = &mut mails.out[side];
-            mail.extend(packed.words());
-            mail.push(place as u64 | (crossing.to.index() as u64) << 32);
+            let message = &mut messages.out[side];
+            message.extend(packed.words());
+            message.push(place as u64 | (crossing.to.index() as u64) << 32);
         }
         self.crossings.truncate(kept);
     }
@@ -258,10 +258,10 @@ impl<V: Vector, R: Record> State<V, R> {
         route.map_or(0, |(begin, _)| begin)
     }
 
-    /// Takes what comes across a border.
-    fn read_flits(&mut self, layout: &Layout, border: Border, mail: &[u64]) {
-        let Border { side, row, back, own, others, .. } = border;
-        let mut words = mail.iter().copied();
+    /// Takes what comes across an edge.
+    fn read_flits(&mut self, layout: &Layout, halo: Halo, message: &[u64]) {
+        let Halo { side, row, back, own, others, .. } = halo;
+        let mut words = message.iter().copied();
         for output in back * layout.channels..(back + 1) * layout.channels {
             let mut any = 0;
             for ((first, count), flits) in pieces(row).zip(&mut words) {
@@ -271,7 +271,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.sent_any |= R::Set::of(output, any != 0);
         }
         let fixed = layout.channels * (1 + self.count_bits) * row.div_ceil(64);
-        let headers = self.read_signals(side, &mail[fixed..]).chunks_exact(HEADER);
+        let headers = self.read_signals(side, &message[fixed..]).chunks_exact(HEADER);
         self.crossings.reserve(headers.len());
         for header in headers {
             let (packet, place) = header.split_at(PACKED);
@@ -286,9 +286,9 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Which queues across a border are full now, with those flits, if they are to be counted, that were sent there.
-    fn read_places(&mut self, layout: &Layout, border: Border, places: &[u64], with_sent: bool) {
-        let Border { row, out, own, others, .. } = border;
+    /// Which queues across an edge are full now, with those flits, if they are to be counted, that were sent there.
+    fn read_places(&mut self, layout: &Layout, halo: Halo, places: &[u64], with_sent: bool) {
+        let Halo { row, out, own, others, .. } = halo;
         let mut counts = places.iter().copied();
         for output in out * layout.channels..(out + 1) * layout.channels {
             let queue = usize::from(layout.queue_behind[output]);

@@ -1,6 +1,6 @@
 //! Queue selection: output channels without owner are granted to the first requesting queue.
 
-use super::{
+use super::super::{
     layout::{Layout, Place},
     record::{Record, Set},
     state::State,
@@ -12,7 +12,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// not looked at, except for bubbles and where a grant needs room. A request that is refused stays;
     /// it is looked at again in the next cycle, or, when it `parks`, as soon as there is room.
     #[inline(always)]
-    pub(super) fn grant_all(&mut self, layout: &Layout) -> bool {
+    pub(in crate::engine::general) fn allocate_vcs(&mut self, layout: &Layout) -> bool {
         if self.demands.watched {
             self.granted.clear();
         }
@@ -22,7 +22,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let (mut refused, mut granted) = (0, false);
         let selective = layout.bubble || layout.grant_needs_room;
         let plain = !layout.has_lists() && !selective;
-        let throttled = self.throttling.is_some();
+        let throttled = self.injection_control.is_some();
         for index in 0..self.wanted.items().len() {
             let place = self.wanted.items()[index];
             let (node, output) = (place.node(), place.index());
@@ -59,10 +59,10 @@ impl<V: Vector, R: Record> State<V, R> {
             let record = &mut self.outputs[node * layout.outputs + output];
             *record = record.grant(bit, queue as u32 + 1, rotation);
             self.set_owner(node, output, queue);
-            if let Some(throttling) = &mut self.throttling
+            if let Some(control) = &mut self.injection_control
                 && layout.is_processor(queue)
             {
-                throttling.granted(layout, Place::new(node, queue));
+                control.granted(layout, Place::new(node, queue));
             }
             if self.demands.uniform.is_none() {
                 let slot = self.fifos[node * layout.queues + queue].front;
@@ -180,7 +180,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// A queue owns an output channel.
     #[inline(always)]
-    pub(super) fn set_owner(&mut self, node: usize, output: usize, queue: usize) {
+    pub(in crate::engine::general) fn set_owner(&mut self, node: usize, output: usize, queue: usize) {
         let plane = match self.pairs.plane(output, queue) {
             Some(plane) => plane,
             None => self.allot(output, queue),

@@ -6,7 +6,7 @@
 //! the last has left. Message graphs, interlocked slices and reports of deadlocks depend on it; for
 //! them the flits in and before the queue are counted (`exact`).
 
-use super::{
+use super::super::{
     feeds::Backlog,
     layout::{Layout, NONE, Place},
     packets::Packet,
@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 impl<V: Vector, R: Record> State<V, R> {
     /// Tops the processor queues up; true if any flit came.
     #[inline(always)]
-    pub(super) fn top_up_all(&mut self, layout: &Layout, cycle: u64) -> bool {
+    pub(in crate::engine::general) fn top_up_all(&mut self, layout: &Layout, cycle: u64) -> bool {
         if self.demands.exact_feed {
             return self.top_up_exactly(layout, cycle);
         }
@@ -158,7 +158,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// A packet enters a processor queue; its length.
     #[inline(always)]
-    pub(super) fn enter_processor(
+    pub(in crate::engine::general) fn enter_processor(
         &mut self,
         layout: &Layout,
         place: Place,

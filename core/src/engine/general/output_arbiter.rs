@@ -106,7 +106,7 @@ impl Schemes {
     /// Chooses one of the candidates, if there are any, given the channel used last (one of `last`
     /// is set) and in which channels no packet is under way (`fresh`).
     #[inline(always)]
-    pub(super) fn choose<V: Vector>(
+    pub(super) fn arbitrate<V: Vector>(
         &self,
         port: usize,
         word: usize,
@@ -229,7 +229,7 @@ mod tests {
                 }
                 for schemes in [&Schemes::Same(scheme), &layout.schemes] {
                     let vectors = |words: &[[u64; 8]; 8]| words.map(|words| Words::<8>::load(&words));
-                    let chosen = schemes.choose(
+                    let chosen = schemes.arbitrate(
                         1,
                         0,
                         channels.into(),

@@ -1,8 +1,8 @@
 //! Channel selection, in words: which flits are sent, from the state at the beginning of the cycle.
 
-use super::{
-    choice::PerChannel,
+use super::super::{
     layout::Layout,
+    output_arbiter::PerChannel,
     record::{Any, Record, Set},
     state::State,
 };
@@ -14,14 +14,14 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// Chooses the flits that are sent; true if there are any.
     #[inline(always)]
-    pub(super) fn decide_all(&mut self, layout: &Layout) -> bool {
+    pub(in crate::engine::general) fn allocate_switch(&mut self, layout: &Layout) -> bool {
         self.sent_any = R::Set::default();
         let mut ejected = 0;
         for block in 0..self.blocks {
             ejected += match layout.channels {
-                3 => self.decide_block::<3>(layout, block),
-                4 => self.decide_block::<4>(layout, block),
-                _ => self.decide_block::<0>(layout, block),
+                3 => self.allocate_switch_of_block::<3>(layout, block),
+                4 => self.allocate_switch_of_block::<4>(layout, block),
+                _ => self.allocate_switch_of_block::<0>(layout, block),
             };
         }
         self.outcome.flits_delivered += ejected;
@@ -31,7 +31,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Returns the flits that are ejected. Compiled for so many channels; 0 for any number.
     #[inline(always)]
     #[expect(clippy::needless_range_loop, reason = "a channel indexes several arrays")]
-    fn decide_block<const CHANNELS: usize>(&mut self, layout: &Layout, block: usize) -> u64 {
+    fn allocate_switch_of_block<const CHANNELS: usize>(&mut self, layout: &Layout, block: usize) -> u64 {
         let channels = if CHANNELS == 0 { layout.channels } else { CHANNELS };
         let word = block * V::WORDS;
         let nonempty = self.nonempty.block(block);
@@ -112,7 +112,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 used[channel] = last[port * channels + channel];
             }
             let chosen =
-                layout.schemes.choose(port, word, channels, &candidates, &used, &fresh[port * channels..]);
+                layout.schemes.arbitrate(port, word, channels, &candidates, &used, &fresh[port * channels..]);
             for channel in 0..channels {
                 let (output, sent) = (port * channels + channel, chosen[channel]);
                 // Some channel of the port sends where any can.
@@ -153,7 +153,7 @@ impl<V: Vector, R: Record> State<V, R> {
 /// Counts the flits taken of the packets in an output channel, where `left` are those still to come less
 /// one; returns where tails were among them. Where all packets are `uniform`, the next one is counted.
 #[inline(always)]
-pub(super) fn take_flits<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
+pub(in crate::engine::general) fn take_flits<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
     let at_tail = bits::count_down(&mut *left, taken);
     if let Some(length) = uniform {
         // The counter of a tail went below zero: all bits are set.

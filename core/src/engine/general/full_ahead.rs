@@ -12,7 +12,7 @@ use crate::{
 /// A register of bits per node and direction: bit k of cycle t says whether the buffer k + 1 hops ahead
 /// was full at the start of cycle t - k.
 #[derive(Clone, Debug)]
-pub(super) struct Ahead {
+pub(super) struct FullAhead {
     /// The channel whose buffers are looked at.
     channel: usize,
     /// Hops a register shows.
@@ -27,7 +27,7 @@ pub(super) struct Ahead {
     told: [Vec<u64>; 2],
 }
 
-impl Ahead {
+impl FullAhead {
     pub(super) fn new(layout: &Layout, channel: u8) -> Self {
         // As many hops as a packet may have left in a direction.
         let length = layout.shape.reach() as usize;
@@ -56,7 +56,7 @@ impl Ahead {
     }
 
     /// What the registers of a row show, from its first node on.
-    pub(super) fn tell(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
+    pub(super) fn send_halo(&self, direction: usize, first: isize, row: usize, words: &mut Vec<u64>) {
         for bit in 0..self.clear_from[direction] {
             let plane = direction * self.length + bit;
             words.extend(
@@ -66,7 +66,7 @@ impl Ahead {
     }
 
     /// Takes what a row of another part told.
-    pub(super) fn listen(&mut self, side: usize, words: &[u64]) {
+    pub(super) fn receive_halo(&mut self, side: usize, words: &[u64]) {
         self.told[side].clear();
         self.told[side].extend_from_slice(words);
     }
@@ -96,12 +96,12 @@ impl Ahead {
             }
             let (links, first) = (&layout.links[direction], direction * self.length);
             let mut set = self.clear_from[direction];
-            if let Some(border) = layout.border_of(direction) {
+            if let Some(halo) = layout.halo_of(direction) {
                 // The row of another part, as its queues are and as it told.
-                let (told, width) = (&self.told[border.side], border.row.div_ceil(64));
+                let (told, width) = (&self.told[halo.side], halo.row.div_ceil(64));
                 set = set.max(told.len() / width);
-                for (piece, (begin, count)) in pieces(border.row).enumerate() {
-                    let node = border.others + begin as isize;
+                for (piece, (begin, count)) in pieces(halo.row).enumerate() {
+                    let node = halo.others + begin as isize;
                     let mut full = u64::MAX >> (64 - count);
                     for bit in (0..count_bits).filter(|&bit| layout.buffer >> bit & 1 == 1) {
                         full &= levels.bits(queue * count_bits + bit, node, count);
@@ -142,7 +142,7 @@ impl Ahead {
     }
 }
 
-impl State for Ahead {
+impl State for FullAhead {
     fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
         // What it was made of; what follows; what does not outlive a cycle.
         let Self { channel: _, length, bits, clear_from, full: _, told: _ } = self;

@@ -7,7 +7,7 @@
 
 use super::{
     block::{Events, Packet},
-    feed::{Feed, Packets},
+    injection::{Injection, Packets},
     lanes::{Router, Tiling},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(super) struct Delivered {
 
 /// The packets of all copies.
 #[derive(Clone)]
-pub(super) struct Volleys<V> {
+pub(super) struct BatchSources<V> {
     /// Packets of every sender.
     number: u64,
     /// Cycle of the first ones, without delays.
@@ -81,12 +81,12 @@ fn alike(list: &PacketList, nodes: usize) -> Option<(u64, u64)> {
     found
 }
 
-impl<V: Vector> Volleys<V> {
+impl<V: Vector> BatchSources<V> {
     /// The packets of a workload, their headers written; `None` if they are of another kind.
     pub(super) fn new(
         workload: &Workload,
         tiling: &Tiling,
-        feed: &Feed,
+        injection: &Injection,
         packets: &mut Packets<'_, V>,
     ) -> Option<Self> {
         let Workload::Packets(list) = workload else { return None };
@@ -99,7 +99,7 @@ impl<V: Vector> Volleys<V> {
             lanes[0]
         });
         let bits = (u64::BITS - number.leading_zeros()) as usize;
-        let mut volleys = Self {
+        let mut batch_sources = Self {
             number,
             first,
             blocks,
@@ -117,16 +117,16 @@ impl<V: Vector> Volleys<V> {
             gone: 0,
             delivered: vec![Delivered::default(); copies],
         };
-        for (index, &place) in feed.places.iter().enumerate() {
+        for (index, &place) in injection.places.iter().enumerate() {
             let node = (index % nodes) as NodeId;
             let Some(packet) = list.of(node).first() else { continue };
             let router =
                 Router { copy: (index / nodes) as u32, x: node % tiling.x.size, y: node / tiling.x.size };
-            flip(&mut volleys.senders[place as usize / V::BITS], place);
-            flip(&mut volleys.of_delay[place as usize / V::BITS], place);
-            packets.write(place as usize, feed.common.header(router, packet.destination), packets.rows);
+            flip(&mut batch_sources.senders[place as usize / V::BITS], place);
+            flip(&mut batch_sources.of_delay[place as usize / V::BITS], place);
+            packets.write(place as usize, injection.common.header(router, packet.destination), packets.rows);
         }
-        Some(volleys)
+        Some(batch_sources)
     }
 
     /// Delays all packets of a router.

@@ -1,7 +1,7 @@
 //! Which way, where it depends on the traffic: a header without an output chooses anew in every cycle,
 //! so a request is one of a single cycle.
 
-use super::{
+use super::super::{
     layout::{Layout, Place},
     record::Record,
     state::State,
@@ -14,7 +14,7 @@ const NONE: u8 = u8::MAX;
 impl<V: Vector, R: Record> State<V, R> {
     /// The registers of full buffers ahead follow the state at the start of a cycle.
     #[inline(always)]
-    pub(super) fn look_ahead(&mut self, layout: &Layout) {
+    pub(in crate::engine::general) fn look_ahead(&mut self, layout: &Layout) {
         if let Some(ahead) = &mut self.ahead {
             let held = if layout.latency > 1 { &self.held } else { &self.counts };
             ahead.step(layout, held, &self.levels, self.blocks, self.count_bits);
@@ -24,7 +24,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Every header at the front of a queue without an output chooses one, from the state at the start
     /// of the cycle, and requests it if nobody owns it.
     #[inline(never)]
-    pub(super) fn reconsider_all(&mut self, layout: &Layout) {
+    pub(in crate::engine::general) fn choose_adaptive_requests(&mut self, layout: &Layout) {
         let count = self.asking.items().len();
         self.chosen.resize(count, NONE);
         self.wanted.reserve(count);
@@ -32,7 +32,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.headers.push(self.header(layout, self.asking.items()[index]));
         }
         let function = self.demands.function;
-        let throttled = self.throttling.is_some();
+        let throttled = self.injection_control.is_some();
         for index in 0..count {
             let place = self.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
@@ -63,7 +63,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Requests of this cycle that were not granted are taken back.
     #[inline(never)]
-    pub(super) fn withdraw(&mut self, layout: &Layout) {
+    pub(in crate::engine::general) fn withdraw(&mut self, layout: &Layout) {
         let mut kept = 0;
         for index in 0..self.asking.items().len() {
             let place = self.asking.items()[index];
@@ -90,7 +90,7 @@ impl<V: Vector, R: Record> State<V, R> {
 }
 
 /// What a router sees at the start of a cycle.
-pub(super) struct Router<'s, V: Vector, R: Record> {
+pub(in crate::engine::general) struct Router<'s, V: Vector, R: Record> {
     pub state: &'s State<V, R>,
     pub layout: &'s Layout,
     pub node: usize,

@@ -1,6 +1,6 @@
 //! Flits enter the queues behind the links.
 
-use super::{
+use super::super::{
     crossing::Crossing,
     layout::Layout,
     record::{Any, Record, Set},
@@ -11,7 +11,7 @@ use crate::bits::{Vector, above_with, half_add, half_subtract, words};
 impl<V: Vector, R: Record> State<V, R> {
     /// Headers and flits enter; the counts of all queues follow.
     #[inline(always)]
-    pub(super) fn arrive_all(&mut self, layout: &Layout, cycle: u64) {
+    pub(in crate::engine::general) fn arrive_all(&mut self, layout: &Layout, cycle: u64) {
         if layout.latency > 1 {
             self.arrive_later(layout, cycle);
         } else {
@@ -83,7 +83,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Counts what left the queues of a block and what arrives in them.
     #[inline(always)]
-    pub(super) fn count_block(&mut self, layout: &Layout, block: usize) {
+    pub(in crate::engine::general) fn count_block(&mut self, layout: &Layout, block: usize) {
         let (count_bits, word) = (self.count_bits, block * V::WORDS);
         let slow = layout.latency > 1;
         let leaves = self.leaves.block(block);

@@ -5,12 +5,12 @@
 //! what they sent.
 
 use super::{
+    arbitration_planes::ArbitrationPlanes,
     block::{
         Block, Events, Full, LINK_QUEUES, LinkRow, Links, Packet, QUEUES, X_QUEUES, XRow, Y_QUEUES, YRow,
     },
     cycle::{More, Rules, Sender, send},
-    feed::{self, Common, Counting, Packets},
-    genes::Genes,
+    injection::{self, Common, Counting, Packets},
     lanes::{Position, Rotation},
     occupation::Uses,
     receive::{Incoming, Receiver, receive_x, receive_y},
@@ -36,7 +36,7 @@ pub(super) struct Fixed<'a, V: Vector> {
 #[derive(Clone, Copy)]
 pub(super) struct Settled<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
-    pub genes: &'a Genes<V>,
+    pub arbitration_planes: &'a ArbitrationPlanes<V>,
     pub full: &'a [Full<V>],
     pub packet_rows: &'a [V],
     /// Per block, if there are any; see [`send`].
@@ -47,7 +47,7 @@ pub(super) struct Settled<'a, V: Vector> {
 #[derive(Clone, Copy)]
 pub(super) struct Still<'a, V: Vector> {
     pub fixed: Fixed<'a, V>,
-    pub genes: &'a Genes<V>,
+    pub arbitration_planes: &'a ArbitrationPlanes<V>,
     pub exempt: &'a [[V; 4]],
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Filling<'a, V: Vector, const K: usize> {
 pub(super) struct Receiving<'a, V: Vector, const K: usize> {
     pub of: Rows<'a, V, K>,
     pub full: &'a mut [Full<V>],
-    pub feed: &'a mut [feed::Row],
+    pub injection: &'a mut [injection::Row],
     pub packets: &'a mut [Packet<V>],
     pub packet_rows: &'a mut [V],
 }
@@ -182,7 +182,7 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
     /// They send; what was moved and ejected.
     #[inline(always)]
     pub(super) fn send(mut self, others: &Settled<'_, V>) -> (V, V) {
-        let Settled { fixed, genes, full, packet_rows, exempt } = *others;
+        let Settled { fixed, arbitration_planes, full, packet_rows, exempt } = *others;
         let Fixed { rules, wide, high, cycle, columns, rows, rotations, .. } = fixed;
         let widths = rules.widths;
         let (mut moved, mut ejected) = (V::zero(), V::zero());
@@ -237,7 +237,7 @@ impl<V: Vector, const K: usize> Sending<'_, V, K> {
                     y_links: part(self.y_links, own, widths.y_data()),
                     ejected_tags: part(self.ejected_tags, own, widths.tag),
                 };
-                let (settings, place) = (genes.settings(index), (&columns[bx], &rows[by]));
+                let (settings, place) = (arbitration_planes.settings(index), (&columns[bx], &rows[by]));
                 let exempt = exempt_of(exempt, index, &rules);
                 let (mut block_events, sends, ejects) = if rules.registers {
                     let registers = &mut self.registers[own];
@@ -298,7 +298,7 @@ impl<V: Vector, const K: usize> Filling<'_, V, K> {
     /// Flits go into registers; whether any do.
     #[inline(always)]
     pub(super) fn fill(self, others: &Still<'_, V>) -> V {
-        let Still { fixed: Fixed { rules, wide, .. }, genes, exempt } = *others;
+        let Still { fixed: Fixed { rules, wide, .. }, arbitration_planes, exempt } = *others;
         let widths = rules.widths;
         let mut moved = V::zero();
         for own in 0..self.of.rows * wide {
@@ -311,8 +311,12 @@ impl<V: Vector, const K: usize> Filling<'_, V, K> {
                 registers: &mut self.registers[own],
                 full: &mut self.full[own],
             };
-            let (moves, sent) =
-                cross(crossing, genes.settings(index), &exempt_of(exempt, index, &rules), &rules);
+            let (moves, sent) = cross(
+                crossing,
+                arbitration_planes.settings(index),
+                &exempt_of(exempt, index, &rules),
+                &rules,
+            );
             moved = moved | moves;
             self.events[own].sent = sent;
         }
@@ -353,7 +357,7 @@ impl<V: Vector, const K: usize> Receiving<'_, V, K> {
         both! {
             of: self.of.split_at(rows, fixed),
             full: self.full.split_at_mut(count),
-            feed: self.feed.split_at_mut(rows),
+            injection: self.injection.split_at_mut(rows),
             packets: self.packets.split_at_mut(count),
             packet_rows: self.packet_rows.split_at_mut(count * widths.x_data()),
         }
@@ -424,7 +428,7 @@ impl<V: Vector, const K: usize> Receiving<'_, V, K> {
     fn count(&mut self, sent: &Sent<'_, V>) {
         let Sent { fixed: Fixed { rules, wide, cycle, .. }, counting, events, common, .. } = *sent;
         let each = rules.widths.x_data();
-        for (own, row) in self.feed.iter_mut().enumerate() {
+        for (own, row) in self.injection.iter_mut().enumerate() {
             let (first, at) = (own * wide, (self.of.first + own) * wide);
             let mut packets = Packets {
                 packets: &mut self.packets[first..][..wide],

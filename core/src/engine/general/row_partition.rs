@@ -11,8 +11,8 @@ use crate::{
     bits::{Available, Task, Vector},
     engine::{
         Network, Options, Outcome, SimulationError,
-        protocol::{Clock, Engine, Rest},
-        regions::{self, Lost, Mails, Region, Thread},
+        protocol::{Clock, Engine, Quiescence},
+        regions::{self, Lost, Messages, Region, Thread},
     },
     probe::{Counted, LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
@@ -32,7 +32,7 @@ pub(super) struct Part<V: Vector, R: Record> {
 struct Seat<V: Vector, R: Record> {
     part: Part<V, R>,
     thread: Thread,
-    mails: Mails,
+    messages: Messages,
 }
 
 /// What all parts share.
@@ -65,30 +65,30 @@ pub(super) fn divide(layout: &Layout, parts: usize) -> Vec<Range<usize>> {
 }
 
 /// What leaves a part, and what enters it; what both are between is compiled once for parts and wholes.
-struct Leave<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Mails);
-struct Enter<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s Mails);
+struct Leave<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Messages);
+struct Enter<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s Messages);
 
 impl<V: Vector, R: Record> Task for Leave<'_, V, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(Part { layout, state }, cycle, mails) = self;
-        state.leave_part(layout, cycle, mails);
+        let Self(Part { layout, state }, cycle, messages) = self;
+        state.leave_part(layout, cycle, messages);
     }
 }
 
 /// What leaves a part once its neighbours have told what room they made.
-struct LeaveLate<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Mails);
+struct LeaveLate<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Messages);
 
 impl<V: Vector, R: Record> Task for LeaveLate<'_, V, R> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self(Part { layout, state }, cycle, mails) = self;
-        let sends = state.send_from_part(layout, cycle, mails);
-        state.leave_part(layout, cycle, mails);
+        let Self(Part { layout, state }, cycle, messages) = self;
+        let sends = state.send_from_part(layout, cycle, messages);
+        state.leave_part(layout, cycle, messages);
         sends
     }
 }
@@ -98,18 +98,18 @@ impl<V: Vector, R: Record> Task for Enter<'_, V, R> {
 
     #[inline(always)]
     fn run(self) {
-        let Self(Part { layout, state }, cycle, mails) = self;
-        state.enter_part(layout, cycle, mails);
+        let Self(Part { layout, state }, cycle, messages) = self;
+        state.enter_part(layout, cycle, messages);
     }
 }
 
 impl<V: Vector, R: Record> Region for Part<V, R> {
-    fn leave(&mut self, cycle: u64, mails: &mut Mails) -> bool {
+    fn leave(&mut self, cycle: u64, messages: &mut Messages) -> bool {
         let changes = self.state.decide(&self.layout, cycle);
         if self.leaves_late() {
-            self.state.tell_room(&self.layout, mails);
+            self.state.tell_room(&self.layout, messages);
         } else {
-            V::enter(self.state.proof, Leave(self, cycle, mails));
+            V::enter(self.state.proof, Leave(self, cycle, messages));
         }
         changes
     }
@@ -118,12 +118,12 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
         self.state.registers.is_some()
     }
 
-    fn leave_late(&mut self, cycle: u64, mails: &mut Mails) -> bool {
-        V::enter(self.state.proof, LeaveLate(self, cycle, mails))
+    fn leave_late(&mut self, cycle: u64, messages: &mut Messages) -> bool {
+        V::enter(self.state.proof, LeaveLate(self, cycle, messages))
     }
 
-    fn arrive(&mut self, cycle: u64, mails: &mut Mails) {
-        V::enter(self.state.proof, Enter(self, cycle, mails));
+    fn arrive(&mut self, cycle: u64, messages: &mut Messages) {
+        V::enter(self.state.proof, Enter(self, cycle, messages));
         self.state.account(&self.layout, cycle);
     }
 
@@ -155,8 +155,8 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
         self.state.news()
     }
 
-    fn hear(&mut self, cycle: u64, news: Vec<Vec<u8>>) {
-        self.state.hear(cycle, &news);
+    fn receive_news(&mut self, cycle: u64, news: Vec<Vec<u8>>) {
+        self.state.receive_news(cycle, &news);
     }
 }
 
@@ -248,14 +248,14 @@ fn seated<V: Vector, R: Record>(layout: &Layout, parts: Vec<Part<V, R>>) -> Vec<
     let round = layout.shape.wraps(layout.shape.dimensions() - 1);
     let threads = Thread::all(parts.len(), round);
     let seats = parts.into_iter().zip(threads);
-    seats.map(|(part, thread)| Seat { part, thread, mails: Mails::default() }).collect()
+    seats.map(|(part, thread)| Seat { part, thread, messages: Messages::default() }).collect()
 }
 
 impl<V: Vector, R: Record> Seat<V, R> {
-    fn advance(&mut self, mut cycle: u64, until: u64) -> Result<(u64, Option<Rest>), Lost> {
+    fn advance(&mut self, mut cycle: u64, until: u64) -> Result<(u64, Option<Quiescence>), Lost> {
         let _watch = self.thread.watch();
-        let Self { part, thread, mails } = self;
-        let rest = regions::advance(part, thread, mails, &mut cycle, until)?;
+        let Self { part, thread, messages } = self;
+        let rest = regions::advance(part, thread, messages, &mut cycle, until)?;
         Ok((cycle, rest))
     }
 }
@@ -266,7 +266,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
         cycle: &mut u64,
         until: u64,
         _probe: &mut P,
-    ) -> Result<Option<Rest>, SimulationError> {
+    ) -> Result<Option<Quiescence>, SimulationError> {
         self.settle();
         let begin = *cycle;
         let Some((first, others)) = self.seats.split_first_mut() else { return Ok(None) };

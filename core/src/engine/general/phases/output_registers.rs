@@ -6,11 +6,11 @@
 //! of cycle t + 1 belong to cycle t here. An output channel keeps its owner until the tail has left the
 //! register, while the queue may go on to another one as soon as the tail has left the queue.
 
-use super::{
-    choice::PerChannel,
+use super::super::{
     crossing::Crossing,
-    decide::take_flits,
     layout::{Layout, Place},
+    output_arbiter::PerChannel,
+    phases::switch_allocation::take_flits,
     record::{Any, Record, Set},
     registers::Registers,
     state::State,
@@ -23,7 +23,12 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// The crossbars; true if any flit moves.
     #[inline(always)]
-    pub(super) fn cross_all(&mut self, layout: &Layout, registers: &mut Registers<V>, cycle: u64) -> bool {
+    pub(in crate::engine::general) fn cross_all(
+        &mut self,
+        layout: &Layout,
+        registers: &mut Registers<V>,
+        cycle: u64,
+    ) -> bool {
         let mut moves = false;
         for block in 0..self.blocks {
             if self.cross_block(registers, block) {
@@ -48,7 +53,11 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The choice of what is sent over the links, by what room there is; true if anything is.
     #[inline(always)]
-    pub(super) fn send_all(&mut self, layout: &Layout, registers: &mut Registers<V>) -> bool {
+    pub(in crate::engine::general) fn send_all(
+        &mut self,
+        layout: &Layout,
+        registers: &mut Registers<V>,
+    ) -> bool {
         let mut ejected = 0;
         for block in 0..self.blocks {
             ejected += self.send_block(layout, registers, block);
@@ -181,7 +190,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 continue;
             }
             let fresh = [V::ones(); MAX_CHANNELS as usize];
-            let chosen = layout.schemes.choose(port, word, channels, &candidates, &used, &fresh);
+            let chosen = layout.schemes.arbitrate(port, word, channels, &candidates, &used, &fresh);
             for channel in 0..channels {
                 let (output, sent) = (port * channels + channel, chosen[channel]);
                 last[output] = used[channel] & !any | sent;
@@ -211,7 +220,11 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Finds where headers go that leave registers, and frees what tails leave.
     #[inline(always)]
-    pub(super) fn depart_from_registers(&mut self, layout: &Layout, registers: &Registers<V>) {
+    pub(in crate::engine::general) fn depart_from_registers(
+        &mut self,
+        layout: &Layout,
+        registers: &Registers<V>,
+    ) {
         self.delivered.clear();
         for block in 0..self.blocks {
             let Any { heads, tails, .. } = self.any[block];

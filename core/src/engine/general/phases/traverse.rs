@@ -1,6 +1,6 @@
 //! Records of what leaves: headers, tails, and packets that have arrived.
 
-use super::{
+use super::super::{
     crossing::Crossing,
     layout::{Layout, Place},
     packets::Packet,
@@ -16,7 +16,7 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// Finds where headers go, and frees what tails leave.
     #[inline(always)]
-    pub(super) fn depart_all(&mut self, layout: &Layout, cycle: u64) {
+    pub(in crate::engine::general) fn depart_all(&mut self, layout: &Layout, cycle: u64) {
         self.delivered.clear();
         for block in 0..self.blocks {
             self.send_headers(layout, block, cycle);
@@ -114,7 +114,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Counts the flits that leave the processor queues.
-    pub(super) fn drain_processors(&mut self, layout: &Layout, block: usize) {
+    pub(in crate::engine::general) fn drain_processors(&mut self, layout: &Layout, block: usize) {
         for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
             let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
             for (word, &bits) in (block * V::WORDS..).zip(leaves) {
@@ -128,7 +128,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Totals of the cycle; deliveries are told to whoever waits for them.
     #[inline(always)]
-    pub(super) fn account_all(&mut self, layout: &Layout, cycle: u64) {
+    pub(in crate::engine::general) fn account_all(&mut self, layout: &Layout, cycle: u64) {
         if self.sent_any.part(layout.link_outputs, layout.channels) != 0 {
             self.outcome.duration = cycle + 2;
         }
@@ -149,7 +149,7 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         if self.sources.listens() || self.demands.interlock || self.demands.reinitialise {
-            self.tell(layout, cycle);
+            self.send_halo(layout, cycle);
         }
         for &(_, slot) in &self.delivered {
             self.packets.remove(slot);
@@ -157,7 +157,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     #[inline(never)]
-    fn tell(&mut self, layout: &Layout, cycle: u64) {
+    fn send_halo(&mut self, layout: &Layout, cycle: u64) {
         // A node receives one packet at most.
         self.delivered.sort_unstable();
         for index in 0..self.delivered.len() {

@@ -2,7 +2,7 @@
 //!
 //! Work is done per packet only. A node without a packet waits in a wheel of start cycles; one that
 //! has just sent a tail takes its next packet at once if that has started. Every row of blocks has a
-//! feed of its own, in which nodes are known by their bits, so that rows can be fed side by side. The
+//! injection of its own, in which nodes are known by their bits, so that rows can be fed side by side. The
 //! packets of a cycle are listed before they are taken, without branches on who has one.
 
 use super::{
@@ -178,7 +178,7 @@ struct Node {
     behind: u32,
 }
 
-/// The feed of one row of blocks.
+/// The injection of one row of blocks.
 #[derive(Clone)]
 pub(super) struct Row {
     /// Its number.
@@ -206,7 +206,7 @@ pub(super) struct Row {
 
 /// All nodes of all copies.
 #[derive(Clone)]
-pub(super) struct Feed {
+pub(super) struct Injection {
     /// What they have in common.
     pub common: Common,
     /// Bit of every node: `block * bits + lane`.
@@ -215,7 +215,7 @@ pub(super) struct Feed {
     pub rows: Vec<Row>,
 }
 
-impl Feed {
+impl Injection {
     /// The nodes of a tiling, before [`reset`](Self::reset), with so many rows of header data; `starts`
     /// says whether those of the last packets are kept.
     pub(super) fn new(workload: &Workload, tiling: &Tiling, rows: usize, starts: bool) -> Self {
@@ -772,7 +772,7 @@ mod tests {
             let tiling = Tiling::new(&shape, 64, 1);
             let nodes = shape.nodes() as NodeId;
             let workload = Workload::Packets(PacketList::default());
-            let common = Feed::new(&workload, &tiling, 0, false).common;
+            let common = Injection::new(&workload, &tiling, 0, false).common;
             for destination in (0..nodes).step_by(1 + nodes as usize / 999).chain([nodes - 1]) {
                 let header = common.header(Router { copy: 0, x: 0, y: 0 }, destination);
                 let (x, y) = (destination % sizes[0], destination / sizes[0]);

@@ -18,7 +18,7 @@ fn input_port(travel: Option<usize>, shape: &Shape) -> u8 {
 
 /// Settings of all routers, and the orders they begin with.
 #[derive(Clone)]
-pub(super) struct Genes<V> {
+pub(super) struct ArbitrationPlanes<V> {
     shape: Shape,
     channels: u8,
     north: North,
@@ -37,7 +37,7 @@ fn write<V: Vector, const N: usize>(planes: &mut [V; N], lane: u32, bits: impl I
     }
 }
 
-impl<V: Vector> Genes<V> {
+impl<V: Vector> ArbitrationPlanes<V> {
     /// The same settings for all routers, to be loaded.
     pub(super) fn new(shape: &Shape, router: &RouterConfig, blocks: usize) -> Self {
         let channels = router.channels;

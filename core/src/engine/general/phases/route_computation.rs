@@ -1,8 +1,8 @@
 //! Which way: headers at the front of queues request their output channels.
 
-use super::{
+use super::super::{
     layout::{Layout, NONE, Place},
-    reconsider::Router,
+    phases::adaptive_requests::Router,
     record::Record,
     state::State,
 };
@@ -15,9 +15,9 @@ use crate::{
 impl<V: Vector, R: Record> State<V, R> {
     /// Every queue with a new header at its front requests an output channel.
     #[inline(always)]
-    pub(super) fn request_all(&mut self, layout: &Layout) {
+    pub(in crate::engine::general) fn compute_routes(&mut self, layout: &Layout) {
         if self.demands.reconsiders {
-            self.reconsider_all(layout);
+            self.choose_adaptive_requests(layout);
         } else if self.demands.function == RoutingFunction::DimensionOrder && !layout.has_lists() {
             self.request_each::<true>(layout);
         } else {
@@ -29,7 +29,7 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     fn request_each<const PLAIN: bool>(&mut self, layout: &Layout) {
         self.wanted.reserve(self.asking.items().len());
-        let throttled = self.throttling.is_some();
+        let throttled = self.injection_control.is_some();
         for index in 0..self.asking.items().len() {
             let place = self.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
@@ -57,7 +57,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The output channel that the header at the front of a queue chooses, if any.
     #[inline(always)]
-    pub(super) fn choice(&self, layout: &Layout, place: Place) -> Option<usize> {
+    pub(in crate::engine::general) fn choice(&self, layout: &Layout, place: Place) -> Option<usize> {
         let (node, queue) = (place.node(), place.index());
         let slot = self.fifos[node * layout.queues + queue].front;
         let channel = layout.channel_of_queue[queue];
@@ -77,7 +77,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The header at the front of a queue.
-    pub(super) fn header(&self, layout: &Layout, place: Place) -> Header {
+    pub(in crate::engine::general) fn header(&self, layout: &Layout, place: Place) -> Header {
         let packet = self.packets.packet(self.fifo(layout, place).front);
         let drawn = if self.demands.draws {
             draw(self.demands.seed, packet.source, Purpose::Route, packet.number)
@@ -89,7 +89,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// By a function that looks about or draws. Never inlined: it is large and has no use for vectors.
     #[inline(never)]
-    pub(super) fn choice_of(
+    pub(in crate::engine::general) fn choice_of(
         &self,
         function: RoutingFunction,
         layout: &Layout,

@@ -261,13 +261,13 @@ impl<V: Vector, R: Record> State<V, R> {
             let from = (part.first as isize + others).rem_euclid(all);
             let (direction, mut words) = (last + 1 - side, Vec::new());
             if let (Some(ahead), Some(whole)) = (&mut state.ahead, &self.ahead) {
-                whole.tell(direction, from, row, &mut words);
-                ahead.listen(side, &words);
+                whole.send_halo(direction, from, row, &mut words);
+                ahead.receive_halo(side, &words);
                 words.clear();
             }
-            if let (Some(throttling), Some(whole)) = (&mut state.throttling, &self.throttling) {
-                whole.tell(direction, from, row, &mut words);
-                throttling.listen(side, &words);
+            if let (Some(control), Some(whole)) = (&mut state.injection_control, &self.injection_control) {
+                whole.send_halo(direction, from, row, &mut words);
+                control.receive_halo(side, &words);
             }
             for (first, count) in pieces(row) {
                 let first = first as isize;

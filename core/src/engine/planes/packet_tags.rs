@@ -10,7 +10,7 @@
 
 use super::{
     block::{LINK_QUEUES, QUEUES, Widths, X_QUEUES, Y_QUEUES},
-    feed::Loaded,
+    injection::Loaded,
     machine::{Machine, TagsTooYoung, heads},
     registers::Registers,
 };
@@ -34,11 +34,11 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// Headers carry tags from now on; those that have left their sources already have none.
     #[cold]
     pub(super) fn begin_tags(&mut self) {
-        let waiting: Vec<_> = (0..self.feed.places.len())
-            .filter_map(|all| Some((all, self.header_at_source(self.feed.places[all])?.1)))
+        let waiting: Vec<_> = (0..self.injection.places.len())
+            .filter_map(|all| Some((all, self.header_at_source(self.injection.places[all])?.1)))
             .collect();
         self.set_tag_bits(self.tag_bits_needed());
-        self.feed.begin_log(&waiting);
+        self.injection.begin_log(&waiting);
     }
 
     /// Sees whether tags are needed before the last cycles: where packets do not wait long at their sources,
@@ -47,23 +47,23 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     pub(super) fn check_tags(&mut self, cycle: u64) {
         self.tags.check = None;
         let reach = self.reach();
-        if 8 * self.feed.mean_lag(cycle) >= reach {
+        if 8 * self.injection.mean_lag(cycle) >= reach {
             return;
         }
         // Little's law: the mean time a packet is under way, and some for the slowest.
-        let (loaded, delivered) = self.feed.packets();
+        let (loaded, delivered) = self.injection.packets();
         let latency = (loaded - delivered) * cycle / u64::max(delivered, 1);
         let from = self.stop.saturating_sub((10 * latency).max(8 * reach));
         if from > cycle {
             self.tags.from = from;
             self.set_tag_bits(0);
-            self.feed.end_log();
+            self.injection.end_log();
         }
     }
 
     /// Bits of a tag: the number of a source, and one that says that it is known.
     pub(super) fn tag_bits_needed(&self) -> usize {
-        let nodes = self.feed.places.len();
+        let nodes = self.injection.places.len();
         (usize::BITS - (nodes - 1).leading_zeros()) as usize + 1
     }
 
@@ -94,7 +94,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     fn write_tags(&mut self) {
         let Widths { tag, .. } = self.rules.widths;
         let (each, first) = (self.rules.widths.x_data(), self.rules.widths.x_data() - tag);
-        for (all, &place) in self.feed.places.iter().enumerate().filter(|_| tag > 0) {
+        for (all, &place) in self.injection.places.iter().enumerate().filter(|_| tag > 0) {
             let (block, lane) = (place as usize / V::BITS, place as usize % V::BITS);
             let value = all | 1 << (tag - 1);
             let rows = &mut self.packet_rows[block * each..][first..each];
@@ -142,7 +142,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     /// than what is under way.
     #[inline(always)]
     pub(super) fn forget_delivered(&mut self) {
-        if self.rules.widths.tag > 0 && self.feed.logged() > self.log_limit {
+        if self.rules.widths.tag > 0 && self.injection.logged() > self.log_limit {
             self.keep_under_way();
         }
     }
@@ -151,16 +151,16 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     fn keep_under_way(&mut self) {
         if let Ok(mut under_way) = self.under_way() {
             under_way.reverse();
-            self.feed.keep(under_way);
+            self.injection.keep(under_way);
         }
-        self.log_limit = 2 * self.feed.logged() + 16 * self.feed.places.len();
+        self.log_limit = 2 * self.injection.logged() + 16 * self.injection.places.len();
     }
 
     /// The packets taken but not delivered, the last one first.
     fn under_way(&self) -> Result<Vec<Loaded>, TagsTooYoung> {
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
         let nodes = self.tiling.nodes() as u32;
-        for (all, &place) in self.feed.places.iter().enumerate() {
+        for (all, &place) in self.injection.places.iter().enumerate() {
             let here = all as u32 % nodes;
             for (tag, destination) in self.headers_at(here, place as usize) {
                 let known = 1 << (self.rules.widths.tag - 1);
@@ -172,7 +172,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
         let mut found = Vec::new();
-        for loaded in self.feed.whole_log().into_iter().rev() {
+        for loaded in self.injection.whole_log().into_iter().rev() {
             if let Some(left @ 1..) = counts.get_mut(&(loaded.source, loaded.destination)) {
                 *left -= 1;
                 found.push(loaded);
