@@ -31,7 +31,7 @@ fn space() -> CaseSpace {
     }
 }
 
-/// Moves and lost queue selections; the links of a cycle count as those of the one before.
+/// Moves and lost VC allocations; the links of a cycle count as those of the one before.
 pub fn seen(events: impl IntoIterator<Item = Event>, shift: u64) -> Vec<Event> {
     let of = |Event { cycle, what }| match what {
         What::Crosses { .. } | What::Ejected { .. } => Some(Event { cycle: cycle - shift, what }),

@@ -88,15 +88,15 @@ pub enum SortKey {
     /// T01: by score alone.
     #[default]
     Score,
-    /// T02: by score, then queue selections lost out of order (`or`).
+    /// T02: by score, then VC allocations lost out of order (`or`).
     OutOfOrderQueues,
-    /// T03: by score, then channel selections lost out of order (`ob`).
+    /// T03: by score, then switch allocations lost out of order (`ob`).
     OutOfOrderChannels,
     /// T04: by score, then effective thickness.
     Thickness,
     /// T05: by score, then effective thickness, the largest first.
     ThicknessReversed,
-    /// T06: by score, then all channel selections lost (`tb = ib + ob`).
+    /// T06: by score, then all switch allocations lost (`tb = ib + ob`).
     ChannelSelections,
     /// T07: by score, then blocked links (`lb`).
     BlockedLinks,

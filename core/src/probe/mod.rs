@@ -74,14 +74,14 @@ pub trait Probe {
         let _ = (cycle, link);
     }
 
-    /// Queue selection granted an output channel to `granted` while `blocked`, the header at the
+    /// VC allocation granted an output channel to `granted` while `blocked`, the header at the
     /// front of another queue of the router, requested it too. Once for every such queue and cycle
     /// in which the channel is granted; cycles in which it has an owner do not count.
     fn queue_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {
         let _ = (cycle, output, granted, blocked);
     }
 
-    /// Channel selection let `granted` leave through `output` while `blocked`, in another channel
+    /// Switch allocation let `granted` leave through `output` while `blocked`, in another channel
     /// of the port, could have left too. Once for every such channel and cycle; channels without
     /// space behind the link do not count.
     fn channel_blocked(&mut self, cycle: u64, output: OutputChannel, granted: Flit, blocked: Flit) {

@@ -155,7 +155,7 @@ impl North {
     /// Both by their names in two dimensions.
     pub const NAMES: [(&'static str, Self); 2] = [("+y", Self::Plus), ("-y", Self::Minus)];
 
-    /// The input ports in the order queue selection evaluates them at first, as port numbers: `+last, ...,
+    /// The input ports in the order VC allocation evaluates them at first, as port numbers: `+last, ...,
     /// +x, -last, ..., -x, P` (N, E, S, W, P in two dimensions), with the directions of the last dimension
     /// exchanged if north is the minus direction.
     ///

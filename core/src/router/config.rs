@@ -93,7 +93,7 @@ pub struct RouterConfig {
     pub flow_control: FlowControl,
     /// Which datelines count; none do with bubbles.
     pub datelines: Datelines,
-    /// Queue selection grants an output channel of a link only to a header whose whole packet fits behind
+    /// VC allocation grants an output channel of a link only to a header whose whole packet fits behind
     /// it at the start of the cycle; else its port list stays as it is (state-propagation-throttling-2015).
     pub grant_needs_room: bool,
     /// Queues of the processor.

@@ -1,5 +1,5 @@
-//! The rules of one router in one cycle: ports, virtual channels, buffers, queue
-//! selection, channel selection and flow control.
+//! The rules of one router in one cycle: ports, virtual channels, buffers, VC
+//! allocation, switch allocation and flow control.
 //!
 //! A router has one port per link direction, numbered by [`Direction::index`](crate::fabric::Direction::index),
 //! and after them the processor port P.

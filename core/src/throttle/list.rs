@@ -167,7 +167,7 @@ macro_rules! throttles {
         }
 
         impl State {
-            /// Looks at the network, once per cycle before queue selection, with every router as it is at
+            /// Looks at the network, once per cycle before VC allocation, with every router as it is at
             /// the start of the cycle.
             pub fn observe(&mut self, cycle: u64, sums: Sums, seen: &impl Seen) {
                 match self {
@@ -176,7 +176,7 @@ macro_rules! throttles {
                 }
             }
 
-            /// Whether a header may be a candidate of queue selection in this cycle.
+            /// Whether a header may be a candidate of VC allocation in this cycle.
             pub fn may_begin(&self, cycle: u64, ask: &Ask, seen: &impl Seen) -> bool {
                 match self {
                     Self::None => true,

@@ -1,7 +1,7 @@
 //! Who must wait before injecting, and what it knows when it decides.
 //!
 //! A throttle acts on the header at the front of a processor queue only: a held header is no candidate
-//! of queue selection in this cycle. Through traffic is never held, nor a packet that was granted.
+//! of VC allocation in this cycle. Through traffic is never held, nor a packet that was granted.
 
 mod alo;
 #[cfg(test)]

@@ -55,11 +55,11 @@ pub trait AtWork: Clone {
     /// Whether it goes by the hops of a header and where it turns ([`Ask::hops`], [`Ask::turn`]).
     const ASKS_THE_WAY: bool = false;
 
-    /// Looks at the network, once per cycle before queue selection, with every router as it is at the
+    /// Looks at the network, once per cycle before VC allocation, with every router as it is at the
     /// start of the cycle.
     fn observe(&mut self, _cycle: u64, _sums: Sums, _seen: &impl Seen) {}
 
-    /// Whether a header may be a candidate of queue selection in this cycle.
+    /// Whether a header may be a candidate of VC allocation in this cycle.
     fn may_begin(&self, _cycle: u64, _ask: &Ask, _seen: &impl Seen) -> bool {
         true
     }

@@ -8,12 +8,12 @@
 //! 1. **Top up**: the P queue (channel 0 of the processor port, as deep as any other) is filled in
 //!    the order of the node's packets. A packet's flits enter only when its start has come and all
 //!    flits of the packets before it have entered.
-//! 2. **Queue selection**: for every output channel without owner, the candidates are the queues
+//! 2. **VC allocation**: for every output channel without owner, the candidates are the queues
 //!    that own no output and whose front flit is a header that asks for it. The first input port in
 //!    the channel's list is granted, and the list is turned so that it comes last. Of several
 //!    channels of one input port (possible only on the last channel) the lowest is granted.
 //!    Space downstream plays no part (but for bubbles).
-//! 3. **Channel selection**: for every output port, the first channel in the scheme's order that has
+//! 3. **Switch allocation**: for every output port, the first channel in the scheme's order that has
 //!    an owner with a flit and - but for P - space downstream at the start of the cycle sends one
 //!    flit. Flits on the link count as occupying the downstream queue. With cut-through a header
 //!    needs space for its whole packet.
@@ -83,7 +83,7 @@ pub struct Rules {
     /// queue as deep as ever) every output channel has a register of one flit. The cycle is then: a) every
     /// output port sends, of the channels whose register is full and whose downstream queue had space at
     /// the start of the cycle, the first in the scheme's order, and the flit is in that queue at once;
-    /// b) top-up; c) queue selection, for output channels that have no owner; d) every output channel
+    /// b) top-up; c) VC allocation, for output channels that have no owner; d) every output channel
     /// with an owner and an empty register takes a flit of its owner's queue. An output channel loses its
     /// owner when the tail leaves the register.
     pub output_registers: bool,
@@ -268,10 +268,10 @@ pub enum What {
     Blocked { link: LinkId },
     /// A flit left the network.
     Ejected { node: NodeId, source: NodeId, number: u64, index: u32 },
-    /// Queue selection granted this output channel (node, port, channel) to a packet (source,
+    /// VC allocation granted this output channel (node, port, channel) to a packet (source,
     /// number) while the header of another asked for it.
     LostQueue { output: (NodeId, usize, usize), granted: (NodeId, u64), blocked: (NodeId, u64) },
-    /// Channel selection let this output channel send a flit of a packet while one of another packet
+    /// Switch allocation let this output channel send a flit of a packet while one of another packet
     /// could have been sent by the same port.
     LostChannel { output: (NodeId, usize, usize), granted: (NodeId, u64), blocked: (NodeId, u64) },
 }

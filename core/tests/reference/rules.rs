@@ -203,7 +203,7 @@ pub fn channel_order(scheme: ChannelScheme, last: usize, under_way: bool, channe
     (0..n).map(|k| (first + step * k).rem_euclid(n) as usize).collect()
 }
 
-/// The list in which queue selection looks at the input ports at first: the plus ports from the
+/// The list in which VC allocation looks at the input ports at first: the plus ports from the
 /// last dimension to the first, the minus ports likewise, then P (N, E, S, W, P in two dimensions).
 pub fn first_list(shape: &Shape, north_is_minus: bool) -> Vec<Port> {
     let dimensions = shape.dimensions();

@@ -110,7 +110,7 @@ class Router(SpecModel):
         packets injected right before, or at both, but at neither for packets injected right before it at a
         node whose coordinates have an odd sum. None do with bubble.
     grant_needs_room : bool
-        Whether queue selection grants an output channel of a link only to a header whose whole packet fits
+        Whether VC allocation grants an output channel of a link only to a header whose whole packet fits
         behind it at the start of the cycle (state-propagation-throttling-2015).
     processor_queues : {"one", "per-direction"}
         Queues of the processor, with an unbounded source queue behind each: one, or one for every direction
@@ -120,7 +120,7 @@ class Router(SpecModel):
         (round robin packet by packet), or one for every output port: entry ``node * ports + port``, ports
         in the order +x, -x, +y, -y, ..., P.
     queue_order : sequence of int, optional
-        Input ports in the order queue selection evaluates them at first, for every output channel:
+        Input ports in the order VC allocation evaluates them at first, for every output channel:
         entries ``((node * ports + port) * channels + channel) * ports`` and following. By default
         +last, ..., +x, -last, ..., -x, P everywhere (N, E, S, W, P in two dimensions; see `north`).
     north : {"+y", "-y"}

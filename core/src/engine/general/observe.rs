@@ -92,7 +92,7 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Headers that lost a queue selection of this cycle.
+    /// Headers that lost a VC allocation of this cycle.
     pub(super) fn list_queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>) {
         losses.clear();
         for &place in &self.granted {
@@ -121,7 +121,7 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Flits that lost a channel selection of this cycle.
+    /// Flits that lost a switch allocation of this cycle.
     pub(super) fn list_channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>) {
         losses.clear();
         for Move { output, flit, .. } in moves {

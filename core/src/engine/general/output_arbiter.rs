@@ -1,4 +1,4 @@
-//! Channel selection in words: which channel of an output port sends.
+//! Switch allocation in words: which channel of an output port sends.
 
 use crate::{
     bits::{Vector, bits, pieces, set_bits},

@@ -55,9 +55,9 @@ pub(super) trait Step: Send + Sync {
     fn moves(&self, layout: &Layout, moves: &mut Vec<Move>);
     /// Links that carry nothing although an owner of one of their channels has a flit.
     fn blocked(&self, layout: &Layout, links: &mut Vec<LinkId>);
-    /// Headers that lost a queue selection.
+    /// Headers that lost a VC allocation.
     fn queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>);
-    /// Flits that lost a channel selection.
+    /// Flits that lost a switch allocation.
     fn channel_losses(&self, layout: &Layout, moves: &[Move], losses: &mut Vec<Loss>);
 }
 

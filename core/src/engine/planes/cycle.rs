@@ -1,7 +1,7 @@
 //! One cycle of one block of routers, free of branches on data.
 //!
-//! [`send`] is everything a router decides by itself and by its neighbours' full queues: queue
-//! selection, channel selection and departures. [`receive`](super::receive) is everything that comes over its links.
+//! [`send`] is everything a router decides by itself and by its neighbours' full queues: VC
+//! allocation, switch allocation and departures. [`receive`](super::receive) is everything that comes over its links.
 //! All blocks send before any receives, so every decision sees the state at the start of the cycle.
 
 // Queues are numbered across several arrays.
@@ -146,7 +146,7 @@ pub(super) struct Requests<V> {
     p: [V; 5],
 }
 
-/// Queue selection for all output channels; owners are updated. Tails hold some labels that nobody owns. Where
+/// VC allocation for all output channels; owners are updated. Tails hold some labels that nobody owns. Where
 /// packets from the processor do not rise on a link that crosses a dateline, they have the last label of its port:
 /// no queue sends there with that one.
 #[inline(always)]

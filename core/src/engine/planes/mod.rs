@@ -94,8 +94,8 @@ pub enum Unsupported {
     /// Several queues of the processor.
     #[error("planes cover routers with one queue of the processor only")]
     ProcessorQueues,
-    /// A channel selection scheme.
-    #[error("planes do not cover channel selection by scheme {0}")]
+    /// A channel-selection scheme.
+    #[error("planes do not cover switch allocation by scheme {0}")]
     Scheme(ChannelScheme),
     /// A message graph.
     #[error("planes cover packet lists and loads, not message graphs")]

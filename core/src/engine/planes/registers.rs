@@ -74,7 +74,7 @@ pub(super) struct Crossing<'a, V, const K: usize> {
     pub full: &'a mut Full<V>,
 }
 
-/// Queue selection, and flits into the registers. Returns the routers where a flit moves, and those whose processor's
+/// VC allocation, and flits into the registers. Returns the routers where a flit moves, and those whose processor's
 /// packet has left its queue.
 #[inline(always)]
 pub(super) fn cross<V: Vector, const K: usize>(

@@ -1,4 +1,4 @@
-//! Steps 2 and 3 of a cycle: queue selection and channel selection.
+//! Steps 2 and 3 of a cycle: VC allocation and switch allocation.
 
 use super::{Event, Flit, Lines, Output, Port, Queue, Routing, Send, Simulator, What, rules};
 use flitloom_core::{fabric::NodeId, router::FlowControl};
@@ -76,7 +76,7 @@ impl Simulator<'_> {
         queues.iter().enumerate().map(of_port).collect()
     }
 
-    /// Queue selection; returns whether anything was granted.
+    /// VC allocation; returns whether anything was granted.
     pub(super) fn select_queues(&mut self) -> bool {
         let mut granted = false;
         for node in self.nodes() {
@@ -188,7 +188,7 @@ impl Simulator<'_> {
         rules::channel_order(scheme, last, router.outputs[out][last].under_way, self.channels)
     }
 
-    /// Channel selection: the flits that move in this cycle.
+    /// Switch allocation: the flits that move in this cycle.
     pub(super) fn select_channels(&mut self) -> Vec<Send> {
         let (mut sends, mut lost) = (Vec::new(), Vec::new());
         for node in self.nodes() {

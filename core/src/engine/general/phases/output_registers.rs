@@ -1,6 +1,6 @@
 //! The router with an output register behind every output channel (`router.variant = registers`).
 //!
-//! In a cycle, after queue selection, every output channel with an owner and an empty register takes a flit
+//! In a cycle, after VC allocation, every output channel with an owner and an empty register takes a flit
 //! of its owner's queue (the crossbar); then, from the state that leaves, every port sends one of its full
 //! registers over its link. The flit is in the queue behind it when the next cycle begins. So the links
 //! of cycle t + 1 belong to cycle t here. An output channel keeps its owner until the tail has left the

@@ -1,4 +1,4 @@
-//! Channel selection, in words: which flits are sent, from the state at the beginning of the cycle.
+//! Switch allocation, in words: which flits are sent, from the state at the beginning of the cycle.
 
 use super::super::{
     layout::Layout,

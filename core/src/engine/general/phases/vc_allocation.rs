@@ -1,4 +1,4 @@
-//! Queue selection: output channels without owner are granted to the first requesting queue.
+//! VC allocation: output channels without owner are granted to the first requesting queue.
 
 use super::super::{
     layout::{Layout, Place},
