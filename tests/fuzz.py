@@ -427,6 +427,25 @@ def _seeds(folder):
         "fabric-yaml": "".join(
             f"- switch: s{a}\n  children: s{b}\n  nodes: h[{a}]\n" for a, b in _RING
         ).encode(),
+        "fabric-cluster": "".join(
+            ["arch:\n  0: wormhole_b0\nethernet_connections:\n"]
+            + [f"  -\n    - {{chip: {a}, chan: 1}}\n    - {{chip: {b}, chan: 2}}\n" for a, b in _RING]
+        ).encode(),
+        "fabric-meshes": (
+            b'mesh_descriptors { name: "M" device_topology { dims: [2, 4] dim_types: [LINE, RING] }\n'
+            b"  channels { count: 2 } express_connections { src: 0 dst: 5 } }\n"
+            b'graph_descriptors { name: "G" instances { mesh { mesh_descriptor: "M" mesh_id: 0 } }\n'
+            b'  instances { mesh { mesh_descriptor: "M" mesh_id: 1 } } graph_topology: RING\n'
+            b"  channels { count: 3 } }\n"
+            b'top_level_instance { graph { graph_descriptor: "G" graph_id: 0 } }\n'
+        ),
+        "fabric-system": (
+            b'system_graph { asic_connectivity_graph { host_name: "h" asic_topologies { asic_id: 7\n'
+            b"  topology { asic_connections { dst_asic_id: 9\n"
+            b"  eth_connections { src_chan: 1 dst_chan: 2 } } } }\n"
+            b"  asic_topologies { asic_id: 9 topology { asic_connections { dst_asic_id: 7\n"
+            b"  eth_connections { src_chan: 2 dst_chan: 1 } } } } } }\n"
+        ),
         "subnet-lft": _dump().encode(),
         "subnet-levels": "".join(f"{a + 33:#018x} {b + 9} {a % 2}\n" for a, b in _RING).encode(),
         "subnet-lanes": "".join(
@@ -476,6 +495,9 @@ READERS = {
     "fabric-cables": Reader("csv", of_text, _fabric),
     "fabric-slurm": Reader("conf", of_text, _fabric),
     "fabric-yaml": Reader("yaml", of_text, _fabric),
+    "fabric-cluster": Reader("yaml", of_text, _fabric),
+    "fabric-meshes": Reader("textproto", of_text, _fabric),
+    "fabric-system": Reader("textproto", of_text, _fabric),
     "subnet-lft": Reader("dump", of_text, _subnet_file("tables")),
     "subnet-levels": Reader("txt", of_text, _subnet_file("path_levels")),
     "subnet-lanes": Reader("txt", of_text, _subnet_file("lane_tables")),

@@ -16,7 +16,7 @@ EXTRAS = {
     "plots": ("matplotlib",),
     "plan": ("ortools",),
     "parquet": ("pyarrow",),
-    "graphs": ("networkx",),
+    "graphs": ("networkx", "yaml"),
     "notebook": ("anywidget",),
     "mpi": ("mpi4py",),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flitloom import limits
 from flitloom.errors import SpecError
-from flitloom.fabric import graphs, link_lists, netlist, subnet_list
+from flitloom.fabric import graphs, link_lists, netlist, subnet_list, tenstorrent
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened
 
@@ -16,8 +16,8 @@ def read_fabric(file: str | Path) -> Subnet:
     """Read the description of a fabric; the contents decide how, not the name.
 
     Known are what ``ibnetdiscover``, ``ibnetdiscover -p`` and ``iblinkinfo`` print, ibsim's netlists,
-    ``opensm-subnet.lst``, GraphML, BookSim's
-    anynet, Slurm's ``topology.conf`` and ``topology.yaml`` (trees), and CSV tables of cables.
+    ``opensm-subnet.lst``, GraphML, BookSim's anynet, Slurm's ``topology.conf`` and ``topology.yaml`` (trees),
+    descriptors of Tenstorrent pods (cluster, physical system, mesh graph), and CSV tables of cables.
 
     Raises
     ------
@@ -46,6 +46,12 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
         return subnet_list.parse(text, source)
     if link_lists.looks_like(text):
         return link_lists.parse(text, source)
+    if tenstorrent.is_cluster(text):
+        return tenstorrent.parse_cluster(text, source)
+    if tenstorrent.is_system(text):
+        return tenstorrent.parse_system(text, source)
+    if tenstorrent.is_mesh_graph(text):
+        return tenstorrent.parse_mesh_graph(text, source)
     if "<graphml" in text:
         return graphs.parse_graphml(text, source)
     if re.search(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", text, re.MULTILINE | re.IGNORECASE):
@@ -59,5 +65,6 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
         return graphs.parse_cables(text, source)
     raise SpecError(
         f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "
-        "opensm-subnet.lst, GraphML, anynet, topology.conf and CSV tables of cables"
+        "opensm-subnet.lst, GraphML, anynet, topology.conf, descriptors of Tenstorrent pods and CSV tables "
+        "of cables"
     )
