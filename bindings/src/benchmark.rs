@@ -8,7 +8,7 @@ use crate::{
 use flitloom_core::{
     bits::InstructionSet,
     engine::{
-        EngineKind, Options, Setup, Simulation, SimulationError, exchange_mails,
+        EngineKind, Options, Setup, Simulation, SimulationError, exchange_messages,
         general::General,
         planes::{Planes, Settings, best_set, supports},
     },
@@ -75,7 +75,7 @@ pub fn in_parts(
 #[pyfunction]
 pub fn exchange_seconds(py: Python<'_>, threads: usize, words: usize, exchanges: u64) -> f64 {
     let begin = Instant::now();
-    py.detach(|| exchange_mails(threads, words, exchanges));
+    py.detach(|| exchange_messages(threads, words, exchanges));
     begin.elapsed().as_secs_f64() / exchanges as f64
 }
 

@@ -1,6 +1,6 @@
 //! A network on several processes: Python's side says how they meet.
 
-use flitloom_core::engine::{Lost, Mails, Rank, Transport};
+use flitloom_core::engine::{Lost, Messages, Rank, Transport};
 use pyo3::{prelude::*, types::PyBytes};
 
 /// An object with `exchange(before, behind)`, `greatest(values)`, `sum(values)` and `collect(state)`.
@@ -25,15 +25,15 @@ impl Ranks {
 }
 
 impl Transport for Ranks {
-    fn exchange(&mut self, mails: &mut Mails) -> Result<(), Lost> {
+    fn exchange(&mut self, messages: &mut Messages) -> Result<(), Lost> {
         let come = self.ask(|ranks| {
-            let [before, behind] = mails.out.each_ref().map(|words| {
+            let [before, behind] = messages.out.each_ref().map(|words| {
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 PyBytes::new(ranks.py(), &bytes)
             });
             ranks.call_method1("exchange", (before, behind))?.extract::<[Vec<u8>; 2]>()
         })?;
-        for (words, bytes) in mails.come.iter_mut().zip(come) {
+        for (words, bytes) in messages.come.iter_mut().zip(come) {
             words.clear();
             words.extend(bytes.chunks_exact(8).map(|word| {
                 let mut own = [0; 8];

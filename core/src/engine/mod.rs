@@ -22,7 +22,7 @@ pub use options::Options;
 pub use outcome::{
     DeadlockReport, FailedEnds, Obstacle, Outcome, SimulationError, WaitingChannel, fingerprint, lateness,
 };
-pub use regions::{Lost, Messages, Rank, Transport, exchange_mails};
+pub use regions::{Lost, Messages, Rank, Transport, exchange_messages};
 pub use simulation::{EngineKind, Setup, Simulation, simulate_in_planes};
 pub use sweep::stack;
 

@@ -355,7 +355,7 @@ impl Transport for Thread {
 
 /// So many threads exchange messages of so many words so many times, with nothing else to do: what dividing a network
 /// costs at least.
-pub fn exchange_mails(parts: usize, words: usize, exchanges: u64) {
+pub fn exchange_messages(parts: usize, words: usize, exchanges: u64) {
     let exchange_all = |mut thread: Thread| {
         let mut messages = Messages::default();
         for exchange in 0..exchanges {
