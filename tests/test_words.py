@@ -134,9 +134,22 @@ UNENGLISH = {
     r"\bin words\b": "in prose, as text",
     r"\bis from the\b": "the source is",
     r"shortest ways|\b(shorter|longer|their|the) ways (are|take|go|may|climb|of)\b": "routes",
+    r"\bwhole (torus|tori|mesh|meshes|fabrics?)\b": "healthy",
+    r"\b(both|either|other|one) senses?\b": "direction",
+    r"\bheld against\b": "compared with",
+    r"\b(get|gets|getting|got) through\b": "is delivered, is accepted",
+    r"\bstands? (beside|behind|for)\b": "is beside, means",
+    r"\b(is|are) asked about\b": "decides about",
+    r"\bof (its|their) own\b": "separate",
+    r"\bon the way\b": "along a route, during a run",
+    r"\bbut for\b": "except",
+    r"\bwhatever\b": "any, also if",
+    r"\bso many\b": "a number",
+    r"\bhardly\b": "little, almost no",
+    r"\b(nobody|somebody|anybody|everybody)\b": "the node, packet, tool or user",
 }
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "walks").glob("*.md"))]
 
 

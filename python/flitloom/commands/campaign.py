@@ -54,7 +54,7 @@ def run(
     preset: Preset = None,
     workers: Workers = None,
     first: Annotated[
-        int | None, typer.Option(min=1, help="Only so many searches, the first ones, e.g. 10.")
+        int | None, typer.Option(min=1, help="Number of searches to run, the first ones, e.g. 10.")
     ] = None,
 ) -> None:
     """Run what is not finished yet; after Ctrl-C everything finished is kept.

@@ -6,7 +6,7 @@ from flitloom.commands import options, screen
 
 
 def command(json: options.Json = False) -> None:
-    """Name the papers behind what flitloom does.
+    """Name the papers that flitloom is based on.
 
     \b
     For example:

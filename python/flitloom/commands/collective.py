@@ -24,7 +24,7 @@ Twist = Annotated[bool, typer.Option("--twist", help="Twisted torus, of sizes li
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Plan collective operations in which every link works, and prove how good they are.\n\n"
+    help="Plan collective operations that keep every link busy, and prove how good they are.\n\n"
     "Example: flitloom collective all-gather --torus 8x8x8 -o plan.json",
 )
 
@@ -49,7 +49,7 @@ def plan(
         int | None, typer.Option(help="Root of broadcast, reduce, scatter, gather. [default: 0]")
     ] = None,
     nodes: Annotated[
-        str | None, typer.Option(help="Nodes that take part, e.g. 0-15,20; all without.", metavar="NODES")
+        str | None, typer.Option(help="Nodes that take part, e.g. 0-15,20. [default: all]", metavar="NODES")
     ] = None,
     matrix: Annotated[
         Path | None, typer.Option(help="all-to-all-v: CSV file, chunks from every node (row) to every node.")
@@ -67,10 +67,10 @@ def plan(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Plan the operation in as few steps as can be, and prove it.
+    """Plan the operation in as few steps as possible, and prove it.
 
-    In a step every link carries at most one chunk; nodes use all their links at once, keep what they ever
-    held, copy it or add it up.
+    In a step every link carries at most one chunk; nodes use all their links at once, keep all chunks that
+    they received, copy them or add them up.
 
     \b
     For example:
@@ -98,9 +98,7 @@ def plan(
         )
     topology = network_of(fields)
     if graph is not None:
-        screen.say(
-            f"note: the nodes are the {topology.nodes} switches of {graph.name}, whatever hosts they have"
-        )
+        screen.say(f"note: the nodes are the {topology.nodes} switches of {graph.name}, for any hosts")
     found = collective(
         topology,
         str(context.info_name),
@@ -168,7 +166,7 @@ def advise(
     size: Annotated[
         str, typer.Option(help="Smallest and largest vector, e.g. 1KiB:1GiB or 1MB:1GB.", metavar="LOW:HIGH")
     ] = "1KiB:1GiB",
-    alpha: Annotated[str, typer.Option(help="Time of a round whatever it carries.")] = "1us",
+    alpha: Annotated[str, typer.Option(help="Time of a round besides its bytes.")] = "1us",
     bandwidth: Annotated[
         str, typer.Option(help="Of a link in one direction, e.g. 50GB/s or 400Gb/s.")
     ] = "50GB/s",
@@ -177,9 +175,9 @@ def advise(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Say what a network should give: per message size the bound and the best algorithm.
+    """Compare collective algorithms on a network: per message size the bound and the best one.
 
-    Every algorithm is replayed on the links that are left; a round costs alpha and the time of the fullest
+    Every algorithm is replayed on the working links; a round costs alpha and the time of the fullest
     link.
 
     \b
@@ -294,13 +292,13 @@ def degraded(
     store: Annotated[
         Path | None,
         typer.Option(
-            help="SQLite file of finished plans, as study.sqlite; the same command goes on with it."
+            help="SQLite file of finished plans, e.g. study.sqlite; the same command continues with it."
         ),
     ] = None,
     workers: options.Workers = None,
     json: options.Json = False,
 ) -> None:
-    """Say what failures cost: operations on many networks with random failed cables.
+    """Measure what failures cost: operations on many networks with random failed cables.
 
     Ctrl-C prints what the plans so far say.
 

@@ -58,7 +58,7 @@ def copy(
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the copies.")] = Path("examples"),
 ) -> None:
-    """Copy examples to a folder of yours; a file that is there and differs is not overwritten.
+    """Copy examples to a folder; an existing file that differs is not overwritten.
 
     Example: flitloom examples copy -o examples
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flitloom.fabric import Recognition
 
 app = typer.Typer(
-    help="Say what a fabric is that ibnetdiscover, OpenSM, ibsim or Slurm described.", no_args_is_help=True
+    help="Recognise a fabric described by ibnetdiscover, OpenSM, ibsim or Slurm.", no_args_is_help=True
 )
 
 
@@ -41,7 +41,7 @@ def show(
     picture: Annotated[Path | None, typer.Option(help="Picture of it (.png, .pdf or .svg).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say what a fabric is: torus, mesh, twisted torus or graph, what is missing and what is plugged wrong.
+    """Say what a fabric is: torus, mesh, twisted torus or graph, missing parts and wrong cables.
 
     Example: flitloom fabric show cluster.topo
 

@@ -43,7 +43,7 @@ def command(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Compare ways of sending when nodes are late: mean durations over patterns and trials, in cycles.
+    """Compare methods of sending when nodes are late: mean durations over patterns and trials, in cycles.
 
     \b
     For example:

@@ -7,7 +7,7 @@ import typer
 from flitloom.commands import load_bound, load_curve, load_responses
 
 app = typer.Typer(
-    help="Where a network saturates, and how it behaves before and beyond: curves and responses.\n\n"
+    help="Where a network saturates, and how it behaves below and beyond: curves and responses.\n\n"
     "Example: flitloom load curve --torus 8x8 --pattern rand --rates 0.1:0.5:0.1",
     no_args_is_help=True,
 )

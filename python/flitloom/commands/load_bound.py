@@ -27,11 +27,10 @@ def command(
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> None:
-    """Print what load a network can carry at best, without simulating it: exact loads of links, and bounds.
+    """Print the highest load that a network can carry, without simulating it: exact loads and bounds.
 
     Loads are in flits per node and cycle. Dimension order, O1TURN and Valiant have loads that the traffic
-    fixes; the bound over minimal routes holds for every routing that never goes a longer way, adaptive ones
-    too.
+    fixes; the bound over minimal routes holds for every minimal routing, adaptive ones included.
 
     \b
     For example:

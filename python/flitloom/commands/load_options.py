@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flitloom.load import Case, Response, Steady
 
 Spec = Annotated[
-    Path | None, typer.Argument(help="An experiment in TOML that options overrule; its rate is not used.")
+    Path | None, typer.Argument(help="An experiment in TOML that options override; its rate is not used.")
 ]
 Torus = Annotated[
     str | None, typer.Option(help="Sizes of a torus, or of several: 8x8,16x16.", metavar="SIZES")
@@ -32,9 +32,7 @@ Pattern = Annotated[
 ]
 Routing = Annotated[
     str | None,
-    typer.Option(
-        help=f"Which way: {options.one_of('routings')}, or several: do,sa, or all.", metavar="NAMES"
-    ),
+    typer.Option(help=f"Routing: {options.one_of('routings')}, or several: do,sa, or all.", metavar="NAMES"),
 ]
 Throttle = Annotated[
     str | None,
@@ -78,7 +76,7 @@ Process = Annotated[
 Outstanding = Annotated[
     int | None,
     typer.Option(
-        help="Closed sources: a node has at most so many packets on their way. [default: open sources]",
+        help="Closed sources: most packets of a node in flight, e.g. 4. [default: open sources]",
         metavar="PACKETS",
     ),
 ]
@@ -95,7 +93,7 @@ Refine = Annotated[
     ),
 ]
 Within = Annotated[
-    float, typer.Option(help="How sharp the saturation is to be known, as a share of it.", metavar="SHARE")
+    float, typer.Option(help="Precision of the saturation, as a share of it.", metavar="SHARE")
 ]
 RoutingTables = Annotated[
     str | None,
@@ -122,7 +120,7 @@ Series = Annotated[
 Checkpoint = Annotated[
     Path | None,
     typer.Option(
-        help="Save to this file, as ramp.flit, every minute and at Ctrl-C; go on from it if it is there."
+        help="Save to this file, e.g. ramp.flit, every minute and at Ctrl-C; continue from it if it exists."
     ),
 ]
 
@@ -130,8 +128,8 @@ Threads = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Threads in all: simulations run side by side, and where there are fewer of them than threads, "
-        "each divides its network; results do not depend on it. [default: all cores, undivided networks]",
+        help="Threads in all. Simulations run side by side; if they are fewer than threads, each divides its "
+        "network. Results do not depend on it. [default: all cores, undivided networks]",
     ),
 ]
 

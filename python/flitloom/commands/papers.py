@@ -46,7 +46,7 @@ def run(
     json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for pictures and data, as figures. [default: .]"),
+        typer.Option("--out", "-o", help="Folder for pictures and data, e.g. figures. [default: .]"),
     ] = None,
     threads: Threads = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
@@ -56,7 +56,7 @@ def run(
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Tables of searches: a column to compute, as 'p=14 s=1'. May be repeated. [default: all]"
+            help="Tables of searches: a column to compute, e.g. 'p=14 s=1'. May be repeated. [default: all]"
         ),
     ] = None,
     quick: Annotated[

@@ -49,14 +49,14 @@ def command(
         str | None,
         typer.Option(
             help="A grid of ranks that must fit cable by cable, e.g. 8x4; --wrap then says which of its "
-            "dimensions close (all without).",
+            "dimensions close (default: all).",
             metavar="SIZES",
         ),
     ] = None,
     axes: Annotated[
         str | None,
         typer.Option(
-            help="Logical mesh of ranks, first axis fastest, as expert=8:a2a:1,data=4:ring:8. "
+            help="Logical mesh of ranks, first axis fastest, e.g. expert=8:a2a:1,data=4:ring:8. "
             "a2a, ring, line and pairs have bytes per ordered pair; all-to-all, all-reduce, all-gather, "
             "reduce-scatter and pipeline bytes per rank.",
             metavar="NAME=SIZE:KIND:WEIGHT,...",
@@ -71,7 +71,7 @@ def command(
     ] = None,
     stencil: Annotated[
         str | None,
-        typer.Option(help="Grid of ranks that talk to their neighbours, e.g. 16x16.", metavar="SIZES"),
+        typer.Option(help="Grid of ranks that exchange with their neighbours, e.g. 16x16.", metavar="SIZES"),
     ] = None,
     jobs: Annotated[
         Path | None,
@@ -95,7 +95,7 @@ def command(
     ] = False,
     nodes: Annotated[
         str | None,
-        typer.Option(help="Nodes that ranks may have, e.g. 0-15,20; all without.", metavar="NODES"),
+        typer.Option(help="Nodes that ranks may have, e.g. 0-15,20. [default: all]", metavar="NODES"),
     ] = None,
     per_node: Annotated[int, typer.Option("--per-node", help="Ranks that a node can have.")] = 1,
     minimise: Annotated[
@@ -108,7 +108,7 @@ def command(
     routing: Annotated[
         str | None,
         typer.Option(
-            help="Which ways count: do (dimension order), balanced (tables of flitloom route) or tables of "
+            help="Which routes count: do (dimension order), balanced (tables of flitloom route) or tables of "
             "this network (.json). [default: do, with failed parts balanced]",
             metavar="NAME|FILE",
         ),
@@ -138,7 +138,9 @@ def command(
     ] = None,
     chart: Annotated[
         Path | None,
-        typer.Option("--picture", help="Draw loads before and after, and who sits where (.png, .pdf, .svg)."),
+        typer.Option(
+            "--picture", help="Draw loads before and after, and the node of every rank (.png, .pdf, .svg)."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -18,11 +18,11 @@ def command(
     file: Annotated[Path, typer.Argument(help="Rows of a sweep or campaign (.csv or .parquet).")],
     x: Annotated[
         str,
-        typer.Option(help="Column along the horizontal axis, as traffic.rate, or rate.", metavar="COLUMN"),
+        typer.Option(help="Column along the horizontal axis, e.g. traffic.rate or rate.", metavar="COLUMN"),
     ],
     y: Annotated[
         str,
-        typer.Option(help="Column along the vertical axis, as mean_latency, or latency.", metavar="COLUMN"),
+        typer.Option(help="Column along the vertical axis, e.g. mean_latency or latency.", metavar="COLUMN"),
     ],
     out: Annotated[
         Path | None,
@@ -36,7 +36,7 @@ def command(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column with a curve per value, as router.buffer. May be repeated.", metavar="COLUMN"
+            help="Column with a curve per value, e.g. router.buffer. May be repeated.", metavar="COLUMN"
         ),
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the picture.")] = "",

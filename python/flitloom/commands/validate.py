@@ -11,7 +11,7 @@ from flitloom.commands import options, screen
 from flitloom.errors import SpecError, show_file
 
 app = typer.Typer(
-    help="Hold flitloom against a program of the field, on this machine.",
+    help="Compare flitloom with another simulator, on this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -19,13 +19,15 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Hold flitloom against a program of the field, on this machine."""
+    """Compare flitloom with another simulator, on this machine."""
 
 
 @app.command()
 def booksim(
     files: Annotated[list[Path] | None, typer.Argument(help="Files of BookSim2, beside those drawn.")] = None,
-    binary: Annotated[Path | None, typer.Option(help="BookSim2's program, as booksim2/src/booksim.")] = None,
+    binary: Annotated[
+        Path | None, typer.Option(help="BookSim2's program, e.g. booksim2/src/booksim.")
+    ] = None,
     configs: Annotated[int, typer.Option(help="Configurations that are drawn.", min=0)] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
     json: options.Json = False,

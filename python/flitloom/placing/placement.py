@@ -68,7 +68,7 @@ class Placement:
     spent : int
         Channel loads that the search changed: at most the effort, which is in millions of them.
     routing : str
-        Which ways count: ``do`` (dimension order), ``balanced`` or ``tables``.
+        Which routes count: ``do`` (dimension order), ``balanced`` or ``tables``.
     ways : tuple of list of int
         With tables, the nodes of every way that is used.
     runs : tuple of dict

@@ -33,7 +33,7 @@ class RouterRules(SpecModel):
     datelines : bool
         Whether a packet moves one virtual channel up at each dateline.
     any_walk : bool
-        Whether a check accepts any walk over working links and asks only for freedom from deadlock.
+        Whether a check accepts any walk over working links and asks only for absence of deadlock.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Experiment(SpecModel):
     seed : int
         Seed of everything random, 0 to 2^64 - 1.
     stop_at : int, optional
-        Look at the totals at the start of this cycle, whatever is still under way.
+        End at the start of this cycle and report the totals, also with packets in flight.
     cycle_limit : int, optional
         Fail if not everything is delivered before this cycle.
     throttle : str
