@@ -1,11 +1,15 @@
 """Benchmarks measure what they say; how fast is not tested."""
 
 import json
+import sys
 
 import pytest
 
 from flitloom import _core
-from flitloom.benchmarks import BENCHMARKS, failures, network, scale, throttles, verdict
+from flitloom.benchmarks import BENCHMARKS, booksim, failures, network, scale, throttles, verdict
+from flitloom.booksim import Options
+from flitloom.booksim import run as run_booksim
+from flitloom.booksim.printing import lines
 from flitloom.commands import run
 from flitloom.network import Network
 from flitloom.simulation import simulate
@@ -43,6 +47,27 @@ def test_rows_are_consistent(monkeypatch, capsys):
 def test_saturation_is_positive_and_below_the_limit_of_the_bisection():
     # Of 8 nodes' flits 4/7 cross the middle of a ring, over 2 cables of 2 links: 8 * 4/7 * rate <= 4.
     assert 0 < network.saturation(Network(Torus(8)), cycles=500) <= 7 / 8
+
+
+def test_files_of_booksim2_are_timed_and_compared(monkeypatch, capsys, tmp_path):
+    small = {"k": "3", "sample_period": "50", "max_samples": "2"}
+    monkeypatch.setattr(booksim, "CASES", dict.fromkeys(("one", "two"), (small, 9)))
+    said = list(lines(run_booksim(Options.of({**booksim.COMMON, **small})).events))
+    file = tmp_path / "booksim"
+    text = "\n".join(["END Configuration File: x", *said, "Total run time 0.1"])
+    file.write_text(f"#!{sys.executable}\nprint('''{text}''')\n")
+    file.chmod(0o755)
+    assert run(["bench", "booksim", "--seconds", "0.001", "--binary", str(file), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["case"] for row in rows] == ["one", "two"]
+    assert all(row["equal"] == "yes" and row["us/cycle"] > 0 and row["goal_times"] == 9 for row in rows)
+    file.write_text(file.read_text().replace("latency average", "latency"))
+    assert run(["bench", "booksim", "--seconds", "0.001", "--binary", str(file), "--json"]) == 0
+    assert all(row["equal"] == "NO" for row in json.loads(capsys.readouterr().out))
+    assert run(["bench", "booksim", "--seconds", "0.001", "--json"]) == 0
+    assert all(row["equal"] == row["times"] == "" for row in json.loads(capsys.readouterr().out))
+    assert run(["bench", "network", "--binary", str(file)]) == 2
+    assert "--binary: does not go with bench network" in capsys.readouterr().err
 
 
 def test_an_unknown_benchmark_is_refused(capsys):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, unknown_parts
@@ -30,6 +31,7 @@ BENCHMARKS = (
     "parallel",
     "throttles",
     "place",
+    "booksim",
 )
 
 Row = dict[str, Any]
@@ -47,11 +49,14 @@ class Context:
         Rows beyond those that have a goal.
     progress : callable
         Told how many rows of how many are done.
+    binary : Path, optional
+        A program to compare with.
     """
 
     seconds: float = 0.5
     everything: bool = False
     progress: Callable[[int, int], None] = lambda _done, _total: None
+    binary: Path | None = None
 
 
 def run(name: str, context: Context) -> list[Row]:

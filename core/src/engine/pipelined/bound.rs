@@ -128,6 +128,7 @@ impl Run {
             source,
             destination,
             class: 0,
+            priority: 0,
             kind,
             size: 1,
             created: 0,
@@ -137,6 +138,7 @@ impl Run {
             is_measured: false,
             middle: 0,
             phase: 0,
+            hops: 0,
             ahead: Ways::default(),
         };
         let channels = rules.range(kind);

@@ -4,7 +4,7 @@ use super::{
     allocators::AllocatorKind,
     batch::Batch,
     buffers::{Limit, Policy, RoundTrips, Sharing},
-    classes::class,
+    classes::{Class, class},
     flit::Packets,
     measures::ClassFacts,
     network::Subnet,
@@ -357,13 +357,14 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
             text: format!("{seed:?} is no whole number (a seed of the clock cannot be repeated)"),
         })?;
     numbers.seed(seed as u32);
+    let largest = classes.iter().map(Class::largest).max().unwrap_or(1);
     let subnet = |name: &'static str| options.within(name, 0, subnets as i64 - 1).map(|at| at as u32);
     Ok(Run {
         nodes,
         numbers,
         now: 0,
         subnets: (0..subnets).map(|_| Subnet::new(&rules)).collect(),
-        packets: Packets::default(),
+        packets: Packets::new(largest),
         waiting: vec![Waiting::default(); nodes * count],
         at_work: vec![0; nodes.div_ceil(64)],
         replies: vec![VecDeque::new(); nodes],

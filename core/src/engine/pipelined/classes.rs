@@ -27,6 +27,12 @@ pub(super) struct Class {
 }
 
 impl Class {
+    /// The size of its largest packet.
+    pub(super) fn largest(&self) -> u32 {
+        let sizes = self.sizes.iter().map(|&(size, _)| size);
+        sizes.chain(self.messages.iter().flat_map(|(sizes, _)| *sizes)).max().unwrap_or(1)
+    }
+
     /// The mean size of a packet that is no read or write.
     pub(super) fn mean_size(&self) -> f64 {
         let sum: f64 = self.sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();

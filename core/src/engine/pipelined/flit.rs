@@ -25,6 +25,8 @@ pub(super) struct Packet {
     pub source: u32,
     pub destination: u32,
     pub class: u16,
+    /// What its flits get when it is made.
+    pub priority: i32,
     pub kind: Kind,
     pub size: u32,
     pub created: u32,
@@ -36,6 +38,8 @@ pub(super) struct Packet {
     /// An intermediate node, and the phase of a way of several parts.
     pub middle: u32,
     pub phase: u8,
+    /// Routers whose ways were computed, where they count it.
+    pub hops: u16,
     /// The ways at the next router, where they are computed before it.
     pub ahead: Ways,
 }
@@ -145,9 +149,43 @@ impl Ways {
 pub(super) struct Packets {
     all: Vec<Packet>,
     free: Vec<u32>,
+    /// By place and flit when it was sent, for flits that do not carry it; flits of the largest packet.
+    sent: Vec<u32>,
+    largest: u32,
 }
 
 impl Packets {
+    /// No packets yet; the largest will have so many flits.
+    pub(super) fn new(largest: u32) -> Self {
+        Self { largest, ..Self::default() }
+    }
+
+    /// Notes that a flit was sent.
+    #[inline]
+    pub(super) fn note_sent(&mut self, flit: &Flit, now: u32) {
+        let at = (flit.packet * self.largest + flit.index()) as usize;
+        if at >= self.sent.len() {
+            self.sent.resize(self.all.len() * self.largest as usize, 0);
+        }
+        self.sent[at] = now;
+    }
+
+    /// When a flit was sent, of those noted.
+    #[inline]
+    pub(super) fn sent(&self, place: u32, index: u32) -> u32 {
+        self.sent[(place * self.largest + index) as usize]
+    }
+
+    /// The next flit of a packet to arrive, made of what its packet knows.
+    #[inline]
+    pub(super) fn arriving(&self, place: u32, channel: u16) -> Flit {
+        let packet = &self.all[place as usize];
+        let mut flit = Flit::new(place, packet.delivered, packet.size, 0);
+        flit.injected = self.sent(place, packet.delivered);
+        (flit.hops, flit.channel) = (packet.hops, channel);
+        flit
+    }
+
     pub(super) fn add(&mut self, packet: Packet) -> u32 {
         if let Some(place) = self.free.pop() {
             self.all[place as usize] = packet;

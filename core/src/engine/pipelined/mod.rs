@@ -17,6 +17,7 @@ mod numbers;
 mod options;
 mod patterns;
 mod phases;
+mod plain;
 mod priority;
 mod process;
 mod router;

@@ -4,6 +4,7 @@ use super::{
     buffers::Behind,
     flit::{Flit, Packets},
     numbers::Numbers,
+    plain::{Around, Plain},
     router::{LAST, Router, World},
     rules::Rules,
     wiring::End,
@@ -23,6 +24,8 @@ struct Slot {
 /// Routers and links.
 #[derive(Clone, Debug)]
 pub(super) struct Subnet {
+    /// All routers, if they are plain, else none.
+    plain: Option<Box<Plain>>,
     routers: Vec<Router>,
     /// A bit per router that has something to do.
     at_work: Vec<u64>,
@@ -38,10 +41,17 @@ pub(super) struct Subnet {
 impl Subnet {
     /// A network without flits.
     pub(super) fn new(rules: &Rules) -> Self {
+        Self::with(rules, Plain::new(rules).map(Box::new))
+    }
+
+    /// A network of plain routers, or of others if there are none.
+    pub(super) fn with(rules: &Rules, plain: Option<Box<Plain>>) -> Self {
         let (nodes, routers) = (rules.wiring.nodes(), rules.wiring.routers());
+        let others = if plain.is_some() { 0 } else { routers };
         let slots = rules.wiring.longest() + 2 + rules.credit_delay;
         Self {
-            routers: (0..routers as u32).map(|number| Router::new(number, rules)).collect(),
+            plain,
+            routers: (0..others as u32).map(|number| Router::new(number, rules)).collect(),
             at_work: vec![0; routers.div_ceil(64)],
             load: vec![0; rules.wiring.all_outputs()],
             sources: Behind::new(&rules.policy, nodes, rules.channels, rules.waits_for_tail, |node| {
@@ -60,12 +70,22 @@ impl Subnet {
     }
 
     /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
-    pub(super) fn receive(&mut self, now: u32, rules: &Rules, arrived: &mut Vec<(u32, Flit)>) {
+    pub(super) fn receive(
+        &mut self,
+        now: u32,
+        rules: &Rules,
+        packets: &Packets,
+        arrived: &mut Vec<(u32, Flit)>,
+    ) {
+        self.sources.set_time(now);
+        if let Some(plain) = &mut self.plain {
+            plain.receive(now, rules, packets, &mut self.sources, &mut self.load, arrived);
+            return;
+        }
         let at = now as usize % self.wheel.len();
         let slot = &mut self.wheel[at];
         self.credits_under_way -= slot.credits.len() + slot.sources.len();
         // Sinks retire in the order of their nodes.
-        self.sources.set_time(now);
         slot.sinks.sort_unstable_by_key(|&(node, _)| node);
         arrived.append(&mut slot.sinks);
         for (node, channel) in slot.sources.drain(..) {
@@ -83,11 +103,17 @@ impl Subnet {
 
     /// Whether no credit waits or is on its way.
     pub(super) fn has_no_credits(&self) -> bool {
-        self.credits_under_way == 0 && self.routers.iter().all(|router| router.busy_credits.is_empty())
+        self.plain.as_ref().is_none_or(|plain| plain.has_no_credits())
+            && self.credits_under_way == 0
+            && self.routers.iter().all(|router| router.busy_credits.is_empty())
     }
 
     /// A source sends a flit.
-    pub(super) fn inject(&mut self, node: u32, flit: Flit, now: u32, rules: &Rules) {
+    pub(super) fn inject(&mut self, node: u32, flit: Flit, now: u32, rules: &Rules, packets: &mut Packets) {
+        if let Some(plain) = &mut self.plain {
+            plain.inject(node, &flit, now, rules, packets);
+            return;
+        }
         let (router, port) = rules.wiring.entries[node as usize];
         let latency = rules.wiring.inputs(router)[usize::from(port)].latency;
         self.slot(now + latency + 1).flits.push((router, port, flit));
@@ -95,6 +121,10 @@ impl Subnet {
 
     /// A sink gives a place back.
     pub(super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
+        if let Some(plain) = &mut self.plain {
+            plain.give_back(node, channel, now, rules);
+            return;
+        }
         let (router, port) = rules.wiring.exits[node as usize];
         let latency = rules.wiring.outputs(router)[usize::from(port)].latency;
         self.credits_under_way += 1;
@@ -109,6 +139,10 @@ impl Subnet {
         packets: &mut Packets,
         numbers: &mut Numbers,
     ) -> bool {
+        if let Some(plain) = &mut self.plain {
+            plain.work(&mut Around { now, rules, packets, numbers, load: &mut self.load });
+            return false;
+        }
         self.steps += rules.internal_speedup;
         let mut steps = 0;
         while self.steps >= 1.0 {

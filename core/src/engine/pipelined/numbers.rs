@@ -34,21 +34,41 @@ impl Lagged {
         (if self.adds { older + newer } else { older.wrapping_sub(newer) }) & self.mask
     }
 
-    /// Runs the recurrence: the first hundred values are the state, the last hundred become the next state.
-    fn make(&mut self, values: &mut [u64]) {
-        values[..LONG].copy_from_slice(&self.state);
-        // As many at once as do not need each other.
-        for at in (LONG..values.len()).step_by(SHORT) {
-            let (older, made) = values.split_at_mut(at);
-            let (far, near) = (&older[at - LONG..], &older[at - SHORT..]);
-            for (value, (&far, &near)) in made.iter_mut().zip(far.iter().zip(near)) {
-                *value = self.combine(far, near);
-            }
+    /// Runs the recurrence so far: the state becomes the hundred values behind. Values wrap at more bits than they
+    /// have, which those that they have do not see.
+    fn advance(&mut self, by: usize) {
+        if self.adds {
+            self.advance_by(by, u64::wrapping_add);
+        } else {
+            self.advance_by(by, u64::wrapping_sub);
         }
-        let end = values.len();
-        for place in 0..LONG {
-            let newer = if place < SHORT { values[end + place - SHORT] } else { self.state[place - SHORT] };
-            self.state[place] = self.combine(values[end + place - LONG], newer);
+        for value in &mut self.state {
+            *value &= self.mask;
+        }
+    }
+
+    #[inline]
+    fn advance_by(&mut self, by: usize, combine: impl Fn(u64, u64) -> u64) {
+        let change = |values: &mut [u64], newer: &[u64]| {
+            for (value, &newer) in values.iter_mut().zip(newer) {
+                *value = combine(*value, newer);
+            }
+        };
+        let mut left = by;
+        while left > 0 {
+            // A value takes the place of the one a hundred before; as many at once as do not need each other.
+            let many = left.min(LONG);
+            let (low, high) = self.state.split_at_mut(LONG - SHORT);
+            change(&mut low[..many.min(SHORT)], &high[..SHORT]);
+            for first in (SHORT..many).step_by(SHORT) {
+                let (older, values) = self.state.split_at_mut(first);
+                let end = SHORT.min(many - first);
+                change(&mut values[..end], &older[first - SHORT..]);
+            }
+            left -= many;
+            if many < LONG {
+                self.state.rotate_left(many);
+            }
         }
     }
 
@@ -89,26 +109,28 @@ impl Lagged {
         for (at, &value) in x[..LONG].iter().enumerate() {
             self.state[(at + LONG - SHORT) % LONG] = value;
         }
-        let mut values = [0; 2 * LONG - 1];
-        for _ in 0..10 {
-            self.make(&mut values);
-        }
+        self.advance(10 * (2 * LONG - 1));
         self.used = LONG;
         self.is_seeded = true;
     }
 
+    #[inline]
     fn next(&mut self) -> u64 {
         if self.used == LONG {
-            if !self.is_seeded {
-                self.seed(UNSEEDED);
-            }
-            let mut values = [0; BATCH];
-            self.make(&mut values);
-            self.batch.copy_from_slice(&values[..LONG]);
-            self.used = 0;
+            self.refill();
         }
         self.used += 1;
         self.batch[self.used - 1]
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        if !self.is_seeded {
+            self.seed(UNSEEDED);
+        }
+        self.batch = self.state;
+        self.advance(BATCH);
+        self.used = 0;
     }
 }
 
@@ -181,6 +203,12 @@ impl Numbers {
         given.map(|&(_, most)| 1.0 / (f64::from(most) + 1.0)).product()
     }
 
+    /// Whether a fraction is below one given as so many parts of 2^52.
+    #[inline]
+    pub(super) fn is_below(&mut self, parts: u64) -> bool {
+        self.fractions.next() < parts
+    }
+
     /// A fraction below 1.
     pub(super) fn fraction(&mut self) -> f64 {
         self.fractions.next() as f64 / (1u64 << 52) as f64
@@ -198,15 +226,12 @@ mod tests {
         let (mut whole, mut fractions) = (Lagged::new(30, false), Lagged::new(52, true));
         whole.seed(310_952);
         fractions.seed(310_952);
-        let mut values = [0; BATCH];
-        for _ in 0..=2009 {
-            whole.make(&mut values);
+        whole.advance(2009 * BATCH);
+        assert_eq!(whole.state[0], 995_235_265);
+        for _ in 0..2009 {
+            fractions.advance(BATCH);
         }
-        assert_eq!(values[0], 995_235_265);
-        for _ in 0..=2009 {
-            fractions.make(&mut values);
-        }
-        assert_eq!(values[0] as f64 / (1u64 << 52) as f64, 0.364_105_143_775_696_8);
+        assert_eq!(fractions.state[0] as f64 / (1u64 << 52) as f64, 0.364_105_143_775_696_8);
         assert_ne!(UNSEEDED, 310_952);
     }
 }

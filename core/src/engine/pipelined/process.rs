@@ -24,6 +24,15 @@ impl Process {
         }
     }
 
+    /// Where it asks with one fraction below a fixed one: this, in parts of 2^52.
+    pub(super) fn parts(&self) -> Option<u64> {
+        match self {
+            // A fraction has 52 bits, so it is below a limit where it is below the next whole number of parts.
+            Self::Bernoulli(rate) => Some((rate * (1_u64 << 52) as f64).ceil() as u64),
+            Self::OnOff { .. } => None,
+        }
+    }
+
     /// Every node is on or off as at the beginning.
     pub(super) fn reset(&mut self) {
         if let Self::OnOff { is_on, began_on, .. } = self {

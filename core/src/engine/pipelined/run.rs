@@ -125,6 +125,7 @@ impl Run {
         self.now = 0;
         self.quiet = 0;
         self.waiting.fill(Waiting::default());
+        self.at_work.fill(0);
         self.replies.iter_mut().for_each(VecDeque::clear);
         // Who waited for these replies waits no longer.
         if let Some(batch) = &mut self.batch {
@@ -154,7 +155,7 @@ impl Run {
         let mut arrived = std::mem::take(&mut self.arrived);
         let mut ends = std::mem::take(&mut self.ends);
         for subnet in &mut self.subnets {
-            subnet.receive(now, &self.rules, &mut arrived);
+            subnet.receive(now, &self.rules, &self.packets, &mut arrived);
             ends.push(arrived.len());
         }
         if self.sources_work {

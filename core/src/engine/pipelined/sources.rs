@@ -12,6 +12,12 @@ impl Run {
     /// Nodes make packets.
     pub(super) fn generate(&mut self) {
         let classes = self.classes.len();
+        if let ([class], None, None) = (&self.classes[..], &self.batch, self.drains_after)
+            && let (Some(parts), None) = (class.process.parts(), class.messages)
+        {
+            self.generate_alone(parts);
+            return;
+        }
         for node in 0..self.nodes {
             for class in 0..classes {
                 let at = node * classes + class;
@@ -35,10 +41,37 @@ impl Run {
         }
     }
 
+    /// Nodes make packets of the only class, with a fixed probability, while nothing ends.
+    fn generate_alone(&mut self, parts: u64) {
+        let now = self.now;
+        for word in 0..self.at_work.len() {
+            let here = (self.nodes - 64 * word).min(64);
+            let mut idle = !self.at_work[word] & u64::MAX >> (64 - here);
+            while idle > 0 {
+                let node = word * 64 + idle.trailing_zeros() as usize;
+                idle &= idle - 1;
+                let first = self.waiting[node].asked;
+                let Some(time) = (first..=now).find(|_| self.numbers.is_below(parts)) else {
+                    self.waiting[node].asked = now + 1;
+                    continue;
+                };
+                self.waiting[node].asked = time + 1;
+                self.make_one(node, 0, if self.counts_queuing { time } else { now });
+            }
+        }
+    }
+
+    /// Makes a packet that is no read or write.
+    fn make_one(&mut self, node: usize, class: usize, time: u32) {
+        let size = self.draw_size(class);
+        let nodes = self.nodes as u32;
+        let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
+        self.make(node, class, Kind::Any, size, to, time, self.is_recorded(class, time));
+    }
+
     /// Asks a class of a node for a cycle; true if it makes a packet.
     fn ask(&mut self, node: usize, class: usize, asked: u32) -> bool {
         let time = if self.counts_queuing { asked } else { self.now };
-        let nodes = self.nodes as u32;
         let is_made = match &self.batch {
             Some(batch) => batch.asks_for_more(self.sequence[node], node),
             None => self.classes[class].process.fires(node, &mut self.numbers),
@@ -47,11 +80,10 @@ impl Run {
             return false;
         }
         let Some((sizes, writes)) = self.classes[class].messages else {
-            let size = self.draw_size(class);
-            let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
-            self.make(node, class, Kind::Any, size, to, time, self.is_recorded(class, time));
+            self.make_one(node, class, time);
             return true;
         };
+        let nodes = self.nodes as u32;
         let kind = if self.numbers.fraction() < writes { Kind::WriteRequest } else { Kind::ReadRequest };
         let to = self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
         let measured = self.is_recorded(class, time);
@@ -115,12 +147,14 @@ impl Run {
         if let Some(batch) = &mut self.batch {
             batch.outstanding[node] += u32::from(!kind.is_reply());
         }
+        let priority = self.rules.priority.at_creation(self.classes[class].priority, created, sequence);
         let packet = self.packets.add(Packet {
             number,
             first_flit,
             source: node as u32,
             destination: to,
             class: class as u16,
+            priority,
             kind,
             size,
             created,
@@ -130,6 +164,7 @@ impl Run {
             is_measured,
             middle: 0,
             phase: 0,
+            hops: 0,
             ahead: Ways::default(),
         });
         let facts = &mut self.facts[class];
@@ -138,7 +173,6 @@ impl Run {
         if is_measured {
             facts.measured_in_flight += u64::from(size);
         }
-        let priority = self.rules.priority.at_creation(self.classes[class].priority, created, sequence);
         let waiting = &mut self.waiting[node * self.classes.len() + class];
         (waiting.packet, waiting.next, waiting.size) = (packet, 0, size);
         (waiting.subnet, waiting.priority) = (subnet as u16, priority);
@@ -166,6 +200,10 @@ impl Run {
     /// A source sends at most one flit.
     fn send(&mut self, subnet: usize, node: usize) {
         let classes = self.classes.len();
+        if classes == 1 {
+            self.send_only_class(subnet, node);
+            return;
+        }
         let at = subnet * self.nodes + node;
         let last = self.last_class[at];
         let mut best: Option<(usize, i32, u16)> = None;
@@ -204,6 +242,27 @@ impl Run {
         }
         let Some((class, _, channel)) = best else { return };
         self.send_first(subnet, node, class, channel);
+    }
+
+    /// A source of one class sends at most one flit.
+    fn send_only_class(&mut self, subnet: usize, node: usize) {
+        let waiting = &self.waiting[node];
+        if waiting.size == 0 || usize::from(waiting.subnet) != subnet {
+            return;
+        }
+        let known = if waiting.next > 0 { Some(waiting.channel) } else { waiting.chosen };
+        if let Some(channel) = known {
+            let sources = &self.subnets[subnet].sources;
+            if !sources.is_full(&self.rules.policy, node, usize::from(channel)) {
+                self.send_first(subnet, node, 0, channel);
+            }
+            return;
+        }
+        let found = self.free_channel(subnet, node, 0, waiting.packet);
+        self.waiting[node].chosen = found;
+        if let Some(channel) = found {
+            self.send_first(subnet, node, 0, channel);
+        }
     }
 
     /// The channel that a header at the front of a class would take.
@@ -281,6 +340,7 @@ impl Run {
                     channels: self.rules.range(packet.kind),
                     load,
                 };
+                packet.hops += 1;
                 packet.ahead = self.rules.ways(&place, packet, &mut self.numbers);
             }
         }
@@ -292,6 +352,6 @@ impl Run {
                 facts.sent_packets.counts[node] += 1;
             }
         }
-        self.subnets[subnet].inject(node as u32, flit, self.now, &self.rules);
+        self.subnets[subnet].inject(node as u32, flit, self.now, &self.rules, &mut self.packets);
     }
 }

@@ -69,11 +69,11 @@ impl Arbiters {
 }
 
 /// How far a place is behind the turn, on a circle of so many places.
-pub(super) fn behind(place: u32, turn: u32, places: usize) -> u32 {
+pub(in super::super) fn behind(place: u32, turn: u32, places: usize) -> u32 {
     if place >= turn { place - turn } else { place + places as u32 - turn }
 }
 
 /// The place after this one on a circle.
-pub(super) fn after(place: u32, places: usize) -> u32 {
+pub(in super::super) fn after(place: u32, places: usize) -> u32 {
     if place as usize + 1 == places { 0 } else { place + 1 }
 }

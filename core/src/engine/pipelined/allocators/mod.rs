@@ -12,7 +12,10 @@ mod wavefront;
 
 use super::numbers::Numbers;
 use arbiter::{ArbiterKind, Arbiters};
-pub(super) use plain::Ask;
+pub(super) use {
+    arbiter::{after, behind},
+    plain::{Ask, first, first_channel},
+};
 
 /// Nobody.
 pub(super) const NONE: u32 = u32::MAX;

@@ -22,14 +22,14 @@ impl AllocatorKind {
 
 /// The first bit from a turn on, around the circle.
 #[inline]
-fn first(set: u64, turn: u32) -> u32 {
+pub(in super::super) fn first(set: u64, turn: u32) -> u32 {
     let later = if turn < 64 { set >> turn << turn } else { 0 };
     (if later == 0 { set } else { later }).trailing_zeros()
 }
 
 /// The first channel of a port from a turn on that runs over the channels of all ports.
 #[inline]
-fn first_channel(set: u64, port: u16, channels: usize, turn: u32) -> u32 {
+pub(in super::super) fn first_channel(set: u64, port: u16, channels: usize, turn: u32) -> u32 {
     let begin = u32::from(port) * channels as u32;
     first(set, if turn > begin && turn < begin + channels as u32 { turn - begin } else { 0 })
 }

@@ -1,0 +1,164 @@
+//! Who gets which output channel.
+
+use super::{
+    super::{
+        allocators::{AllocatorKind, NONE, Request, after, behind, first_channel},
+        numbers::Numbers,
+        rules::Rules,
+    },
+    state::{Ask, NOBODY, Plain},
+};
+
+/// A bit per channel of a range.
+pub(super) fn bits(first: u8, last: u8) -> u64 {
+    u64::MAX >> (63 - (last - first)) << first
+}
+
+impl Plain {
+    /// Decides who of a router's list gets which channel of its output.
+    pub(super) fn decide_channels(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
+        let router = &self.routers[number];
+        let scratch = &mut self.scratch;
+        scratch.given.clear();
+        scratch.given.resize(router.waiting.len(), NOBODY);
+        scratch.asks.clear();
+        let (mut ports, mut meet) = (0u64, false);
+        for (entry, &lane) in router.waiting.iter().enumerate() {
+            let state = &self.lanes[lane as usize];
+            if state.port == 255 {
+                continue;
+            }
+            let port = u32::from(state.port);
+            let output = &self.outputs[(router.first_output + port) as usize];
+            let mut set = output.free & bits(state.first, state.last);
+            if rules.busy_when_full {
+                set &= !output.full;
+            }
+            if set != 0 {
+                meet |= ports >> port & 1 != 0;
+                ports |= 1 << port;
+                scratch.asks.push(Ask { entry: entry as u32, lane, port, set, looks: set });
+            }
+        }
+        if !self.channel_allocators.is_empty() {
+            self.match_listed_channels(number, rules, numbers);
+            return;
+        }
+        if meet {
+            self.match_channels(number, rules);
+            return;
+        }
+        let asks = std::mem::take(&mut self.scratch.asks);
+        for ask in &asks {
+            self.give(number, ask, ask.set, rules);
+        }
+        self.scratch.asks = asks;
+    }
+
+    /// Gives one of the channels that are granted to an ask.
+    #[inline]
+    fn give(&mut self, number: usize, ask: &Ask, granted: u64, rules: &Rules) {
+        let router = &self.routers[number];
+        let channels = rules.channels;
+        let turn = u32::from(self.accepts[ask.lane as usize]);
+        let channel = first_channel(granted, ask.port as u16, channels, turn);
+        self.scratch.given[ask.entry as usize] = channel;
+        let resource = ask.port * channels as u32 + channel;
+        self.accepts[ask.lane as usize] = after(resource, router.outputs as usize * channels) as u16;
+        let requester = self.requester(number, ask.lane, channels as u32);
+        let at = ((router.first_output + ask.port) << self.channel_bits) + channel;
+        self.grants[at as usize] = after(requester, router.inputs as usize * channels) as u16;
+    }
+
+    /// The number of an input channel at its router.
+    #[inline]
+    fn requester(&self, number: usize, lane: u32, channels: u32) -> u32 {
+        let port = (lane >> self.channel_bits) - self.routers[number].first_input;
+        port * channels + (lane & ((1 << self.channel_bits) - 1))
+    }
+
+    /// Matches with an allocator that takes a list.
+    fn match_listed_channels(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
+        let channels = rules.channels as u32;
+        let mut requests = std::mem::take(&mut self.scratch.requests);
+        requests.clear();
+        for ask in &self.scratch.asks {
+            let requester = self.requester(number, ask.lane, channels);
+            let outer = if self.has_priorities { self.priorities[ask.lane as usize].into() } else { 0 };
+            let mut set = ask.set;
+            while set > 0 {
+                let resource = ask.port * channels + set.trailing_zeros();
+                set &= set - 1;
+                requests.push(Request { requester, resource, inner: 0, outer });
+            }
+        }
+        self.channel_allocators[number].allocate(&requests, numbers);
+        for at in 0..self.scratch.asks.len() {
+            let ask = self.scratch.asks[at];
+            let requester = self.requester(number, ask.lane, channels);
+            let given = self.channel_allocators[number].given[requester as usize];
+            if given != NONE {
+                self.scratch.given[ask.entry as usize] = given - ask.port * channels;
+            }
+        }
+        self.scratch.requests = requests;
+    }
+
+    fn match_channels(&mut self, number: usize, rules: &Rules) {
+        let channels = rules.channels as u32;
+        let picks_first =
+            matches!(rules.channel_allocator, AllocatorKind::Separable { input_first: true, .. });
+        let requesters = self.routers[number].inputs as usize * rules.channels;
+        let first_output = self.routers[number].first_output;
+        let mut asks = std::mem::take(&mut self.scratch.asks);
+        let mut best = std::mem::take(&mut self.scratch.best);
+        // Per channel the ask that is nearest to its turn, of those that look at the channel.
+        for at in 0..asks.len() {
+            let ask = &mut asks[at];
+            if picks_first {
+                let turn = u32::from(self.accepts[ask.lane as usize]);
+                ask.looks = 1 << first_channel(ask.set, ask.port as u16, rules.channels, turn);
+            }
+            let ask = asks[at];
+            let mine = self.requester(number, ask.lane, channels);
+            let mut looks = ask.looks;
+            while looks > 0 {
+                let channel = looks.trailing_zeros();
+                looks &= looks - 1;
+                let slot = &mut best[(ask.port * channels + channel) as usize];
+                if *slot == NOBODY {
+                    *slot = at as u32;
+                    continue;
+                }
+                let output = ((first_output + ask.port) << self.channel_bits) + channel;
+                let turn = u32::from(self.grants[output as usize]);
+                let other = self.requester(number, asks[*slot as usize].lane, channels);
+                if behind(mine, turn, requesters) < behind(other, turn, requesters) {
+                    *slot = at as u32;
+                }
+            }
+        }
+        for (at, ask) in asks.iter().enumerate() {
+            let mut granted = 0;
+            let mut looks = ask.looks;
+            while looks > 0 {
+                let channel = looks.trailing_zeros();
+                looks &= looks - 1;
+                if best[(ask.port * channels + channel) as usize] == at as u32 {
+                    granted |= 1 << channel;
+                }
+            }
+            if granted != 0 {
+                self.give(number, ask, granted, rules);
+            }
+        }
+        for ask in &asks {
+            let mut looks = ask.looks;
+            while looks > 0 {
+                best[(ask.port * channels + looks.trailing_zeros()) as usize] = NOBODY;
+                looks &= looks - 1;
+            }
+        }
+        (self.scratch.asks, self.scratch.best) = (asks, best);
+    }
+}

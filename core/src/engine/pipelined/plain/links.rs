@@ -1,0 +1,175 @@
+//! What arrives at plain routers, sources and sinks, and what is put on links.
+
+use super::{
+    super::{
+        buffers::Behind,
+        flit::{Flit, Packets},
+        rules::Rules,
+    },
+    state::{HEAD, NOBODY, PACKET, Plain, TAIL, View},
+};
+
+impl Plain {
+    /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
+    pub(in super::super) fn receive(
+        &mut self,
+        now: u32,
+        rules: &Rules,
+        packets: &Packets,
+        sources: &mut Behind,
+        load: &mut [u32],
+        arrived: &mut Vec<(u32, Flit)>,
+    ) {
+        self.credits_under_way -= self.credits.count(now);
+        let mask = (1 << self.channel_bits) - 1;
+        let mut arriving = std::mem::take(&mut self.scratch.arriving);
+        self.flits.take(now, true, &mut arriving);
+        // Sinks retire in the order of their nodes.
+        if !arriving.is_sorted() {
+            arriving.sort_unstable();
+        }
+        for &item in &arriving {
+            let place = (item >> 32) as u32;
+            let flit = packets.arriving(item as u32 & PACKET, (place & mask) as u16);
+            arrived.push((place >> self.channel_bits, flit));
+        }
+        self.credits.take(now, true, &mut arriving);
+        for &item in &arriving {
+            let place = (item >> 32) as u32;
+            sources.credit(&rules.policy, (place >> self.channel_bits) as usize, (place & mask) as usize);
+        }
+        self.flits.take(now, false, &mut arriving);
+        let mut view = self.view();
+        for &item in &arriving {
+            view.arrive((item >> 32) as u32, item as u32, now, rules, packets);
+        }
+        self.credits.take(now, false, &mut arriving);
+        let mut view = self.view();
+        for &item in &arriving {
+            view.credit((item >> 32) as u32, rules, load);
+        }
+        self.scratch.arriving = arriving;
+    }
+
+    /// A source sends a flit.
+    pub(in super::super) fn inject(
+        &mut self,
+        node: u32,
+        flit: &Flit,
+        now: u32,
+        rules: &Rules,
+        packets: &mut Packets,
+    ) {
+        let (router, port) = rules.wiring.entries[node as usize];
+        let input = self.routers[router as usize].first_input + u32::from(port);
+        // A source sends straight on its link.
+        let delay = rules.wiring.inputs(router)[usize::from(port)].latency + 1;
+        let lane = (input << self.channel_bits) + u32::from(flit.channel);
+        packets.note_sent(flit, now);
+        let marks = if flit.is_head() { HEAD } else { 0 } | if flit.is_tail() { TAIL } else { 0 };
+        self.flits.view().push(now + delay, false, lane, flit.packet | marks);
+    }
+
+    /// A sink gives a place back.
+    pub(in super::super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
+        let (router, port) = rules.wiring.exits[node as usize];
+        let output = self.routers[router as usize].first_output + u32::from(port);
+        let delay = rules.wiring.outputs(router)[usize::from(port)].latency + 1 + rules.credit_delay;
+        self.credits_under_way += 1;
+        self.credits.view().push(now + delay, false, (output << self.channel_bits) + u32::from(channel), 0);
+    }
+
+    /// Whether no credit is on its way.
+    pub(in super::super) fn has_no_credits(&self) -> bool {
+        self.credits_under_way == 0
+    }
+}
+
+impl View<'_> {
+    #[inline(always)]
+    fn arrive(&mut self, lane: u32, flit: u32, now: u32, rules: &Rules, packets: &Packets) {
+        let state = &mut self.lanes[lane as usize];
+        let mask = (1u32 << self.place_bits) - 1;
+        let place = (u32::from(state.head) + u32::from(state.count)) & mask;
+        self.queues[((lane << self.place_bits) + place) as usize] = flit;
+        state.count += 1;
+        let (is_idle, is_first) = (state.is_idle, state.count == 1);
+        if self.has_priorities {
+            self.stamp(lane, place, now, rules, packets);
+        }
+        let state = &self.lanes[lane as usize];
+        if is_idle {
+            self.begin(lane, rules, packets);
+        } else if is_first {
+            // One that is neither idle nor waits has an output channel.
+            let (output, may_send) = (state.port, state.may_send);
+            if self.keeps_order {
+                let local = self.inputs[(lane >> self.channel_bits) as usize].local;
+                self.order[lane as usize] = (i64::from(now) << 16) + i64::from(local);
+            }
+            self.ask(lane, output, may_send);
+        }
+    }
+
+    #[inline(always)]
+    fn credit(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
+        let known = &mut self.known[channel as usize];
+        known.used -= 1;
+        let was_full = u32::from(known.used) + 1 == self.places;
+        let is_left = rules.waits_for_tail && known.tail_sent && known.used == 0;
+        if self.goes_by_load {
+            load[(channel >> self.channel_bits) as usize] -= 1;
+        }
+        if !(was_full || is_left) {
+            return;
+        }
+        let owner = known.owner;
+        let output = &mut self.outputs[(channel >> self.channel_bits) as usize];
+        let bit = 1u64 << (channel & ((1 << self.channel_bits) - 1));
+        output.full &= !bit;
+        output.free |= if is_left { bit } else { 0 };
+        if was_full && owner != NOBODY {
+            let state = &mut self.lanes[owner as usize];
+            state.may_send = true;
+            let (port, has_flits) = (state.port, state.count > 0);
+            self.ask(owner, port, has_flits);
+        }
+    }
+
+    /// Begins with the packet at the front of a queue.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, lane: u32, rules: &Rules, packets: &Packets) {
+        let number = self.inputs[(lane >> self.channel_bits) as usize].router;
+        let state = &mut self.lanes[lane as usize];
+        state.is_idle = false;
+        let router = &mut self.routers[number as usize];
+        if rules.routing_delay > 0 {
+            router.to_be_routed.push(lane);
+        } else {
+            let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
+            state.set_ways(&packets[flit & PACKET].ahead);
+            router.waiting.push(lane);
+        }
+        self.wake(number);
+    }
+
+    /// Puts the credit of a place of an input channel on its link.
+    #[inline(always)]
+    pub(super) fn send_credit(&mut self, lane: u32, now: u32) {
+        let far = self.inputs[(lane >> self.channel_bits) as usize].far;
+        if far.is_wired {
+            *self.credits_under_way += 1;
+            let channel = lane & ((1 << self.channel_bits) - 1);
+            self.credits.push(now + far.delay, far.is_node, far.first + channel, 0);
+        }
+    }
+
+    /// Puts a flit that leaves the crossbar in the next cycle on its link.
+    #[inline(always)]
+    pub(super) fn send_flit(&mut self, output: usize, channel: u32, flit: u32, now: u32) {
+        let far = self.outputs[output].far;
+        if far.is_wired {
+            self.flits.push(now + far.delay, far.is_node, far.first + channel, flit);
+        }
+    }
+}

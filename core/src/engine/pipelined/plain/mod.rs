@@ -1,0 +1,128 @@
+//! Routers in which nobody sees the order of lists, or only drawn numbers do: queues of their own for every channel,
+//! one flit per output and cycle, a crossbar of one cycle. They are kept as sets of channels, words of requests and
+//! arrays over all routers, and do what the other routers do, to the same bit.
+
+mod channels;
+mod links;
+mod matrix;
+mod priorities;
+mod state;
+mod step;
+mod switch;
+mod wheel;
+
+pub(super) use {state::Plain, step::Around};
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        network::Subnet,
+        options::Options,
+        phases::{Event, Phases},
+        run::PacketRecord,
+    };
+    use proptest::{prelude::*, sample::select};
+
+    type Chosen = Vec<(&'static str, &'static str)>;
+
+    /// One of the values of every option.
+    fn one_of(options: &[(&'static str, &[&'static str])]) -> impl Strategy<Value = Chosen> {
+        let each = |&(name, values): &(&'static str, &[&'static str])| {
+            select(values.to_vec()).prop_map(move |value| (name, value))
+        };
+        options.iter().map(each).collect::<Vec<_>>()
+    }
+
+    fn networks() -> impl Strategy<Value = Chosen> {
+        prop_oneof![
+            one_of(&[
+                ("topology", &["mesh"]),
+                (
+                    "routing_function",
+                    &["dor", "dor", "xy_yx", "adaptive_xy_yx", "romm", "valiant", "planar_adapt"]
+                ),
+                ("k", &["3", "4"]),
+                ("num_vcs", &["3", "4", "8"]),
+            ]),
+            one_of(&[
+                ("topology", &["torus"]),
+                ("routing_function", &["dim_order", "dim_order_bal"]),
+                ("k", &["3", "4"]),
+                ("num_vcs", &["2", "4", "5"]),
+            ]),
+            one_of(&[
+                ("topology", &["fattree"]),
+                ("routing_function", &["nca", "anca"]),
+                ("k", &["3"]),
+                ("num_vcs", &["2", "3"]),
+            ]),
+        ]
+    }
+
+    const ALLOCATORS: &[&str] = &[
+        "islip",
+        "islip",
+        "islip(2)",
+        "select",
+        "loa",
+        "wavefront",
+        "separable_input_first",
+        "separable_output_first",
+        "separable_input_first(matrix)",
+    ];
+
+    const REST: &[(&str, &[&str])] = &[
+        ("vc_allocator", ALLOCATORS),
+        ("sw_allocator", ALLOCATORS),
+        ("vc_buf_size", &["1", "2", "3", "8"]),
+        ("routing_delay", &["0", "1", "2"]),
+        ("credit_delay", &["0", "1", "2"]),
+        ("input_speedup", &["1", "1", "2"]),
+        ("speculative", &["0", "0", "1"]),
+        ("spec_check_elig", &["0", "1"]),
+        ("spec_check_cred", &["0", "1"]),
+        ("wait_for_tail_credit", &["0", "1"]),
+        ("vc_busy_when_full", &["0", "0", "1"]),
+        (
+            "priority",
+            &["none", "none", "none", "age", "network_age", "local_age", "queue_length", "hop_count"],
+        ),
+        ("vc_priority_donation", &["0", "1"]),
+        ("packet_size", &["1", "2", "5", "{1,4}"]),
+        ("injection_rate", &["0.03", "0.1", "0.3"]),
+        ("seed", &["1", "2", "3", "4"]),
+        ("sample_period", &["100"]),
+        ("max_samples", &["4"]),
+    ];
+
+    /// What happens in a run, and its packets.
+    fn run(mut phases: Phases) -> (Vec<Event>, Vec<PacketRecord>) {
+        let (mut events, mut packets) = (Vec::new(), Vec::new());
+        while let Some(event) = phases.advance(&false.into()) {
+            events.push(event);
+            packets.append(&mut phases.take_log());
+        }
+        (events, packets)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn plain_routers_do_what_the_others_do(network in networks(), rest in one_of(REST)) {
+            let mut options = Options::default();
+            for (name, value) in network.into_iter().chain(rest) {
+                prop_assert!(options.set(name, value));
+            }
+            let plain = match Phases::new(&options, true) {
+                Ok(phases) => phases,
+                Err(error) => return Err(TestCaseError::reject(error.text)),
+            };
+            let mut others = plain.clone();
+            others.run.subnets = vec![Subnet::with(&others.run.rules, None)];
+            let (expected, found) = (run(others), run(plain));
+            // Changes are not a number where nothing arrived.
+            prop_assert_eq!(format!("{:?}", expected.0), format!("{:?}", found.0));
+            prop_assert_eq!(expected.1, found.1);
+        }
+    }
+}

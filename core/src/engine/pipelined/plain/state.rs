@@ -1,0 +1,497 @@
+//! What plain routers remember.
+
+use super::super::{
+    allocators::{Allocator, AllocatorKind, Request},
+    buffers::Policy,
+    priority::Priority,
+    routing::Routing,
+    rules::Rules,
+    wiring::{End, Link},
+};
+use super::{
+    matrix,
+    wheel::{Wheel, WheelView},
+};
+
+/// The mark of a packet's first flit, and of its last one; the rest of a flit is the place of its packet.
+pub(super) const HEAD: u32 = 1 << 31;
+pub(super) const TAIL: u32 = 1 << 30;
+/// The place of a packet in a flit.
+pub(super) const PACKET: u32 = TAIL - 1;
+/// No input channel, no channel.
+pub(super) const NOBODY: u32 = u32::MAX;
+/// Most places of a queue.
+const MOST_PLACES: u32 = 128;
+
+/// An input channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    /// The place of its first flit, and how many it has.
+    pub head: u8,
+    pub count: u8,
+    pub is_idle: bool,
+    /// Whether it has an output channel that is not full.
+    pub may_send: bool,
+    /// Whether it has won the switch in this step without an output channel.
+    pub has_won: bool,
+    /// Its output port, 255 for none, and while it waits the first and the last channel there that it may have.
+    pub port: u8,
+    pub first: u8,
+    pub last: u8,
+    /// The output channel that it has.
+    pub channel: u8,
+}
+
+/// Where a link leads: the first channel of a port or of a node; and after how many cycles what a router does in one
+/// arrives there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Far {
+    pub first: u32,
+    pub delay: u32,
+    pub is_node: bool,
+    pub is_wired: bool,
+}
+
+/// An input port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InputPort {
+    pub router: u32,
+    /// Its number at the router.
+    pub local: u32,
+    /// Where its credits go.
+    pub far: Far,
+}
+
+/// An output port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutputPort {
+    /// Bits per channel: without owner, and full.
+    pub free: u64,
+    pub full: u64,
+    /// Where requests of the switch do not fit in a word: a bit per input sub-port that asks.
+    pub asked_by: u64,
+    pub far: Far,
+}
+
+/// An output channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// The input channel that has it.
+    pub owner: u32,
+    /// Flits in the queue behind it or on their way.
+    pub used: u8,
+    pub tail_sent: bool,
+}
+
+/// A router.
+#[derive(Clone, Debug)]
+pub(super) struct Router {
+    /// Its first ports among all.
+    pub first_input: u32,
+    pub first_output: u32,
+    pub inputs: u32,
+    pub outputs: u32,
+    /// Input channels whose ways are to be computed, those for which that is under way, and when it is done.
+    pub to_be_routed: Vec<u32>,
+    pub routing: Vec<u32>,
+    pub routed_at: u32,
+    /// Input channels that wait for an output channel.
+    pub waiting: Vec<u32>,
+    /// How long both lists were when the cycle began.
+    pub old: (usize, usize),
+}
+
+/// What is used within a step only.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    /// By sub-port the outputs that it asks for, and offers.
+    pub by_input: Vec<u64>,
+    pub offers: Vec<u64>,
+    /// Winners of the switch: router, input channel, output.
+    pub winners: Vec<(u32, u32, u32)>,
+    /// What arrives.
+    pub arriving: Vec<u64>,
+    /// By entry of the list of those that wait the channel that it was given.
+    pub given: Vec<u32>,
+    pub asks: Vec<Ask>,
+    /// By output channel the ask that is nearest to its turn.
+    pub best: Vec<u32>,
+    /// By input port and output of a router the channels that ask for the switch while they wait.
+    pub hopeful: Vec<u64>,
+    pub requests: Vec<Request>,
+    pub list: Vec<u32>,
+}
+
+/// An entry of the list of those that wait, the channels that it may have, and those that it looks at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    pub entry: u32,
+    pub lane: u32,
+    pub port: u32,
+    pub set: u64,
+    pub looks: u64,
+}
+
+/// All routers of a subnet.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Plain {
+    /// The channels of a port, and the flits of a queue, stand this far apart, as powers of two.
+    pub(super) channel_bits: u32,
+    pub(super) place_bits: u32,
+    pub(super) channels: u32,
+    pub(super) places: u32,
+    /// Input and output ports of a router are this far apart among all requests, as a power of two.
+    pub(super) output_bits: u32,
+    /// Whether requests of the switch fit in a word.
+    pub(super) is_small: bool,
+    pub(super) input_speedup: u32,
+    /// By sub-port of an input port its channels.
+    pub(super) subs: Vec<u64>,
+    pub(super) input_first: bool,
+    pub(super) iterations: u32,
+    /// Whether the order of lists decides on drawn numbers, and whether ways depend on the load.
+    pub(super) keeps_order: bool,
+    pub(super) goes_by_load: bool,
+    pub(super) has_priorities: bool,
+    /// Whether ways are those of dimension order on a mesh, in all channels of a packet.
+    pub(super) is_straight: bool,
+    pub(super) routers: Vec<Router>,
+    /// A bit per router where input channels wait for a way or an output channel.
+    pub(super) at_work: Vec<u64>,
+    /// By router who asks for which output: a word of requests, or a bit per output.
+    pub(super) asks: Vec<u64>,
+    /// Turns of the switch allocator for words of requests.
+    pub(super) grant_bytes: Vec<[u8; 8]>,
+    pub(super) accept_bytes: Vec<[u8; 8]>,
+    /// By input port and output of its router a bit per channel that is active there, has a flit, and is not full
+    /// behind the output.
+    pub(super) ready: Vec<u64>,
+    pub(super) inputs: Vec<InputPort>,
+    pub(super) outputs: Vec<OutputPort>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) queues: Vec<u32>,
+    pub(super) known: Vec<Known>,
+    /// With priorities: of every flit in a queue, of every input channel, and which flit of its packet came in last.
+    pub(super) stamps: Vec<i32>,
+    pub(super) priorities: Vec<i32>,
+    pub(super) latest: Vec<u32>,
+    /// Turns of the channel allocator by input and by output channel; of the switch allocator by input sub-port and by
+    /// output port; among the channels of an input sub-port.
+    pub(super) accepts: Vec<u16>,
+    pub(super) grants: Vec<u16>,
+    pub(super) switch_accepts: Vec<u8>,
+    pub(super) switch_grants: Vec<u8>,
+    pub(super) turns: Vec<u8>,
+    /// Allocators by router, where they go by more than words.
+    pub(super) channel_allocators: Vec<Allocator>,
+    pub(super) switch_allocators: Vec<Allocator>,
+    /// Where order matters, by input channel its place among those that cross.
+    pub(super) order: Vec<i64>,
+    pub(super) flits: Wheel,
+    pub(super) credits: Wheel,
+    pub(super) credits_under_way: usize,
+    pub(super) scratch: Scratch,
+}
+
+impl Plain {
+    /// Whether routers with these rules are plain.
+    fn covers(rules: &Rules, goes_by_load: bool, keeps_order: bool) -> bool {
+        let most = rules.wiring.most_ports() * rules.input_speedup;
+        // These draw, or count how often they are asked.
+        let is_odd = |kind| matches!(kind, AllocatorKind::Pim(_) | AllocatorKind::MaxSize);
+        rules.routing != Routing::MinimalAdaptive
+            && !rules.shuffles
+            && !rules.prefers_empty
+            && !is_odd(rules.channel_allocator)
+            && !is_odd(rules.switch_allocator)
+            && most <= 64
+            && (!rules.is_speculative || most <= 8 && !keeps_order && rules.speculative_allocator.is_none())
+            && matches!(rules.policy, Policy::Private(places) if places <= MOST_PLACES)
+            && rules.output_speedup == 1
+            && rules.internal_speedup == 1.0
+            && rules.crossbar_delay == 1
+            && !rules.holds_switch
+            && !rules.is_piggyback
+            && !rules.cuts_by_next_port
+            && rules.output_places != Some(0)
+            // Ways that are computed ahead see the load of routers that have not taken their credits yet.
+            && !(goes_by_load && rules.routing_delay == 0)
+    }
+
+    /// Routers without flits; `None` if these rules make them other than plain.
+    pub(in super::super) fn new(rules: &Rules) -> Option<Self> {
+        let wiring = &rules.wiring;
+        let goes_by_load = match &rules.network {
+            Some(network) => network.goes_by_load(),
+            None => rules.routing == Routing::AdaptiveXyYx,
+        };
+        let Policy::Private(places) = rules.policy else { return None };
+        let keeps_order = rules.network.is_some()
+            || rules.shape.wraps
+            || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive);
+        if !Self::covers(rules, goes_by_load, keeps_order) {
+            return None;
+        }
+        let has_priorities = rules.priority != Priority::None;
+        // Allocators that words do for, which know no priorities.
+        let is_word = |kind: AllocatorKind, most: u32, others: bool| match kind {
+            AllocatorKind::Islip(times) => times <= most,
+            kind => kind.is_plain(1) && !has_priorities && !others,
+        };
+        let channel_bits = rules.channels.next_power_of_two().trailing_zeros();
+        let place_bits = places.next_power_of_two().trailing_zeros();
+        let all = 0..wiring.routers() as u32;
+        let (mut routers, mut first_inputs) = (Vec::new(), 0);
+        for router in all.clone() {
+            let (inputs, outputs) = (wiring.inputs(router).len(), wiring.outputs(router).len());
+            routers.push(Router {
+                first_input: first_inputs,
+                first_output: wiring.output(router, 0) as u32,
+                inputs: inputs as u32,
+                outputs: outputs as u32,
+                to_be_routed: Vec::new(),
+                routing: Vec::new(),
+                routed_at: 0,
+                waiting: Vec::new(),
+                old: (0, 0),
+            });
+            first_inputs += inputs as u32;
+        }
+        let far = |link: &Link, of_inputs: bool| {
+            let is_router = matches!(link.end, End::Router(..));
+            let more = if !of_inputs { 2 } else { 1 + if is_router { rules.credit_delay } else { 0 } };
+            let (first, is_node, is_wired) = match link.end {
+                End::Router(there, port) => {
+                    let there = &routers[there as usize];
+                    let first = if of_inputs { there.first_output } else { there.first_input };
+                    ((first + u32::from(port)) << channel_bits, false, true)
+                }
+                End::Node(node) => (node << channel_bits, true, true),
+                End::Nothing => (0, false, false),
+            };
+            Far { first, delay: link.latency + more, is_node, is_wired }
+        };
+        let every =
+            if channel_bits == 6 && rules.channels == 64 { u64::MAX } else { (1 << rules.channels) - 1 };
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for router in all {
+            for (local, link) in wiring.inputs(router).iter().enumerate() {
+                let far = far(link, true);
+                inputs.push(InputPort { router, local: local as u32, far });
+            }
+            for link in wiring.outputs(router) {
+                outputs.push(OutputPort { free: every, full: 0, asked_by: 0, far: far(link, false) });
+            }
+        }
+        let (lanes, known) = (inputs.len() << channel_bits, outputs.len() << channel_bits);
+        let idle = Lane {
+            head: 0,
+            count: 0,
+            is_idle: true,
+            may_send: false,
+            has_won: false,
+            port: 255,
+            first: 0,
+            last: 0,
+            channel: 0,
+        };
+        let subs = inputs.len() * rules.input_speedup;
+        let most = wiring.most_ports();
+        let allocators = |kind: AllocatorKind, is_plain: bool, channels: usize| {
+            let sizes = routers.iter().map(|router| (router.inputs as usize, router.outputs as usize));
+            let sizes = sizes.filter(|_| !is_plain).map(|(inputs, outputs)| match channels {
+                0 => (inputs * rules.input_speedup, outputs),
+                _ => (inputs * channels, outputs * channels),
+            });
+            sizes.map(|(inputs, outputs)| Allocator::new(kind, inputs, outputs)).collect::<Vec<_>>()
+        };
+        let output_bits = most.next_power_of_two().trailing_zeros();
+        let is_small = most * rules.input_speedup <= 8;
+        let slots = (wiring.longest() + 3 + rules.credit_delay).next_power_of_two();
+        Some(Self {
+            channel_bits,
+            place_bits,
+            channels: rules.channels as u32,
+            places,
+            output_bits,
+            is_small,
+            input_speedup: rules.input_speedup as u32,
+            subs: (0..rules.input_speedup)
+                .map(|sub| {
+                    (sub..rules.channels).step_by(rules.input_speedup).fold(0, |set, at| set | 1 << at)
+                })
+                .collect(),
+            input_first: matches!(rules.switch_allocator, AllocatorKind::Separable { input_first: true, .. }),
+            iterations: match rules.switch_allocator {
+                AllocatorKind::Islip(times) => times,
+                _ => 1,
+            },
+            keeps_order,
+            goes_by_load,
+            has_priorities,
+            is_straight: rules.network.is_none()
+                && !rules.shape.wraps
+                && rules.routing == Routing::DimensionOrder,
+            at_work: vec![0; routers.len().div_ceil(64)],
+            asks: vec![0; routers.len()],
+            grant_bytes: vec![[matrix::turn(0); 8]; routers.len()],
+            accept_bytes: vec![[matrix::turn(0); 8]; routers.len()],
+            ready: vec![0; inputs.len() << output_bits],
+            flits: Wheel::new(slots, inputs.len().max(outputs.len())),
+            credits: Wheel::new(slots, inputs.len().max(outputs.len()) * rules.input_speedup),
+            lanes: vec![idle; lanes],
+            stamps: vec![0; if has_priorities { lanes << place_bits } else { 0 }],
+            priorities: vec![0; if has_priorities { lanes } else { 0 }],
+            latest: vec![0; if has_priorities { lanes } else { 0 }],
+            queues: vec![0; lanes << place_bits],
+            known: vec![Known { owner: NOBODY, used: 0, tail_sent: false }; known],
+            accepts: vec![0; lanes],
+            grants: vec![0; known],
+            switch_accepts: vec![0; subs],
+            switch_grants: vec![0; outputs.len()],
+            turns: (0..subs).map(|sub| (sub % rules.input_speedup) as u8).collect(),
+            channel_allocators: allocators(
+                rules.channel_allocator,
+                is_word(rules.channel_allocator, 1, false),
+                rules.channels,
+            ),
+            switch_allocators: allocators(
+                rules.switch_allocator,
+                is_word(rules.switch_allocator, u32::MAX, rules.is_speculative),
+                0,
+            ),
+            order: vec![0; if keeps_order { lanes } else { 0 }],
+            inputs,
+            outputs,
+            credits_under_way: 0,
+            routers,
+            scratch: Scratch {
+                by_input: vec![0; most * rules.input_speedup],
+                hopeful: vec![0; if rules.is_speculative { 64 } else { 0 }],
+                offers: vec![0; most * rules.input_speedup],
+                best: vec![NOBODY; most * rules.channels],
+                ..Scratch::default()
+            },
+        })
+    }
+
+    /// All that flits and credits change, as slices, which stay where they are while a loop writes to them.
+    #[inline(always)]
+    pub(super) fn view(&mut self) -> View<'_> {
+        View {
+            channel_bits: self.channel_bits,
+            place_bits: self.place_bits,
+            output_bits: self.output_bits,
+            places: self.places,
+            input_speedup: self.input_speedup,
+            is_small: self.is_small,
+            keeps_order: self.keeps_order,
+            goes_by_load: self.goes_by_load,
+            has_priorities: self.has_priorities,
+            subs: &self.subs,
+            routers: &mut self.routers,
+            at_work: &mut self.at_work,
+            asks: &mut self.asks,
+            ready: &mut self.ready,
+            inputs: &self.inputs,
+            outputs: &mut self.outputs,
+            lanes: &mut self.lanes,
+            queues: &mut self.queues,
+            known: &mut self.known,
+            stamps: &mut self.stamps,
+            priorities: &mut self.priorities,
+            latest: &mut self.latest,
+            order: &mut self.order,
+            flits: self.flits.view(),
+            credits: self.credits.view(),
+            credits_under_way: &mut self.credits_under_way,
+        }
+    }
+}
+
+/// What flits and credits change.
+pub(super) struct View<'a> {
+    pub channel_bits: u32,
+    pub place_bits: u32,
+    pub output_bits: u32,
+    pub places: u32,
+    pub input_speedup: u32,
+    pub is_small: bool,
+    pub keeps_order: bool,
+    pub goes_by_load: bool,
+    pub has_priorities: bool,
+    pub subs: &'a [u64],
+    pub routers: &'a mut [Router],
+    pub at_work: &'a mut [u64],
+    pub asks: &'a mut [u64],
+    pub ready: &'a mut [u64],
+    pub inputs: &'a [InputPort],
+    pub outputs: &'a mut [OutputPort],
+    pub lanes: &'a mut [Lane],
+    pub queues: &'a mut [u32],
+    pub known: &'a mut [Known],
+    pub stamps: &'a mut [i32],
+    pub priorities: &'a mut [i32],
+    pub latest: &'a mut [u32],
+    pub order: &'a mut [i64],
+    pub flits: WheelView<'a>,
+    pub credits: WheelView<'a>,
+    pub credits_under_way: &'a mut usize,
+}
+
+impl View<'_> {
+    /// Notes that an input channel of a router waits.
+    #[inline(always)]
+    pub(super) fn wake(&mut self, router: u32) {
+        self.at_work[router as usize / 64] |= 1 << (router % 64);
+    }
+
+    /// An input channel asks for the switch from now on, if it `may`.
+    #[inline(always)]
+    pub(super) fn ask(&mut self, lane: u32, output: u8, may: bool) {
+        let port = lane >> self.channel_bits;
+        let channel = lane & ((1 << self.channel_bits) - 1);
+        self.ready[((port << self.output_bits) + u32::from(output)) as usize] |= u64::from(may) << channel;
+        let InputPort { router, local, .. } = self.inputs[port as usize];
+        if self.is_small && self.input_speedup == 1 {
+            self.asks[router as usize] |= u64::from(may) << (8 * u32::from(output) + local);
+        } else if may {
+            let inner = local * self.input_speedup + channel % self.input_speedup;
+            if self.is_small {
+                self.asks[router as usize] |= 1 << (8 * u32::from(output) + inner);
+            } else {
+                self.asks[router as usize] |= 1 << output;
+                let out = self.routers[router as usize].first_output + u32::from(output);
+                self.outputs[out as usize].asked_by |= 1 << inner;
+            }
+        }
+    }
+
+    /// An input channel that asked for an output of its router does not ask any more.
+    #[inline(always)]
+    pub(super) fn stop_asking(&mut self, lane: u32, router: usize, output: u32) {
+        let port = lane >> self.channel_bits;
+        let channel = lane & ((1 << self.channel_bits) - 1);
+        let ready = &mut self.ready[((port << self.output_bits) + output) as usize];
+        *ready &= !(1 << channel);
+        let local = port - self.routers[router].first_input;
+        if self.input_speedup == 1 && self.is_small {
+            self.asks[router] &= !(u64::from(*ready == 0) << (8 * output + local));
+            return;
+        }
+        let sub = channel % self.input_speedup;
+        if *ready & self.subs[sub as usize] != 0 {
+            return;
+        }
+        let inner = local * self.input_speedup + sub;
+        if self.is_small {
+            self.asks[router] &= !(1 << (8 * output + inner));
+            return;
+        }
+        let asked_by = &mut self.outputs[(self.routers[router].first_output + output) as usize].asked_by;
+        *asked_by &= !(1 << inner);
+        if *asked_by == 0 {
+            self.asks[router] &= !(1 << output);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! One cycle of plain routers.
+
+use super::{
+    super::{
+        flit::{Packets, Ways},
+        numbers::Numbers,
+        routing::Place,
+        rules::Rules,
+        wiring::End,
+    },
+    state::{HEAD, Lane, NOBODY, PACKET, Plain, TAIL, View},
+};
+
+/// What all routers share while they work.
+pub(in super::super) struct Around<'a> {
+    pub now: u32,
+    pub rules: &'a Rules,
+    pub packets: &'a mut Packets,
+    pub numbers: &'a mut Numbers,
+    /// Per output port of all routers the flits known behind it.
+    pub load: &'a mut [u32],
+}
+
+impl Lane {
+    /// Takes the ways of its packet; there is at most one.
+    #[inline]
+    pub(super) fn set_ways(&mut self, ways: &Ways) {
+        self.port = 255;
+        if let Some(way) = ways.iter().next() {
+            (self.port, self.first, self.last) = (way.port as u8, way.first as u8, way.last as u8);
+        }
+    }
+}
+
+impl Plain {
+    /// All routers do their step of a cycle.
+    pub(in super::super) fn work(&mut self, around: &mut Around<'_>) {
+        let rules = around.rules;
+        self.decide_crossings(rules, around.numbers);
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                self.give_ways(word * 64 + bit as usize, around);
+            }
+        }
+        let mut winners = std::mem::take(&mut self.scratch.winners);
+        if self.keeps_order {
+            // In the order of the list that other routers keep.
+            for of_one in winners.chunk_by_mut(|one, other| one.0 == other.0) {
+                if of_one.len() > 1 {
+                    of_one.sort_unstable_by_key(|&(_, lane, _)| self.order[lane as usize]);
+                }
+            }
+        }
+        let mut view = self.view();
+        for &(number, lane, output) in &winners {
+            view.cross(number as usize, lane, output, around);
+        }
+        self.scratch.winners = winners;
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let router = &mut self.routers[word * 64 + bit as usize];
+                router.old = (router.to_be_routed.len(), router.waiting.len());
+                let is_idle = router.old == (0, 0) && router.routing.is_empty();
+                self.at_work[word] &= !(u64::from(is_idle) << bit);
+            }
+        }
+    }
+
+    /// Ways are computed, and output channels given.
+    fn give_ways(&mut self, number: usize, around: &mut Around<'_>) {
+        let (rules, now) = (around.rules, around.now);
+        let router = &mut self.routers[number];
+        if self.keeps_order {
+            // What arrived in this cycle entered the lists by port.
+            router.to_be_routed[router.old.0..].sort_unstable();
+            router.waiting[router.old.1..].sort_unstable();
+        }
+        if router.routing.is_empty() && !router.to_be_routed.is_empty() {
+            std::mem::swap(&mut router.routing, &mut router.to_be_routed);
+            router.routed_at = now + rules.routing_delay - 1;
+        }
+        let is_routed = !router.routing.is_empty() && now >= router.routed_at;
+        let waits = !router.waiting.is_empty();
+        if waits {
+            self.decide_channels(number, rules, around.numbers);
+        }
+        if is_routed || waits {
+            self.renew_list(number, is_routed, around);
+        }
+    }
+
+    /// Input channels whose ways are known now wait for an output channel, then those that were given none.
+    fn renew_list(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
+        if is_routed {
+            for at in 0..self.routers[number].routing.len() {
+                self.route(number, self.routers[number].routing[at], around);
+            }
+        }
+        let Self { routers, scratch, .. } = self;
+        let router = &mut routers[number];
+        let mut list = std::mem::take(&mut scratch.list);
+        std::mem::swap(&mut list, &mut router.waiting);
+        if is_routed {
+            // Now it is empty, so that the lists may change places.
+            std::mem::swap(&mut router.waiting, &mut router.routing);
+        }
+        if !list.is_empty() {
+            self.activate(number, &list, around.now);
+            list.clear();
+        }
+        self.scratch.list = list;
+    }
+
+    /// Those of the list that were given an output channel are active, the others wait again.
+    fn activate(&mut self, number: usize, list: &[u32], now: u32) {
+        let given = std::mem::take(&mut self.scratch.given);
+        let mut winners = std::mem::take(&mut self.scratch.winners);
+        let mut view = self.view();
+        for (entry, (&lane, &channel)) in list.iter().zip(&given).enumerate() {
+            let state = &mut view.lanes[lane as usize];
+            let has_won = std::mem::take(&mut state.has_won);
+            if channel == NOBODY {
+                view.routers[number].waiting.push(lane);
+                continue;
+            }
+            state.channel = channel as u8;
+            let port = state.port;
+            let at = view.routers[number].first_output + u32::from(port);
+            let known = &mut view.known[((at << view.channel_bits) + channel) as usize];
+            (known.owner, known.tail_sent) = (lane, false);
+            let output = &mut view.outputs[at as usize];
+            output.free &= !(1 << channel);
+            let may_send = output.full >> channel & 1 == 0;
+            state.may_send = may_send;
+            if view.keeps_order {
+                view.order[lane as usize] = entry as i64 - (i64::from(now) << 16);
+            }
+            view.ask(lane, port, may_send);
+            if has_won && may_send {
+                winners.push((number as u32, lane, port.into()));
+            }
+        }
+        (self.scratch.given, self.scratch.winners) = (given, winners);
+    }
+
+    fn route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
+        let rules = around.rules;
+        let state = &mut self.lanes[lane as usize];
+        let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
+        let input = &self.inputs[(lane >> self.channel_bits) as usize];
+        let packet = &mut around.packets[flit & PACKET];
+        packet.hops += 1;
+        if self.is_straight {
+            // Dimension order on a mesh, as the routing function says it.
+            let (here, there) = (number as u32, packet.destination);
+            let (first, last) = rules.range(packet.kind);
+            let along = rules.shape.lowest(here, there);
+            let port = along.map_or(rules.shape.processor(), |along| rules.shape.towards(here, there, along));
+            (state.port, state.first, state.last) = (port as u8, first as u8, last as u8);
+            return;
+        }
+        let place = Place {
+            router: number as u32,
+            port: input.local as usize,
+            enters: input.far.is_node,
+            channel: lane & ((1 << self.channel_bits) - 1),
+            channels: rules.range(packet.kind),
+            load: around.load,
+        };
+        state.set_ways(&rules.ways(&place, packet, around.numbers));
+    }
+}
+
+impl View<'_> {
+    /// The first flit of an input channel goes through the crossbar.
+    #[inline(always)]
+    fn cross(&mut self, number: usize, lane: u32, output: u32, around: &mut Around<'_>) {
+        let (rules, now) = (around.rules, around.now);
+        let state = &mut self.lanes[lane as usize];
+        let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
+        state.head = (state.head + 1) & ((1u32 << self.place_bits) - 1) as u8;
+        state.count -= 1;
+        let (is_empty, channel) = (state.count == 0, u32::from(state.channel));
+        let out = (self.routers[number].first_output + output) as usize;
+        let known = &mut self.known[(out << self.channel_bits) + channel as usize];
+        known.used += 1;
+        let is_full = u32::from(known.used) == self.places;
+        if is_full {
+            state.may_send = false;
+            self.outputs[out].full |= 1 << channel;
+        }
+        let is_tail = flit & TAIL != 0;
+        if is_tail {
+            (known.owner, known.tail_sent) = (NOBODY, true);
+            if !rules.waits_for_tail {
+                self.outputs[out].free |= 1 << channel;
+            }
+        }
+        if self.has_priorities {
+            self.set_priority(lane, rules);
+        }
+        if is_full || is_empty || is_tail {
+            self.stop_asking(lane, number, output);
+        }
+        if self.goes_by_load {
+            around.load[out] += 1;
+        }
+        self.send_credit(lane, now);
+        self.send_flit(out, channel, flit, now);
+        if rules.routing_delay == 0 && flit & HEAD != 0 {
+            look_ahead(number, output, channel, flit, around);
+        }
+        if is_tail {
+            let state = &mut self.lanes[lane as usize];
+            (state.is_idle, state.may_send) = (true, false);
+            if !is_empty {
+                self.begin(lane, rules, around.packets);
+            }
+        }
+    }
+}
+
+/// Computes the ways of a header at the router behind an output.
+fn look_ahead(number: usize, output: u32, channel: u32, flit: u32, around: &mut Around<'_>) {
+    let rules = around.rules;
+    let End::Router(router, entry) = rules.wiring.outputs(number as u32)[output as usize].end else { return };
+    let packet = &mut around.packets[flit & PACKET];
+    packet.hops += 1;
+    let channels = rules.range(packet.kind);
+    let load = &*around.load;
+    let place = Place { router, port: usize::from(entry), enters: false, channel, channels, load };
+    packet.ahead = rules.ways(&place, packet, around.numbers);
+}

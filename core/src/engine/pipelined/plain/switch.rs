@@ -1,0 +1,310 @@
+//! Who crosses to which output.
+
+use super::{
+    super::{
+        allocators::{Request, after, behind, first},
+        numbers::Numbers,
+        rules::{Rules, SWITCH_LAST},
+    },
+    channels::bits,
+    matrix,
+    state::Plain,
+};
+use std::cmp::Reverse;
+
+impl Plain {
+    /// Decides in all routers which input crosses to which output.
+    pub(super) fn decide_crossings(&mut self, rules: &Rules, numbers: &mut Numbers) {
+        self.scratch.winners.clear();
+        if self.is_small
+            && self.input_speedup == 1
+            && self.iterations == 1
+            && self.switch_allocators.is_empty()
+            && !rules.is_speculative
+            && !self.has_priorities
+        {
+            self.match_all_words();
+            return;
+        }
+        for number in 0..self.routers.len() {
+            let mut asks = self.asks[number];
+            if rules.is_speculative && !self.routers[number].waiting.is_empty() {
+                asks |= self.hope(number, rules);
+            }
+            if asks == 0 {
+                continue;
+            }
+            if !self.switch_allocators.is_empty() {
+                self.match_listed(number, asks, numbers);
+            } else if self.is_small {
+                self.match_words(number, asks);
+            } else if self.input_first {
+                self.match_from_inputs(number, rules);
+            } else {
+                self.match_from_outputs(number, rules);
+            }
+            if rules.is_speculative {
+                self.scratch.hopeful.fill(0);
+            }
+        }
+    }
+
+    /// Matches in all routers whose requests fit in a word, where every input port is one for the switch.
+    fn match_all_words(&mut self) {
+        let mut winners = std::mem::take(&mut self.scratch.winners);
+        let (output_bits, channel_bits, channels) = (self.output_bits, self.channel_bits, self.channels);
+        let Self { routers, asks, grant_bytes, accept_bytes, ready, turns, .. } = self;
+        let bytes = grant_bytes.iter_mut().zip(accept_bytes.iter_mut());
+        for (number, ((&asks, (grants, accepts)), router)) in
+            asks.iter().zip(bytes).zip(routers.iter()).enumerate()
+        {
+            if asks == 0 {
+                continue;
+            }
+            let (grant, accept) = (u64::from_le_bytes(*grants), u64::from_le_bytes(*accepts));
+            let mut matched = if self.input_first {
+                matrix::from_inputs(asks, grant, accept)
+            } else {
+                matrix::from_outputs(asks, grant, accept)
+            };
+            let (inputs, outputs, first_input) = (router.inputs, router.outputs, router.first_input);
+            while matched > 0 {
+                let at = matched.trailing_zeros();
+                matched &= matched - 1;
+                let (input, output) = (at / 8, at % 8);
+                let (accepted, granted) = (output + 1, input + 1);
+                accepts[input as usize] = matrix::turn(if accepted == outputs { 0 } else { accepted });
+                grants[output as usize] = matrix::turn(if granted == inputs { 0 } else { granted });
+                let port = first_input + input;
+                let turn = &mut turns[port as usize];
+                let set = ready[((port << output_bits) + output) as usize];
+                let later = set >> *turn << *turn;
+                let channel = (if later == 0 { set } else { later }).trailing_zeros();
+                *turn = if channel + 1 == channels { 0 } else { channel + 1 } as u8;
+                winners.push((number as u32, (port << channel_bits) + channel, output));
+            }
+        }
+        self.scratch.winners = winners;
+    }
+
+    /// What input channels that wait for an output channel ask for.
+    fn hope(&mut self, number: usize, rules: &Rules) -> u64 {
+        let mut asks = 0;
+        let router = &self.routers[number];
+        for &lane in &router.waiting {
+            let state = &self.lanes[lane as usize];
+            if state.port == 255 {
+                continue;
+            }
+            let output = u32::from(state.port);
+            let may_ask = if rules.checks_eligibility {
+                let known = &self.outputs[(router.first_output + output) as usize];
+                let full = if rules.checks_credits { known.full } else { 0 };
+                known.free & !full & bits(state.first, state.last) != 0
+            } else {
+                !rules.checks_credits
+            };
+            if may_ask {
+                let port = (lane >> self.channel_bits) - router.first_input;
+                let channel = lane & ((1 << self.channel_bits) - 1);
+                let inner = port * self.input_speedup + channel % self.input_speedup;
+                self.scratch.hopeful[(8 * port + output) as usize] |= 1 << channel;
+                asks |= 1 << (8 * output + inner);
+            }
+        }
+        asks
+    }
+
+    /// Matches with an allocator that takes a list; those that wait come behind all others.
+    fn match_listed(&mut self, number: usize, asks: u64, numbers: &mut Numbers) {
+        let mut requests = std::mem::take(&mut self.scratch.requests);
+        requests.clear();
+        let router = &self.routers[number];
+        for output in 0..router.outputs {
+            let (mut asking, sure) = if self.is_small {
+                (asks >> (8 * output) & 0xFF, self.asks[number] >> (8 * output))
+            } else {
+                (self.outputs[(router.first_output + output) as usize].asked_by, u64::MAX)
+            };
+            while asking > 0 {
+                let requester = asking.trailing_zeros();
+                asking &= asking - 1;
+                let priority = if self.has_priorities {
+                    self.forward(number, requester, output).2
+                } else if sure >> requester & 1 != 0 {
+                    0
+                } else {
+                    SWITCH_LAST
+                };
+                requests.push(Request { requester, resource: output, inner: priority, outer: priority });
+            }
+        }
+        self.switch_allocators[number].allocate(&requests, numbers);
+        for request in &requests {
+            if self.switch_allocators[number].given[request.requester as usize] == request.resource {
+                self.win(number, request.requester, request.resource);
+            }
+        }
+        self.scratch.requests = requests;
+    }
+
+    fn match_words(&mut self, number: usize, mut asks: u64) {
+        let grants = u64::from_le_bytes(self.grant_bytes[number]);
+        let accepts = u64::from_le_bytes(self.accept_bytes[number]);
+        let mut matched = if self.input_first {
+            matrix::from_inputs(asks, grants, accepts)
+        } else {
+            matrix::from_outputs(asks, grants, accepts)
+        };
+        let router = &self.routers[number];
+        let (inputs, outputs) = (router.inputs * self.input_speedup, router.outputs);
+        let mut found = matched;
+        while found > 0 {
+            let at = found.trailing_zeros();
+            found &= found - 1;
+            let (inner, output) = (at / 8, at % 8);
+            self.win(number, inner, output);
+            let (accepted, granted) = (output + 1, inner + 1);
+            self.accept_bytes[number][inner as usize] =
+                matrix::turn(if accepted == outputs { 0 } else { accepted });
+            self.grant_bytes[number][output as usize] =
+                matrix::turn(if granted == inputs { 0 } else { granted });
+        }
+        for _ in 1..self.iterations {
+            asks = matrix::without(asks, matched);
+            if asks == 0 {
+                break;
+            }
+            // Turns are those of the beginning; what they were at matched ports does not matter any more.
+            matched = matrix::from_outputs(asks, grants, accepts);
+            let mut found = matched;
+            while found > 0 {
+                let at = found.trailing_zeros();
+                found &= found - 1;
+                self.win(number, at / 8, at % 8);
+            }
+        }
+    }
+
+    fn match_from_inputs(&mut self, number: usize, rules: &Rules) {
+        let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
+        let first_output = self.routers[number].first_output as usize;
+        let (mut asked, mut asking) = (self.asks[number], 0u64);
+        while asked > 0 {
+            let output = asked.trailing_zeros();
+            asked &= asked - 1;
+            let mut set = self.outputs[first_output + output as usize].asked_by;
+            asking |= set;
+            while set > 0 {
+                self.scratch.by_input[set.trailing_zeros() as usize] |= 1 << output;
+                set &= set - 1;
+            }
+        }
+        let mut offered = 0u64;
+        while asking > 0 {
+            let inner = asking.trailing_zeros();
+            asking &= asking - 1;
+            let turn = self.switch_accepts[first_sub + inner as usize];
+            let output = first(std::mem::take(&mut self.scratch.by_input[inner as usize]), turn.into());
+            self.scratch.offers[output as usize] |= 1 << inner;
+            offered |= 1 << output;
+        }
+        while offered > 0 {
+            let output = offered.trailing_zeros();
+            offered &= offered - 1;
+            let offers = std::mem::take(&mut self.scratch.offers[output as usize]);
+            let inner = first(offers, self.switch_grants[first_output + output as usize].into());
+            self.pair(number, inner, output, true);
+        }
+    }
+
+    fn match_from_outputs(&mut self, number: usize, rules: &Rules) {
+        let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
+        let first_output = self.routers[number].first_output as usize;
+        let (mut free_inputs, mut free_outputs) = (u64::MAX, self.asks[number]);
+        for time in 0..self.iterations {
+            let (mut offered, mut left) = (0u64, free_outputs);
+            while left > 0 {
+                let output = left.trailing_zeros();
+                left &= left - 1;
+                let set = self.outputs[first_output + output as usize].asked_by & free_inputs;
+                if set != 0 {
+                    let inner = first(set, self.switch_grants[first_output + output as usize].into());
+                    self.scratch.offers[inner as usize] |= 1 << output;
+                    offered |= 1 << inner;
+                }
+            }
+            if offered == 0 {
+                break;
+            }
+            while offered > 0 {
+                let inner = offered.trailing_zeros();
+                offered &= offered - 1;
+                let offers = std::mem::take(&mut self.scratch.offers[inner as usize]);
+                let output = first(offers, self.switch_accepts[first_sub + inner as usize].into());
+                free_inputs &= !(1 << inner);
+                free_outputs &= !(1 << output);
+                self.pair(number, inner, output, time == 0);
+            }
+        }
+    }
+
+    fn pair(&mut self, number: usize, inner: u32, output: u32, learns: bool) {
+        let router = &self.routers[number];
+        if learns {
+            let sub_port = (router.first_input * self.input_speedup + inner) as usize;
+            let (inputs, outputs) = (router.inputs * self.input_speedup, router.outputs);
+            self.switch_accepts[sub_port] = after(output, outputs as usize) as u8;
+            self.switch_grants[(router.first_output + output) as usize] = after(inner, inputs as usize) as u8;
+        }
+        self.win(number, inner, output);
+    }
+
+    /// The channel that a sub-port puts forward for an output, whether it has an output channel, and its priority: the
+    /// highest one, then the first from the sub-port's turn on.
+    #[inline]
+    fn forward(&self, number: usize, inner: u32, output: u32) -> (u32, bool, i64) {
+        let speedup = self.input_speedup;
+        let (port, sub) = if speedup == 1 { (inner, 0) } else { (inner / speedup, inner % speedup) };
+        let first_input = self.routers[number].first_input;
+        let at = first_input + port;
+        let ready = self.ready[((at << self.output_bits) + output) as usize] & self.subs[sub as usize];
+        let turn = u32::from(self.turns[(first_input * speedup + inner) as usize]);
+        let hopeful = self.scratch.hopeful.get((8 * port + output) as usize);
+        let hopeful = hopeful.map_or(0, |set| set & self.subs[sub as usize]);
+        let first_lane = at << self.channel_bits;
+        if !self.has_priorities {
+            let is_sure = ready != 0;
+            return (first_lane + first(if is_sure { ready } else { hopeful }, turn), is_sure, 0);
+        }
+        let mut best = None;
+        let mut set = ready | hopeful;
+        while set > 0 {
+            let channel = set.trailing_zeros();
+            set &= set - 1;
+            let is_sure = ready >> channel & 1 != 0;
+            let priority = i64::from(self.priorities[(first_lane + channel) as usize]);
+            let priority = priority + if is_sure { 0 } else { SWITCH_LAST };
+            let key = (priority, Reverse(behind(channel, turn, self.channels as usize)));
+            if best.is_none_or(|(other, _)| key > other) {
+                best = Some((key, (first_lane + channel, is_sure, priority)));
+            }
+        }
+        best.map_or((first_lane, false, SWITCH_LAST), |(_, found)| found)
+    }
+
+    /// A sub-port is matched with an output: the channel that it puts forward crosses.
+    #[inline]
+    fn win(&mut self, number: usize, inner: u32, output: u32) {
+        let speedup = self.input_speedup;
+        let (lane, is_sure, _) = self.forward(number, inner, output);
+        let next = (lane & ((1 << self.channel_bits) - 1)) + speedup;
+        self.turns[(self.routers[number].first_input * speedup + inner) as usize] =
+            if next >= self.channels { next - self.channels } else { next } as u8;
+        if is_sure {
+            self.scratch.winners.push((number as u32, lane, output));
+        } else {
+            self.lanes[lane as usize].has_won = true;
+        }
+    }
+}
