@@ -18,10 +18,9 @@ impl Plain {
     /// Decides who of a router's list gets which channel of its output.
     pub(super) fn decide_channels(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
         let router = &self.routers[number];
-        let scratch = &mut self.scratch;
-        scratch.given.clear();
-        scratch.given.resize(router.waiting.len(), NOBODY);
-        scratch.asks.clear();
+        self.scratch.given.clear();
+        self.scratch.given.resize(router.waiting.len(), NOBODY);
+        self.scratch.asks.clear();
         let (mut ports, mut meet) = (0u64, false);
         for (entry, &lane) in router.waiting.iter().enumerate() {
             let state = &self.lanes[lane as usize];
@@ -32,12 +31,12 @@ impl Plain {
             let output = &self.outputs[(router.first_output + port) as usize];
             let mut set = output.free & bits(state.first, state.last);
             if rules.busy_when_full {
-                set &= !output.full;
+                set &= !self.full(router.first_output + port, rules);
             }
             if set != 0 {
                 meet |= ports >> port & 1 != 0;
                 ports |= 1 << port;
-                scratch.asks.push(Ask { entry: entry as u32, lane, port, set, looks: set });
+                self.scratch.asks.push(Ask { entry: entry as u32, lane, port, set, looks: set });
             }
         }
         if !self.channel_allocators.is_empty() {
@@ -53,6 +52,13 @@ impl Plain {
             self.give(number, ask, ask.set, rules);
         }
         self.scratch.asks = asks;
+    }
+
+    /// A bit per channel of an output that is full.
+    pub(super) fn full(&self, output: u32, rules: &Rules) -> u64 {
+        let Some(behind) = &self.shared else { return self.outputs[output as usize].full };
+        let is_full = |&channel: &usize| behind.is_full(&rules.policy, output as usize, channel);
+        (0..rules.channels).filter(is_full).fold(0, |set, channel| set | 1 << channel)
     }
 
     /// Gives one of the channels that are granted to an ask.

@@ -113,6 +113,17 @@ impl View<'_> {
 
     #[inline(always)]
     fn credit(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
+        if self.shared.is_some() {
+            let output = channel >> self.channel_bits;
+            if self.goes_by_load {
+                load[output as usize] -= 1;
+            }
+            let channel = channel & ((1 << self.channel_bits) - 1);
+            self.share(output, rules, |behind| {
+                behind.credit(&rules.policy, output as usize, channel as usize);
+            });
+            return;
+        }
         let known = &mut self.known[channel as usize];
         known.used -= 1;
         let was_full = u32::from(known.used) + 1 == self.places;

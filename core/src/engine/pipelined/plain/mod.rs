@@ -1,11 +1,12 @@
-//! Routers in which nobody sees the order of lists, or only drawn numbers do: queues of their own for every channel,
-//! one flit per output and cycle, a crossbar of one cycle. They are kept as sets of channels, words of requests and
-//! arrays over all routers, and do what the other routers do, to the same bit.
+//! Routers in which nobody sees the order of lists, or only drawn numbers do: one flit per output and cycle, and a
+//! crossbar of one cycle. They are kept as sets of channels, words of requests and arrays over all routers, and do
+//! what the other routers do, to the same bit.
 
 mod channels;
 mod links;
 mod matrix;
 mod priorities;
+mod sharing;
 mod state;
 mod step;
 mod switch;
@@ -75,6 +76,10 @@ mod tests {
         ("vc_allocator", ALLOCATORS),
         ("sw_allocator", ALLOCATORS),
         ("vc_buf_size", &["1", "2", "3", "8"]),
+        ("buffer_policy", &["private", "private", "shared", "limited", "dynamic", "shifting"]),
+        ("private_bufs", &["-1", "1", "2"]),
+        ("private_buf_size", &["1", "0"]),
+        ("max_held_slots", &["4"]),
         ("routing_delay", &["0", "1", "2"]),
         ("credit_delay", &["0", "1", "2"]),
         ("input_speedup", &["1", "1", "2"]),

@@ -2,7 +2,7 @@
 
 use super::super::{
     allocators::{Allocator, AllocatorKind, Request},
-    buffers::Policy,
+    buffers::{Behind, Policy},
     priority::Priority,
     routing::Routing,
     rules::Rules,
@@ -171,6 +171,8 @@ pub(in super::super) struct Plain {
     pub(super) lanes: Vec<Lane>,
     pub(super) queues: Vec<u32>,
     pub(super) known: Vec<Known>,
+    /// What is known of queues that share places.
+    pub(super) shared: Option<Behind>,
     /// With priorities: of every flit in a queue, of every input channel, and which flit of its packet came in last.
     pub(super) stamps: Vec<i32>,
     pub(super) priorities: Vec<i32>,
@@ -206,7 +208,8 @@ impl Plain {
             && !is_odd(rules.switch_allocator)
             && most <= 64
             && (!rules.is_speculative || most <= 8 && !keeps_order && rules.speculative_allocator.is_none())
-            && matches!(rules.policy, Policy::Private(places) if places <= MOST_PLACES)
+            // Round trips fill a channel as time goes by.
+            && !rules.policy.goes_by_round_trips()
             && rules.output_speedup == 1
             && rules.internal_speedup == 1.0
             && rules.crossbar_delay == 1
@@ -225,7 +228,13 @@ impl Plain {
             Some(network) => network.goes_by_load(),
             None => rules.routing == Routing::AdaptiveXyYx,
         };
-        let Policy::Private(places) = rules.policy else { return None };
+        let places = match &rules.policy {
+            Policy::Private(places) => *places,
+            Policy::Shared(sharing) => sharing.places,
+        };
+        if places > MOST_PLACES {
+            return None;
+        }
         let keeps_order = rules.network.is_some()
             || rules.shape.wraps
             || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive);
@@ -340,6 +349,9 @@ impl Plain {
             flits: Wheel::new(slots, inputs.len().max(outputs.len())),
             credits: Wheel::new(slots, inputs.len().max(outputs.len()) * rules.input_speedup),
             lanes: vec![idle; lanes],
+            shared: matches!(rules.policy, Policy::Shared(_)).then(|| {
+                Behind::new(&rules.policy, outputs.len(), rules.channels, rules.waits_for_tail, |_| 0)
+            }),
             stamps: vec![0; if has_priorities { lanes << place_bits } else { 0 }],
             priorities: vec![0; if has_priorities { lanes } else { 0 }],
             latest: vec![0; if has_priorities { lanes } else { 0 }],
@@ -398,6 +410,7 @@ impl Plain {
             lanes: &mut self.lanes,
             queues: &mut self.queues,
             known: &mut self.known,
+            shared: self.shared.as_mut(),
             stamps: &mut self.stamps,
             priorities: &mut self.priorities,
             latest: &mut self.latest,
@@ -430,6 +443,7 @@ pub(super) struct View<'a> {
     pub lanes: &'a mut [Lane],
     pub queues: &'a mut [u32],
     pub known: &'a mut [Known],
+    pub shared: Option<&'a mut Behind>,
     pub stamps: &'a mut [i32],
     pub priorities: &'a mut [i32],
     pub latest: &'a mut [u32],

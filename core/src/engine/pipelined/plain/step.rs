@@ -111,17 +111,28 @@ impl Plain {
             std::mem::swap(&mut router.waiting, &mut router.routing);
         }
         if !list.is_empty() {
-            self.activate(number, &list, around.now);
+            self.activate(number, &list, around);
             list.clear();
         }
         self.scratch.list = list;
     }
 
     /// Those of the list that were given an output channel are active, the others wait again.
-    fn activate(&mut self, number: usize, list: &[u32], now: u32) {
+    fn activate(&mut self, number: usize, list: &[u32], around: &Around<'_>) {
+        let (rules, now) = (around.rules, around.now);
         let given = std::mem::take(&mut self.scratch.given);
         let mut winners = std::mem::take(&mut self.scratch.winners);
         let mut view = self.view();
+        if rules.is_speculative
+            && let Some(behind) = &view.shared
+        {
+            // Whoever has won crosses if its channel was not full before channels were given.
+            for (&lane, &channel) in list.iter().zip(&given).filter(|(_, channel)| **channel != NOBODY) {
+                let state = &mut view.lanes[lane as usize];
+                let at = view.routers[number].first_output + u32::from(state.port);
+                state.has_won &= !behind.is_full(&rules.policy, at as usize, channel as usize);
+            }
+        }
         for (entry, (&lane, &channel)) in list.iter().zip(&given).enumerate() {
             let state = &mut view.lanes[lane as usize];
             let has_won = std::mem::take(&mut state.has_won);
@@ -137,11 +148,17 @@ impl Plain {
             let output = &mut view.outputs[at as usize];
             output.free &= !(1 << channel);
             let may_send = output.full >> channel & 1 == 0;
-            state.may_send = may_send;
+            state.may_send = may_send && view.shared.is_none();
             if view.keeps_order {
                 view.order[lane as usize] = entry as i64 - (i64::from(now) << 16);
             }
-            view.ask(lane, port, may_send);
+            if view.shared.is_some() {
+                let (out, channel) = (at as usize, channel as usize);
+                view.share(at, rules, |behind| behind.take(&rules.policy, out, channel));
+            } else {
+                view.ask(lane, port, may_send);
+            }
+            // Of queues with places of their own none becomes full meanwhile; shared ones were looked at.
             if has_won && may_send {
                 winners.push((number as u32, lane, port.into()));
             }
@@ -189,8 +206,9 @@ impl View<'_> {
         let (is_empty, channel) = (state.count == 0, u32::from(state.channel));
         let out = (self.routers[number].first_output + output) as usize;
         let known = &mut self.known[(out << self.channel_bits) + channel as usize];
-        known.used += 1;
-        let is_full = u32::from(known.used) == self.places;
+        let is_shared = self.shared.is_some();
+        known.used += u8::from(!is_shared);
+        let is_full = !is_shared && u32::from(known.used) == self.places;
         if is_full {
             state.may_send = false;
             self.outputs[out].full |= 1 << channel;
@@ -198,7 +216,7 @@ impl View<'_> {
         let is_tail = flit & TAIL != 0;
         if is_tail {
             (known.owner, known.tail_sent) = (NOBODY, true);
-            if !rules.waits_for_tail {
+            if !rules.waits_for_tail && !is_shared {
                 self.outputs[out].free |= 1 << channel;
             }
         }
@@ -207,6 +225,11 @@ impl View<'_> {
         }
         if is_full || is_empty || is_tail {
             self.stop_asking(lane, number, output);
+        }
+        if is_shared {
+            self.share(out as u32, rules, |behind| {
+                behind.send(&rules.policy, out, channel as usize, is_tail);
+            });
         }
         if self.goes_by_load {
             around.load[out] += 1;

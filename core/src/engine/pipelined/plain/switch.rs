@@ -98,9 +98,9 @@ impl Plain {
             }
             let output = u32::from(state.port);
             let may_ask = if rules.checks_eligibility {
-                let known = &self.outputs[(router.first_output + output) as usize];
-                let full = if rules.checks_credits { known.full } else { 0 };
-                known.free & !full & bits(state.first, state.last) != 0
+                let at = router.first_output + output;
+                let full = if rules.checks_credits { self.full(at, rules) } else { 0 };
+                self.outputs[at as usize].free & !full & bits(state.first, state.last) != 0
             } else {
                 !rules.checks_credits
             };
