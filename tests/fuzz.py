@@ -14,6 +14,7 @@ import random
 import re
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -215,11 +216,11 @@ def _campaign(file):
 
 
 def _store(file):
-    from flitloom.campaign import Store
+    from flitloom.campaign import Store, search_rows
 
     store = Store(file, read_only=True)
     try:
-        for row in store.rows():
+        for row in search_rows(store):
             store.result(row["id"])
     finally:
         store.close()
@@ -356,6 +357,27 @@ def _saved(file):
     simulation.save(file)
 
 
+def _old_store(file, job):
+    """A store as earlier versions made it."""
+    names = [
+        "id",
+        "campaign",
+        "pattern",
+        "arbitration",
+        "seed",
+        "spec",
+        "score",
+        "duration",
+        "seconds",
+        "result",
+    ]
+    found = {"score": 1, "duration": 2, "seconds": 0.5, "best": [1], "chromosome": {}}
+    row = (job.id, "c", "next", "C00", 1, json.dumps(job.spec), 1, 2, 0.5, json.dumps(found))
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        database.execute(f"create table runs ({', '.join(names)})")
+        database.execute(f"insert into runs values ({', '.join('?' * len(row))})", row)
+
+
 def _made(file, make):
     make(file)
     return file.read_bytes()
@@ -394,6 +416,7 @@ def _seeds(folder):
         "campaign": b'repeats = 2\npatterns = ["next"]\n[topology]\nsizes = "2x2"\n[genetic]\n'
         b"generations = 3\ntraining = 1\n[grid]\nmutation_rate = [0.1, 0.2]\nlifetime = [0, 5]\n",
         "store": (folder / "seed.sqlite").read_bytes(),
+        "store-old": _made(folder / "old.sqlite", lambda file: _old_store(file, job)),
         "matrix": b"0,1,2\n3,0,1\n1,1,0\n",
         "delays": b"delay\n0\n3\n12\n",
         "destinations": b"1\n2\n0\n",
@@ -478,6 +501,7 @@ READERS = {
     "chromosome": Reader("json", of_json, _chromosome),
     "campaign": Reader("toml", of_text, _campaign),
     "store": Reader("sqlite", bitten, _store),
+    "store-old": Reader("sqlite", bitten, _store),
     "matrix": Reader("csv", of_text, fl.TrafficMatrix),
     "delays": Reader("csv", of_text, lambda file: fl.Collective("shfl", delays=file)),
     "destinations": Reader("csv", of_text, lambda file: fl.Collective(destinations=file)),

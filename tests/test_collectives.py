@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import flitloom as fl
-from flitloom.campaign import Store
 from flitloom.collectives import OPERATIONS
 from flitloom.collectives.degraded import damaged, degraded
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.commands import run
+from flitloom.jobs import Store
 
 SCHEMA = Path(fl.__file__).parent / "schemas" / "collective.schema.json"
 PLACES = [

@@ -24,8 +24,9 @@ import pytest
 import flitloom as fl
 from flitloom import genetic, workers
 from flitloom.campaign import Store, parse_campaign, read_campaign, run_campaign, running
-from flitloom.campaign import store as stores
 from flitloom.commands import run
+from flitloom.jobs import pool as pools
+from flitloom.jobs import store as stores
 from flitloom.outputs import append_line, replacing
 
 SMALL = Path(__file__).parent.parent / "examples" / "campaigns" / "small.toml"
@@ -174,15 +175,15 @@ BROKEN = {
     "no database": (lambda file: file.write_text("no database " * 100), "file is not a database"),
     "damaged": (damage, "cannot be used: "),
     "other columns": (
-        lambda file: table_of(file, "alter table runs add column more text"),
-        "its table runs has other columns",
+        lambda file: table_of(file, "alter table jobs add column more text"),
+        "its table jobs has other columns",
     ),
     "something else": (
         lambda file: (file.unlink(), table_of(file, "create table bookmarks (url text)")),
         "it has the table 'bookmarks'",
     ),
-    "no spec": (lambda file: table_of(file, "update runs set spec = '[1'"), "the spec of run"),
-    "no result": (lambda file: table_of(file, "update runs set result = '[]'"), "the result of run"),
+    "no spec": (lambda file: table_of(file, "update jobs set spec = '[1'"), "the spec of run"),
+    "no result": (lambda file: table_of(file, "update jobs set result = '[]'"), "the result of run"),
 }
 
 
@@ -197,7 +198,7 @@ def test_a_broken_store_is_one_message(kind, verb, finished, tmp_path, capsys):
     out = {"best": ["--out", str(tmp_path / "out")], "export": ["--out", str(tmp_path / "x.csv")]}
     code = run(["campaign", verb, str(finished), "--store", str(store), *out.get(verb, [])])
     err = capsys.readouterr().err
-    reads = {"no spec": ("best", "export"), "no result": ("best",)}.get(kind, (verb,))
+    reads = {"no spec": ("best", "export"), "no result": ("best", "export")}.get(kind, (verb,))
     if verb in reads:
         assert (code, err.count("\n")) == (2, 1)
         assert message in err
@@ -421,7 +422,7 @@ def test_claims_end_with_their_process_their_lease_or_their_work(tmp_path, monke
 
 
 def test_a_campaign_waits_for_what_others_are_doing(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "GLANCE", 0.05)
+    monkeypatch.setattr(pools, "GLANCE", 0.05)
     jobs = tiny(3)
     seen = []
     with contextlib.closing(Store(tmp_path / "store.sqlite")) as store, ThreadPoolExecutor(1) as pool:

@@ -18,8 +18,8 @@ import pytest
 
 import flitloom as fl
 from flitloom import _core
-from flitloom.campaign import Store
 from flitloom.commands import run
+from flitloom.jobs import Store
 from flitloom.scheduling import cp_sat
 from flitloom.scheduling.checking import deadlock_certificate
 from flitloom.scheduling.guards import mean_duration

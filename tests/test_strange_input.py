@@ -10,10 +10,10 @@ import pytest
 from typer.main import get_command
 
 import flitloom as fl
-from flitloom.campaign import Store
 from flitloom.commands import VERBS, run
 from flitloom.commands.assembly import build
 from flitloom.fabric import parse_fabric
+from flitloom.jobs import Store
 from flitloom.scheduling.plan import packets_of_core
 
 RING = "".join(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import flitloom as fl
-from flitloom.campaign import Store
 from flitloom.commands import run
+from flitloom.jobs import Store
 from flitloom.plots.curves import group
 from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
 

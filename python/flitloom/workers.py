@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -111,40 +111,6 @@ class Workers(ThreadPoolExecutor):
         assert process.stdin is not None
         send(process.stdin, pickle.dumps(sys.path))
         return process
-
-
-def as_finished(
-    work: Callable[..., Made],
-    tasks: Sequence[tuple[Any, ...]],
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Iterator[tuple[int, Made]]:
-    """Call a function of a module with every task, in workers; the places of tasks and what came of each.
-
-    Whatever ends the loop early ends the workers, too.
-
-    Parameters
-    ----------
-    work : callable
-        A function that a worker can import.
-    tasks : sequence of tuple
-        Its arguments, a tuple per call.
-    workers : int, optional
-        Most processes; by default one per core that this process may use.
-    progress : callable, optional
-        Told how many of how many are finished.
-
-    Examples
-    --------
-    >>> sorted(as_finished(max, [(1, 5), (3, 2)], 2))
-    [(0, 5), (1, 3)]
-    """
-    with Workers(min(workers or usable_cores(), max(len(tasks), 1))) as pool:
-        futures = {pool.submit(work, *task): place for place, task in enumerate(tasks)}
-        for count, future in enumerate(as_completed(futures), 1):
-            yield futures[future], future.result()
-            if progress is not None:
-                progress(count, len(tasks))
 
 
 def usable_cores() -> int:

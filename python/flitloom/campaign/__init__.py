@@ -10,8 +10,8 @@ Examples
 12
 """
 
-from flitloom.campaign.jobs import Campaign, Job, parse_campaign, read_campaign
-from flitloom.campaign.running import run_campaign
-from flitloom.campaign.store import Store
+from flitloom.campaign.jobs import Campaign, Search, parse_campaign, read_campaign
+from flitloom.campaign.running import run_campaign, search_rows
+from flitloom.jobs import Store
 
-__all__ = ["Campaign", "Job", "Store", "parse_campaign", "read_campaign", "run_campaign"]
+__all__ = ["Campaign", "Search", "Store", "parse_campaign", "read_campaign", "run_campaign", "search_rows"]

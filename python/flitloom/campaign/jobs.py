@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from flitloom import provenance
 from flitloom.errors import SpecError, show
 from flitloom.genetic import GENES, GeneticSettings
+from flitloom.jobs.job import Job
 from flitloom.limits import SEARCHES
 from flitloom.network import Network
 from flitloom.reading import read_toml
@@ -77,23 +76,17 @@ _GRID = {
 }
 
 
-@dataclass(frozen=True)
-class Job:
+class Search(Job):
     """One genetic search.
 
-    Attributes
+    Parameters
     ----------
     spec : dict
         Everything it depends on, its seed and flitloom's version included.
     """
 
-    spec: dict[str, Any]
-
-    @property
-    def id(self) -> str:
-        """SHA-256 of everything it depends on."""
-        text = json.dumps(self.spec, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+    def __init__(self, spec: dict[str, Any]) -> None:
+        super().__init__("search", spec)
 
     @property
     def network(self) -> Network:
@@ -187,7 +180,7 @@ class Campaign(SpecModel):
             found.append(GeneticSettings(**fields))
         return found
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[Search]:
         """All searches, the first repetition of everything first."""
         combinations = self.combinations()
         count = len(combinations) * self.repeats * len(self.patterns) * len(self.arbitrations)
@@ -210,7 +203,7 @@ class Campaign(SpecModel):
                 "seed": self.seed + repeat,
                 "version": provenance.version(),
             }
-            jobs.append(Job(json.loads(json.dumps(spec))))
+            jobs.append(Search(json.loads(json.dumps(spec))))
         return jobs
 
 

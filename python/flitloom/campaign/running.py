@@ -1,28 +1,20 @@
-"""Run the searches of a campaign that are not finished yet."""
+"""Run the searches of a campaign that are not finished yet, and read what they found."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
-from flitloom.campaign.jobs import Job
-from flitloom.campaign.store import Store, this_process
-from flitloom.errors import FlitloomError, SpecError
+from flitloom.campaign.jobs import Search
 from flitloom.genetic import extrapolate, search
-from flitloom.workers import Workers, usable_cores
-
-#: Seconds between renewals of claims, and between looks at what other processes have done.
-HEARTBEAT = 20.0
-GLANCE = 0.5
+from flitloom.jobs import Job, Store, run_jobs
 
 
 def run_job(spec: dict[str, Any]) -> dict[str, Any]:
     """One search on one thread; its result is a function of the spec alone, except for the seconds."""
-    job = Job(spec)
+    job = Search(spec)
     begin = time.perf_counter()
     found = search(
         job.network, job.collective, job.settings, genes=spec["genes"], seed=spec["seed"], threads=1
@@ -52,93 +44,40 @@ def run_campaign(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    work: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> int:
-    """Run all jobs that the store does not have; finished ones are kept at once.
+    """Run all searches that the store does not have; see `flitloom.jobs.run_jobs`."""
+    return run_jobs(jobs, store, run_job, executor=executor, workers=workers, progress=progress)
 
-    Several processes, also on several hosts, may run the same jobs on one store: each job is claimed before
-    it runs and done once. All of them end when all jobs are finished.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        What is to be run.
-    store : Store
-        Where results go.
-    executor : concurrent.futures.Executor, optional
-        Where jobs run: processes of this host by default; also ``mpi4py.futures.MPIPoolExecutor`` or a Dask
-        client's executor.
-    workers : int, optional
-        Number of these processes; by default one per core.
-    progress : callable, optional
-        Called with the number of finished jobs and of all.
-    work : callable, optional
-        What is done for a job, given its spec; a genetic search by default.
+def search_rows(store: Store, jobs: Iterable[Job] | None = None) -> Iterator[dict[str, Any]]:
+    """Finished searches, only the given ones if any are given, in the order of their ids.
 
-    Returns
-    -------
-    int
-        How many were run now and here.
+    Raises
+    ------
+    SpecError
+        The store is damaged.
     """
-    pool = executor or Workers(workers)
-    # Few searches are claimed ahead, so that processes share them evenly and a campaign stops at once.
-    ahead = 2 * (workers or usable_cores()) if executor is None else 256
-    owner = this_process()
-    run = _Run(jobs, store, progress)
-    open_jobs: dict[Future[dict[str, Any]], Job] = {}
-    beat = time.monotonic() + HEARTBEAT
-    try:
-        while run.waiting or open_jobs:
-            attempts = len(run.waiting)
-            while attempts and len(open_jobs) < ahead:
-                job = run.waiting.popleft()
-                attempts -= 1
-                match store.claim(job, owner):
-                    case "claimed":
-                        open_jobs[pool.submit(work or run_job, job.spec)] = job
-                    case "finished":
-                        run.count()
-                    case _:
-                        # Another process is at it; it may be ours yet if that one fails.
-                        run.waiting.append(job)
-            if not open_jobs:
-                time.sleep(GLANCE)
-            pause = GLANCE if run.waiting else HEARTBEAT
-            ready, _ = wait(open_jobs, timeout=pause, return_when=FIRST_COMPLETED)
-            # What is finished is kept before a search that failed ends the rest.
-            for future in sorted(ready, key=lambda future: future.exception() is not None):
-                store.add(open_jobs.pop(future), future.result())
-                run.here += 1
-                run.count()
-            if time.monotonic() >= beat:
-                store.renew(owner)
-                beat = time.monotonic() + HEARTBEAT
-    except BrokenExecutor as error:
-        raise FlitloomError(f"campaign: a worker process ended before its work did: {error}") from None
-    finally:
-        for future in open_jobs:
-            future.cancel()
-        if isinstance(pool, Workers) and executor is None:
-            pool.stop()
-        # A store that fails now has said so already.
-        with suppress(SpecError):
-            store.release(owner)
-    return run.here
+    wanted = None if jobs is None else {job.id for job in jobs}
+    for job in store.jobs("search"):
+        if wanted is None or job.id in wanted:
+            found = store.result(job.id)
+            try:
+                yield _row(job, found)
+            except (KeyError, TypeError, AttributeError):
+                raise store.failure(f"it is damaged: the spec of run {job.id[:64]} is none") from None
 
 
-class _Run:
-    """Which searches are left, and how many are done."""
-
-    def __init__(
-        self, jobs: Sequence[Job], store: Store, progress: Callable[[int, int], None] | None
-    ) -> None:
-        finished = store.finished()
-        self.waiting = deque(job for job in jobs if job.id not in finished)
-        self.here = 0
-        self._done, self._all, self._progress = len(jobs) - len(self.waiting), len(jobs), progress
-
-    def count(self) -> None:
-        """One more is done, here or elsewhere."""
-        self._done += 1
-        if self._progress:
-            self._progress(self._done, self._all)
+def _row(job: Job, found: dict[str, Any]) -> dict[str, Any]:
+    spec = job.spec
+    return {
+        "id": job.id,
+        "campaign": spec["campaign"],
+        "pattern": spec["collective"].get("pattern", "given"),
+        "arbitration": str(spec["router"]["arbitration"]),
+        "seed": spec["seed"],
+        "score": found["score"],
+        "duration": found["duration"],
+        "seconds": found["seconds"],
+        "genes": spec["genes"],
+        **{f"genetic.{name}": value for name, value in spec["genetic"].items()},
+    }

@@ -10,10 +10,10 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 from flitloom import provenance
-from flitloom.campaign import Job, Store, run_campaign
 from flitloom.collectives.ground import Ground
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, unknown_parts
+from flitloom.jobs import Job, Store, run_jobs
 from flitloom.spec import Topology
 
 #: Operations that are compared.
@@ -77,6 +77,9 @@ def _connected(nodes: int, cables: Sequence[tuple[int, int]]) -> bool:
 class PlanJob(Job):
     """One operation on one damaged network, under the id of all it depends on."""
 
+    def __init__(self, spec: dict[str, Any]) -> None:
+        super().__init__("plan", spec)
+
     @property
     def topology(self) -> Topology:
         """The network with its failures."""
@@ -89,9 +92,7 @@ def plan_jobs(topology: Topology, networks: Iterable[Topology], operations: Sequ
     for network in (topology, *networks):
         for operation in operations:
             spec = {
-                "campaign": "degraded",
-                "collective": {"pattern": operation},
-                "router": {"arbitration": ""},
+                "operation": operation,
                 "topology": network.model_dump(mode="json"),
                 "seed": 1,
                 "version": provenance.version(),
@@ -103,10 +104,9 @@ def plan_jobs(topology: Topology, networks: Iterable[Topology], operations: Sequ
 def plan_one(spec: dict[str, Any]) -> dict[str, Any]:
     """Steps and bound of one operation on one network."""
     begin = time.perf_counter()
-    plan = collective(PlanJob(spec).topology, spec["collective"]["pattern"], seed=spec["seed"])
+    plan = collective(PlanJob(spec).topology, spec["operation"], seed=spec["seed"])
     return {
-        "score": 0,
-        "duration": plan.steps,
+        "steps": plan.steps,
         "bound": plan.bound,
         "seconds": time.perf_counter() - begin,
     }
@@ -163,7 +163,7 @@ def degraded(
     # One at a time, so that what is kept grows plan by plan.
     own = ThreadPoolExecutor(1) if executor is None else None
     try:
-        run_campaign(jobs, results, executor=own or executor, progress=progress, work=plan_one)
+        run_jobs(jobs, results, plan_one, executor=own or executor, progress=progress)
     finally:
         if own is not None:
             own.shutdown(cancel_futures=True)
@@ -187,21 +187,21 @@ def degraded_rows(jobs: Sequence[PlanJob], store: Store) -> list[dict[str, Any]]
     for job in jobs:
         if job.id in finished:
             plan = store.result(job.id)
-            operation = job.spec["collective"]["pattern"]
+            operation = job.spec["operation"]
             if job.topology.failed_links:
                 found[operation].append(plan)
             else:
-                whole[operation] = plan["duration"]
+                whole[operation] = plan["steps"]
     return [_row(operation, whole.get(operation), plans) for operation, plans in found.items()]
 
 
 def _row(operation: str, whole: int | None, plans: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    steps = [plan["duration"] for plan in plans]
-    gaps = [100 * (plan["duration"] / plan["bound"] - 1) for plan in plans]
+    steps = [plan["steps"] for plan in plans]
+    gaps = [100 * (plan["steps"] / plan["bound"] - 1) for plan in plans]
     return {
         "operation": operation,
         "plans": len(plans),
-        "at_bound": sum(plan["duration"] == plan["bound"] for plan in plans),
+        "at_bound": sum(plan["steps"] == plan["bound"] for plan in plans),
         "gap_percent": round(max(gaps), 1),
         "mean_gap_percent": round(sum(gaps) / len(gaps), 1),
         "whole": whole,

@@ -112,6 +112,7 @@ def best(
 
     Example: flitloom campaign best examples/campaigns/small.toml
     """
+    from flitloom.campaign import search_rows
     from flitloom.genetic import Chromosome
     from flitloom.genetic.chromosome import chromosome_text
 
@@ -119,7 +120,7 @@ def best(
     winners: dict[tuple[str, str], dict[str, Any]] = {}
     counts: dict[tuple[str, str], int] = {}
     specs = {job.id: job.spec for job in jobs}
-    for row in results.rows(jobs):
+    for row in search_rows(results, jobs):
         # What the campaign says, whatever is written beside the result.
         spec = specs[row["id"]]
         key = (spec["collective"]["pattern"], spec["router"]["arbitration"])
@@ -159,8 +160,10 @@ def export(
     check_output(out, (".csv", ".parquet"), "--out")
     if out.suffix == ".parquet":
         need("parquet", "--out *.parquet")
+    from flitloom.campaign import search_rows
+
     jobs, results = _open(file, store, preset)
-    rows = list(results.rows(jobs))
+    rows = list(search_rows(results, jobs))
     if not rows:
         raise SpecError.at("campaign", "no search is finished yet", "start with: flitloom campaign run")
     if out.suffix == ".parquet":

@@ -308,9 +308,9 @@ def degraded(
       flitloom collective degraded --torus 8x8x8 --store cubes.sqlite
       flitloom collective degraded --mesh 6x6 --failures 1:2 --operation all-gather
     """
-    from flitloom.campaign import Store
     from flitloom.collectives.degraded import OPERATIONS, damaged, degraded_rows, plan_jobs
     from flitloom.collectives.degraded import degraded as study
+    from flitloom.jobs import Store
     from flitloom.spec import Topology
 
     fields = options.topology_fields(torus, mesh, None, None)

@@ -47,7 +47,7 @@ def command(
       flitloom sweep examples/load.toml --grid router.buffer=4,8 --grid traffic.rate=0.02:0.2:0.02 -o out.csv
       flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
     """
-    from flitloom.campaign import Store
+    from flitloom.jobs import Store
     from flitloom.simulation import experiment_memory
     from flitloom.spec.experiment import change, read_fields
     from flitloom.sweep import Sweep, read_values, run_sweep, sweep_causes, sweep_rows

@@ -18,11 +18,12 @@ from flitloom.analysis import (
 )
 from flitloom.analysis.settling import windows_needed
 from flitloom.analysis.slope import FITTED
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError
+from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case
 from flitloom.load.running import run_all
-from flitloom.simulation import Simulation, begin_experiment
+from flitloom.simulation import begin_experiment
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
@@ -293,17 +294,15 @@ def _observe(
     """Run a load as long as it generates packets; what happened in windows."""
     load = _load(experiment)
     on_ranks = ranks.started() > 1
-    if checkpoint is not None and Path(checkpoint).exists():
-        simulation = Simulation.load(checkpoint, threads=threads, _on_ranks=on_ranks)
-        begun = begin_experiment(experiment, links=False, windows=window)
-        if simulation.spec != begun.spec or not simulation.same_records(begun):
-            raise SpecError(
-                f"{show_file(checkpoint)}: is of another run; take another file, or delete this one"
-            )
-    else:
-        simulation = begin_experiment(
-            experiment, links=False, windows=window, threads=threads, on_ranks=on_ranks
-        )
+    resumes = checkpoint is not None and Path(checkpoint).exists()
+    # What a checkpoint is held against needs no threads of its own.
+    own, apart = (1, False) if resumes else (threads, on_ranks)
+    simulation = begun_or_resumed(
+        lambda: begin_experiment(experiment, links=False, windows=window, threads=own, on_ranks=apart),
+        checkpoint,
+        threads=threads,
+        on_ranks=on_ranks,
+    )
     simulation.run(until=load.cycles, checkpoint=checkpoint, progress=progress)
     return simulation.windows()
 

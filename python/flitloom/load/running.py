@@ -7,7 +7,8 @@ from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from flitloom import interrupts, ranks
-from flitloom.workers import as_finished, usable_cores
+from flitloom.jobs import as_finished
+from flitloom.workers import usable_cores
 
 Made = TypeVar("Made")
 Progress = Callable[[int, int], None]

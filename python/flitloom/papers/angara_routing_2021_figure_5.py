@@ -6,12 +6,12 @@ import itertools
 import json
 import random
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import flitloom as fl
 from flitloom.errors import SpecError, show_file
+from flitloom.jobs import as_finished
 from flitloom.limits import JSON_BYTES
 from flitloom.outputs import append_line
 from flitloom.papers.report import Cell, Context, Report
@@ -48,19 +48,13 @@ def reproduce(context: Context) -> Report:
     rows = _known(rows_file, context.seed)
     wanted = list(_systems(context.seed, context.quick))
     missing = [item for item in wanted if item[1] not in rows]
-    with ThreadPoolExecutor(context.threads) as pool:
-        waiting = [pool.submit(_row, name, sizes, context.seed) for name, sizes in missing]
-        try:
-            for done, future in enumerate(as_completed(waiting)):
-                row = future.result()
-                rows[tuple(row["sizes"])] = row
-                if rows_file is not None:
-                    append_line(rows_file, json.dumps(row))
-                if context.progress:
-                    context.progress("systems", len(wanted) - len(missing) + done + 1, len(wanted))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    tasks = [(name, sizes, context.seed) for name, sizes in missing]
+    for done, (_, row) in enumerate(as_finished(_row, tasks, context.threads), 1):
+        rows[tuple(row["sizes"])] = row
+        if rows_file is not None:
+            append_line(rows_file, json.dumps(row))
+        if context.progress:
+            context.progress("systems", len(wanted) - len(missing) + done, len(wanted))
     cells = []
     quadruples = sum(kind == "4D" for kind, _ in wanted)
     everything = quadruples == len(population(4, MOST_NODES["4D"]))

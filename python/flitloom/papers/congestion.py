@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import flitloom as fl
 from flitloom import outputs, provenance
+from flitloom.jobs import Job, as_finished, begun_or_resumed
 from flitloom.papers.report import Context
-from flitloom.workers import as_finished
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -103,16 +102,15 @@ def series(run: Run) -> xr.Dataset:
     if (folder := _KEPT.get()) is not None:
         made_by = (provenance.version(), provenance.commit())
         about = (run.setting, sorted(run.load.items()), run.cycles, run.window, run.seed, made_by)
-        name = hashlib.sha256(repr(about).encode()).hexdigest()[:16]
+        name = Job("series", {"run": repr(about)}).id[:16]
         finished, checkpoint = folder / f"{name}.nc", folder / f"{name}.flit"
         if finished.exists():
             with xr.open_dataset(finished, engine="h5netcdf") as counted:
                 return counted.load()
-    if checkpoint is not None and checkpoint.exists():
-        simulation = fl.Simulation.load(checkpoint)
-    else:
-        load = fl.Load(**{"cycles": run.cycles, **run.load})
-        simulation = run.setting.simulation(load, seed=run.seed, windows=run.window)
+    load = fl.Load(**{"cycles": run.cycles, **run.load})
+    simulation = begun_or_resumed(
+        lambda: run.setting.simulation(load, seed=run.seed, windows=run.window), checkpoint, checked=False
+    )
     simulation.run(until=run.cycles, checkpoint=checkpoint)
     counted = simulation.windows()
     if finished is not None and checkpoint is not None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flitloom.campaign import Store, run_campaign
-from flitloom.campaign.jobs import Campaign, Job, parse_campaign
+from flitloom.campaign import Campaign, Search, Store, parse_campaign, run_campaign, search_rows
 from flitloom.outputs import check_output
 from flitloom.papers.cup_stacking import PATTERNS, PRESET
 from flitloom.papers.report import Cell, Context
@@ -92,7 +91,7 @@ def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Cam
 
 def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
     """Run campaigns, every pattern until the published values are reached."""
-    waiting: dict[tuple[str, str], list[Job]] = {}
+    waiting: dict[tuple[str, str], list[Search]] = {}
     for campaign in campaigns:
         for job in campaign.jobs():
             waiting.setdefault((campaign.name, job.spec["collective"]["pattern"]), []).append(job)
@@ -110,7 +109,7 @@ def run(campaigns: list[Campaign], context: Context, reached: Reached) -> Found:
             run_campaign([jobs[0] for jobs in waiting.values()], store, executor=pool)
             for key, jobs in list(waiting.items()):
                 rows = found[key[0]].setdefault(key[1], [])
-                rows += store.rows([jobs.pop(0)])
+                rows += search_rows(store, [jobs.pop(0)])
                 if not jobs or reached(by_name[key[0]], key[1], rows):
                     del waiting[key]
                     done += 1

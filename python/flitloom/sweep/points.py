@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import provenance
-from flitloom.campaign.jobs import Job
 from flitloom.errors import SpecError, show
+from flitloom.jobs.job import Job
 from flitloom.numerals import REAL, real, whole
 from flitloom.spec.experiment import Experiment, build_experiment, change
 
-#: Most simulations of a sweep.
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
 COLUMNS = 2
+#: Most simulations of a sweep.
 MOST_POINTS = 1_000_000
 
 Value = int | float | str | bool
@@ -28,11 +28,14 @@ Value = int | float | str | bool
 class Point(Job):
     """One simulation of a sweep; its id is that of everything it depends on.
 
-    Attributes
+    Parameters
     ----------
     spec : dict
         The experiment, the values of the grid, the seed and flitloom's version.
     """
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        super().__init__("simulation", spec)
 
     @property
     def experiment(self) -> Experiment:
@@ -101,9 +104,6 @@ class Sweep:
         fields = experiment.model_dump(mode="json", exclude_none=True)
         fields["seed"] = seed = experiment.seed + number
         spec = {
-            "campaign": "sweep",
-            "collective": {"pattern": fields["traffic"].get("pattern", "given")},
-            "router": {"arbitration": fields["router"]["arbitration"]},
             "experiment": fields,
             "values": values,
             "columns": COLUMNS,

@@ -8,9 +8,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from flitloom.analysis.critical_load import LEVEL
-from flitloom.campaign.running import run_campaign
-from flitloom.campaign.store import Store
 from flitloom.errors import CycleLimitError, DeadlockError, UnreachableError
+from flitloom.jobs import Store, run_jobs
 from flitloom.simulation import begin_experiment, run_experiment
 from flitloom.spec import Experiment, Load
 from flitloom.sweep.points import Point
@@ -45,9 +44,7 @@ def run_point(spec: dict[str, Any]) -> dict[str, Any]:
         totals["cause"] = str(error)
     except UnreachableError as error:
         totals |= {"outcome": "unreachable", "cause": str(error)}
-    # The store keeps whole numbers beside every result.
-    duration = totals["duration"] or 0
-    return {"duration": duration, "score": 0, "totals": totals, "seconds": time.perf_counter() - begin}
+    return {"totals": totals, "seconds": time.perf_counter() - begin}
 
 
 def _totals(experiment: Experiment) -> dict[str, Any]:
@@ -80,12 +77,12 @@ def run_sweep(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Run all simulations that the store does not have; see `flitloom.campaign.run_campaign`.
+    """Run all simulations that the store does not have; see `flitloom.jobs.run_jobs`.
 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from flitloom.campaign import Store
+    >>> from flitloom.jobs import Store
     >>> from flitloom.sweep import Sweep, run_sweep, sweep_rows
     >>> sweep = Sweep({"topology": {"sizes": "4x4"}, "traffic": {"kind": "collective", "pattern": "shfl"}},
     ...               {"traffic.payload": [7, 14]})
@@ -95,9 +92,7 @@ def run_sweep(
     >>> [row["duration"] for row in sweep_rows(sweep.points(), store)]
     [13, 20]
     """
-    return run_campaign(
-        points, store, executor=executor, workers=workers, progress=progress, work=run_point
-    )  # fmt: skip
+    return run_jobs(points, store, run_point, executor=executor, workers=workers, progress=progress)
 
 
 def sweep_rows(points: Sequence[Point], store: Store) -> Iterator[dict[str, Any]]:
@@ -121,7 +116,7 @@ def sweep_causes(points: Sequence[Point], store: Store) -> dict[str, tuple[int, 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from flitloom.campaign import Store
+    >>> from flitloom.jobs import Store
     >>> from flitloom.sweep import Sweep, run_sweep, sweep_causes
     >>> dead = {"sizes": "4x4", "failed_nodes": [5]}
     >>> traffic = {"kind": "collective", "pattern": "brev"}

@@ -1,4 +1,4 @@
-"""Finished searches in an SQLite file, each under the id of everything it depends on."""
+"""Finished jobs in an SQLite file, each under the id of everything it depends on."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from flitloom.campaign.jobs import Job
 from flitloom.errors import SpecError, show_file
+from flitloom.jobs import old_stores
+from flitloom.jobs.job import Job
 from flitloom.limits import STORE_BYTES
 
 Found = TypeVar("Found")
 
-#: Finished searches, and those that some process works on until a time.
+#: Finished jobs, and those that some process works on until a time.
 _TABLES = {
-    "runs": """create table if not exists runs (
-    id text primary key, campaign text not null, pattern text not null, arbitration text not null,
-    seed integer not null, spec text not null, score integer not null, duration integer not null,
-    seconds real not null, result text not null
+    "jobs": """create table if not exists jobs (
+    id text primary key, kind text not null, spec text not null, result text not null
 ) strict""",
     "claims": """create table if not exists claims (
     id text primary key, owner text not null, expires real not null
 ) strict""",
 }
 _COLUMNS = {
-    "runs": "id campaign pattern arbitration seed spec score duration seconds result",
+    "jobs": "id kind spec result",
     "claims": "id owner expires",
+    old_stores.TABLE: old_stores.COLUMNS,
 }
 #: Seconds after which a claim that was not renewed is void.
 LEASE = 120.0
@@ -42,16 +42,17 @@ GLANCE = 0.1
 
 
 class Store:
-    """The finished searches of campaigns.
+    """Finished jobs.
 
-    Several processes, also of several hosts, may use one store at the same time.
+    Several processes, also of several hosts, may use one store at the same time. One that an earlier version
+    made is taken over.
 
     Parameters
     ----------
     file : path
         An SQLite file; made if it is not there.
     read_only : bool
-        Only look: then the file is neither made nor changed, and one that is not there has no searches.
+        Only look: then the file is neither made nor changed, and one that is not there has no jobs.
 
     Raises
     ------
@@ -79,13 +80,20 @@ class Store:
         self._open(address, uri=read_only)
         try:
             there = self._patiently(self._check)
-            if read_only and "runs" not in there:
-                # As good as a file that is not there.
+            old = old_stores.TABLE in there
+            older = self._old() if old and read_only else []
+            if (read_only and "jobs" not in there) or older:
+                # Only looked at: what is in an older file is taken over in memory.
                 self.close()
                 self._open(":memory:", uri=False)
-            if not read_only or "runs" not in there:
+                there = set()
+            if not read_only or "jobs" not in there:
                 for name in set(_TABLES) - there:
                     self._patiently(lambda name=name: self._database.execute(_TABLES[name]))  # type: ignore[misc]
+            if old and not read_only:
+                self._write(self._take_over)
+            for job, result in older:
+                self.add(job, result)
         except SpecError:
             self.close()
             with suppress(OSError):
@@ -106,20 +114,43 @@ class Store:
         """The tables that are there, which are those of a store of this version."""
         query = "select name from sqlite_master where type = 'table'"
         there = {row[0] for row in self._database.execute(query)}
-        if there and "runs" not in there:
-            raise self._failure(f"it is something else: it has the table {min(there)[:64]!r}")
-        for name in there & set(_TABLES):
+        if there and not there & {"jobs", old_stores.TABLE}:
+            raise self.failure(f"it is something else: it has the table {min(there)[:64]!r}")
+        for name in there & set(_COLUMNS):
             columns = " ".join(row[1] for row in self._database.execute(f"pragma table_info({name})"))
             if columns != _COLUMNS[name]:
-                raise self._failure(f"its table {name} has other columns: it was made by another version")
+                raise self.failure(f"its table {name} has other columns: it was made by another version")
         return there
 
+    def _old(self) -> list[tuple[Job, dict[str, Any]]]:
+        """The jobs of a store that an earlier version made."""
+        return self._read_old(self._rows(f"select id, spec, result from {old_stores.TABLE}"))
+
+    def _read_old(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Job, dict[str, Any]]]:
+        found = []
+        for identifier, spec, result in rows:
+            read = old_stores.read_row(spec, result)
+            if read is None:
+                raise self.failure(f"it is damaged: run {str(identifier)[:64]} is none")
+            found.append(read)
+        return found
+
+    def _take_over(self) -> None:
+        """Move the jobs of an earlier version, unless another process has done so meanwhile."""
+        query = "select 1 from sqlite_master where type = 'table' and name = ?"
+        if self._database.execute(query, (old_stores.TABLE,)).fetchone() is None:
+            return
+        rows = self._database.execute(f"select id, spec, result from {old_stores.TABLE}").fetchall()
+        for job, result in self._read_old(rows):
+            self._insert(job, result)
+        self._database.execute(f"drop table {old_stores.TABLE}")
+
     def finished(self) -> set[str]:
-        """Ids of all finished searches."""
-        return {row[0] for row in self._rows("select id from runs")}
+        """Ids of all finished jobs."""
+        return {row[0] for row in self._rows("select id from jobs")}
 
     def claim(self, job: Job, owner: str) -> str:
-        """Take a search for `owner`, so that no other process does it too.
+        """Take a job for `owner`, so that no other process does it too.
 
         Returns
         -------
@@ -130,7 +161,7 @@ class Store:
         """
 
         def take() -> str:
-            if self._database.execute("select 1 from runs where id = ?", (job.id,)).fetchone():
+            if self._database.execute("select 1 from jobs where id = ?", (job.id,)).fetchone():
                 return "finished"
             now = time.time()
             row = self._database.execute(
@@ -157,52 +188,38 @@ class Store:
         self._write(lambda: self._database.execute("delete from claims where owner = ?", (owner,)))
 
     def add(self, job: Job, result: dict[str, Any]) -> None:
-        """Keep a finished search."""
-        spec = job.spec
-        row = (
-            job.id,
-            spec["campaign"],
-            spec["collective"].get("pattern", "given"),
-            str(spec["router"]["arbitration"]),
-            spec["seed"],
-            json.dumps(spec, sort_keys=True),
-            result["score"],
-            result["duration"],
-            result["seconds"],
-            json.dumps(result),
-        )
+        """Keep a finished job."""
 
         def insert() -> None:
-            self._database.execute("insert or replace into runs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._insert(job, result)
             self._database.execute("delete from claims where id = ?", (job.id,))
 
         self._write(insert)
 
-    def rows(self, jobs: Iterable[Job] | None = None) -> Iterator[dict[str, Any]]:
-        """Finished searches, only the given ones if any are given, in the order of their ids."""
-        wanted = None if jobs is None else {job.id for job in jobs}
-        columns = ("id", "campaign", "pattern", "arbitration", "seed", "score", "duration", "seconds")
-        for row in self._rows(f"select {', '.join(columns)}, spec from runs order by id"):
-            if wanted is None or row[0] in wanted:
-                try:
-                    spec = json.loads(row[-1])
-                    settings = {f"genetic.{name}": value for name, value in spec["genetic"].items()}
-                    genes = spec["genes"]
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    raise self._failure(f"it is damaged: the spec of run {row[0][:64]} is none") from None
-                yield {**dict(zip(columns, row, strict=False)), "genes": genes, **settings}
+    def _insert(self, job: Job, result: dict[str, Any]) -> None:
+        row = (job.id, job.kind, json.dumps(job.spec, sort_keys=True), json.dumps(result))
+        self._database.execute("insert or replace into jobs values (?, ?, ?, ?)", row)
+
+    def jobs(self, kind: str) -> Iterator[Job]:
+        """Finished jobs of a kind, in the order of their ids."""
+        for identifier, text in self._rows("select id, spec from jobs where kind = ? order by id", (kind,)):
+            yield Job(kind, self._table(text, f"the spec of run {str(identifier)[:64]}"))
 
     def result(self, identifier: str) -> dict[str, Any]:
-        """Everything a search found."""
-        rows = self._rows("select result from runs where id = ?", (identifier,))
+        """What came of a job."""
+        rows = self._rows("select result from jobs where id = ?", (identifier,))
         if not rows:
             raise SpecError.at("store", f"there is no run {identifier}")
+        return self._table(rows[0][0], f"the result of run {identifier}")
+
+    def _table(self, text: str, what: str) -> dict[str, Any]:
+        """The fields of a JSON text in the file."""
         try:
-            found = json.loads(rows[0][0])
+            found = json.loads(text)
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise self._failure(f"it is damaged: the result of run {identifier} is none")
+            raise self.failure(f"it is damaged: {what} is none")
         return found
 
     def close(self) -> None:
@@ -237,7 +254,7 @@ class Store:
                 return work()
             except UnicodeDecodeError:
                 # What SQLite says of a damaged file may hold some of the damage.
-                raise self._failure("it is damaged") from None
+                raise self.failure("it is damaged") from None
             except sqlite3.Error as error:
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -246,14 +263,15 @@ class Store:
                     time.sleep(GLANCE / 4)
                     continue
                 waited = f" by another process for {PATIENCE:g} seconds" if busy else ""
-                raise self._failure(f"{error}{waited}") from None
+                raise self.failure(f"{error}{waited}") from None
 
-    def _failure(self, reason: str) -> SpecError:
+    def failure(self, reason: str) -> SpecError:
+        """What to raise where the file cannot be used."""
         return SpecError.at("store", f"{self.file} cannot be used: {reason}")
 
 
 def this_process() -> str:
-    """Who claims searches: a process of a host, told by its beginning from later ones of the same number."""
+    """Who claims jobs: a process of a host, told by its beginning from later ones of the same number."""
     return f"{_host()} {os.getpid()} {_beginning(os.getpid())}"
 
 
