@@ -1,10 +1,13 @@
 """The package imports in any order, alone or beside libraries that bring solvers of their own."""
 
+import ast
 import itertools
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
+import networkx
 import pytest
 
 import flitloom as fl
@@ -57,3 +60,84 @@ for name in {modules!r}:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+PACKAGE = Path(fl.__file__).parent
+#: Imports inside functions outside `commands`.
+MOST_INNER = 48
+
+
+def modules():
+    """The text of every module by its name."""
+    found = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = ["flitloom", *file.relative_to(PACKAGE).with_suffix("").parts]
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file.read_text(encoding="utf-8")
+    return found
+
+
+def statements(node, inside=False):
+    """Imports below a node with whether they are inside a function, but for those of type checkers."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, inside
+        yield from statements(child, inside or isinstance(child, ast.FunctionDef))
+
+
+def targets(statement, known):
+    """Modules of the package that an import names."""
+    if isinstance(statement, ast.Import):
+        names = [alias.name for alias in statement.names]
+    else:
+        below = {alias.name: f"{statement.module}.{alias.name}" for alias in statement.names}
+        names = [below[name] if below[name] in known else statement.module for name in below]
+    return [name for name in names if name in known]
+
+
+def arrows():
+    """Which module uses which, counting imports inside functions."""
+    known = modules()
+    for name, text in known.items():
+        for statement, _ in statements(ast.parse(text)):
+            for target in targets(statement, known):
+                yield name, target
+                # Packages around a module are imported before it.
+                parts = target.split(".")
+                around = (".".join(parts[:depth]) for depth in range(2, len(parts)))
+                yield from ((name, package) for package in around if not name.startswith(package))
+
+
+def circles(pairs):
+    found = networkx.strongly_connected_components(networkx.DiGraph(pairs))
+    return [sorted(part) for part in found if len(part) > 1]
+
+
+def test_no_modules_lead_back_to_themselves():
+    pairs = [(a, b) for a, b in arrows() if a != b]
+    assert len(pairs) > 1000
+    found = circles(pairs)
+    assert [part for part in found if not all(name.startswith("flitloom.commands") for name in part)] == []
+
+
+def test_a_circle_through_a_function_is_found(monkeypatch):
+    late = {"flitloom.a": "import flitloom.b", "flitloom.b": "def f():\n    from flitloom import a"}
+    monkeypatch.setattr(sys.modules[__name__], "modules", lambda: late)
+    assert circles(arrows()) == [["flitloom.a", "flitloom.b"]]
+
+
+def test_nothing_uses_the_command_line():
+    above = {a for a, b in arrows() if b.startswith("flitloom.commands")}
+    assert {name for name in above if not name.startswith("flitloom.commands")} == {"flitloom.__main__"}
+
+
+def test_few_imports_are_inside_functions():
+    inner = [
+        f"{name}: {ast.unparse(statement)}"
+        for name, text in modules().items()
+        if not name.startswith("flitloom.commands")
+        for statement, inside in statements(ast.parse(text))
+        if inside
+    ]
+    assert len(inner) <= MOST_INNER, inner

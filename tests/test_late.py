@@ -20,11 +20,11 @@ import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
 from flitloom.jobs import Store
+from flitloom.plans.plan import Plan, PlannedPacket
 from flitloom.scheduling import cp_sat
 from flitloom.scheduling.checking import deadlock_certificate
 from flitloom.scheduling.guards import mean_duration
 from flitloom.scheduling.jitter_table import jitter_table
-from flitloom.scheduling.plan import Plan, PlannedPacket
 
 ROOT = Path(__file__).parents[1]
 

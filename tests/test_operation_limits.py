@@ -5,7 +5,7 @@ import re
 import pytest
 
 import flitloom as fl
-from flitloom.scheduling.operation import Operation, operation_phases
+from flitloom.plans.operation import Operation, operation_phases
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
+from flitloom.plans.plan import Plan, messages_of, read_plan
 from flitloom.scheduling import check_plan, octants
 from flitloom.scheduling.cp_sat import decide
-from flitloom.scheduling.plan import Plan, messages_of, read_plan
 from flitloom.scheduling.search import METHODS, ROUTES
 from flitloom.workers import Workers
 

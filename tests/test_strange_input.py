@@ -14,7 +14,7 @@ from flitloom.commands import VERBS, run
 from flitloom.commands.assembly import build
 from flitloom.fabric import parse_fabric
 from flitloom.jobs import Store
-from flitloom.scheduling.plan import packets_of_core
+from flitloom.plans.plan import packets_of_core
 
 RING = "".join(
     f'Switch 8 "S-{a + 1:016x}"\t# "s{a}" enhanced port 0 lid {a + 1} lmc 0\n'

@@ -14,8 +14,9 @@ import pytest
 import flitloom as fl
 from flitloom import _core, spec
 from flitloom.collectives import plan
+from flitloom.plans import operation
 from flitloom.routing import generate
-from flitloom.scheduling import operation, search
+from flitloom.scheduling import search
 from flitloom.spec.base import SpecModel
 from flitloom.spec.router import ROUTING_NAMES, RoutingName
 

@@ -4,6 +4,8 @@
 import _signal  # type: ignore[import-not-found, unused-ignore]
 import os
 
+from flitloom.launched import speaks
+
 
 def main() -> None:
     """Answer Ctrl-C from the first moment, then do what the command line says."""
@@ -12,11 +14,6 @@ def main() -> None:
     from flitloom import commands
 
     commands.main()
-
-
-def speaks() -> bool:
-    """Whether this process tells the user: of those that ``mpiexec`` started, the first one does."""
-    return all(os.environ.get(name, "0") == "0" for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK"))
 
 
 def _leave(_number: int, _frame: object) -> None:

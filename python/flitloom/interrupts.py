@@ -8,6 +8,8 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
+from flitloom.launched import speaks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,8 +62,6 @@ def arm() -> None:
     _core.watch_interrupts(reader, PATIENCE)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     _state.watched = True
-    from flitloom.__main__ import speaks
-
     if not speaks():
         # Whoever asks after this is told that somebody else was first.
         _core.first_to_tell()

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from flitloom import interrupts
 from flitloom.errors import SpecError, show, show_file
+from flitloom.lazy import xr
 
 #: Names of files in a folder of outputs.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
@@ -343,8 +344,6 @@ def append_line(file: str | Path, line: str) -> None:
 
 def write_netcdf(file: str | Path, groups: Mapping[str, Any]) -> None:
     """Write xarray datasets as the groups of a NetCDF file, whole or not at all."""
-    import xarray as xr
-
     # HDF5 ends the process when a disk is full, so it writes to memory.
     image = io.BytesIO()
     xr.DataTree.from_dict(groups).to_netcdf(image, engine="h5netcdf")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from flitloom import interrupts
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.extras import need
+from flitloom.lazy import np
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -97,16 +99,12 @@ class Ranks:
 
     def greatest(self, values: Sequence[int]) -> list[int]:
         """The greatest value of all ranks, place by place."""
-        import numpy as np
-
         greatest = np.array(values, dtype=np.uint64)
         self._world.Allreduce(self._mpi.IN_PLACE, greatest, op=self._mpi.MAX)
         return [int(value) for value in greatest]
 
     def sum(self, values: Sequence[int]) -> list[int]:
         """The sum over all ranks, place by place, modulo 2^64."""
-        import numpy as np
-
         total = np.array(values, dtype=np.uint64)
         self._world.Allreduce(self._mpi.IN_PLACE, total, op=self._mpi.SUM)
         return [int(value) for value in total]
@@ -131,7 +129,7 @@ def speaks() -> bool:
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def together(complain: Callable[[str], None]) -> Iterator[None]:
     """Let the first rank speak for all, and end all of them where one fails.
 
     Where all fail, as for bad input, each ends separately: a launcher that is told to end the others may lose
@@ -151,15 +149,11 @@ def together() -> Iterator[None]:
             return
         code = leaving.code
     except FlitloomError as error:
-        from flitloom.commands.screen import complain
-
         complain(str(error))
         code = 2
     except KeyboardInterrupt:
         code = interrupts.INTERRUPTED
     except BaseException:
-        import traceback
-
         traceback.print_exc()
     else:
         return

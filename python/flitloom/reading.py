@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from flitloom import limits
 from flitloom.errors import SpecError, require_file, show_file
+from flitloom.lazy import np
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -216,8 +217,6 @@ def _check_depth(text: str, place: str) -> None:
 
 def _depth(text: str) -> int:
     """Most brackets that are open at a time, those in strings counted too."""
-    import numpy as np
-
     deepest = level = 0
     for start in range(0, len(text), 1 << 20):
         piece = np.frombuffer(text[start : start + (1 << 20)].encode("utf-8", "replace"), dtype=np.uint8)
@@ -352,8 +351,6 @@ def _check_levels(fields: dict[str, Any], place: str) -> None:
 
 def read_array(archive: zipfile.ZipFile, name: str, place: str) -> NDArray[Any]:
     """An array of an ``.npz`` file; its kind and its size are looked at before it is decompressed."""
-    import numpy as np
-
     try:
         about = archive.getinfo(f"{name}.npy")
     except KeyError:

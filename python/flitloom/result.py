@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,21 +12,18 @@ import numpy as np
 
 from flitloom import provenance
 from flitloom.fixed import Fixed
+from flitloom.lazy import xr
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
 from flitloom.workload import Bound, describe
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
     from flitloom.network import Network
     from flitloom.routing import Tables
     from flitloom.view import Film
-
-#: Codes of the link-time record besides 1 + slice.
-IDLE, BLOCKED = 0, 255
 
 
 class Result(Fixed):
@@ -53,6 +51,8 @@ class Result(Fixed):
         raw: dict[str, Any],
         bound: Bound | None,
         tables: Tables | None = None,
+        *,
+        again: Callable[..., Result],
     ) -> None:
         self.network = network
         self.spec = spec
@@ -60,6 +60,7 @@ class Result(Fixed):
         self.version = provenance.version()
         self._raw = raw
         self._bound = bound
+        self._again = again
         self._fix()
 
     @property
@@ -199,8 +200,6 @@ class Result(Fixed):
         Variables: ``first`` and ``last`` cycle in which flits cross it (-1 for none), ``flits``,
         ``occupation`` (last - first + 1, in cycles), and whether it ``works``.
         """
-        import xarray as xr
-
         record = self._record("links")
         sizes = self.network.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
@@ -244,15 +243,11 @@ class Result(Fixed):
         ``generated`` (available to its router), ``injected`` (its header left the processor queue) and in
         which its head and tail were ejected (``head_arrival``, ``tail_arrival``); and its ``hops``.
         """
-        import xarray as xr
-
         return xr.Dataset({name: ("packet", values) for name, values in self._record("packets").items()})
 
     @cached_property
     def link_time(self) -> xr.DataArray:
         """What every link did in every cycle: 0 idle, 255 blocked, otherwise 1 + the slice of its flit."""
-        import xarray as xr
-
         cells, width = self._record("link_time")
         directions = self.network.directions
         return xr.DataArray(
@@ -315,8 +310,6 @@ class Result(Fixed):
 
         Totals, seed, version, commit and the spec (as JSON) are attributes of the root group.
         """
-        import xarray as xr
-
         check_output(path)
         attributes = {
             name: value if isinstance(value, int | float | str) else json.dumps(value)
@@ -338,9 +331,7 @@ class Result(Fixed):
     def _record(self, name: str) -> Any:
         """A record; one that was not taken is taken now, in a second run that is the same to the bit."""
         if name not in self._raw:
-            from flitloom.simulation import run_experiment
-
-            again = run_experiment(self.spec, tables=self.tables, **{"links": False, name: True})
+            again = self._again(self.spec, tables=self.tables, **{"links": False, name: True})
             self._raw[name] = again._raw[name]
         return self._raw[name]
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.lazy import xr
 from flitloom.spec import Collective, Load, Packets, TrafficMatrix
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from flitloom.network import Network
 
 #: Variables over windows: their units and what they are.
@@ -36,8 +35,6 @@ def make_series(
     window_cycles: int,
 ) -> xr.Dataset:
     """The dataset of what the core counted; see `Simulation.windows`."""
-    import xarray as xr
-
     counted = raw["generated_flits"]
     window = np.arange(len(counted)) * window_cycles
     if isinstance(traffic, Load):

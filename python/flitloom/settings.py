@@ -13,6 +13,7 @@ from typing import Any
 
 from flitloom.errors import SpecError, show, unknown
 from flitloom.numerals import real, whole
+from flitloom.reading import read_toml
 
 #: Words for how much is said beside the data, from little to much.
 VERBOSITIES = ("quiet", "usual", "verbose")
@@ -173,7 +174,6 @@ def _from_file() -> dict[str, Any]:
     place = file()
     if not place.exists() and FILE_VARIABLE not in os.environ:
         return {}
-    from flitloom.reading import read_toml
 
     fields = read_toml(place)
     for name in fields:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flitloom import _core, interrupts
+from flitloom import _core, checkpoint, interrupts
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show_file
+from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network, require_network
 from flitloom.outlook import memory_needed, require_memory
 from flitloom.outputs import check_output
+from flitloom.plans.plan import Plan
+from flitloom.ranks import Ranks
 from flitloom.reading import placed
 from flitloom.result import Result
 from flitloom.series import make_series
@@ -25,11 +28,8 @@ from flitloom.spec.base import require_whole, show
 from flitloom.workload import Bound, make_workload
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from flitloom.ranks import Ranks
     from flitloom.routing import Tables
-    from flitloom.scheduling.plan import Plan
 
 
 #: Seconds between two reports of progress.
@@ -116,13 +116,9 @@ class Simulation:
         require_network(network)
         if routing is not None:
             network = Network(network.topology, network.router, routing=routing)
-        if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
-            # Plans are of a room above this one.
-            from flitloom.scheduling.plan import Plan
-
-            if isinstance(traffic, Plan):
-                network = traffic.arbitrated(network)
-                traffic = traffic.as_packets(network)
+        if isinstance(traffic, Plan):
+            network = traffic.arbitrated(network)
+            traffic = traffic.as_packets(network)
         if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
             raise SpecError.at(
                 "traffic", f"{show(traffic)} is no traffic", "give fl.Collective(...) or fl.Load(...)"
@@ -161,8 +157,6 @@ class Simulation:
         network = Network(spec.topology, spec.router)
         ranks = None
         if on_ranks:
-            from flitloom.ranks import Ranks
-
             ranks = Ranks(network)
         simulation._begin(network, spec, records, tables, threads, state, ranks)
         return simulation
@@ -338,8 +332,6 @@ class Simulation:
         >>> again.totals.fingerprint == sim.totals.fingerprint
         True
         """
-        from flitloom import checkpoint
-
         routes = None if self._tables is None else self._tables.checksum()
         state = self._core.save()
         if self._ranks is None or self._ranks.rank == 0:
@@ -361,8 +353,6 @@ class Simulation:
         SpecError
             The file is no saved simulation, of another version, cut off or damaged.
         """
-        from flitloom import checkpoint
-
         spec, header, state = checkpoint.read(path)
         if header.tables != (None if tables is None else tables.checksum()):
             begun = "without tables" if header.tables is None else "over tables"
@@ -392,7 +382,8 @@ class Simulation:
         if stop_at is None and not self.finished:
             stop_at = self.now
         spec = spec.model_copy(update={"stop_at": stop_at})
-        return Result(self.network, spec, self._core.totals(stop_at, records), self._bound, self._tables)
+        raw = self._core.totals(stop_at, records)
+        return Result(self.network, spec, raw, self._bound, self._tables, again=run_experiment)
 
     def windows(self) -> xr.Dataset:
         """What happened in the windows that have ended, and over the measured stretch.
@@ -453,8 +444,6 @@ class Simulation:
 
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
-        import xarray as xr
-
         sizes = self.network.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
         flits = self._core.occupancy().reshape(*reversed(sizes), 2 * len(sizes), self.network.channels)

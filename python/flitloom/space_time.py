@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flitloom.errors import SpecError
+from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS
 from flitloom.spec import DIMENSION_NAMES
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from flitloom.simulation import Simulation
 
 
@@ -52,8 +51,6 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     >>> dict(busy["+x"].sizes), busy.attrs["lines"], int(busy["+x"].sum())
     ({'cycle': 50, 'x': 8, 'channel': 3}, 'x: y=2, y: x=2', 64)
     """
-    import xarray as xr
-
     network = simulation.network
     sizes, buffer = network.topology.sizes, network.router.buffer
     names = DIMENSION_NAMES[: len(sizes)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flitloom import _core, provenance
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind
+from flitloom.lazy import xr
 from flitloom.network import Network, require_network
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_netcdf, write_text
@@ -17,9 +18,6 @@ from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import require_whole
 from flitloom.workload import describe, make_destinations
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,6 @@ class Stacking:
     @property
     def curve(self) -> xr.DataArray:
         """Duration by interval, labelled."""
-        import xarray as xr
-
         return xr.DataArray(
             list(self.durations),
             dims="interval",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.analysis.series import check_series, per_node_and_cycle
 from flitloom.errors import SpecError
-
-if TYPE_CHECKING:
-    import xarray as xr
+from flitloom.lazy import xr
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -115,8 +113,6 @@ def mean_age(
 
 
 def _curve(series: xr.Dataset, values: Values, last: Any, unit: str) -> xr.DataArray:
-    import xarray as xr
-
     load = per_node_and_cycle(series, "offered_flits")[last]
     coordinates = {
         "window": ("window", series["window"].values[last], {"units": "cycles"}),

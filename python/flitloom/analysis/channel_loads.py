@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError, unknown_parts
+from flitloom.lazy import xr
 from flitloom.spec import DIMENSION_NAMES, Topology
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Routings whose loads do not depend on what happens in the network.
 OBLIVIOUS = ("do", "o1turn", "valiant")
@@ -65,8 +62,6 @@ class ChannelLoads:
 
     def array(self) -> xr.DataArray:
         """The loads by coordinates and direction, as in `Result.links`."""
-        import xarray as xr
-
         sizes = self.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
         directions = [sign + name for name in names for sign in "+-"]

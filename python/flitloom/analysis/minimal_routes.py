@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flitloom.analysis.channel_loads import _coordinates
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError
+from flitloom.linear import solve
 
 #: Most cells (pairs times places a packet may pass) for which prices are searched.
 LARGEST_SEARCH = 1 << 23
@@ -355,8 +356,6 @@ def _slab(routes: _Routes) -> NDArray[np.float64]:
 
 def _program(routes: _Routes) -> tuple[NDArray[np.float64], float] | None:
     """Prices at the optimum of the linear program of flows, and its value; None if the solver gives up."""
-    from flitloom.linear import solve
-
     variants = len(routes.pair)
     box = np.array(routes.box)
     cells = int(box.prod())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
+from flitloom.lazy import xr
 from flitloom.series import VARIABLES
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Attributes every series has.
 ATTRIBUTES = ("window_cycles", "nodes", "packet_length")
@@ -85,8 +83,6 @@ def made_series(
     >>> series.window.values.tolist(), series.age_max.values.tolist()
     ([0, 100], [40, 90])
     """
-    import xarray as xr
-
     cells = nodes * window_cycles
     asked, got = np.asarray(offered, dtype=np.float64), np.asarray(received, dtype=np.float64)
     counts: dict[str, Any] = {

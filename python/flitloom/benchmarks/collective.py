@@ -6,6 +6,7 @@ import random
 
 import flitloom as fl
 from flitloom.benchmarks import Context, Row
+from flitloom.collectives.ground import Ground
 
 #: Sizes, whether twisted, and operations with their chunks.
 WHOLE = [
@@ -83,8 +84,6 @@ def _damaged(sizes: str, wraps: bool, count: int) -> list[fl.Topology]:
 
 
 def _links(topology: fl.Topology) -> list[tuple[int, int]]:
-    from flitloom.collectives.ground import Ground
-
     return list(Ground(topology).links)
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
 from flitloom.collectives.plan import OperationName
+from flitloom.lazy import xr
 from flitloom.spec.product import AnyNetwork
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def advise(
@@ -53,8 +50,6 @@ def advise(
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     >>> (advice.seconds / advice.bound).plot(hue="algorithm", xscale="log")  # doctest: +SKIP
     """
-    import xarray as xr
-
     given = [read_size(size, "sizes") if isinstance(size, str) else float(size) for size in sizes]
     alpha = read_seconds(alpha, "alpha") if isinstance(alpha, str) else alpha
     bandwidth = read_bandwidth(bandwidth, "bandwidth") if isinstance(bandwidth, str) else bandwidth

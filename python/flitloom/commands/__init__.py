@@ -107,12 +107,13 @@ def _all_ranks(arguments: list[str]) -> AbstractContextManager[None]:
     if not {"simulate", "load"} & set(arguments[:3]):
         return nullcontext()
     from flitloom import ranks
+    from flitloom.commands.screen import complain
     from flitloom.extras import need
 
     if ranks.started() == 1:
         return nullcontext()
     need("mpi", "a simulation on several ranks")
-    return ranks.together()
+    return ranks.together(complain)
 
 
 def _write_nothing_more() -> None:

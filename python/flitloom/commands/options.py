@@ -233,16 +233,9 @@ def sizes_of_fabric(text: str | None, place: str = "--sizes") -> tuple[int, ...]
     >>> sizes_of_fabric("4x4x8"), sizes_of_fabric(None)
     ((4, 4, 8), None)
     """
-    from pydantic_core import PydanticCustomError
+    from flitloom.spec.topology import sizes_at
 
-    from flitloom.spec.topology import parse_sizes
-
-    if text is None:
-        return None
-    try:
-        return tuple(parse_sizes(text))
-    except PydanticCustomError as error:
-        raise SpecError.at(place, error.message()) from None
+    return None if text is None else sizes_at(text, place)
 
 
 def whole_numbers(text: str, place: str) -> list[int]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from flitloom.collectives.ground import Ground
     from flitloom.network import Network
+    from flitloom.plans.plan import Plan
     from flitloom.routing.tables import Tables
-    from flitloom.scheduling.plan import Plan
     from flitloom.spec import Collective
     from flitloom.view import Film
     from flitloom.view.page import Shown
@@ -165,7 +165,7 @@ def plan_title(plan: Plan) -> str:
 
 def plan_films(network: Network, plan: Plan, before: Collective | None = None, seed: int = 1) -> list[Film]:
     """A plan beside sending in unison, and beside the best simple stacking where that is another."""
-    from flitloom.scheduling.plan import messages_of
+    from flitloom.plans.proofs import messages_of
     from flitloom.spec import Packets
     from flitloom.view import film
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.fabric.failures import without
 from flitloom.fabric.model import Subnet
+from flitloom.fabric.recognition import recognise
 from flitloom.fabric.tables import read_forwarding
 
 
@@ -66,9 +68,6 @@ def critical_parts(
     subnet: Subnet, progress: Callable[[int, int], None] = lambda _done, _all: None
 ) -> list[Criticality]:
     """All single cables and switches, the worst first: by pairs cut off, then by the lower bound."""
-    from flitloom import _core
-    from flitloom.fabric.recognition import recognise
-
     found = []
     grid = recognise(subnet).grid()
     parts: list[tuple[str, set[int], set[int]]] = [

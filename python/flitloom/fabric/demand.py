@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
+from flitloom.routing.generate import traffic_matrix
 
 #: Weights of a matrix may add up to so much per pair of switches.
 _MOST = 2**20
@@ -79,7 +80,6 @@ def demand_of(
         by_switch = np.bincount(where[counts], minlength=switches)
         pairs = np.where((base & counts[owners])[:, None], by_switch[None, :], 0).astype(np.uint32)
         return Demand(np.ascontiguousarray(pairs), by_switch.tolist())
-    from flitloom.routing.generate import traffic_matrix
 
     weights = traffic_matrix(traffic, hosts)
     assert weights is not None

@@ -6,6 +6,7 @@ import re
 from itertools import product
 
 from flitloom.errors import SpecError, show
+from flitloom.routing.nodes import split_list
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
 #: A name in quotes, between commas and blanks.
@@ -43,8 +44,6 @@ def expand(text: str, place: str = "nodes") -> list[str]:
 
 def _expand(text: str, place: str, names: list[str]) -> None:
     """Add the names of a list without quotes."""
-    from flitloom.routing.nodes import split_list
-
     for item in split_list(text, place):
         if item[0] in "\"'":
             raise SpecError(f"{place}: the quote before {show(item[1:])} ends nowhere in its line")

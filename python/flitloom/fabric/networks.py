@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError
 from flitloom.fabric.examples import subnet
 from flitloom.fabric.model import Subnet
@@ -41,8 +42,6 @@ def named_subnet(text: str) -> Subnet:
 
 def _cables(network: Product) -> Iterator[tuple[str, str]]:
     """The cables of a product, the nodes named by their coordinates."""
-    from flitloom.collectives.ground import Ground
-
     ground = Ground(network)
     names = [f"S{'-'.join(map(str, ground.point(node)))}" for node in range(ground.nodes)]
     for (a, b), count in sorted(ground.links.items()):

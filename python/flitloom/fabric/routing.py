@@ -26,6 +26,7 @@ from flitloom.fabric.searching import TRIES, searched
 from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels, with_lanes
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
+from flitloom.spec.base import require_whole
 
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
@@ -363,7 +364,6 @@ def route_subnet(
     """
     if not 1 <= lanes <= 8:
         raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
-    from flitloom.spec.base import require_whole
 
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("seed", seed, 0, 2**64 - 1)

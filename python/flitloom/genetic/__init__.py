@@ -11,7 +11,8 @@ Examples
 True
 """
 
-from flitloom.genetic.chromosome import Chromosome, load_chromosome, save_chromosome
+from flitloom.genetic.chromosome import Chromosome, save_chromosome
+from flitloom.genetic.reading import load_chromosome
 from flitloom.genetic.search import GENES, GeneticResult, extrapolate, replay, search
 from flitloom.genetic.settings import GeneticSettings
 

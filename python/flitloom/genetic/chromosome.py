@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import pydantic
 from pydantic import BeforeValidator, ValidationInfo
 
 from flitloom import provenance
-from flitloom.errors import SpecError, show, show_file
+from flitloom.errors import show
 from flitloom.network import Network
 from flitloom.outputs import write_text
-from flitloom.reading import read_json
 from flitloom.spec import Collective, Router, Topology
-from flitloom.spec.base import SpecModel, explain, problem, whole, whole_number
+from flitloom.spec.base import SpecModel, problem, whole, whole_number
 
 #: Names of what is counted of a search's simulations.
 PROPERTIES = ("ir", "or", "ib", "ob", "lb")
@@ -78,50 +76,3 @@ def chromosome_text(chromosome: Chromosome) -> str:
     """A chromosome as the JSON of its file."""
     content = chromosome.model_copy(update={"version": provenance.version()})
     return content.model_dump_json(indent=1) + "\n"
-
-
-def load_chromosome(
-    file: str | Path, *, network: Network | None = None, pattern: str | None = None
-) -> Chromosome:
-    """Read a chromosome and refuse one that is damaged or for something else.
-
-    Parameters
-    ----------
-    file : path
-        A file written by `save_chromosome`.
-    network : Network, optional
-        The network it must be for; arbitration settings may differ.
-    pattern : str, optional
-        The pattern it must be for.
-
-    Raises
-    ------
-    SpecError
-        The file is damaged, or for another network or pattern, or does not replay to the cycle.
-    """
-    data = read_json(file)
-    if data.get("format") != "flitloom-chromosome-1":
-        raise SpecError(f"{show_file(file)}: is no chromosome; its format must be flitloom-chromosome-1")
-    try:
-        chromosome = Chromosome.model_validate(data)
-    except pydantic.ValidationError as error:
-        raise SpecError(f"{show_file(file)}: {explain(error, 'chromosome')}") from None
-    if network is not None and network.topology.model_dump() != chromosome.topology.model_dump():
-        raise SpecError(f"{file}: is for the {chromosome.topology}, not the {network.topology}")
-    if pattern is not None and pattern != chromosome.collective.pattern:
-        raise SpecError(f"{file}: is for pattern {chromosome.collective.pattern}, not {pattern}")
-    from flitloom.genetic.search import replay
-    from flitloom.simulation import lower_bound
-
-    # Cheaper than a replay, which takes long where the packets are many.
-    least = lower_bound(chromosome.network, chromosome.collective, seed=chromosome.seed)
-    if chromosome.duration < least:
-        raise SpecError(
-            f"{show_file(file)}: says a duration of {chromosome.duration} cycles; none is below {least}"
-        )
-    shown = replay(chromosome)
-    if shown["duration"] != chromosome.duration:
-        raise SpecError(
-            f"{file}: says a duration of {chromosome.duration} cycles, but replays in {shown['duration']}"
-        )
-    return chromosome

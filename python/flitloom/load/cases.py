@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticCustomError
 
 from flitloom.errors import SpecError
+from flitloom.routing import read_tables
+from flitloom.routing.given import network_fields, router_fields
 from flitloom.spec import OTHER_NAMES
 from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import ROUTING_NAMES, Router
@@ -99,8 +101,6 @@ class Case:
 @lru_cache(maxsize=16)
 def tables_of(file: Path) -> Tables:
     """Tables in a file, which is read once."""
-    from flitloom.routing import read_tables
-
     return read_tables(file)
 
 
@@ -166,8 +166,6 @@ def make_cases(
 
 def _on_tables(fields: Mapping[str, Any], values: Mapping[str, Sequence[str]], file: Path) -> dict[str, Any]:
     """Fields with the network that tables are for, and a router in which they are free of deadlock."""
-    from flitloom.routing.given import network_fields, router_fields
-
     read = tables_of(file)
     for name in ("torus", "mesh"):
         if name in values:

@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import flitloom as fl
 from flitloom import outputs, provenance
 from flitloom.jobs import Job, as_finished, begun_or_resumed
+from flitloom.lazy import xr
 from flitloom.papers.report import Context
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 Made = TypeVar("Made")
 
@@ -96,8 +94,6 @@ def kept_in(folder: Path | None) -> Iterator[None]:
 
 def series(run: Run) -> xr.Dataset:
     """What happened in every window of a run; one that is kept goes on where it was, or is read."""
-    import xarray as xr
-
     finished = checkpoint = None
     if (folder := _KEPT.get()) is not None:
         made_by = (provenance.version(), provenance.commit())

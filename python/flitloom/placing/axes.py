@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom._core import LISTS
+from flitloom.collectives.advice import read_size
 from flitloom.errors import SpecError, show
 
 #: Kinds whose weight is in bytes per ordered pair.
@@ -140,8 +141,6 @@ def whole_bytes(text: str, place: str) -> int:
     SpecError
         It is none, or 0.
     """
-    from flitloom.collectives.advice import read_size
-
     if text.isascii() and text.isdigit() and len(text) <= 15 and int(text) > 0:
         return int(text)
     wanted = f"{place}: the weight is a whole number of bytes from 1 on, e.g. 4096 or 64MiB"

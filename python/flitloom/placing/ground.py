@@ -9,6 +9,8 @@ from itertools import product
 from pathlib import Path
 
 from flitloom.errors import SpecError
+from flitloom.fabric import read_fabric, recognise
+from flitloom.fabric.failures import fail_parts
 from flitloom.spec import Topology
 
 #: Positions of a shape.
@@ -169,9 +171,6 @@ def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
     SpecError
         The file is not understood, or a failed part is not in it.
     """
-    from flitloom.fabric import read_fabric, recognise
-    from flitloom.fabric.failures import fail_parts
-
     subnet = read_fabric(file)
     if failed:
         subnet = fail_parts(subnet, failed)

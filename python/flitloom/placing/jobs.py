@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,18 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
+from flitloom.network import Network
+from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, packet_rows
 from flitloom.placing.search import place
-from flitloom.placing.traffic import Traffic
+from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
+from flitloom.reading import read_toml
+from flitloom.routing.nodes import parse_nodes
+from flitloom.simulation import Simulation
 from flitloom.spec import Packets, Topology
+from flitloom.spec.topology import sizes_at
 
 #: How a box is chosen: the first free one, or the one that touches most taken ones.
 FITS = ("first", "contact")
@@ -278,8 +284,6 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
 
     Packets stand in the order of the jobs' first nodes, so the order in which jobs are listed is nothing.
     """
-    from dataclasses import replace
-
     moving = [seated for seated in jobs if len(seated.job.traffic.bytes)]
     rows = {
         seated.job.name: packet_rows(seated.job.traffic, seated.nodes, flit_bytes).tolist()
@@ -300,9 +304,6 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
 
 def _ends(topology: Topology, rows: dict[str, list[list[int]]]) -> dict[str, int]:
     """When the last flit of every job's packets leaves the network."""
-    from flitloom.network import Network
-    from flitloom.simulation import Simulation
-
     packets = Packets([tuple(row) for each in rows.values() for row in each])
     simulation = Simulation(Network(topology), packets, packets=True, links=False)
     simulation.run()
@@ -325,8 +326,6 @@ def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
     SpecError
         Something else is in it, or something is missing.
     """
-    from flitloom.reading import read_toml
-
     name = show_file(Path(file))
     fields = read_toml(file)
     listed = fields.pop("job", None)
@@ -337,11 +336,6 @@ def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
 
 
 def _job(entry: Any, place_of: str, topology: Topology) -> Job:
-    from flitloom.commands.options import sizes_of_fabric
-    from flitloom.placing.axes import parse_axes
-    from flitloom.placing.traffic import axes_traffic, read_traffic, stencil_traffic
-    from flitloom.routing.nodes import parse_nodes
-
     kinds = {"name": str, "shape": str, "nodes": str, "axes": str, "stencil": str, "traffic": str}
     allowed = {**kinds, "rotate": bool, "fold": bool}
     if not isinstance(entry, dict):
@@ -361,14 +355,14 @@ def _job(entry: Any, place_of: str, topology: Topology) -> Job:
         bare = text and set(text) <= set("0123456789,-")
         nodes = tuple(parse_nodes(f"node[{text}]" if bare else text, topology.nodes, f"{place_of}.nodes"))
     else:
-        shape = sizes_of_fabric(entry["shape"], f"{place_of}.shape") or ()
+        shape = sizes_at(entry["shape"], f"{place_of}.shape")
     given = [key for key in ("axes", "stencil", "traffic") if key in entry]
     if len(given) != 1:
         raise SpecError.at(place_of, "needs one of axes, stencil and traffic")
     if given == ["axes"]:
         traffic = axes_traffic(parse_axes(entry["axes"]))
     elif given == ["stencil"]:
-        traffic = stencil_traffic(sizes_of_fabric(entry["stencil"], f"{place_of}.stencil") or ())
+        traffic = stencil_traffic(sizes_at(entry["stencil"], f"{place_of}.stencil"))
     else:
         traffic = read_traffic(entry["traffic"])
     return Job(

@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show_file
+from flitloom.limits import COLLECTIVE_BYTES
 from flitloom.placing.axes import Axis
+from flitloom.placing.formats import write
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
+from flitloom.reading import read_json
 from flitloom.spec import Topology
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"
+#: Part of the effort: a search whose placement became better after that may find more.
+LATE = 0.7
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,6 @@ class Placement:
     @property
     def more_may_help(self) -> bool:
         """Whether the search still found better placements when its effort was nearly spent."""
-        from flitloom.placing.search import LATE
-
         return not self.optimal and self.gained > LATE
 
     @property
@@ -185,8 +188,6 @@ class Placement:
         SpecError
             The ending is none of those known, or the file cannot be written.
         """
-        from flitloom.placing.formats import write
-
         write(self, file, hosts)
 
 
@@ -198,9 +199,6 @@ def read_placement(file: str | Path) -> dict[str, Any]:
     SpecError
         It is none, or ranks sit where there is no node.
     """
-    from flitloom.limits import COLLECTIVE_BYTES
-    from flitloom.reading import read_json
-
     name = show_file(Path(file))
     document = read_json(file, COLLECTIVE_BYTES)
     if document.get("format") != FORMAT:

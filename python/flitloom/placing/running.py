@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from flitloom.errors import SpecError
 from flitloom.limits import LISTED_PACKETS
 from flitloom.placing.traffic import Traffic
+from flitloom.simulation import Simulation
+from flitloom.spec import Packets, Router
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -90,15 +92,11 @@ def _up(numbers: NDArray[np.int64], by: int) -> NDArray[np.int64]:
 
 def as_packets(traffic: Traffic, nodes: ArrayLike, flit_bytes: int = FLIT_BYTES) -> Packets:
     """The same as traffic of a simulation."""
-    from flitloom.spec import Packets
-
     return Packets([tuple(row) for row in packet_rows(traffic, nodes, flit_bytes).tolist()])
 
 
 def router_for(tables: Tables | None) -> Router:
     """The router that placements run on: the default one, or bubble flow control under tables' rules."""
-    from flitloom.spec import Router
-
     if tables is None:
         return Router()
     return Router(flow_control="bubble", buffer=64, channels=1)
@@ -108,8 +106,6 @@ def duration(
     network: Network, traffic: Traffic, nodes: ArrayLike, tables: Tables | None, flit_bytes: int
 ) -> int:
     """Cycles until all messages, sent at once, have arrived."""
-    from flitloom.simulation import Simulation
-
     simulation = Simulation(
         network, as_packets(traffic, nodes, flit_bytes), tables=tables, links=False, latencies=False
     )

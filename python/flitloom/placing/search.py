@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
+from flitloom.network import Network
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
@@ -27,8 +28,6 @@ EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
 #: The same for few hop-bytes of traffic without structure: up to so many ranks, and the effort of 100 ranks,
 #: which grows with their cube, and is the most.
 DENSE_RANKS, DENSE_EFFORT = 256, 1200
-#: Part of the effort: a search whose placement became better after that may find more.
-LATE = 0.7
 #: Objectives.
 OBJECTIVES = ("channel", "hops", "time")
 #: Placements that are simulated for the least time.
@@ -252,8 +251,6 @@ def _fastest(
     flit_bytes: int,
 ) -> tuple[NDArray[np.uint32], list[dict[str, int]]]:
     """Of the best placements the one that is delivered first, and how long each took."""
-    from flitloom.network import Network
-
     network = Network(topology, router_for(tables))
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None

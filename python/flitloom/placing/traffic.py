@@ -17,10 +17,10 @@ from flitloom import limits
 from flitloom.collectives.goal import plan_operations
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
-from flitloom.formats import is_messages
-from flitloom.messages import MessageGraph
+from flitloom.formats import is_messages, read_messages
 from flitloom.placing.axes import Axis
-from flitloom.reading import read_text
+from flitloom.reading import placed, read_text
+from flitloom.traces import parse_goal
 
 #: Ranks at most, and pairs of them that exchange something.
 MOST_RANKS = 1 << 20
@@ -224,7 +224,8 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
     elif not is_messages(file):
         return _read_rows(file, ranks)
     else:
-        found, mesh = MessageGraph.read(file).operations(), ()
+        listed, mesh = read_messages(file), ()
+        found = placed(show_file(file), lambda: parse_goal(listed)) if isinstance(listed, str) else listed
     if ranks is not None and ranks != len(found):
         raise SpecError(f"{show_file(Path(file))}: has {len(found)} ranks; {ranks} are to be placed")
     rows = [(rank, one.peer, one.size) for rank, of in enumerate(found) for one in of if one.kind == "send"]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
+from flitloom.routing import route
 from flitloom.spec import Topology
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     if isinstance(routing, str):
         if routing not in ROUTINGS:
             raise SpecError.at("routing", f"is one of {', '.join(ROUTINGS)} or tables, not {routing!r:.40}")
-        from flitloom.routing import route
 
         return routing, route(topology)
     if not routing.topology.is_as(topology):

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
+from flitloom.codes import BLOCKED
 from flitloom.plots import style
 from flitloom.plots.canvas import legend_below, panel, panels
 from flitloom.plots.style import COLOURS, colour
-from flitloom.result import BLOCKED
 from flitloom.workload import describe
 
 if TYPE_CHECKING:

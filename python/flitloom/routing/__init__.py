@@ -10,8 +10,9 @@ Examples
 """
 
 from flitloom.routing.checking import CheckReport, check
+from flitloom.routing.files import read_tables
 from flitloom.routing.generate import METHODS, TURNS, route
 from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables, read_tables
+from flitloom.routing.tables import Tables
 
 __all__ = ["METHODS", "TURNS", "CheckReport", "RouterRules", "Tables", "check", "read_tables", "route"]

@@ -17,8 +17,9 @@ from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.reading import Progress
 from flitloom.routing.bound import read_fraction
+from flitloom.routing.files import read_tables
 from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables, read_tables
+from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
 
 #: Claims that follow from the routes, with the relative tolerance of what is no whole number.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, require_file
+from flitloom.errors import SpecError
 from flitloom.extras import need
 from flitloom.fixed import Fixed
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
@@ -21,7 +21,9 @@ from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.reading import Progress
 from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
+from flitloom.routing.lft import lft_text
 from flitloom.routing.rules import RouterRules
+from flitloom.routing.writing import json_text, save_headers, write_json
 from flitloom.spec import Topology
 from flitloom.spec.topology import BY_DESTINATION
 
@@ -420,8 +422,6 @@ class Tables(Fixed):
         SpecError
             There are more than 1024 nodes for a text, or more than 4096 for a file.
         """
-        from flitloom.routing.files import json_text, write_json
-
         if file is None:
             return json_text(self)
         write_json(self, file)
@@ -438,8 +438,6 @@ class Tables(Fixed):
             Some route cannot be followed by destination alone; make the tables with
             ``method="coherent"``.
         """
-        from flitloom.routing.lft import lft_text
-
         text = lft_text(self)
         if file is not None:
             write_text(file, text)
@@ -458,8 +456,6 @@ class Tables(Fixed):
 
     def save_headers(self, file: str | Path) -> None:
         """The tables in compact form (``.npz``): packed headers and everything needed to read them."""
-        from flitloom.routing.files import save_headers
-
         check_output(file, (".npz",))
         save_headers(self, file)
 
@@ -487,36 +483,6 @@ class Tables(Fixed):
     def __repr__(self) -> str:
         proven = "optimal" if self.optimal else f"bound {self.bound}"
         return f"Tables({self.topology}, {self.method}, loads {self.min_load} to {self.max_load}, {proven})"
-
-
-def read_tables(
-    file: str | Path,
-    topology: Topology | None = None,
-    rules: str | RouterRules | None = None,
-    progress: Progress | None = None,
-) -> Tables:
-    """Read tables from a JSON, CSV, ``.npz`` or OpenSM forwarding-table file.
-
-    Parameters
-    ----------
-    file : path
-        The file; CSV and forwarding tables need `topology`.
-    topology : Topology, optional
-        What exists, if the file does not say.
-    rules : str or RouterRules, optional
-        What the routers accept, instead of what the file says.
-    progress : callable, optional
-        Told now and then how much of how much is read, then how much is checked.
-
-    Raises
-    ------
-    SpecError
-        The file is damaged; the message says where.
-    """
-    from flitloom.routing.files import read
-
-    require_file(file)
-    return read(Path(file), topology, rules, progress)
 
 
 def _thousandths(progress: Progress | None) -> Callable[[float], None] | None:

@@ -1,10 +1,10 @@
 """When to send: schedules in which no packet ever waits, and how good they could be."""
 
+from flitloom.plans.operation import Operation
+from flitloom.plans.plan import Plan, read_plan
 from flitloom.scheduling.checking import check_plan, deadlock_certificate
 from flitloom.scheduling.guards import Candidate, guarded_plans, spread
 from flitloom.scheduling.jitter import JitterStudy, study_jitter
-from flitloom.scheduling.operation import Operation
-from flitloom.scheduling.plan import Plan, read_plan
 from flitloom.scheduling.search import METHODS, ROUTES, schedule
 
 __all__ = [

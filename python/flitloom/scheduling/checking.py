@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,18 @@ from flitloom.claims import Claims
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import write_text
-from flitloom.scheduling.genetic import waiting_bound
-from flitloom.scheduling.plan import Plan, messages_of, require_plan
+from flitloom.plans.operation import operation_phases
+from flitloom.plans.plan import Plan, require_plan
+from flitloom.plans.proofs import (
+    measure,
+    messages_of,
+    operation_of,
+    packets_of,
+    phase_sizes,
+    prove_bound,
+    simulated_with,
+)
 from flitloom.spec import Router
-
-if TYPE_CHECKING:
-    from flitloom.scheduling.operation import Operation
 
 #: Where the rules of a verdict come from.
 IN_FILE = "from the file"
@@ -111,36 +117,16 @@ def check_plan(plan: Plan) -> dict[str, Any]:
     if plan.router is None:
         for scheme in SCHEMES:
             same = Network(network.topology, Router(arbitration=scheme))
-            simulated = report["simulated"][scheme] = _simulated(plan, same)
+            simulated = report["simulated"][scheme] = simulated_with(plan, same)
             if simulated != duration:
                 claims.problems.append(f"simulated with {scheme}: {simulated} cycles instead of {duration}")
     report["passed"] = not claims.problems
     return report
 
 
-def measure(plan: Plan) -> int:
-    """What the packets of a plan take, in cycles.
-
-    Raises
-    ------
-    SpecError
-        Two packets hold a port or link at once, or a route is wrong.
-    """
-    network = plan.network()
-    if plan.router is not None:
-        # Its packets wait for each other: only its own arbitration says how long.
-        return _simulated(plan, network)
-    return _core.check_plan(network._core, plan.table, plan.directions())
-
-
 def rules_from(plan: Plan) -> str:
     """Where the number of virtual channels comes from that a verdict about late packets rests on."""
     return IN_FILE if plan.channels is not None else ASSUMED_CHANNELS
-
-
-def _simulated(plan: Plan, network: Network) -> int:
-    raw = _core.simulate(network._core, plan.workload(network))
-    return int(raw["duration"])
 
 
 def _judge_bound(claims: Claims, plan: Plan, report: dict[str, Any]) -> None:
@@ -217,8 +203,6 @@ def _judge_parts(claims: Claims, plan: Plan) -> None:
         if plan.algorithm_bound is not None:
             claims.problems.append("algorithm_bound: only an operation has one")
         return
-    from flitloom.scheduling.operation import operation_phases
-
     operation = operation_of(plan)
     claims.hold("traffic", plan.traffic == str(operation), f"the operation is {operation}")
     bound = operation_phases(network, operation)[1]
@@ -256,63 +240,6 @@ def _phases_fit(plan: Plan, sizes: list[int]) -> bool:
         arrived = int((table[begin:end, 3] + hops[begin:end] + table[begin:end, 2]).max())
         begin = end
     return True
-
-
-def packets_of(plan: Plan, sizes: list[int]) -> list[int]:
-    """Packets of every phase, from its messages."""
-    slices = messages_of(plan)[:, 3]
-    ends = np.cumsum(sizes)
-    return [int(slices[end - size : end].sum()) for size, end in zip(sizes, ends.tolist(), strict=True)]
-
-
-def operation_of(plan: Plan) -> Operation:
-    """The operation that a plan is for."""
-    from flitloom.scheduling.operation import Operation
-
-    try:
-        return Operation(**(plan.operation or {}))
-    except TypeError:
-        raise SpecError.at("operation", "has other fields than name, payload, root and nodes") from None
-
-
-def phase_sizes(plan: Plan) -> list[int]:
-    """Messages of every phase of a plan's operation, which must be its own; all of them without one."""
-    from flitloom.scheduling.operation import operation_phases
-
-    messages = messages_of(plan)
-    if plan.operation is None:
-        if plan.phases:
-            raise SpecError.at("operation", "is missing", "a plan in phases says which operation it is for")
-        return [len(messages)]
-    operation = operation_of(plan)
-    phases, _ = operation_phases(plan.network(), operation)
-    if not np.array_equal(np.concatenate(phases), messages):
-        raise SpecError.at("packets", f"are not the messages of {operation.name}, phase by phase")
-    return [len(phase) for phase in phases]
-
-
-def prove_bound(plan: Plan) -> int:
-    """The lower bound computed anew; an operation's messages and their order are checked, too.
-
-    Raises
-    ------
-    SpecError
-        The packets are not those of the operation, or leave too early.
-    """
-    if plan.router is not None:
-        return waiting_bound(plan)
-    network, messages, sizes = plan.network(), messages_of(plan), phase_sizes(plan)
-    algorithm_bound = 0
-    if plan.operation is not None:
-        from flitloom.scheduling.operation import operation_phases
-
-        algorithm_bound = operation_phases(network, operation_of(plan))[1]
-        if not _core.phases_respected(network._core, plan.table, plan.directions(), sizes):
-            raise SpecError.at("packets", "one starts before what its node needs for it has arrived")
-    kind = (plan.interval, plan.free_slices) if len(sizes) == 1 else (None, False)
-    phases = sizes if len(sizes) > 1 else None
-    problem = _core.ScheduleProblem(network._core, messages, plan.routes, *kind, phases=phases)
-    return max(problem.proof()[0], algorithm_bound)
 
 
 def late_dependencies(plan: Plan) -> tuple[int, str, Any]:

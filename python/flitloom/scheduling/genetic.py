@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from flitloom import _core, provenance
+from flitloom import provenance
 from flitloom.genetic import GeneticResult, GeneticSettings, search
 from flitloom.network import Network
-from flitloom.scheduling.plan import Plan, PlannedPacket
+from flitloom.plans.plan import Plan, PlannedPacket
+from flitloom.plans.proofs import waiting_bound
 from flitloom.spec import Collective
 
 
@@ -62,13 +61,3 @@ def genetic_plan(
     )
     bound = waiting_bound(plan)
     return plan.model_copy(update={"claimed_bound": bound, "claimed_optimal": bound == plan.duration})
-
-
-def waiting_bound(plan: Plan) -> int:
-    """What packets that may wait take at least on their routes, whenever they start, in cycles."""
-    network = plan.network()
-    table = plan.table.copy()
-    table[:, 3] = 0
-    workload = _core.plan_workload(network._core, np.ascontiguousarray(table), plan.directions(), b"", "plan")
-    bound = _core.lower_bound(network._core, workload)
-    return int(bound[0]) if bound else 0

@@ -12,6 +12,8 @@ import numpy as np
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network, require_network
+from flitloom.plans.operation import Operation
+from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.jitter import (
     LONGEST,
     check_jitter,
@@ -19,8 +21,6 @@ from flitloom.scheduling.jitter import (
     require_independent,
     with_channels,
 )
-from flitloom.scheduling.operation import Operation
-from flitloom.scheduling.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed, schedule
 from flitloom.spec import Collective, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.network import Network, require_network
-from flitloom.scheduling.plan import Plan, require_plan
+from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
 from flitloom.spec.base import require_whole

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.plans.plan import Plan
 from flitloom.scheduling.guards import EXTRAS, GUARDS, REACHES, best_plan, leads_for, mean_duration, spread
 from flitloom.scheduling.jitter import Late, check_jitter, late_durations
-from flitloom.scheduling.plan import Plan
 from flitloom.scheduling.search import schedule
 from flitloom.spec import Collective
+from flitloom.stacking import stack
+from flitloom.workload import make_workload
 
 #: Largest delays of the usual table, in cycles.
 JITTERS = (0, 1, 2, 4, 8, 16)
@@ -154,9 +156,6 @@ def _entries(
     network: Network, collective: Collective, jitter: int, trials: int, seed: int
 ) -> dict[str, float]:
     """Unison and, of several slices, the best simple stacking."""
-    from flitloom.stacking import stack
-    from flitloom.workload import make_workload
-
     ways = {"unison": collective.model_copy(update={"interval": 0, "delays": ()})}
     if collective.slices > 1:
         ways["stacked"] = stack(network, ways["unison"], seed=seed).best

@@ -10,6 +10,7 @@ import inspect
 import re
 from typing import Any
 
+from flitloom import spec
 from flitloom.spec.base import SpecModel
 
 #: Files that have a schema, with what they hold.
@@ -41,8 +42,6 @@ def schema(file: str) -> dict[str, Any]:
 
 def _models(file: str) -> tuple[type[SpecModel], list[type[SpecModel]]]:
     """The model of a file, and those of its parts."""
-    from flitloom import spec
-
     if file == "experiment":
         names = [getattr(spec, name) for name in spec.__all__]
         return spec.Experiment, [one for one in names if isinstance(one, type) and issubclass(one, SpecModel)]

@@ -15,11 +15,11 @@ from pydantic_core import PydanticCustomError
 
 from flitloom import limits
 from flitloom.errors import SpecError, show_file
+from flitloom.lazy import np
 from flitloom.reading import Progress, opened
 from flitloom.spec.base import Problems, each, problem, show, whole_number
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 #: Columns of a packet table; the last may be left out.
@@ -109,7 +109,6 @@ def read_matrix(
 
 def weights(file: Path, nodes: int, progress: Progress | None = None) -> list[NDArray[np.int64]]:
     """The rows of a CSV file of `nodes` whole numbers each."""
-    import numpy as np
 
     def row(cells: list[int]) -> NDArray[np.int64]:
         return np.array(cells, dtype=np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
@@ -44,6 +45,18 @@ def parse_sizes(value: Any) -> Any:
     if not re.fullmatch(r"[0-9]{1,9}(x[0-9]{1,9})*", value, re.ASCII):
         raise problem(f"{show(value)} is no shape", "write sizes like 16x16 or 4x2x2x2")
     return tuple(int(size) for size in value.split("x"))
+
+
+def sizes_at(text: str, place: str) -> tuple[int, ...]:
+    """Read ``16x16`` as sizes, for a field or option that messages name.
+
+    >>> sizes_at("4x4x8", "--sizes")
+    (4, 4, 8)
+    """
+    try:
+        return tuple(parse_sizes(text))
+    except PydanticCustomError as error:
+        raise SpecError.at(place, error.message()) from None
 
 
 def parse_cable(value: Any) -> Any:

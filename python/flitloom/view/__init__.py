@@ -1,11 +1,36 @@
 """Simulations, plans, tables, placements and fabrics as one HTML file that opens without a network."""
 
-from flitloom.view.cables import Cables
-from flitloom.view.film import Film, film, film_of
-from flitloom.view.page import LARGEST, widget, write_live_page, write_page
-from flitloom.view.seats import Seats, seats_of
-from flitloom.view.steps import Steps
-from flitloom.view.tables import Loads
+from __future__ import annotations
+
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.view.cables import Cables
+    from flitloom.view.films import Film, film, film_of
+    from flitloom.view.page import LARGEST, write_live_page, write_page
+    from flitloom.view.seats import Seats, seats_of
+    from flitloom.view.steps import Steps
+    from flitloom.view.tables import Loads
+    from flitloom.view.widgets import widget
+else:
+    __getattr__ = names_of(
+        __name__,
+        {
+            "Cables": "cables",
+            "Film": "films",
+            "film": "films",
+            "film_of": "films",
+            "LARGEST": "page",
+            "write_live_page": "page",
+            "write_page": "page",
+            "Seats": "seats",
+            "seats_of": "seats",
+            "Steps": "steps",
+            "Loads": "tables",
+            "widget": "widgets",
+        },
+    )
 
 __all__ = [
     "LARGEST",

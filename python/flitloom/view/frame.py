@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from flitloom.extras import need
-from flitloom.view.film import FRAME_HEIGHT
-from flitloom.view.page import PARTS
+from flitloom.view.text import FRAME_HEIGHT, PARTS
 
 need("notebook", "a widget")
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import html
-import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flitloom._core import LISTS
 from flitloom.errors import FlitloomError, SpecError
@@ -17,25 +12,19 @@ from flitloom.outputs import check_output, write_text
 from flitloom.spec import PATTERNS, SCHEMES
 from flitloom.spec.router import ROUTINGS
 from flitloom.view.cables import Cables
-from flitloom.view.film import Film, origin
-from flitloom.view.pack import Packer
+from flitloom.view.films import Film
 from flitloom.view.seats import Seats
 from flitloom.view.steps import Steps
 from flitloom.view.tables import Loads
+from flitloom.view.text import ENGINE, PARTS, page_text
 
 if TYPE_CHECKING:
-    from flitloom.view.frame import PageWidget
+    pass
 
 #: What a page shows.
 Shown = Film | Steps | Loads | Seats | Cables
 #: Largest page, in bytes.
 LARGEST = 3_000_000
-#: Where the page's own files lie.
-PARTS = Path(__file__).with_name("page")
-#: Modules of the page; each may import the others by their file names.
-MODULES = ("data", "colours", "torus", "charts", "page", "live")
-#: The engine of live pages; ``make wasm`` builds it.
-ENGINE = PARTS / "engine.wasm"
 
 
 def write_page(shown: Sequence[Shown], file: str | Path, title: str | None = None) -> None:
@@ -124,75 +113,3 @@ def write_live_page(file: str | Path) -> None:
         form = form.replace(f"@{name}@", "".join(f"<option>{option}</option>" for option in options))
     form = form.replace("<option>shfl", "<option selected>shfl")
     write_text(file, page_text([], "flitloom live", form))
-
-
-def widget(*shown: Shown, title: str | None = None, **traits: Any) -> PageWidget:
-    """Show films, or tables, side by side as a widget of a notebook.
-
-    Needs the extra ``flitloom[notebook]``.
-
-    Parameters
-    ----------
-    *shown : Film, Steps, Loads, Seats or Cables
-        What it shows, as for `flitloom.view.write_page`.
-    title : str, optional
-        Its title; by default that of the first.
-    **traits
-        Where it begins, as `cycle`, and its `height`.
-
-    Raises
-    ------
-    MissingExtraError
-        anywidget is not installed.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> from flitloom.view import film, widget
-    >>> network = fl.Network(fl.Torus(4, 4))
-    >>> shown = widget(film(network, fl.Collective("shfl")), cycle=5)
-    >>> shown.cycle, shown.title
-    (5, 'shfl on 4x4 torus, 7 payload flits')
-    """
-    from flitloom.view.frame import PageWidget
-
-    return PageWidget(page=page_text(shown, title), title=title or shown[0].title, **traits)
-
-
-def page_text(shown: Sequence[Shown], title: str | None = None, live: str = "") -> str:
-    """The text of a page; see `write_page`. With `live`, a form, it brings the engine along."""
-    packer = Packer()
-    heads = [part.head(packer) for part in shown]
-    title = title or (heads[0]["title"] if heads else "flitloom")
-    parts = {
-        "TITLE": html.escape(title),
-        "STYLE": (PARTS / "style.css").read_text(encoding="utf-8").strip(),
-        "LIVE": live,
-        "ORIGIN": html.escape(f"Made by {origin()}."),
-        "HEAD": _script(json.dumps({"runs": heads}, separators=(",", ":"))),
-        "COLUMNS": packer.text(),
-        "MODULES": _script(json.dumps({"imports": {name: _module(name) for name in MODULES}})),
-        "START": 'import { main } from "page"; await main();',
-    }
-    if live:
-        engine = base64.b64encode(gzip.compress(ENGINE.read_bytes(), 9, mtime=0)).decode("ascii")
-        parts["LIVE"] += f'<script type="text/plain" id="engine">{engine}</script>\n'
-        parts["START"] += ' import { live } from "live"; await live();'
-    text = (PARTS / "page.html").read_text(encoding="utf-8")
-    # In one go: a title may look like one of the places.
-    return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], text)
-
-
-def _script(text: str) -> str:
-    """JSON that cannot end the script it stands in."""
-    return text.replace("<", "\\u003c")
-
-
-def _module(name: str) -> str:
-    """A module as a data URL that finds the others through the import map."""
-    source = (PARTS / f"{name}.js").read_text(encoding="utf-8")
-    for other in MODULES:
-        source = source.replace(f'"./{other}.js"', f'"{other}"')
-    # Lines of comments and indents are for those who read the files.
-    source = re.sub(r"^ *(//.*\n|/\*\*.*\*/\n|\n)?", "", source, flags=re.MULTILINE)
-    return "data:text/javascript;base64," + base64.b64encode(source.encode()).decode("ascii")

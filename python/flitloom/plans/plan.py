@@ -23,13 +23,15 @@ from flitloom.network import Network
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.packed import Routes
+from flitloom.plans.phases import phases_of
+from flitloom.plans.proofs import measure, messages_of, prove_bound
 from flitloom.reading import opened, placed, read_json_list
 from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
 from flitloom.spec.base import Closed, each, explain, problem, whole_number
 from flitloom.spec.legs import count_hops, read_route, route_text
 
 if TYPE_CHECKING:
-    from flitloom.scheduling.operation import Operation
+    from flitloom.plans.operation import Operation
 
 #: Form of plan files; readers refuse others than this and the one before.
 FORMAT: Literal["flitloom plan 2"] = "flitloom plan 2"
@@ -242,9 +244,7 @@ class Plan(Closed):
 
     @cached_property
     def proven_bound(self) -> int:
-        """The lower bound that is proven here, for any claim of the file; 0 if its parts do not fit."""
-        from flitloom.scheduling.checking import prove_bound
-
+        """The lower bound that is proven here, whatever the file says; 0 if its parts do not fit."""
         try:
             return prove_bound(self)
         except SpecError:
@@ -263,8 +263,6 @@ class Plan(Closed):
     @cached_property
     def optimal(self) -> bool:
         """Whether the packets, without conflicts, take no longer than a bound proven in this process."""
-        from flitloom.scheduling.checking import measure
-
         try:
             return measure(self) <= self.bound
         except SpecError:
@@ -332,9 +330,7 @@ class Plan(Closed):
     def require_traffic(
         self, network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int = 1
     ) -> None:
-        """Refuse traffic with other messages than those of the plan, in any order."""
-        from flitloom.scheduling.search import phases_of
-
+        """Refuse traffic with other messages than those of the plan, whatever their order."""
         phases, _, words = phases_of(network, traffic, seed)
         wanted = sorted(map(tuple, np.concatenate(phases).tolist()))
         if wanted != sorted(map(tuple, messages_of(self).tolist())):
@@ -442,21 +438,3 @@ def read_plan(file: str | Path) -> Plan:
             return Plan(**fields)
         except pydantic.ValidationError as error:
             raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
-
-
-def messages_of(plan: Plan) -> NDArray[np.int64]:
-    """The messages of a plan: source, destination, slice length, slices."""
-    messages: list[list[int]] = []
-    for packet in plan.packets:
-        if packet.slice == 0:
-            messages.append([packet.source, packet.destination, packet.length, 1])
-            continue
-        if not messages:
-            raise SpecError("packets[0].slice: a message begins with slice 0")
-        last = messages[-1]
-        if [packet.source, packet.destination, packet.length] != last[:3] or packet.slice != last[3]:
-            raise SpecError.at(
-                "packets", f"the slices of a message from node {packet.source} do not follow one another"
-            )
-        last[3] += 1
-    return np.array(messages, dtype=np.int64).reshape(-1, 4)

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flitloom import _core, provenance
+from flitloom import _core
 from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.notebook import frame_html
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.view.pack import Packer
+from flitloom.view.text import FRAME_HEIGHT, origin, page_text
+from flitloom.view.widgets import widget
 from flitloom.view.wires import grid_fields, twist_facts
 from flitloom.workload import describe, make_workload
 
 if TYPE_CHECKING:
+    from flitloom.plans.plan import Plan
     from flitloom.result import Result
-    from flitloom.scheduling.plan import Plan
     from flitloom.view.frame import PageWidget
 
 #: Links times cycles of a film; more would neither fit into a page nor play.
 CELLS = 1 << 26
-#: Height of a page in a notebook, in pixels.
-FRAME_HEIGHT = 900
 
 
 @dataclass
@@ -90,14 +90,10 @@ class Film:
 
     def _repr_html_(self) -> str:
         """The page, in a frame of a notebook."""
-        from flitloom.view.page import page_text
-
         return frame_html(page_text([self]), FRAME_HEIGHT)
 
     def widget(self, **traits: Any) -> PageWidget:
         """The page as a widget of a notebook; see `flitloom.view.widget`."""
-        from flitloom.view.page import widget
-
         return widget(self, **traits)
 
     def require(self, fingerprint: str, place: object) -> None:
@@ -265,12 +261,6 @@ def film_of(result: Result, title: str | None = None) -> Film:
     )
     made.require(result.fingerprint, "result")
     return made
-
-
-def origin() -> str:
-    """Which flitloom made a page."""
-    commit = provenance.commit()
-    return f"flitloom {provenance.version()}" + (f" ({commit[:12]})" if commit else "")
 
 
 def _link_into(node: int, direction: str, network: Network) -> int:

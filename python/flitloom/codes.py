@@ -1,0 +1,3 @@
+"""Codes of the link-time record besides 1 + slice."""
+
+IDLE, BLOCKED = 0, 255

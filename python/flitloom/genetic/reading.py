@@ -1,0 +1,59 @@
+"""Reads chromosomes, and believes only what they replay to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pydantic
+
+from flitloom.errors import SpecError, show_file
+from flitloom.genetic.chromosome import Chromosome
+from flitloom.genetic.search import replay
+from flitloom.network import Network
+from flitloom.reading import read_json
+from flitloom.simulation import lower_bound
+from flitloom.spec.base import explain
+
+
+def load_chromosome(
+    file: str | Path, *, network: Network | None = None, pattern: str | None = None
+) -> Chromosome:
+    """Read a chromosome and refuse one that is damaged or for something else.
+
+    Parameters
+    ----------
+    file : path
+        A file written by `save_chromosome`.
+    network : Network, optional
+        The network it must be for; arbitration settings may differ.
+    pattern : str, optional
+        The pattern it must be for.
+
+    Raises
+    ------
+    SpecError
+        The file is damaged, or for another network or pattern, or does not replay to the cycle.
+    """
+    data = read_json(file)
+    if data.get("format") != "flitloom-chromosome-1":
+        raise SpecError(f"{show_file(file)}: is no chromosome; its format must be flitloom-chromosome-1")
+    try:
+        chromosome = Chromosome.model_validate(data)
+    except pydantic.ValidationError as error:
+        raise SpecError(f"{show_file(file)}: {explain(error, 'chromosome')}") from None
+    if network is not None and network.topology.model_dump() != chromosome.topology.model_dump():
+        raise SpecError(f"{file}: is for the {chromosome.topology}, not the {network.topology}")
+    if pattern is not None and pattern != chromosome.collective.pattern:
+        raise SpecError(f"{file}: is for pattern {chromosome.collective.pattern}, not {pattern}")
+    # Cheaper than a replay, which takes long where the packets are many.
+    least = lower_bound(chromosome.network, chromosome.collective, seed=chromosome.seed)
+    if chromosome.duration < least:
+        raise SpecError(
+            f"{show_file(file)}: says a duration of {chromosome.duration} cycles; none is below {least}"
+        )
+    shown = replay(chromosome)
+    if shown["duration"] != chromosome.duration:
+        raise SpecError(
+            f"{file}: says a duration of {chromosome.duration} cycles, but replays in {shown['duration']}"
+        )
+    return chromosome

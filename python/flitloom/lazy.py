@@ -1,0 +1,58 @@
+"""Packages that take long to import, or that only some answers need: each is imported when it is used first.
+
+``from flitloom.lazy import xr`` at the top of a module costs nothing, and no function has imports of its own.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import highspy as highspy
+    import networkx as networkx
+    import numpy as np
+    import xarray as xr
+
+
+class _Later(ModuleType):
+    """A module that is imported when something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(import_module(self.__name__), name)
+
+
+__all__ = ["highspy", "names_of", "networkx", "np", "xr"]
+
+if not TYPE_CHECKING:
+    highspy = _Later("highspy")
+    networkx = _Later("networkx")
+    np = _Later("numpy")
+    xr = _Later("xarray")
+
+
+def names_of(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
+    """A package's ``__getattr__``, which imports the module of a name when the name is used first.
+
+    A module of the package then loads no other one of it but those that it uses.
+
+    Parameters
+    ----------
+    package : str
+        Its name.
+    homes : dict
+        The module of every name, without the package's.
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
+
+    return find
