@@ -65,6 +65,8 @@ for name in {modules!r}:
 PACKAGE = Path(fl.__file__).parent
 #: Imports inside functions outside `commands`.
 MOST_INNER = 48
+#: Lines of a function outside `commands`.
+LONGEST = 80
 
 
 def modules():
@@ -141,3 +143,14 @@ def test_few_imports_are_inside_functions():
         if inside
     ]
     assert len(inner) <= MOST_INNER, inner
+
+
+def test_functions_are_short():
+    long = {
+        f"{name}.{node.name}": node.end_lineno - node.lineno + 1
+        for name, text in modules().items()
+        if not name.startswith("flitloom.commands")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= LONGEST
+    }
+    assert long == {}

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    import highspy as highspy
-    import networkx as networkx
     import numpy as np
     import xarray as xr
 
@@ -28,11 +26,9 @@ class _Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-__all__ = ["highspy", "names_of", "networkx", "np", "xr"]
+__all__ = ["names_of", "np", "xr"]
 
 if not TYPE_CHECKING:
-    highspy = _Later("highspy")
-    networkx = _Later("networkx")
     np = _Later("numpy")
     xr = _Later("xarray")
 

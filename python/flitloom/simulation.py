@@ -571,21 +571,10 @@ def simulate(
     >>> fl.simulate(net, load, tables=fl.route(net.topology)).packets_delivered
     2
     """
-    simulation = Simulation(
-        network,
-        traffic,
-        seed=seed,
-        stop_at=stop_at,
-        cycle_limit=cycle_limit,
-        links=links,
-        packets=packets,
-        link_time=link_time,
-        latencies=False,
-        tables=tables,
-        routing=routing,
-        throttle=throttle,
-        threads=threads,
-    )
+    limits: dict[str, Any] = {"seed": seed, "stop_at": stop_at, "cycle_limit": cycle_limit}
+    records: dict[str, Any] = {"links": links, "packets": packets, "link_time": link_time, "latencies": False}
+    ways: dict[str, Any] = {"tables": tables, "routing": routing, "throttle": throttle, "threads": threads}
+    simulation = Simulation(network, traffic, **limits, **records, **ways)
     simulation.run(until=stop_at)
     return simulation.result()
 

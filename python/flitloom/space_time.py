@@ -54,17 +54,8 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     network = simulation.network
     sizes, buffer = network.topology.sizes, network.router.buffer
     names = DIMENSION_NAMES[: len(sizes)]
-    if not 0 <= margin < buffer:
-        raise SpecError.at("margin", f"{margin} free flits of {buffer}", f"it must be 0 to {buffer - 1}")
-    if simulation.finished or (cycles is not None and cycles < 1):
-        raise SpecError.at(
-            "space_time", f"nothing happens from cycle {simulation.now} on that could be noted"
-        )
     most = LINK_TIME_CELLS // (2 * sum(sizes) * network.channels)
-    if cycles is not None and cycles > most:
-        raise SpecError.at(
-            "space_time", f"{cycles} cycles", f"at most {most} are kept for {network.topology}"
-        )
+    _check(simulation, cycles, margin, most)
     thirds = {name: size // 3 for name, size in zip(names, sizes, strict=True)}
     first = simulation.now
     rows: dict[str, list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]] = {
@@ -97,3 +88,17 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
         {"cycle": np.arange(first, first + taken)},
         {"margin": margin, "buffer": buffer, "lines": ", ".join(lines).replace(": ,", ":")},
     )
+
+
+def _check(simulation: Simulation, cycles: int | None, margin: int, most: int) -> None:
+    """Refuse what cannot be noted, or is more than is kept."""
+    buffer = simulation.network.router.buffer
+    if not 0 <= margin < buffer:
+        raise SpecError.at("margin", f"{margin} free flits of {buffer}", f"it must be 0 to {buffer - 1}")
+    if simulation.finished or (cycles is not None and cycles < 1):
+        raise SpecError.at(
+            "space_time", f"nothing happens from cycle {simulation.now} on that could be noted"
+        )
+    if cycles is not None and cycles > most:
+        kept = f"at most {most} are kept for {simulation.network.topology}"
+        raise SpecError.at("space_time", f"{cycles} cycles", kept)

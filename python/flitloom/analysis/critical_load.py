@@ -73,10 +73,7 @@ def critical_load(
     >>> print(critical_load(made_series(ramp, ramp)))
     not reached: all of the load is delivered up to 0.2499 flits/node/cycle; let the load rise further
     """
-    if not 0 < level <= 1:
-        raise SpecError.at(
-            "level", f"{level} is no share of the generated flits", "it must be above 0 and at most 1"
-        )
+    _check_level(level)
     check_series(series, "offered_flits", "generated_flits", "ejected_flits")
     generated = moving_sum(series["generated_flits"].values, averaging)
     received = moving_sum(series["ejected_flits"].values, averaging)
@@ -100,15 +97,27 @@ def critical_load(
         held = held[held > follows[0]] if len(follows) else held
         if len(held):
             return Measurement.of(load[held[0]], UNIT)
-    if below[-1]:
+    return _not_there(bool(below[-1]), float(load[-1]), level)
+
+
+def _not_there(below: bool, load: float, level: float) -> Measurement:
+    """The outcome of a run whose load does not rise far enough."""
+    if below:
         return Measurement.none(
             "not confirmed",
             UNIT,
-            f"less than {level:.0%} is delivered only just before the end, at {load[-1]:.4g} {UNIT}; "
+            f"less than {level:.0%} is delivered only just before the end, at {load:.4g} {UNIT}; "
             "let the load rise further",
         )
     return Measurement.none(
         "not reached",
         UNIT,
-        f"all of the load is delivered up to {load[-1]:.4g} {UNIT}; let the load rise further",
+        f"all of the load is delivered up to {load:.4g} {UNIT}; let the load rise further",
     )
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level <= 1:
+        raise SpecError.at(
+            "level", f"{level} is no share of the generated flits", "it must be above 0 and at most 1"
+        )

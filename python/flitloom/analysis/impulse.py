@@ -115,9 +115,7 @@ def impulse_duration(series: xr.Dataset, start: int, averaging: int = AVERAGING)
     mean, spread = float(before.mean()), float(before.std(ddof=1))
     top = int(after.argmax())
     peak = float(after[top])
-    generated = float(series["generated_flits"].values[-LAST:].sum())
-    received = float(series["ejected_flits"].values[-LAST:].sum())
-    share = received / generated if generated else 1.0
+    share, noise = _delivered(series)
     back = np.flatnonzero(after[top:] <= mean + spread)
     if peak < VISIBLE * mean:
         duration = Measurement.none(
@@ -126,20 +124,31 @@ def impulse_duration(series: xr.Dataset, start: int, averaging: int = AVERAGING)
     elif len(back):
         duration = Measurement.of((top + int(back[0])) * width, "cycles")
     else:
-        noise = 2 * math.sqrt(float(series.attrs["packet_length"]) / generated) if generated else 0.0
-        length = (series.sizes["window"] - at) * width
-        if share < 1 - noise:
-            duration = Measurement.none(
-                "collapsed",
-                "cycles",
-                f"after {length:.0f} cycles {share:.0%} of the load is delivered: the network stays "
-                "congested at a load it carried before; lower the load",
-            )
-        else:
-            duration = Measurement.none(
-                "not recovered", "cycles", f"ages are still up after {length:.0f} cycles; run longer"
-            )
+        duration = _still_up((series.sizes["window"] - at) * width, share, noise)
     return Recovery(duration, mean, spread, peak, share)
+
+
+def _delivered(series: xr.Dataset) -> tuple[float, float]:
+    """The share of what was generated at the end that is delivered, and how far noise takes it from one."""
+    generated = float(series["generated_flits"].values[-LAST:].sum())
+    received = float(series["ejected_flits"].values[-LAST:].sum())
+    if not generated:
+        return 1.0, 0.0
+    return received / generated, 2 * math.sqrt(float(series.attrs["packet_length"]) / generated)
+
+
+def _still_up(length: float, share: float, noise: float) -> Measurement:
+    """The outcome of ages that are up at the end of a run."""
+    if share < 1 - noise:
+        return Measurement.none(
+            "collapsed",
+            "cycles",
+            f"after {length:.0f} cycles {share:.0%} of the load is delivered: the network stays "
+            "congested at a load it carried before; lower the load",
+        )
+    return Measurement.none(
+        "not recovered", "cycles", f"ages are still up after {length:.0f} cycles; run longer"
+    )
 
 
 def _averaged(ages: Any, some: Any, averaging: int) -> Values:

@@ -128,67 +128,87 @@ def _head(plan: CollectivePlan) -> None:
             raise SpecError.at("demands", f"node {source} or {target} does not exist or has failed")
 
 
+#: Which rows an operation may have.
+_PARTS = {
+    "all-gather": "sends",
+    "reduce-scatter": "adds",
+    "all-to-all": "paths",
+    "all-reduce": "adds sends",
+}
+
+
 def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
     ground = plan.ground
     if not ground.whole or plan.nodes is not None or plan.demands is not None:
         raise SpecError.at("directions", "orbits need a healthy torus on which all nodes take part")
     if plan.sums or plan.moves:
         raise SpecError.at("moves", "a plan is either orbits or moves")
-    size = len(ground.sizes)
-    ways = []
-    for place, vector in enumerate(plan.directions):
-        if len(vector) != size:
-            raise SpecError(f"directions[{place}]: {size} numbers are needed")
-        ways.append(ground.normal(vector))
-    for end, count in Counter(ways).items():
-        if count > ground.directions[end]:
-            raise SpecError.at(
-                "directions", f"{count} links to {list(end)}, there are {ground.directions[end]}"
-            )
-    used: set[tuple[int, int]] = set()
-    last = -1
-
-    def uses(step: int, way: int, where: str) -> tuple[int, ...] | None:
-        nonlocal last
-        if way >= len(ways):
-            problems.add(f"{where}: direction {way} does not exist")
-            return None
-        if (step, way) in used:
-            problems.add(f"{where}: direction {way} is busy twice in step {step}")
-        used.add((step, way))
-        last = max(last, step)
-        return ways[way]
-
-    def plus(a: Any, b: Any, sign: int = 1) -> tuple[int, ...]:
-        return ground.normal([one + sign * other for one, other in zip(a, b, strict=True)])
-
-    def offset_of(vector: list[int], chunk: int, where: str) -> tuple[int, ...] | None:
-        if len(vector) != size or any(
-            value >= bound for value, bound in zip(vector, ground.sizes, strict=True)
-        ):
-            problems.add(f"{where}: {vector} is no offset")
-            return None
-        if chunk >= plan.chunks:
-            problems.add(f"{where}: chunk {chunk} does not exist")
-            return None
-        return tuple(vector)
-
-    origin: tuple[int, ...] = (0,) * size
-    wait = 1 + plan.latency
-    wants = {
-        "all-gather": "sends",
-        "reduce-scatter": "adds",
-        "all-to-all": "paths",
-        "all-reduce": "adds sends",
-    }
-    allowed = wants.get(plan.operation)
+    orbits = _Orbits(plan, problems)
+    allowed = _PARTS.get(plan.operation)
     if allowed is None:
         raise SpecError.at("operation", f"{plan.operation} has no orbits")
     for name in ("adds", "sends", "paths"):
         if getattr(plan, name) and name not in allowed:
             raise SpecError(f"{name}: have no part in {plan.operation}")
-    complete = 0
-    if "adds" in allowed:
+    complete = orbits.follow_adds() if "adds" in allowed else 0
+    if "sends" in allowed:
+        orbits.follow_sends(complete)
+    if "paths" in allowed:
+        orbits.follow_paths()
+    return orbits.last + orbits.wait if orbits.used else 0
+
+
+class _Orbits:
+    """A replay of what all nodes do, shifted, as the node at the origin sees it."""
+
+    def __init__(self, plan: CollectivePlan, problems: _Problems) -> None:
+        self.plan, self.problems, self.ground = plan, problems, plan.ground
+        self.size = len(self.ground.sizes)
+        self.origin: tuple[int, ...] = (0,) * self.size
+        self.wait = 1 + plan.latency
+        self.used: set[tuple[int, int]] = set()
+        self.last = -1
+        self.ways = []
+        for place, vector in enumerate(plan.directions):
+            if len(vector) != self.size:
+                raise SpecError(f"directions[{place}]: {self.size} numbers are needed")
+            self.ways.append(self.ground.normal(vector))
+        for end, count in Counter(self.ways).items():
+            known = self.ground.directions[end]
+            if count > known:
+                raise SpecError.at("directions", f"{count} links to {list(end)}, there are {known}")
+
+    def uses(self, step: int, way: int, where: str) -> tuple[int, ...] | None:
+        """The vector of a direction, which is busy in a step from now on."""
+        if way >= len(self.ways):
+            self.problems.add(f"{where}: direction {way} does not exist")
+            return None
+        if (step, way) in self.used:
+            self.problems.add(f"{where}: direction {way} is busy twice in step {step}")
+        self.used.add((step, way))
+        self.last = max(self.last, step)
+        return self.ways[way]
+
+    def plus(self, a: Any, b: Any, sign: int = 1) -> tuple[int, ...]:
+        """The sum of two vectors, on the torus."""
+        return self.ground.normal([one + sign * other for one, other in zip(a, b, strict=True)])
+
+    def offset_of(self, vector: list[int], chunk: int, where: str) -> tuple[int, ...] | None:
+        """The offset that a row names, if there is one and the chunk exists."""
+        sizes = self.ground.sizes
+        if len(vector) != self.size or any(
+            value >= bound for value, bound in zip(vector, sizes, strict=True)
+        ):
+            self.problems.add(f"{where}: {vector} is no offset")
+            return None
+        if chunk >= self.plan.chunks:
+            self.problems.add(f"{where}: chunk {chunk} does not exist")
+            return None
+        return tuple(vector)
+
+    def follow_adds(self) -> int:
+        """Add up the partial sums; the step in which the last sum is complete."""
+        plan, ground, complete = self.plan, self.ground, 0
         # Who has contributed to the sum at an offset from its owner, as bits, and since when.
         mask = {
             (ground.point(node), chunk): 1 << node
@@ -198,55 +218,62 @@ def _orbits(plan: CollectivePlan, problems: _Problems) -> int:
         landing: list[tuple[int, tuple[int, ...], int, int, str]] = []
         for number, (step, way, vector, chunk) in sorted(enumerate(plan.adds), key=lambda row: row[1][0]):
             where = f"adds[{number}]"
-            landing = _land(mask, landing, step, problems)
-            start, along = offset_of(vector, chunk, where), uses(step, way, where)
+            landing = _land(mask, landing, step, self.problems)
+            start, along = self.offset_of(vector, chunk, where), self.uses(step, way, where)
             if start is None or along is None:
                 continue
-            landing.append((step + wait, plus(start, along), chunk, mask[start, chunk], where))
-            complete = max(complete, step + wait)
-        _land(mask, landing, None, problems)
+            landing.append((step + self.wait, self.plus(start, along), chunk, mask[start, chunk], where))
+            complete = max(complete, step + self.wait)
+        _land(mask, landing, None, self.problems)
         full = (1 << ground.nodes) - 1
-        missing = sum(mask[origin, chunk] != full for chunk in range(plan.chunks))
+        missing = sum(mask[self.origin, chunk] != full for chunk in range(plan.chunks))
         if missing:
-            problems.add(f"adds: {missing} of {plan.chunks} sums of every node lack contributions")
-    if "sends" in allowed:
-        have = {(origin, chunk): complete for chunk in range(plan.chunks)}
+            self.problems.add(f"adds: {missing} of {plan.chunks} sums of every node lack contributions")
+        return complete
+
+    def follow_sends(self, complete: int) -> None:
+        """Forward the chunks that a node has from step `complete` on, until all nodes have them."""
+        plan = self.plan
+        have = {(self.origin, chunk): complete for chunk in range(plan.chunks)}
         for number, (step, way, vector, chunk) in sorted(enumerate(plan.sends), key=lambda row: row[1][0]):
             where = f"sends[{number}]"
-            goal, by = offset_of(vector, chunk, where), uses(step, way, where)
+            goal, by = self.offset_of(vector, chunk, where), self.uses(step, way, where)
             if goal is None or by is None:
                 continue
-            since = have.get((plus(goal, by, -1), chunk))
+            since = have.get((self.plus(goal, by, -1), chunk))
             if since is None or since > step:
-                problems.add(f"{where}: the sender does not have the chunk in step {step}")
-            have[goal, chunk] = min(have.get((goal, chunk), step + wait), step + wait)
-        missing = ground.nodes * plan.chunks - len(have)
+                self.problems.add(f"{where}: the sender does not have the chunk in step {step}")
+            have[goal, chunk] = min(have.get((goal, chunk), step + self.wait), step + self.wait)
+        missing = self.ground.nodes * plan.chunks - len(have)
         if missing:
-            problems.add(f"sends: {missing} chunks never arrive at a node")
-    if "paths" in allowed:
+            self.problems.add(f"sends: {missing} chunks never arrive at a node")
+
+    def follow_paths(self) -> None:
+        """Follow every chunk from its source to its destination."""
+        plan = self.plan
         arrived = set()
         for number, (vector, chunk, hops) in enumerate(plan.paths):
             where = f"paths[{number}]"
-            target = offset_of(vector, chunk, where)
+            target = self.offset_of(vector, chunk, where)
             if target is None:
                 continue
-            here, ready = origin, 0
+            here, ready = self.origin, 0
             for step, way in hops:
-                hop = uses(step, way, where)
+                hop = self.uses(step, way, where)
                 if hop is None:
                     break
                 if step < ready:
-                    problems.add(f"{where}: leaves in step {step} before it has arrived")
-                here, ready = plus(here, hop), step + wait
+                    self.problems.add(f"{where}: leaves in step {step} before it has arrived")
+                here, ready = self.plus(here, hop), step + self.wait
             if here != target:
-                problems.add(f"{where}: ends at {list(here)} instead of {vector}")
+                self.problems.add(f"{where}: ends at {list(here)} instead of {vector}")
             if (target, chunk) in arrived:
-                problems.add(f"{where}: comes twice")
+                self.problems.add(f"{where}: comes twice")
             arrived.add((target, chunk))
-        missing = (ground.nodes - 1) * plan.chunks - len(arrived - {(origin, c) for c in range(plan.chunks)})
+        own = {(self.origin, chunk) for chunk in range(plan.chunks)}
+        missing = (self.ground.nodes - 1) * plan.chunks - len(arrived - own)
         if missing:
-            problems.add(f"paths: {missing} chunks never leave a node")
-    return last + wait if used else 0
+            self.problems.add(f"paths: {missing} chunks never leave a node")
 
 
 def _land(mask: Any, landing: Any, step: int | None, problems: _Problems) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,73 @@ def collective(
     >>> fl.collective(fl.Product("full8 x full8 x full4 x full4"), "all-to-all")
     CollectivePlan(all-to-all on full8 x full8 x full4 x full4: 256 steps, optimal)
     """
+    _check_numbers(topology, operation, chunks, latency, seed)
+    root = _root(topology, operation, root)
+    widths = _widths(topology, twist, width)
+    if (operation == "all-to-all-v") != (matrix is not None):
+        raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
+    members = None if nodes is None else sorted({int(node) for node in nodes})
+    if members is not None and matrix is not None:
+        raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")
+    demands = None if matrix is None else _demands(matrix, topology.nodes)
+    asked = _Asked(
+        topology, operation, chunks, twist or topology.twist, root, latency, widths, members, demands
+    )
+    return _planned(asked, list(width or []), seed)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A collective operation that is to be planned, checked."""
+
+    topology: AnyNetwork
+    operation: str
+    chunks: int
+    twist: bool
+    root: int | None
+    latency: int
+    widths: list[int]
+    members: list[int] | None
+    demands: list[tuple[int, int, int]] | None
+
+    @property
+    def rows(self) -> NDArray[np.uint32] | None:
+        """Source and destination of every chunk of a matrix."""
+        if self.demands is None:
+            return None
+        pairs = np.array([row[:2] for row in self.demands], dtype=np.uint32).reshape(-1, 2)
+        return np.repeat(pairs, [row[2] for row in self.demands], axis=0)
+
+    @property
+    def taking(self) -> list[int]:
+        """Nodes that take part."""
+        failed = self.topology.failed_nodes
+        return self.members or [node for node in range(self.topology.nodes) if node not in failed]
+
+    def search(self, seed: int) -> dict[str, Any]:
+        """What the core finds with a seed."""
+        topology = self.topology
+        return _core.plan_collective(
+            list(topology.sizes),
+            list(topology.wraps),
+            self.twist,
+            [] if isinstance(topology, Topology) else list(topology.full),
+            self.widths,
+            list(topology.failed_nodes),
+            [tuple(cable) for cable in topology.failed_links],
+            list(topology.cables) if isinstance(topology, Graph) else [],
+            "all-to-all" if self.operation == "all-to-all-v" else self.operation,
+            self.chunks,
+            self.root or 0,
+            self.latency,
+            seed,
+            self.members,
+            self.rows,
+        )
+
+
+def _check_numbers(topology: AnyNetwork, operation: str, chunks: int, latency: int, seed: int) -> None:
+    """Refuse what is no operation, no network, or out of range."""
     if operation not in OPERATIONS:
         raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     known = "fl.Torus(...), fl.Mesh(...), fl.Product(...) or fl.Graph(...)"
@@ -82,64 +150,46 @@ def collective(
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")
+
+
+def _root(topology: AnyNetwork, operation: str, root: int | None) -> int | None:
+    """The root of an operation, where it has one."""
     if operation in ROOTED:
         root = 0 if root is None else root
         if not 0 <= root < topology.nodes:
             raise SpecError.at("root", f"node {root} does not exist", f"nodes are 0 to {topology.nodes - 1}")
     elif root is not None:
         raise SpecError.at("root", f"{operation} has none", f"{', '.join(ROOTED)} have")
-    if (operation == "all-to-all-v") != (matrix is not None):
-        raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
-    widths = list(width or [])
-    if not isinstance(topology, Topology):
-        if twist:
-            raise SpecError.at("twist", f"{topology} has none", "a twisted torus is given by its sizes")
-        if widths:
-            how = "list a cable twice" if isinstance(topology, Graph) else "e.g. ring4*6"
-            raise SpecError.at("width", "the network says its own", f"write it into the network: {how}")
-        widths = list(topology.width)
-    twist = twist or topology.twist
-    members = None if nodes is None else sorted({int(node) for node in nodes})
-    if members is not None and matrix is not None:
-        raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")
-    demands = None if matrix is None else _demands(matrix, topology.nodes)
-    rows: NDArray[np.uint32] | None = None
-    if demands is not None:
-        pairs = np.array([row[:2] for row in demands], dtype=np.uint32).reshape(-1, 2)
-        rows = np.repeat(pairs, [row[2] for row in demands], axis=0)
+    return root
+
+
+def _widths(topology: AnyNetwork, twist: bool, width: Sequence[int] | None) -> list[int]:
+    """Parallel links per dimension, which networks other than tori and meshes say themselves."""
+    if isinstance(topology, Topology):
+        return list(width or [])
+    if twist:
+        raise SpecError.at("twist", f"{topology} has none", "a twisted torus is given by its sizes")
+    if width:
+        how = "list a cable twice" if isinstance(topology, Graph) else "e.g. ring4*6"
+        raise SpecError.at("width", "the network says its own", f"write it into the network: {how}")
+    return list(topology.width)
+
+
+def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
+    """The best plan of a few searches, with the bound of its network."""
     begin = time.perf_counter()
-
-    def search(seed: int) -> dict[str, Any]:
-        return _core.plan_collective(
-            list(topology.sizes),
-            list(topology.wraps),
-            twist,
-            [] if isinstance(topology, Topology) else list(topology.full),
-            widths,
-            list(topology.failed_nodes),
-            [tuple(cable) for cable in topology.failed_links],
-            list(topology.cables) if isinstance(topology, Graph) else [],
-            "all-to-all" if operation == "all-to-all-v" else operation,
-            chunks,
-            root or 0,
-            latency,
-            seed,
-            members,
-            rows,
-        )
-
-    raw = search(seed)
-    seconds = time.perf_counter() - begin
+    raw = asked.search(seed)
+    topology, operation, rows = asked.topology, asked.operation, asked.rows
     fields: dict[str, Any] = {
         "operation": operation,
         "topology": topology.model_dump(mode="json"),
-        "twist": twist,
-        "width": list(width or []),
-        "chunks": chunks,
-        "root": root,
-        "nodes": members,
-        "demands": demands,
-        "latency": latency,
+        "twist": asked.twist,
+        "width": width,
+        "chunks": asked.chunks,
+        "root": asked.root,
+        "nodes": asked.members,
+        "demands": asked.demands,
+        "latency": asked.latency,
         "steps": raw["steps"],
         "bound": raw["bound"],
         "optimal": raw["steps"] == raw["bound"],
@@ -147,24 +197,23 @@ def collective(
         "seed": seed,
         "version": provenance.version(),
     }
-    taking = members or [node for node in range(topology.nodes) if node not in topology.failed_nodes]
+    taking = asked.taking
     if "orbits" in raw:
         fields |= _orbits(raw, topology.sizes)
     else:
-        fields |= _moves(raw, operation, taking, chunks, root or 0, rows)
+        fields |= _moves(raw, operation, taking, asked.chunks, asked.root or 0, rows)
     plan = CollectivePlan.model_construct(**fields)
     if operation in ("all-to-all", "all-to-all-v") and not plan.optimal and not plan.is_orbit:
         plan = _proven(plan)
         for other in range(seed + 1, seed + 1 + RETRIES if _is_small(plan) else seed):
             if plan.optimal:
                 break
-            raw = search(other)
+            raw = asked.search(other)
             if raw["steps"] < plan.steps:
-                moves = _moves(raw, operation, taking, chunks, 0, rows)
+                moves = _moves(raw, operation, taking, asked.chunks, 0, rows)
                 best = {"steps": raw["steps"], "optimal": raw["steps"] == plan.bound}
                 plan = plan.model_copy(update=moves | best)
-        seconds = time.perf_counter() - begin
-    plan._seconds = seconds
+    plan._seconds = time.perf_counter() - begin
     return plan
 
 

@@ -364,77 +364,109 @@ def route_subnet(
     """
     if not 1 <= lanes <= 8:
         raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
-
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("seed", seed, 0, 2**64 - 1)
     if job is not None and traffic is not None:
         raise SpecError("job and traffic both say which pairs count; give one")
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
-    begin = time.perf_counter()
-    subnet = with_identifiers(subnet)
-    recognition = recognise(subnet, sizes)
-    lids, owners = destinations(subnet)
-    roots = [subnet.hosts[owner].switch for owner in owners]
-    demand = demand_of(subnet, lids, owners, job, traffic)
-    before = None if old is None else read_old(subnet, old, lids, owners)
+    routing = _Routing(subnet, sizes, mode, lanes, effort, reversible, seed, job, traffic)
+    return routing.tables(old)
 
-    def search(following: NDArray[np.uint32] | None) -> dict[str, Any]:
+
+class _Routing:
+    """Tables of a subnet in the making."""
+
+    def __init__(
+        self,
+        subnet: Subnet,
+        sizes: tuple[int, ...] | None,
+        mode: str | None,
+        lanes: int,
+        effort: int,
+        reversible: bool,
+        seed: int,
+        job: Sequence[int] | None,
+        traffic: ArrayLike | None,
+    ) -> None:
+        self.begin = time.perf_counter()
+        self.subnet, self.job = with_identifiers(subnet), job
+        self.recognition = recognise(self.subnet, sizes)
+        self.mode, self.lanes, self.effort, self.reversible, self.seed = mode, lanes, effort, reversible, seed
+        self.lids, self.owners = destinations(self.subnet)
+        self.roots = [self.subnet.hosts[owner].switch for owner in self.owners]
+        self.demand = demand_of(self.subnet, self.lids, self.owners, job, traffic)
+
+    def search(self, following: NDArray[np.uint32] | None) -> dict[str, Any]:
+        """Tables made anew, or with few changes of others."""
         return searched(
-            recognition,
-            roots,
-            owners,
+            self.recognition,
+            self.roots,
+            self.owners,
             following,
-            demand,
-            mode=mode,
-            lanes=lanes,
-            effort=effort,
+            self.demand,
+            mode=self.mode,
+            lanes=self.lanes,
+            effort=self.effort,
             slack=0.0 if following is None else REPAIR_SLACK,
-            reversible=reversible,
-            seed=seed,
+            reversible=self.reversible,
+            seed=self.seed,
         )
 
-    def judged(made: dict[str, Any]) -> SubnetReport:
+    def judged(self, made: dict[str, Any]) -> SubnetReport:
+        """What a check says of tables."""
         rows = None if made["mode"] == "portable" else (made["start"], made["entries"])
-        return judge(replace(with_lanes(subnet, owners, made["next"], made["levels"], rows), demand=demand))
+        laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
+        return judge(replace(laid, demand=self.demand))
 
-    made, update = None, None
-    if before is not None and mode != "sl2vl" and not reversible:
-        made = repaired(recognition, roots, before, demand, lanes, TRIES * effort)
-        if made is not None:
-            places = [divmod(place, len(subnet.switches)) for place in made["first"]]
-            first = [f"{subnet.switches[switch].name} to lid {lids[row]}" for row, switch in places]
-            moved = before.moved(host_levels(subnet, made["levels"]), owners)
-            update = Update(True, moved or 0, first)
-    if made is None:
-        update = None if before is None else Update(False, 0, [])
-        made = search(None if before is None else before.following)
-    report = judged(made)
-    if report.deadlock:
-        raise AssertionError(f"tables with a cycle were made: {report.cycle}")
-    scratch = None
-    if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
-        scratch = judged(search(None)).max_load
-    return SubnetTables(
-        recognition,
-        lids,
-        owners,
-        made["next"],
-        made["levels"],
-        made["mode"],
-        made["lanes"],
-        report,
-        made["bound"],
-        time.perf_counter() - begin,
-        made.get("balanced"),
-        made.get("short_of_lanes", False),
-        {made["mode"]: report.max_load, **made.get("other", {})},
-        scratch,
-        None if job is None else len(job),
-        None if before is None else int((made["next"] != before.following).sum()),
-        update,
-        demand,
-        before,
-        made["start"],
-        made["entries"],
-    )
+    def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update] | None:
+        """Old tables repaired such that they may be mixed with new ones, and what changes first."""
+        if self.mode == "sl2vl" or self.reversible:
+            return None
+        made = repaired(self.recognition, self.roots, before, self.demand, self.lanes, TRIES * self.effort)
+        if made is None:
+            return None
+        switches = self.subnet.switches
+        places = [divmod(place, len(switches)) for place in made["first"]]
+        first = [f"{switches[switch].name} to lid {self.lids[row]}" for row, switch in places]
+        moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
+        return made, Update(True, moved or 0, first)
+
+    def tables(self, old: str | Path | None) -> SubnetTables:
+        """The tables, beside the old ones if there are any."""
+        before = None if old is None else read_old(self.subnet, old, self.lids, self.owners)
+        found = None if before is None else self.repaired(before)
+        if found is None:
+            made = self.search(None if before is None else before.following)
+            update = None if before is None else Update(False, 0, [])
+        else:
+            made, update = found
+        report = self.judged(made)
+        if report.deadlock:
+            raise AssertionError(f"tables with a cycle were made: {report.cycle}")
+        scratch = None
+        if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
+            scratch = self.judged(self.search(None)).max_load
+        return SubnetTables(
+            self.recognition,
+            self.lids,
+            self.owners,
+            made["next"],
+            made["levels"],
+            made["mode"],
+            made["lanes"],
+            report,
+            made["bound"],
+            time.perf_counter() - self.begin,
+            made.get("balanced"),
+            made.get("short_of_lanes", False),
+            {made["mode"]: report.max_load, **made.get("other", {})},
+            scratch,
+            None if self.job is None else len(self.job),
+            None if before is None else int((made["next"] != before.following).sum()),
+            update,
+            self.demand,
+            before,
+            made["start"],
+            made["entries"],
+        )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from flitloom.analysis.impulse import Recovery
 from flitloom.papers.congestion import on_all_cores
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.scaling_effects import (
@@ -29,6 +33,10 @@ FULL_PACKETS = {"random": (5, 20), "transpose": (5, 20), "hotspot": (1,)}
 COMPARED, QUICK_SEEDS, FULL_SEEDS = ("random", "transpose"), 12, 4
 
 
+#: Recoveries by kind of impulse, packets, routing and size.
+Found = Mapping[tuple[str, int, str, int], Recovery]
+
+
 def reproduce(context: Context) -> Report:
     """Run the impulses anew."""
     full = context.quick is False
@@ -43,21 +51,7 @@ def reproduce(context: Context) -> Report:
                     keys.append((kind, packets, routing, size))
                     tasks.append((size, routing, kind, packets, background, context.seed, 3 if full else 2))
     found = dict(zip(keys, on_all_cores(context, "impulses", recover, tasks), strict=True))
-    cells, powers = [], {}
-    for kind in IMPULSES:
-        for packets in amounts[kind]:
-            for routing in ROUTINGS:
-                row = f"{kind} np={packets} {routing}"
-                known = []
-                for size in sizes:
-                    duration = found[kind, packets, routing, size].duration
-                    value = None if duration.value is None else int(duration.value)
-                    cells.append(Cell(row, f"N={size}", None, duration.outcome if value is None else value))
-                    if value:
-                        known.append((size, float(value)))
-                if len(known) > 1:
-                    powers[kind, packets, routing] = exponent([s for s, _ in known], [v for _, v in known])
-                    cells.append(Cell(row, "power of N", None, round(powers[kind, packets, routing], 2)))
+    cells, powers = _cells(found, sizes, amounts)
     first = {kind: amounts[kind][0] for kind in IMPULSES}
     recovered = {
         (kind, routing, size)
@@ -100,32 +94,60 @@ def reproduce(context: Context) -> Report:
         ],
     )
     if picture := context.file(IDENTIFIER, ".png"):
-        from flitloom.plots.canvas import figure
-
-        with figure(picture, 8, 5) as drawing:
-            axes = drawing.subplots()
-            for kind, marker in zip(IMPULSES, "os^", strict=True):
-                packets = amounts[kind][0]
-                for routing in ROUTINGS:
-                    points = [
-                        (size, found[kind, packets, routing, size].duration.value)
-                        for size in sizes
-                        if found[kind, packets, routing, size].duration.value
-                    ]
-                    if points:
-                        label = f"{kind} np={packets} {routing}"
-                        axes.plot(
-                            *zip(*points, strict=True),
-                            marker=marker,
-                            color=COLOURS[routing],
-                            lw=0.8,
-                            label=label,
-                        )
-            over_sizes(axes, sizes, "duration (cycles)")
-            axes.set_title("at 0.8 of the critical load")
-            axes.legend(frameon=False, fontsize="small")
+        _draw(picture, found, sizes, amounts)
         report.files.append(picture)
     return report
+
+
+def _cells(
+    found: Found, sizes: Sequence[int], amounts: Mapping[str, Sequence[int]]
+) -> tuple[list[Cell], dict[tuple[str, int, str], float]]:
+    """A cell per duration, and the powers of N by which they grow."""
+    cells: list[Cell] = []
+    powers: dict[tuple[str, int, str], float] = {}
+    for kind in IMPULSES:
+        for packets in amounts[kind]:
+            for routing in ROUTINGS:
+                row = f"{kind} np={packets} {routing}"
+                known = []
+                for size in sizes:
+                    duration = found[kind, packets, routing, size].duration
+                    value = None if duration.value is None else int(duration.value)
+                    cells.append(Cell(row, f"N={size}", None, duration.outcome if value is None else value))
+                    if value:
+                        known.append((size, float(value)))
+                if len(known) > 1:
+                    powers[kind, packets, routing] = exponent([s for s, _ in known], [v for _, v in known])
+                    cells.append(Cell(row, "power of N", None, round(powers[kind, packets, routing], 2)))
+    return cells, powers
+
+
+def _draw(picture: Path, found: Found, sizes: Sequence[int], amounts: Mapping[str, Sequence[int]]) -> None:
+    """Durations over sizes, of the smallest impulse of each kind."""
+    from flitloom.plots.canvas import figure
+
+    with figure(picture, 8, 5) as drawing:
+        axes = drawing.subplots()
+        for kind, marker in zip(IMPULSES, "os^", strict=True):
+            packets = amounts[kind][0]
+            for routing in ROUTINGS:
+                points = [
+                    (size, found[kind, packets, routing, size].duration.value)
+                    for size in sizes
+                    if found[kind, packets, routing, size].duration.value
+                ]
+                if points:
+                    label = f"{kind} np={packets} {routing}"
+                    axes.plot(
+                        *zip(*points, strict=True),
+                        marker=marker,
+                        color=COLOURS[routing],
+                        lw=0.8,
+                        label=label,
+                    )
+        over_sizes(axes, sizes, "duration (cycles)")
+        axes.set_title("at 0.8 of the critical load")
+        axes.legend(frameon=False, fontsize="small")
 
 
 def compare(

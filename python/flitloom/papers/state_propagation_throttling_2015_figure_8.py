@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,30 +93,7 @@ def reproduce(context: Context) -> Report:
         )
     report = Report(IDENTIFIER, TITLE, cells, remarks)
     if picture := context.file(IDENTIFIER, ".png"):
-        from flitloom.plots.canvas import figure
-
-        with figure(picture, 13, 10) as drawing:
-            panels = drawing.subplots(3, 3).ravel()
-            for axes, pattern in zip(panels, patterns, strict=False):
-                right = axes.twinx()
-                for name in THROTTLES:
-                    curves = found[pattern, name]
-                    axes.plot(curves.throughput.offered, curves.throughput, color=COLOURS[name], lw=1.2)
-                    right.plot(
-                        curves.network_age.offered, curves.network_age, color=COLOURS[name], lw=0.7, ls="--"
-                    )
-                axes.set(
-                    title=pattern, xlabel="load (flits/node/cycle)", ylabel="throughput (flits/node/cycle)"
-                )
-                axes.set_ylim(bottom=0)
-                right.set_ylabel("network age (cycles)")
-                right.set_ylim(bottom=0)
-            for axes in panels[len(patterns) :]:
-                axes.set_axis_off()
-            for name in THROTTLES:
-                panels[-1].plot([], [], color=COLOURS[name], label=f"{name}: throughput")
-                panels[-1].plot([], [], color=COLOURS[name], ls="--", lw=0.7, label=f"{name}: network age")
-            panels[-1].legend(loc="center", frameon=False)
+        _draw(picture, found, patterns)
         report.files.append(picture)
         data = picture.with_suffix(".csv")
         write_csv(
@@ -128,6 +107,32 @@ def reproduce(context: Context) -> Report:
         )
         report.files.append(data)
     return report
+
+
+def _draw(picture: Path, found: Mapping[tuple[str, str], Any], patterns: Sequence[str]) -> None:
+    """Throughput and network age over the load, a panel per pattern."""
+    from flitloom.plots.canvas import figure
+
+    with figure(picture, 13, 10) as drawing:
+        panels = drawing.subplots(3, 3).ravel()
+        for axes, pattern in zip(panels, patterns, strict=False):
+            right = axes.twinx()
+            for name in THROTTLES:
+                curves = found[pattern, name]
+                axes.plot(curves.throughput.offered, curves.throughput, color=COLOURS[name], lw=1.2)
+                right.plot(
+                    curves.network_age.offered, curves.network_age, color=COLOURS[name], lw=0.7, ls="--"
+                )
+            axes.set(title=pattern, xlabel="load (flits/node/cycle)", ylabel="throughput (flits/node/cycle)")
+            axes.set_ylim(bottom=0)
+            right.set_ylabel("network age (cycles)")
+            right.set_ylim(bottom=0)
+        for axes in panels[len(patterns) :]:
+            axes.set_axis_off()
+        for name in THROTTLES:
+            panels[-1].plot([], [], color=COLOURS[name], label=f"{name}: throughput")
+            panels[-1].plot([], [], color=COLOURS[name], ls="--", lw=0.7, label=f"{name}: network age")
+        panels[-1].legend(loc="center", frameon=False)
 
 
 def _rows(curves: Ramp) -> Iterator[tuple[float, float, float]]:

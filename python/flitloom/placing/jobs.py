@@ -196,6 +196,26 @@ def seat(
     if fit not in FITS:
         raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
     _check_names(jobs)
+    where, waiting = _boxes(topology, jobs, fit)
+    seated, plain = [], topology.model_copy(update={"failed_nodes": ()})
+    for job in jobs:
+        if job.name not in where:
+            continue
+        box, nodes = where[job.name]
+        placed = place(plain, job.traffic, nodes=nodes, seed=seed, effort=effort)
+        seated.append((job, box, placed))
+        if progress is not None:
+            progress(len(seated), 2 * len(where))
+    found_all = _together(topology, seated)
+    if simulate:
+        found_all = _timed(plain, found_all, flit_bytes)
+    return Seating(topology, tuple(found_all), tuple(waiting))
+
+
+def _boxes(
+    topology: Topology, jobs: Sequence[Job], fit: str
+) -> tuple[dict[str, tuple[tuple[int, ...], list[int]]], list[str]]:
+    """The box and the nodes of every job, those with given nodes first, and the jobs that must wait."""
     taken: dict[int, str] = {}
     for job in jobs:
         for node in job.nodes:
@@ -224,19 +244,7 @@ def seat(
         chosen, corner = found
         floor.flip(corner, boxes[chosen])
         where[job.name] = boxes[chosen], nodes_of(corner, boxes[chosen], topology)
-    seated, plain = [], topology.model_copy(update={"failed_nodes": ()})
-    for job in jobs:
-        if job.name not in where:
-            continue
-        box, nodes = where[job.name]
-        placed = place(plain, job.traffic, nodes=nodes, seed=seed, effort=effort)
-        seated.append((job, box, placed))
-        if progress is not None:
-            progress(len(seated), 2 * len(where))
-    found_all = _together(topology, seated)
-    if simulate:
-        found_all = _timed(plain, found_all, flit_bytes)
-    return Seating(topology, tuple(found_all), tuple(waiting))
+    return where, waiting
 
 
 def floor_of(topology: Topology, taken: Sequence[int] | dict[int, str] = ()) -> _core.JobFloor:

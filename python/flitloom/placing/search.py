@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,10 @@ DENSE_RANKS, DENSE_EFFORT = 256, 1200
 OBJECTIVES = ("channel", "hops", "time")
 #: Placements that are simulated for the least time.
 FINALISTS = 3
+
+
+#: A bound and its proof.
+Bounded = tuple[int, dict[str, Any]]
 
 
 def place(
@@ -93,14 +98,48 @@ def place(
     begin = time.perf_counter()
     if effort is None:
         effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
+    asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes)
     slots = _slots(topology, traffic, nodes, per_node)
     name, tables = tables_for(topology, routing)
-    if minimise not in OBJECTIVES:
-        raise SpecError.at("minimise", f"is one of {', '.join(OBJECTIVES)}, not {minimise!r}")
-    if not 0 <= seed < 1 << 64:
-        raise SpecError.at("seed", f"{seed} is out of range", "it must be 0 to 2^64 - 1")
-    if not 1 <= effort <= 10**9:
-        raise SpecError.at("effort", f"{effort} is out of range", "it must be 1 to 10^9 million loads")
+    return _placed(asked, slots, name, tables, begin, progress)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be placed, and how."""
+
+    topology: Topology
+    traffic: Traffic
+    minimise: str
+    per_node: int
+    seed: int
+    effort: int
+    flit_bytes: int
+
+    def check(self) -> None:
+        """Refuse what is no objective, or out of range."""
+        if self.minimise not in OBJECTIVES:
+            raise SpecError.at("minimise", f"is one of {', '.join(OBJECTIVES)}, not {self.minimise!r}")
+        if not 0 <= self.seed < 1 << 64:
+            raise SpecError.at("seed", f"{self.seed} is out of range", "it must be 0 to 2^64 - 1")
+        if not 1 <= self.effort <= 10**9:
+            raise SpecError.at(
+                "effort", f"{self.effort} is out of range", "it must be 1 to 10^9 million loads"
+            )
+
+
+def _placed(
+    asked: _Asked,
+    slots: list[int],
+    name: str,
+    tables: Tables | None,
+    begin: float,
+    progress: Callable[[int, int], None] | None,
+) -> Placement:
+    """The best placement that is found on slots, with its bounds."""
+    asked.check()
+    topology, traffic, per_node, flit_bytes = asked.topology, asked.traffic, asked.per_node, asked.flit_bytes
+    minimise, seed = asked.minimise, asked.seed
     problem = _core.PlacementProblem(
         list(topology.sizes),
         list(topology.wraps),
@@ -115,29 +154,7 @@ def place(
     if minimise == "time":
         # What cannot be run is refused before the search.
         packet_rows(traffic, slots[: traffic.ranks], flit_bytes)
-    axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
-    channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
-    has_cosines = applies(topology, traffic, per_node)
-    if minimise == "hops" and has_cosines:
-        hops = _better(hops, cosine_bound(topology, traffic, hops=True))
-    bound, proof = hops if minimise == "hops" else channel
-    found: dict[str, Any] = problem.search(
-        list(traffic.mesh) or [traffic.ranks],
-        minimise == "hops",
-        bound,
-        seed,
-        effort * 1_000_000,
-        None if progress is None else lambda part: progress(int(100 * part), 100),
-    )
-    runs: list[dict[str, int]] = []
-    if minimise == "channel" and has_cosines and found["score"][0] > bound and not found["interrupted"]:
-        bound, proof = _better(channel, cosine_bound(topology, traffic, hops=False))
-    if minimise == "time":
-        found["nodes"], runs = _fastest(topology, traffic, found["finalists"], tables, flit_bytes)
-        if per_node == 1:
-            bound, proof = port_bound(traffic, flit_bytes)
-        else:
-            bound, proof = 0, {"kind": "nothing"}
+    found, hops, (bound, proof), runs = _searched(problem, asked, tables, progress)
     loads, (fullest, count, hop_bytes), port = problem.loads(found["nodes"])
     plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[0]
     return Placement(
@@ -156,7 +173,7 @@ def place(
         row_major={"fullest_channel": found["row_major"][0], "hop_bytes": found["row_major"][2]},
         minimised=minimise,
         seed=seed,
-        effort=effort,
+        effort=asked.effort,
         seconds=time.perf_counter() - begin,
         loads=loads.astype(np.int64),
         row_major_loads=plain.astype(np.int64),
@@ -167,6 +184,38 @@ def place(
         ways=() if tables is None else _used_ways(tables, traffic, found["nodes"]),
         runs=tuple(runs),
     )
+
+
+def _searched(
+    problem: _core.PlacementProblem,
+    asked: _Asked,
+    tables: Tables | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, Any], Bounded, Bounded, list[dict[str, int]]]:
+    """What the search found, the bound on hop-bytes, that of the objective, and the runs of finalists."""
+    topology, traffic, minimise = asked.topology, asked.traffic, asked.minimise
+    axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
+    channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
+    has_cosines = applies(topology, traffic, asked.per_node)
+    if minimise == "hops" and has_cosines:
+        hops = _better(hops, cosine_bound(topology, traffic, hops=True))
+    bounded = hops if minimise == "hops" else channel
+    found: dict[str, Any] = problem.search(
+        list(traffic.mesh) or [traffic.ranks],
+        minimise == "hops",
+        bounded[0],
+        asked.seed,
+        asked.effort * 1_000_000,
+        None if progress is None else lambda part: progress(int(100 * part), 100),
+    )
+    runs: list[dict[str, int]] = []
+    above = found["score"][0] > bounded[0] and not found["interrupted"]
+    if minimise == "channel" and has_cosines and above:
+        bounded = _better(channel, cosine_bound(topology, traffic, hops=False))
+    if minimise == "time":
+        found["nodes"], runs = _fastest(topology, traffic, found["finalists"], tables, asked.flit_bytes)
+        bounded = port_bound(traffic, asked.flit_bytes) if asked.per_node == 1 else (0, {"kind": "nothing"})
+    return found, hops, bounded, runs
 
 
 def _better(

@@ -244,7 +244,7 @@ class Plan(Closed):
 
     @cached_property
     def proven_bound(self) -> int:
-        """The lower bound that is proven here, whatever the file says; 0 if its parts do not fit."""
+        """The lower bound that is proven here, for any claim of the file; 0 if its parts do not fit."""
         try:
             return prove_bound(self)
         except SpecError:
@@ -330,7 +330,7 @@ class Plan(Closed):
     def require_traffic(
         self, network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int = 1
     ) -> None:
-        """Refuse traffic with other messages than those of the plan, whatever their order."""
+        """Refuse traffic with other messages than those of the plan, in any order."""
         phases, _, words = phases_of(network, traffic, seed)
         wanted = sorted(map(tuple, np.concatenate(phases).tolist()))
         if wanted != sorted(map(tuple, messages_of(self).tolist())):

@@ -67,7 +67,7 @@ def phase_sizes(plan: Plan) -> list[int]:
 
 
 def prove_bound(plan: Plan) -> int:
-    """The lower bound computed anew; an operation's messages and their order are checked on the way.
+    """The lower bound computed anew; an operation's messages and their order are checked, too.
 
     Raises
     ------

@@ -348,6 +348,23 @@ def along(numbers, shape, matrices):
     return numbers
 
 
+def least_of_classes(schemes, number, bytes_of):
+    """The least that two ranks of a class send each other, both ways together, and how many pairs do."""
+    least, seen = [None] * len(number), [0] * len(number)
+    for (a, b), amount in bytes_of.items():
+        back = bytes_of.get((b, a))
+        for one, other in ((a, b), (b, a)) if back is None else ((a, b),):
+            at = []
+            for scheme in schemes:
+                at.append(scheme.of(one % scheme.size, other % scheme.size))
+                one, other = one // scheme.size, other // scheme.size
+            at = number[tuple(at)]
+            both = amount + (back or 0)
+            seen[at] += 1
+            least[at] = both if least[at] is None else min(least[at], both)
+    return least, seen
+
+
 def cosine_sum(proof, network, ranks, bytes_of):
     """At least so many bytes times lengths, by positive semidefinite matrices of cosines, times 2 scale ONE.
 
@@ -375,19 +392,7 @@ def cosine_sum(proof, network, ranks, bytes_of):
     classes = list(product(*(range(len(scheme.pairs)) for scheme in schemes)))
     need(len(classes) * len(places) <= 1_000_000, "too many classes")
     number = {one: at for at, one in enumerate(classes)}
-    # The least that two ranks of a class send each other, both ways together.
-    least, seen = [None] * len(classes), [0] * len(classes)
-    for (a, b), amount in bytes_of.items():
-        back = bytes_of.get((b, a))
-        for one, other in ((a, b), (b, a)) if back is None else ((a, b),):
-            at = []
-            for scheme in schemes:
-                at.append(scheme.of(one % scheme.size, other % scheme.size))
-                one, other = one // scheme.size, other // scheme.size
-            at = number[tuple(at)]
-            both = amount + (back or 0)
-            seen[at] += 1
-            least[at] = both if least[at] is None else min(least[at], both)
+    least, seen = least_of_classes(schemes, number, bytes_of)
     shape = [scheme.blocks for scheme in schemes] + [k // 2 + 1 for k in sizes]
     blocks = 1
     for scheme in schemes:

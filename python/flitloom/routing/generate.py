@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -104,42 +105,76 @@ def route(
     ('angara-y', True)
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
+    _check_method(method)
+    weights = traffic_matrix(traffic, topology.nodes)
+    _check_numbers(seed, effort, population, mutation, patience, threshold)
+    how = (seed, effort, (population, mutation, patience, threshold), unique_first)
+    return _Search(topology, method, turns, weights, how, progress).tables(rules, exact_bound)
+
+
+def _check_method(method: str) -> None:
     if method not in METHODS:
         raise SpecError.at("method", *unknown_parts(method, METHODS))
-    given = rules is not None
-    if rules is None or isinstance(rules, str):
-        rules = RouterRules.named(rules or "angara", len(topology.sizes))
-    weights = traffic_matrix(traffic, topology.nodes)
+
+
+def _check_numbers(
+    seed: int, effort: int, population: int, mutation: float, patience: int, threshold: float
+) -> None:
+    """Refuse parameters of searches that are out of range."""
     require_whole("seed", seed, 0, 2**64 - 1)
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("population", population, 2, 100_000)
     require_whole("patience", patience, 1, 2**31)
     if not 0 <= mutation <= 1 or not threshold >= 0:
         raise SpecError("mutation must be 0 to 1, threshold at least 0")
-    started = time.perf_counter()
-    system = routing_system(topology, rules, turns, progress)
 
-    def made(system: _core.RoutingSystem) -> tuple[_core.RoutingTable, dict[str, Any]]:
-        genes = (population, mutation, patience, threshold)
-        return _core.route(system, method, weights, seed, effort, genes, unique_first, progress)
 
-    try:
-        table, facts = made(system)
-    except UnreachableError as error:
-        free = not given and turns == "on-demand"
-        exchanged = system.mirrored(method, turns, weights, progress) if free else None
-        if exchanged is None:
-            text = advice(system, topology, rules, turns, method, weights, free)
-            raise UnreachableError(f"{error}; {text}", error.pairs) from None
-        rules = RouterRules.of(exchanged)
-        system = routing_system(topology, rules, turns, progress)
-        table, facts = made(system)
-    bound = Bound(Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator")), facts.pop("proof"))
-    if exact_bound and bound.ceiling < facts["max_load"]:
-        bound = max(bound, linear_bound(system, weights, LARGEST_PROGRAM) or bound)
-    return Tables.generated(
-        topology, rules, system, table, facts, bound, method, seed, weights, time.perf_counter() - started
-    )
+@dataclass(frozen=True)
+class _Search:
+    """A search for tables, whatever the rules of the routers."""
+
+    topology: Topology
+    method: str
+    turns: str
+    weights: NDArray[np.uint64] | None
+    effort: tuple[int, int, tuple[int, float, int, float], bool]
+    progress: Callable[[float], None] | None
+
+    def made(self, system: _core.RoutingSystem) -> tuple[_core.RoutingTable, dict[str, Any]]:
+        """Tables under the rules of a system."""
+        return _core.route(system, self.method, self.weights, *self.effort, self.progress)
+
+    def tables(self, given: RouterRules | str | None, exact_bound: bool) -> Tables:
+        """The tables under given rules, or those of angara, with their bound."""
+        rules = given
+        if rules is None or isinstance(rules, str):
+            rules = RouterRules.named(rules or "angara", len(self.topology.sizes))
+        started = time.perf_counter()
+        rules, system, table, facts = self.served(rules, given is not None)
+        value = Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator"))
+        bound = Bound(value, facts.pop("proof"))
+        if exact_bound and bound.ceiling < facts["max_load"]:
+            bound = max(bound, linear_bound(system, self.weights, LARGEST_PROGRAM) or bound)
+        seconds = time.perf_counter() - started
+        how = (self.method, self.effort[0], self.weights, seconds)
+        return Tables.generated(self.topology, rules, system, table, facts, bound, *how)
+
+    def served(
+        self, rules: RouterRules, given: bool
+    ) -> tuple[RouterRules, _core.RoutingSystem, _core.RoutingTable, dict[str, Any]]:
+        """Tables that serve every pair, if need be with the ways along a dimension exchanged."""
+        system = routing_system(self.topology, rules, self.turns, self.progress)
+        try:
+            return rules, system, *self.made(system)
+        except UnreachableError as error:
+            free = not given and self.turns == "on-demand"
+            mirrored = system.mirrored(self.method, self.turns, self.weights, self.progress) if free else None
+            if mirrored is None:
+                text = advice(system, self.topology, rules, self.turns, self.method, self.weights, free)
+                raise UnreachableError(f"{error}; {text}", error.pairs) from None
+        rules = RouterRules.of(mirrored)
+        system = routing_system(self.topology, rules, self.turns, self.progress)
+        return rules, system, *self.made(system)
 
 
 def routing_system(

@@ -77,14 +77,7 @@ def decide(jobs: list[Job], seconds: float, workers: int = 2) -> list[tuple[int,
         starts.append(start)
         choices.append(taken)
     for users in held.values():
-        if len(users) > 1:
-            model.add_no_overlap([user[0] for user in users])
-            if any(literal is not None for _, literal, _, _, _ in users):
-                room = max(user[4] for user in users) - min(user[3] for user in users)
-                flits = [
-                    length if literal is None else literal * length for _, literal, length, _, _ in users
-                ]
-                model.add(sum(flits) <= room)
+        _keep_apart(model, users)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = workers
@@ -95,3 +88,13 @@ def decide(jobs: list[Job], seconds: float, workers: int = 2) -> list[tuple[int,
         ]
         return [(route, solver.value(start)) for route, start in zip(routes_taken, starts, strict=True)]
     return False if status == cp_model.INFEASIBLE else None
+
+
+def _keep_apart(model: Any, users: list[tuple[Any, Any, int, int, int]]) -> None:
+    """The intervals of a resource do not overlap, and fit between the first and the last cycle."""
+    if len(users) > 1:
+        model.add_no_overlap([user[0] for user in users])
+        if any(literal is not None for _, literal, _, _, _ in users):
+            room = max(user[4] for user in users) - min(user[3] for user in users)
+            flits = [length if literal is None else literal * length for _, literal, length, _, _ in users]
+            model.add(sum(flits) <= room)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -167,69 +168,106 @@ def guarded_plans(
     """
     require_network(network)
     check_jitter(jitter, trials)
-    kinds: list[Callable[[], Plan]] = []
-    seconds = search.get("seconds")
-    deadline = None if seconds is None else perf_counter() + seconds
-    searches = 1 + sum(map(bool, guards))
-
-    def searched(guard: int, left: int) -> Plan:
-        """A plan with a guard, of `left` that share the time that is left."""
-        own = dict(search)
-        if deadline is not None:
-            own["seconds"] = max(LEAST_SECONDS, (deadline - perf_counter()) / left)
-        return schedule(network, traffic, guard=guard, seed=seed, **own)
-
-    def late() -> bool:
-        return deadline is not None and perf_counter() >= deadline
-
-    plain = searched(0, searches)
-    require_independent(plain)
-    kinds.append(lambda: plain)
-
-    def guarded(guard: int, left: int) -> Callable[[], Plan]:
-        return lambda: searched(guard, left)
-
-    def widened(extra: int, reach: int | None) -> Callable[[], Plan]:
-        return lambda: spread(plain, jitter, extra, reach=reach, seed=seed)
-
-    uniform = [guard for guard in guards if guard]
-    kinds += [guarded(guard, len(uniform) - number) for number, guard in enumerate(uniform)]
-    if jitter:
-        kinds += [widened(extra, reach) for extra in extras for reach in REACHES]
-    tried: list[Candidate] = []
+    tries = _Tries(network, traffic, jitter, trials, seed, separate, search)
+    kinds = tries.kinds(guards, extras)
     ended = False
     try:
+        ended = tries.run(kinds, progress)
+        tries.aim()
+    except KeyboardInterrupt:
+        if not tries.tried:
+            raise
+        ended = True
+        tries.sort()
+    if ended:
+        first = tries.tried[0]
+        kept = first.plan.model_copy(update={"reproducible": False})
+        tries.tried[0] = Candidate(kept, first.mean, first.lead)
+    return tries.tried
+
+
+class _Tries:
+    """Plans that are tried under the same delays."""
+
+    def __init__(
+        self,
+        network: Network,
+        traffic: Collective | Packets | TrafficMatrix | Operation,
+        jitter: int,
+        trials: int,
+        seed: int,
+        separate: bool,
+        search: dict[str, Any],
+    ) -> None:
+        self.network, self.traffic, self.separate, self.search = network, traffic, separate, search
+        self.jitter, self.trials, self.seed = jitter, trials, seed
+        seconds = search.get("seconds")
+        self.deadline = None if seconds is None else perf_counter() + seconds
+        self.tried: list[Candidate] = []
+
+    def searched(self, guard: int, left: int) -> Plan:
+        """A plan with a guard, of `left` that share the time that is left."""
+        own = dict(self.search)
+        if self.deadline is not None:
+            own["seconds"] = max(LEAST_SECONDS, (self.deadline - perf_counter()) / left)
+        return schedule(self.network, self.traffic, guard=guard, seed=self.seed, **own)
+
+    def is_late(self) -> bool:
+        """Whether the time for all plans is over."""
+        return self.deadline is not None and perf_counter() >= self.deadline
+
+    def kinds(self, guards: Sequence[int], extras: Sequence[int]) -> list[Callable[[], Plan]]:
+        """How every plan is made: without a guard, with each, and with spare time spread."""
+        uniform = [guard for guard in guards if guard]
+        plain = self.searched(0, 1 + len(uniform))
+        require_independent(plain)
+        kinds: list[Callable[[], Plan]] = [lambda: plain]
+        for number, guard in enumerate(uniform):
+            kinds.append(partial(self.searched, guard, len(uniform) - number))
+        if self.jitter:
+            kinds += [
+                partial(spread, plain, self.jitter, extra, reach=reach, seed=self.seed)
+                for extra in extras
+                for reach in REACHES
+            ]
+        return kinds
+
+    def mean(self, plan: Plan, lead: int = 0) -> float:
+        """Mean duration of a plan whose nodes are late."""
+        return mean_duration(self.network, plan, self.jitter, self.trials, (self.seed, 1), lead)
+
+    def run(self, kinds: Sequence[Callable[[], Plan]], progress: Callable[[int, int], None] | None) -> bool:
+        """Make and try the plans while there is time; whether Ctrl-C ended a search."""
+        ended = False
         for number, make in enumerate(kinds):
-            if tried and late():
+            if self.tried and self.is_late():
                 break
             plan = make()
             # Without a time limit, only Ctrl-C ends a search early.
-            ended = not plan.reproducible and search.get("seconds") is None
-            if ended and tried:
+            ended = not plan.reproducible and self.deadline is None
+            if ended and self.tried:
                 break
-            if separate:
-                plan = plan.separated(network)
-            tried.append(Candidate(plan, mean_duration(network, plan, jitter, trials, (seed, 1))))
+            if self.separate:
+                plan = plan.separated(self.network)
+            self.tried.append(Candidate(plan, self.mean(plan)))
             if ended:
                 break
             if progress is not None:
                 progress(number + 1, len(kinds))
-        tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
-        for lead in () if late() else leads_for(jitter):
-            best = tried[0].plan
-            mean = mean_duration(network, best, jitter, trials, (seed, 1), lead)
-            if mean < tried[0].mean:
-                tried[0] = Candidate(best, mean, lead)
-    except KeyboardInterrupt:
-        if not tried:
-            raise
-        ended = True
-        tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
-    if ended:
-        first = tried[0]
-        kept = first.plan.model_copy(update={"reproducible": False})
-        tried[0] = Candidate(kept, first.mean, first.lead)
-    return tried
+        self.sort()
+        return ended
+
+    def sort(self) -> None:
+        """The best plan first."""
+        self.tried.sort(key=lambda candidate: (candidate.mean, candidate.plan.duration))
+
+    def aim(self) -> None:
+        """Let the nodes of the best plan aim before their starts, where that is better."""
+        for lead in () if self.is_late() else leads_for(self.jitter):
+            best = self.tried[0].plan
+            mean = self.mean(best, lead)
+            if mean < self.tried[0].mean:
+                self.tried[0] = Candidate(best, mean, lead)
 
 
 def leads_for(jitter: int) -> list[int]:

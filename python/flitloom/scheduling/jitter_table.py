@@ -107,23 +107,9 @@ def jitter_table(
     chosen = []
     done = 0
     for collective in collectives:
-        plans = {
-            guard: schedule(network, collective, guard=guard, seed=seed, **search) for guard in {0, *guards}
-        }
-        if not all(plan.reproducible for plan in plans.values()):
-            raise KeyboardInterrupt
-        if separate:
-            plans = {guard: plan.separated(network) for guard, plan in plans.items()}
+        plans = _plans(network, collective, {0, *guards}, seed, separate, search)
         for column, jitter in enumerate(jitters):
             entries = _entries(network, collective, jitter, trials, seed)
-
-            def measure(plan: Plan, lead: int = 0, jitter: int = jitter) -> float:
-                return mean_duration(network, plan, jitter, trials, (seed, 0), lead)
-
-            entries["exact"] = measure(plans[0])
-            entries |= {f"guard {guard}": measure(plans[guard]) for guard in sorted(plans) if guard}
-            uniform, _ = best_plan(network, list(plans.values()), jitter, seed)
-            entries["best guard"] = entries["exact" if not uniform.guard else f"guard {uniform.guard}"]
             wide = [plans[0]]
             if jitter:
                 wide += [
@@ -131,25 +117,49 @@ def jitter_table(
                     for extra in extras
                     for reach in REACHES
                 ]
-            best, _ = best_plan(network, wide, jitter, seed)
-            entries["spread"] = measure(best)
-            auto, lead = best_plan(network, [uniform, best], jitter, seed, leads=[0, *leads_for(jitter)])
-            entries["auto"] = measure(auto, lead)
-            chosen.append(
-                {
-                    "pattern": collective.pattern or "given",
-                    "jitter": jitter,
-                    "guard": uniform.guard,
-                    "extra": best.duration - plans[0].duration if best.spread else None,
-                    "lead": lead,
-                }
-            )
-            for name, mean in entries.items():
+            more, choice = _planned_entries(network, plans, wide, jitter, trials, seed)
+            chosen.append({"pattern": collective.pattern or "given", "jitter": jitter, **choice})
+            for name, mean in {**entries, **more}.items():
                 sums.setdefault(name, [0.0] * len(jitters))[column] += mean / len(collectives)
             done += 1
             if progress is not None:
                 progress(done, len(collectives) * len(jitters))
     return JitterTable(tuple(jitters), sums, chosen)
+
+
+def _plans(
+    network: Network,
+    collective: Collective,
+    guards: set[int],
+    seed: int,
+    separate: bool,
+    search: dict[str, Any],
+) -> dict[int, Plan]:
+    """A plan for every guard."""
+    plans = {guard: schedule(network, collective, guard=guard, seed=seed, **search) for guard in guards}
+    if not all(plan.reproducible for plan in plans.values()):
+        raise KeyboardInterrupt
+    return {guard: plan.separated(network) for guard, plan in plans.items()} if separate else plans
+
+
+def _planned_entries(
+    network: Network, plans: dict[int, Plan], wide: list[Plan], jitter: int, trials: int, seed: int
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Means of the planned rows, and which plans were chosen for them."""
+
+    def measure(plan: Plan, lead: int = 0) -> float:
+        return mean_duration(network, plan, jitter, trials, (seed, 0), lead)
+
+    entries = {"exact": measure(plans[0])}
+    entries |= {f"guard {guard}": measure(plans[guard]) for guard in sorted(plans) if guard}
+    uniform, _ = best_plan(network, list(plans.values()), jitter, seed)
+    entries["best guard"] = entries["exact" if not uniform.guard else f"guard {uniform.guard}"]
+    best, _ = best_plan(network, wide, jitter, seed)
+    entries["spread"] = measure(best)
+    auto, lead = best_plan(network, [uniform, best], jitter, seed, leads=[0, *leads_for(jitter)])
+    entries["auto"] = measure(auto, lead)
+    extra = best.duration - plans[0].duration if best.spread else None
+    return entries, {"guard": uniform.guard, "extra": extra, "lead": lead}
 
 
 def _entries(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -43,6 +44,34 @@ MOVES = 2_000_000
 def check_seed(seed: int) -> None:
     """Refuse a seed that the core cannot take."""
     require_whole("seed", seed, 0, 2**64 - 1)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What kind of schedule is asked for."""
+
+    method: str
+    routes: str | None
+    free_slices: bool
+    interval: int | None
+    guard: int
+    as_one: bool
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether slices have times of their own, or a given interval."""
+        return self.free_slices or self.interval is not None
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """What a search may cost, and who is told."""
+
+    seed: int
+    moves: int
+    seconds: float | None
+    cp_sat_seconds: float
+    progress: Callable[[int, int, int, int], None] | None
 
 
 def schedule(
@@ -122,55 +151,96 @@ def schedule(
     False
     """
     require_network(network)
-    shares = shares_of(method)
-    require_whole("guard", guard, 0, 1024, "cycles")
-    require_whole("moves", moves, 1, 2**63 - 1, "placements to try")
-    if seconds is not None and not 0 < seconds <= 1e9:
-        raise SpecError.at("seconds", f"{seconds} is out of range", "a limit is above 0")
-    if interval is not None:
-        require_whole("interval", interval, 1, 2**20, "cycles")
-    check_seed(seed)
-    if cp_sat_seconds:
+    wanted = _Wanted(method, routes, free_slices, interval, guard, as_one)
+    effort = _Effort(seed, moves, seconds, cp_sat_seconds, progress)
+    return _scheduled(network, traffic, wanted, effort, genetic, genes)
+
+
+def _check(wanted: _Wanted, effort: _Effort, operation: bool) -> None:
+    """Refuse what cannot be, and what does not go together."""
+    shares_of(wanted.method)
+    require_whole("guard", wanted.guard, 0, 1024, "cycles")
+    require_whole("moves", effort.moves, 1, 2**63 - 1, "placements to try")
+    if effort.seconds is not None and not 0 < effort.seconds <= 1e9:
+        raise SpecError.at("seconds", f"{effort.seconds} is out of range", "a limit is above 0")
+    if wanted.interval is not None:
+        require_whole("interval", wanted.interval, 1, 2**20, "cycles")
+    check_seed(effort.seed)
+    if effort.cp_sat_seconds:
         need("plan", "CP-SAT")
-    if interval is not None and free_slices:
+    if wanted.interval is not None and wanted.free_slices:
         raise SpecError.at("interval", "free slices have separate start times, no interval")
-    operation = isinstance(traffic, Operation)
-    if operation and routes != STAIRCASE and (free_slices or interval is not None):
+    if operation and wanted.routes != STAIRCASE and wanted.is_sliced:
         raise SpecError("interval, free_slices: the messages of an operation are not cut into slices")
-    if as_one and guard:
+    if wanted.as_one and wanted.guard:
         raise SpecError.at("guard", "without barriers (as_one) every gap is closed", "leave one of them out")
-    phases, bound, words = phases_of(network, traffic, seed)
-    if method == "genetic":
-        given = {"free_slices": free_slices, "interval": interval, "guard": guard, "seconds": seconds}
-        for name, value in {**given, "cp_sat_seconds": cp_sat_seconds, "as_one": as_one}.items():
-            if value:
-                raise SpecError(f"{name}: does not go with a genetic search")
-        if routes not in (None, "dor"):
-            raise SpecError.at("routes", f"a genetic search takes dor, not {routes}")
+
+
+def _scheduled(
+    network: Network,
+    traffic: Collective | Packets | TrafficMatrix | Operation,
+    wanted: _Wanted,
+    effort: _Effort,
+    genetic: GeneticSettings | None,
+    genes: str,
+) -> Plan:
+    """The plan of traffic, by the method that is wanted."""
+    _check(wanted, effort, isinstance(traffic, Operation))
+    phases, bound, words = phases_of(network, traffic, effort.seed)
+    if wanted.method == "genetic":
+        _refuse_for_genetic(wanted, effort)
         if not isinstance(traffic, Collective):
             raise SpecError.at("traffic", "a genetic search needs a collective")
-        timed = schedule(network, traffic, "greedy", seed=seed)
+        timed = schedule(network, traffic, "greedy", seed=effort.seed)
+        progress = effort.progress
         told = None if progress is None else (lambda done, total: progress(0, 0, done, total))
         return genetic_plan(
-            network, traffic, timed.packets, words, genetic, genes=genes, seed=seed, progress=told
+            network, traffic, timed.packets, words, genetic, genes=genes, seed=effort.seed, progress=told
         )
-    if routes is None:
-        routes = "balanced-ties" if operation else "dor"
-    if seconds is not None:
-        moves = 2**62
+    operation = traffic if isinstance(traffic, Operation) else None
+    if wanted.routes is None:
+        wanted = replace(wanted, routes="dor" if operation is None else "balanced-ties")
+    if effort.seconds is not None:
+        effort = replace(effort, moves=2**62)
+    found, begins = _phase_by_phase(network, phases, wanted, effort)
+    return _plan_of(network, operation, phases, found, begins, bound, words, wanted, effort)
+
+
+def _refuse_for_genetic(wanted: _Wanted, effort: _Effort) -> None:
+    """Refuse what a genetic search knows nothing of."""
+    given: dict[str, Any] = {
+        "free_slices": wanted.free_slices,
+        "interval": wanted.interval,
+        "guard": wanted.guard,
+    }
+    given |= {"seconds": effort.seconds, "cp_sat_seconds": effort.cp_sat_seconds, "as_one": wanted.as_one}
+    for name, value in given.items():
+        if value:
+            raise SpecError(f"{name}: does not go with a genetic search")
+    if wanted.routes not in (None, "dor"):
+        raise SpecError.at("routes", f"a genetic search takes dor, not {wanted.routes}")
+
+
+def _phase_by_phase(
+    network: Network, phases: list[NDArray[np.int64]], wanted: _Wanted, effort: _Effort
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """What the core found for every phase, and when each begins."""
+    shares, cp_sat_seconds, routes = shares_of(wanted.method), effort.cp_sat_seconds, str(wanted.routes)
+    if routes == STAIRCASE:
+        _refuse_for_staircase(phases, wanted.is_sliced, wanted.guard, cp_sat_seconds)
+        shares = [("slots", 0.0)] if wanted.method == "greedy" else shares
+    time = None if effort.seconds is None else effort.seconds / len(phases)
     found: list[dict[str, Any]] = []
     begins = []
     begin = 0
-    if routes == STAIRCASE:
-        _refuse_for_staircase(phases, free_slices or interval is not None, guard, cp_sat_seconds)
-        shares = [("slots", 0.0)] if method == "greedy" else shares
     for messages in phases:
-        problem = _core.ScheduleProblem(network._core, messages, routes, interval, free_slices, guard)
-        time = None if seconds is None else seconds / len(phases)
-        raw = problem.search(shares, seed, moves, time, progress)
+        problem = _core.ScheduleProblem(
+            network._core, messages, routes, wanted.interval, wanted.free_slices, wanted.guard
+        )
+        raw = problem.search(shares, effort.seed, effort.moves, time, effort.progress)
         if raw is None:
-            _refuse_methods(problem, method, routes)
-        if cp_sat_seconds and raw["duration"] > raw["bound"] and not guard and not raw["interrupted"]:
+            _refuse_methods(problem, wanted.method, routes)
+        if cp_sat_seconds and raw["duration"] > raw["bound"] and not wanted.guard and not raw["interrupted"]:
             finish(problem, raw, cp_sat_seconds)
         raw["table"][:, 3] += begin
         begins.append(begin)
@@ -180,23 +250,35 @@ def schedule(
         if raw["interrupted"]:
             # What is left gets the schedule that costs no time.
             shares, cp_sat_seconds = [("greedy", 1.0)], 0.0
+    return found, begins
+
+
+def _plan_of(
+    network: Network,
+    operation: Operation | None,
+    phases: list[NDArray[np.int64]],
+    found: list[dict[str, Any]],
+    begins: list[int],
+    algorithm_bound: int,
+    words: str,
+    wanted: _Wanted,
+    effort: _Effort,
+) -> Plan:
+    """A plan of what was found for all phases, with the bound of all of them together."""
     last = found[-1]
-    cp_sat_bound = len(phases) == 1 and bool(last.get("cp_sat_bound"))
     duration = begins[-1] + int(last["duration"])
-    algorithm_bound = bound if operation else None
     stopped = any(raw["stopped"] for raw in found)
     if len(phases) == 1:
-        bound = max(bound, int(last["bound"]))
+        bound = max(algorithm_bound, int(last["bound"]))
     else:
         sizes = [len(phase) for phase in phases]
-        whole = _core.ScheduleProblem(network._core, np.concatenate(phases), routes, phases=sizes)
-        bound = max(bound, whole.proof()[0])
-    if as_one and len(phases) > 1:
-        stopped |= _without_barriers(network, found, sizes, bound, seed, moves, seconds)
+        together = np.concatenate(phases)
+        whole = _core.ScheduleProblem(network._core, together, str(wanted.routes), phases=sizes)
+        bound = max(algorithm_bound, whole.proof()[0])
+    if wanted.as_one and len(phases) > 1:
+        stopped |= _without_barriers(network, found, sizes, bound, effort.seed, effort.moves, effort.seconds)
         duration, begins = _core.check_plan(network._core, *_joined(found)), begins[:1]
-    packets = [
-        packet for raw in found for packet in packets_of_core(raw["table"], Routes(*raw["routes"]).each())
-    ]
+    cp_sat_bound = len(phases) == 1 and bool(last.get("cp_sat_bound"))
     plan = Plan(
         duration=duration,
         claimed_bound=bound,
@@ -204,28 +286,34 @@ def schedule(
         claimed_optimal=duration == bound,
         topology=network.topology.model_dump(mode="json"),
         traffic=words,
-        method=method + (" with cp-sat" if any("cp_sat" in raw for raw in found) else ""),
-        routes=routes,
-        interval=interval,
-        free_slices=free_slices,
-        guard=guard,
+        method=wanted.method + (" with cp-sat" if any("cp_sat" in raw for raw in found) else ""),
+        routes=wanted.routes,
+        interval=wanted.interval,
+        free_slices=wanted.free_slices,
+        guard=wanted.guard,
         phases=begins if len(begins) > 1 else [],
-        operation=traffic.fields() if isinstance(traffic, Operation) else None,
-        algorithm_bound=algorithm_bound,
-        seed=seed,
-        reproducible=seconds is None and not stopped,
+        operation=None if operation is None else operation.fields(),
+        algorithm_bound=None if operation is None else algorithm_bound,
+        seed=effort.seed,
+        reproducible=effort.seconds is None and not stopped,
         version=provenance.version(),
-        packets=packets,
+        packets=[
+            packet for raw in found for packet in packets_of_core(raw["table"], Routes(*raw["routes"]).each())
+        ],
     )
-    # What was made, proven and verified a moment ago is known.
+    _remember(plan, found, len(phases) == 1 and "cp_sat" not in last)
+    return plan
+
+
+def _remember(plan: Plan, found: list[dict[str, Any]], verified: bool) -> None:
+    """Have a plan know what was made, proven and verified a moment ago."""
     plan.__dict__["table"] = np.concatenate([raw["table"] for raw in found])
     if plan.bound_proof == "filter":
-        plan.__dict__["proven_bound"] = bound
-        if len(phases) == 1 and "cp_sat" not in last:
-            plan.__dict__["optimal"] = duration == bound
+        plan.__dict__["proven_bound"] = plan.claimed_bound
+        if verified:
+            plan.__dict__["optimal"] = plan.duration == plan.claimed_bound
     else:
         plan._refuted_here = True
-    return plan
 
 
 def shares_of(method: str) -> list[tuple[str, float]] | None:

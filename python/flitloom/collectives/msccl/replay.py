@@ -247,23 +247,29 @@ class Replay(Contents):
                 else:
                     memory[place] = one
         if sends:
-            thread.lanes[thread.lanes.index(free)] = there = now + step.count
-            whole = [(0, 0) if one is None else one for one in content]
-            given = block.times[block.done] if block.done < len(block.times) else -1
-            sent = [
-                Hop(now + place, block.gpu, block.send, one, False, given if given < 0 else given + place)
-                for place, one in enumerate(whole)
-            ]
-            leaving.letters.append((there, whole, sent, event))
-            leaving.sent += 1
-            self._wake(leaving.receivers, number)
-            self.steps = max(self.steps, there)
-            self.hops += sent
+            self._send(number, now, content, event)
         if thread.sleepers:
             self._wake(thread.sleepers.pop(block.done, []), number)
         thread.events.append(event)
         block.done += 1
         return True
+
+    def _send(self, number: int, now: int, content: list[Content | None], event: int) -> None:
+        """Put what a step sends into its link, in the lane that is free first."""
+        thread = self._threads[number]
+        block, leaving = thread.block, thread.leaving
+        thread.lanes[thread.lanes.index(min(thread.lanes))] = there = now + len(content)
+        whole = [(0, 0) if one is None else one for one in content]
+        given = block.times[block.done] if block.done < len(block.times) else -1
+        sent = [
+            Hop(now + place, block.gpu, block.send, one, False, given if given < 0 else given + place)
+            for place, one in enumerate(whole)
+        ]
+        leaving.letters.append((there, whole, sent, event))
+        leaving.sent += 1
+        self._wake(leaving.receivers, number)
+        self.steps = max(self.steps, there)
+        self.hops += sent
 
     def _places(self, gpu: int, first: Place, count: int) -> list[Place]:
         """The memory behind chunks of a buffer."""
