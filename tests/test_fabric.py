@@ -439,7 +439,7 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
     levels, _, _ = read_path_levels(subnet, second / "path-sl.txt", lids)
     names = [switch.name for switch in subnet.switches]
     ahead = np.zeros(tables[0].shape, dtype=bool)
-    for entry in facts["update_first"]:
+    for entry in itertools.chain.from_iterable(facts["update_rounds"]):
         name, _, lid = entry.rpartition(" to lid ")
         ahead[lids.tolist().index(int(lid)), names.index(name)] = True
     draw = np.random.default_rng(1)

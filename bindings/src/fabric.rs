@@ -203,7 +203,8 @@ pub fn repair_forwarding<'py>(
         let made = forwarding::repair(&graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
         let load = made.table.loads(&graph).into_iter().max().unwrap_or(0);
         let roots = &made.table.roots;
-        let bound = forwarding::bound_for(&graph, order.as_ref(), roots, demand.as_ref(), load);
+        let bound =
+            (tries > 0).then(|| forwarding::bound_for(&graph, order.as_ref(), roots, demand.as_ref(), load));
         Some((made, bound))
     });
     let Some((made, bound)) = made else { return Ok(None) };
@@ -211,8 +212,9 @@ pub fn repair_forwarding<'py>(
     let facts = PyDict::new(py);
     facts.set_item("next", PyArray1::from_vec(py, made.table.next).reshape(shape)?)?;
     facts.set_item("levels", PyArray1::from_vec(py, made.levels).reshape(shape)?)?;
-    facts.set_item("first", made.first)?;
-    facts.set_item("bound", bound_facts(py, &bound)?)?;
+    facts.set_item("rounds", made.rounds)?;
+    facts.set_item("last", made.last)?;
+    facts.set_item("bound", bound.map(|bound| bound_facts(py, &bound)).transpose()?)?;
     Ok(Some(facts))
 }
 

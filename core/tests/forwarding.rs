@@ -224,6 +224,16 @@ fn broken(sizes: &[u32], cable: usize) -> (Graph, DimensionOrder, Vec<u32>, Vec<
     (graph, order, made.table.next.iter().map(renamed).collect(), made.lanes.levels)
 }
 
+/// The round in which every entry is changed.
+fn rounds_of(made: &Repaired, entries: usize) -> Vec<usize> {
+    let mut rounds = vec![made.rounds.len(); entries];
+    for (round, places) in made.rounds.iter().enumerate() {
+        places.iter().for_each(|&place| rounds[place as usize] = round);
+    }
+    made.last.iter().for_each(|&place| rounds[place as usize] = made.rounds.len() + 1);
+    rounds
+}
+
 #[test]
 fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
     for (sizes, cable) in [(&[4, 4, 4][..], 17), (&[8, 8], 40), (&[6, 6, 4], 301), (&[5, 5, 5], 200)] {
@@ -238,16 +248,14 @@ fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
         let bound = bound(&graph, Some(&order)).value;
         assert!(verdict.max_load() * 50 <= bound * 51 + 50, "{} of {bound}", verdict.max_load());
         let mut state = 9;
-        let first: Vec<bool> = (0..next.len()).map(|place| made.first.contains(&(place as u32))).collect();
+        let rounds = rounds_of(&made, next.len());
         for turn in 0..40 {
             let parts = 1 + draw(&mut state, 4);
-            // First some of the entries that go first, then all of those and some of the others.
+            let now = turn % (made.rounds.len() + 2);
+            // All entries of the rounds before, and some of this one.
             let mut mixed = |place: usize| {
-                let new = if first[place] == (turn % 2 == 0) {
-                    draw(&mut state, parts + 1) > 0
-                } else {
-                    turn % 2 == 1
-                };
+                let some = draw(&mut state, parts + 1) > 0;
+                let new = rounds[place] < now || rounds[place] == now && some;
                 if new { made.table.next[place] } else { next[place] }
             };
             let entries = (0..next.len()).map(&mut mixed).collect();
@@ -256,6 +264,90 @@ fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
             assert!(!cycle, "{sizes:?}");
         }
     }
+}
+
+/// A graph less a switch, and tables of before in the numbers of what is left: rows, levels, and those of lost hosts.
+struct Less {
+    graph: Graph,
+    roots: Vec<u32>,
+    rows: (Vec<u32>, Vec<u8>),
+    lost: (Vec<u32>, Vec<u8>),
+}
+
+fn less(ends: &[(u32, u32)], hosts: &[u32], roots: &[u32], switch: u32) -> Less {
+    let healthy = Graph::new(hosts.to_vec(), ends).unwrap();
+    let request = ForwardingRequest { mode: Some(Mode::Portable), ..ForwardingRequest::default() };
+    let made = forward(&healthy, None, roots.to_vec(), None, None, request);
+    let place = |at: u32| at - u32::from(at > switch);
+    let stays = |&(a, b): &(u32, u32)| a != switch && b != switch;
+    let left: Vec<(u32, u32)> =
+        ends.iter().filter(|ends| stays(ends)).map(|&(a, b)| (place(a), place(b))).collect();
+    let mut next_cable = 0..;
+    let cables: Vec<Option<u32>> =
+        ends.iter().map(|ends| stays(ends).then(|| next_cable.next()).flatten()).collect();
+    let renamed = |channel: u32| match channel {
+        NO_CHANNEL => NO_CHANNEL,
+        channel => cables[channel as usize / 2].map_or(NO_CHANNEL, |cable| 2 * cable + channel % 2),
+    };
+    let hosts = (0..).zip(hosts).filter(|&(at, _)| at != switch).map(|(_, &hosts)| hosts).collect();
+    let (mut rows, mut lost) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+    for (destination, &root) in roots.iter().enumerate() {
+        let kept = if root == switch { &mut lost } else { &mut rows };
+        for at in (0..healthy.switches()).filter(|&at| at != switch as usize) {
+            kept.0.push(renamed(made.table.row(destination)[at]));
+            kept.1.push(made.lanes.levels[destination * healthy.switches() + at]);
+        }
+    }
+    let roots = roots.iter().filter(|&&root| root != switch).map(|&root| place(root)).collect();
+    Less { graph: Graph::new(hosts, &left).unwrap(), roots, rows, lost }
+}
+
+#[test]
+fn a_lost_switch_is_repaired_round_by_round() {
+    let ring = |n: u32| (0..n).map(move |at| (at, (at + 1) % n));
+    let grid: Vec<(u32, u32)> = (0..6)
+        .flat_map(|y| ring(6).map(move |(a, b)| (6 * y + a, 6 * y + b)))
+        .chain((0..6).flat_map(|x| ring(6).map(move |(a, b)| (6 * a + x, 6 * b + x))))
+        .collect();
+    // Four pods of two edge and two other switches, and four cores.
+    let mut tree = Vec::new();
+    for (pod, low, high) in (0..16).map(|n| (n / 4, n / 2 % 2, n % 2)) {
+        tree.push((2 * pod + low, 8 + 2 * pod + high));
+        tree.push((8 + 2 * pod + high, 16 + 2 * high + low));
+    }
+    let hosts: Vec<u32> = (0..20).map(|switch| if switch < 8 { 2 } else { 0 }).collect();
+    let fabrics = [
+        (grid, vec![1; 36], (0..36).collect::<Vec<u32>>(), 0..36),
+        (tree, hosts, (0..16).map(|host| host / 2).collect(), 8..20),
+    ];
+    let (mut first, mut last) = (0, 0);
+    for (ends, hosts, roots, switches) in fabrics {
+        for switch in switches {
+            let Less { graph, roots, rows, lost } = less(&ends, &hosts, &roots, switch);
+            let before = Before { next: &rows.0, levels: &rows.1, lost_next: &lost.0, lost_levels: &lost.1 };
+            let request = ForwardingRequest { tries: 100_000, ..Default::default() };
+            let made = repair(&graph, None, roots.clone(), before, None, request).expect("a repair");
+            let rounds = rounds_of(&made, rows.0.len());
+            first += made.rounds.len();
+            last += made.last.len();
+            let mut state = u64::from(switch);
+            for now in 0..made.rounds.len() + 2 {
+                let mut entry = |place: usize| {
+                    let new = rounds[place] < now || rounds[place] == now && draw(&mut state, 2) > 0;
+                    if new { made.table.next[place] } else { rows.0[place] }
+                };
+                let entries = (0..rounds.len()).map(&mut entry).collect();
+                let table = Forwarding::new(graph.switches(), roots.clone(), entries);
+                assert!(!slow(&graph, &table, &made.levels, 8).0, "round {now} without {switch}");
+            }
+            assert_eq!(
+                slow(&graph, &made.table, &made.levels, 8).1,
+                0,
+                "all hosts are served without {switch}"
+            );
+        }
+    }
+    assert!(first > 0 && last > 0, "some need several rounds");
 }
 
 #[test]

@@ -165,7 +165,8 @@ def repaired(fabric_: list[Any], gone: list[list[int]]) -> Facts:
         **_by_destination(tables),
         "changed": tables.changed,
         "safe": update.safe,
-        "first": update.first,
+        "first": [entry for entries in update.rounds for entry in entries],
+        **({"last": update.last} if update.last else {}),
         "moved": update.moved,
     }
 

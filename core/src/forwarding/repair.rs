@@ -28,18 +28,23 @@ pub struct Repaired {
     pub table: Forwarding,
     /// Service levels as before, but for pairs that need another one.
     pub levels: Vec<u8>,
-    /// Entries, by `destination * switches + switch`, that must be changed before all others.
-    pub first: Vec<u32>,
+    /// Entries, by `destination * switches + switch`, that must be changed before all others, round by round.
+    pub rounds: Vec<Vec<u32>>,
+    /// Entries through which no host sends any more, to be changed when all else is and old packets are gone.
+    pub last: Vec<u32>,
 }
+
+/// The round of an entry that follows all [`Repaired::rounds`].
+const LATE: u8 = u8::MAX;
 
 /// Repairs tables with constant lanes such that no mixture of old and new entries can deadlock or loop;
 /// `None` if the old tables could deadlock themselves, or if no such repair was found.
 ///
 /// Packets of all pairs may meet old and new entries in any mixture, but sources must have their new
 /// levels, and packets with old ones be gone, before the first entry is changed; and the entries of
-/// [`Repaired::first`] are changed before all others: those through which a switch that has lost its only
-/// way gets a new one, and which led to that switch themselves. Where no level moves and there are no such
-/// entries, any order will do.
+/// [`Repaired::rounds`] are changed before all others, a round after the other: those through which a switch that
+/// has lost its only way gets a new one, and which led to that switch themselves. Where no level moves and there
+/// are no such entries, any order will do. Switches through which no host sends any more come last.
 ///
 /// Of the request its lanes, tries and slack count: how far above the bound is good enough, as a fraction of it.
 /// Pairs change their levels only where a cable is gone, or where the load stays above that otherwise.
@@ -67,12 +72,12 @@ pub fn repair(
     let lanes = request.lanes.clamp(1, MAX_LANES);
     let switches = graph.switches();
     let mut mixture = Mixture::new(graph);
-    let none = vec![false; switches];
+    let none = vec![LATE; switches];
     let rows = before.next.chunks(switches).zip(before.levels.chunks(switches));
     let lost = before.lost_next.chunks(switches).zip(before.lost_levels.chunks(switches));
     for (next, levels) in rows.chain(lost) {
         mixture.turn();
-        let row = Row { old: next, new: next, first: &none };
+        let row = Row { old: next, new: next, rounds: &none };
         for source in (0..switches).filter(|&source| graph.hosts(source as u32) > 0) {
             if !mixture.add(row, source as u32, levels[source] % MAX_LANES as u8) {
                 return None;
@@ -80,12 +85,12 @@ pub fn repair(
         }
     }
     let mut levels = before.levels.to_vec();
-    let mut first = vec![false; before.next.len()];
+    let mut rounds = vec![LATE; before.next.len()];
     let mut table = Forwarding::new(switches, roots, before.next.to_vec());
     for destination in 0..table.roots.len() {
         let row = destination * switches..(destination + 1) * switches;
-        let (old, first) = (&before.next[row.clone()], &mut first[row.clone()]);
-        mend(&mut mixture, &mut table, destination, old, first, &mut levels[row], lanes)?;
+        let (old, rounds) = (&before.next[row.clone()], &mut rounds[row.clone()]);
+        mend(&mut mixture, &mut table, destination, old, rounds, &mut levels[row], lanes)?;
     }
     let value = first_bound(graph, order, &table.roots, demand).value;
     let enough = (value as f64 * (1.0 + request.slack)).floor() as u64;
@@ -94,7 +99,7 @@ pub fn repair(
     }
     let effort = Effort { exception: 0.0, tries: request.tries, enough, longer: false };
     let best = levels.clone();
-    let mut keeper = Keeper { mixture, old: before.next, levels, first: &first, lanes, moves: false, best };
+    let mut keeper = Keeper { mixture, old: before.next, levels, rounds: &rounds, lanes, moves: false, best };
     // Service levels change only where entries alone do not do.
     for moves in [false, true] {
         keeper.moves = moves;
@@ -104,18 +109,24 @@ pub fn repair(
         }
     }
     let levels = keeper.best;
-    let first = (0..first.len()).filter(|&place| first[place]).map(|place| place as u32).collect();
-    Some(Repaired { table, levels, first })
+    let last = serve_the_rest(graph, &mut table);
+    let ahead =
+        rounds.iter().filter(|&&round| round != LATE).max().map_or(0, |&round| usize::from(round) + 1);
+    let mut ordered: Vec<Vec<u32>> = vec![Vec::new(); ahead];
+    for (place, &round) in rounds.iter().enumerate().filter(|&(_, &round)| round != LATE) {
+        ordered[usize::from(round)].push(place as u32);
+    }
+    Some(Repaired { table, levels, rounds: ordered, last })
 }
 
-/// Points the entries whose cable is gone elsewhere, with other levels for pairs that need them; `None` if
-/// that cannot be done one entry at a time.
+/// Points entries whose cable is gone elsewhere until all hosts reach the destination, with other levels for pairs
+/// that need them; `None` if that cannot be done entry by entry.
 fn mend(
     mixture: &mut Mixture<'_>,
     table: &mut Forwarding,
     destination: usize,
     old: &[u32],
-    first: &mut [bool],
+    rounds: &mut [u8],
     levels: &mut [u8],
     lanes: usize,
 ) -> Option<()> {
@@ -127,10 +138,10 @@ fn mend(
     }
     let distances = graph.distances_to(root);
     loop {
-        let mut standing = vec![false; old.len()];
-        table.towards(graph, destination).iter().for_each(|&switch| standing[switch as usize] = true);
-        let lost = |switch: &usize| !standing[*switch] && distances[*switch] != UNREACHABLE;
-        if !(0..old.len()).any(|switch| lost(&switch)) {
+        let standing = standing(graph, table, destination);
+        let row = &table.next[start..start + old.len()];
+        let cut_off = cut_off(graph, row, &standing, &distances);
+        if !cut_off.contains(&true) {
             return Some(());
         }
         // The nearest broken entry beside a way that stands; those behind it stand then, too.
@@ -141,32 +152,38 @@ fn mend(
         };
         let beside = |broken: bool| {
             (0..old.len())
-                .filter(|&switch| (table.next[start + switch] == NO_CHANNEL) == broken && lost(&switch))
-                .filter_map(|switch| hop_of(switch).map(|hop| (switch, hop)))
-                .min_by_key(|&(switch, _)| (distances[switch], switch))
+                .filter(|&switch| (row[switch] == NO_CHANNEL) == broken && cut_off[switch])
+                .filter(|&switch| hop_of(switch).is_some())
+                .min_by_key(|&switch| (distances[switch], switch))
         };
-        let switch = match beside(true) {
-            Some((switch, _)) => switch,
-            // All neighbours forwarded to the broken switch: one of those behind it goes ahead.
-            None => {
-                let (switch, _) = beside(false)?;
-                first[switch] = true;
-                switch
-            }
+        // Where all neighbours forwarded to the broken switches, one of those behind them goes ahead.
+        let (switch, ahead) = match beside(true) {
+            Some(switch) => (switch, false),
+            None => (beside(false)?, true),
         };
         let mut hops: Vec<u32> = graph.outgoing(switch as u32).to_vec();
         hops.retain(|&hop| standing[graph.ends(hop).1 as usize]);
         hops.sort_by_key(|&hop| (distances[graph.ends(hop).1 as usize], hop));
         let row = start..start + old.len();
-        let kept = hops.iter().copied().find(|&hop| {
+        let mut try_hop = |hop: u32| {
             table.next[start + switch] = hop;
-            mixture.stands(Row { old, new: &table.next[row.clone()], first }, switch as u32, levels)
-        });
-        if kept.is_some() {
+            let new = &table.next[row.clone()];
+            rounds[switch] =
+                if ahead { round_of(graph, Row { old, new, rounds }, switch as u32)? } else { LATE };
+            Some(Row { old, new: &table.next[row.clone()], rounds })
+                .filter(|&row| mixture.stands(row, switch as u32, levels))
+                .map(|_| ())
+        };
+        if hops.iter().any(|&hop| try_hop(hop).is_some()) {
             continue;
         }
-        table.next[start + switch] = hops[0];
-        let row = Row { old, new: &table.next[row], first };
+        let hop = *hops.first()?;
+        table.next[start + switch] = hop;
+        let new = &table.next[row];
+        if ahead {
+            rounds[switch] = round_of(graph, Row { old, new, rounds }, switch as u32)?;
+        }
+        let row = Row { old, new, rounds };
         mixture.turn();
         for source in mixture.behind(row, switch as u32) {
             let level = &mut levels[source as usize];
@@ -178,12 +195,99 @@ fn mend(
     }
 }
 
+/// The switches from which a row leads to its destination.
+fn standing(graph: &Graph, table: &Forwarding, destination: usize) -> Vec<bool> {
+    let mut standing = vec![false; graph.switches()];
+    table.towards(graph, destination).iter().for_each(|&switch| standing[switch as usize] = true);
+    standing
+}
+
+/// Switches from which a row leads nowhere though there is a way, as far as hosts send through them.
+fn cut_off(graph: &Graph, row: &[u32], standing: &[bool], distances: &[u16]) -> Vec<bool> {
+    let mut cut_off = vec![false; row.len()];
+    for source in (0..row.len()).filter(|&switch| graph.hosts(switch as u32) > 0) {
+        let mut at = source;
+        while !standing[at] && !cut_off[at] && distances[at] != UNREACHABLE {
+            cut_off[at] = true;
+            match row[at] {
+                NO_CHANNEL => break,
+                hop => at = graph.ends(hop).1 as usize,
+            }
+        }
+    }
+    cut_off
+}
+
+/// The first round in which a switch can turn to its new hop: after those on its new way whose old ways led through it.
+fn round_of(graph: &Graph, row: Row<'_>, switch: u32) -> Option<u8> {
+    let mut round = 0;
+    let mut at = graph.ends(row.new[switch as usize]).1;
+    for _ in 0..row.old.len() {
+        let here = at as usize;
+        if row.new[here] != row.old[here] && leads_through(graph, row.old, at, switch) {
+            round = round.max(row.rounds[here].checked_add(1).filter(|&round| round != LATE)?);
+        }
+        match row.new[here] {
+            NO_CHANNEL => break,
+            hop => at = graph.ends(hop).1,
+        }
+    }
+    Some(round)
+}
+
+/// Whether entries lead from a switch through another.
+fn leads_through(graph: &Graph, row: &[u32], from: u32, through: u32) -> bool {
+    let mut at = from;
+    for _ in 0..row.len() {
+        if at == through {
+            return true;
+        }
+        match row[at as usize] {
+            NO_CHANNEL => return false,
+            hop => at = graph.ends(hop).1,
+        }
+    }
+    false
+}
+
+/// Gives switches from which no host sends shortest ways to what stands; these entries.
+fn serve_the_rest(graph: &Graph, table: &mut Forwarding) -> Vec<u32> {
+    let mut served = Vec::new();
+    let switches = graph.switches();
+    for destination in 0..table.roots.len() {
+        let start = destination * switches;
+        if !table
+            .row(destination)
+            .iter()
+            .enumerate()
+            .any(|(switch, &hop)| hop == NO_CHANNEL && switch != table.roots[destination] as usize)
+        {
+            continue;
+        }
+        let mut standing = standing(graph, table, destination);
+        let mut queue: Vec<u32> = (0..switches as u32).filter(|&switch| standing[switch as usize]).collect();
+        let mut head = 0;
+        while let Some(&here) = queue.get(head) {
+            head += 1;
+            for &back in graph.outgoing(here) {
+                let there = graph.ends(back).1;
+                if !std::mem::replace(&mut standing[there as usize], true) {
+                    table.next[start + there as usize] = back ^ 1;
+                    served.push((start + there as usize) as u32);
+                    queue.push(there);
+                }
+            }
+        }
+    }
+    served
+}
+
 /// Refuses changes by which a mixture could deadlock or loop.
 struct Keeper<'a, 'b> {
     mixture: Mixture<'a>,
     old: &'b [u32],
     levels: Vec<u8>,
-    first: &'b [bool],
+    rounds: &'b [u8],
     lanes: usize,
     /// Whether pairs may get other levels, not only keep those they have.
     moves: bool,
@@ -196,7 +300,7 @@ impl Guard for Keeper<'_, '_> {
         let all = destination * row.len()..(destination + 1) * row.len();
         let mut new = row.to_vec();
         new[switch as usize] = hop;
-        let row = Row { old: &self.old[all.clone()], new: &new, first: &self.first[all.clone()] };
+        let row = Row { old: &self.old[all.clone()], new: &new, rounds: &self.rounds[all.clone()] };
         let levels = &mut self.levels[all];
         self.mixture.stands(row, switch, levels)
             || self.moves && self.mixture.stands_on_others(row, switch, levels, self.lanes)
@@ -211,45 +315,40 @@ impl Guard for Keeper<'_, '_> {
 struct Mixture<'a> {
     graph: &'a Graph,
     dependencies: Dependencies,
-    /// Channels and lanes whose ways to the destination at hand are in already.
-    seen: Vec<u32>,
-    round: u32,
+    /// Channels and lanes whose ways to the destination at hand are in already, for packets that know that this
+    /// many rounds are over, or more.
+    seen: Vec<(u32, u8)>,
+    turn: u32,
 }
 
 impl<'a> Mixture<'a> {
     fn new(graph: &'a Graph) -> Self {
-        let seen = vec![0; graph.channels() * MAX_LANES];
-        Self { graph, dependencies: Dependencies::new(graph), seen, round: 0 }
+        let seen = vec![(0, 0); graph.channels() * MAX_LANES];
+        Self { graph, dependencies: Dependencies::new(graph), seen, turn: 0 }
     }
 
     /// Goes on to another destination.
     fn turn(&mut self) {
-        self.round += 1;
+        self.turn += 1;
     }
 
     /// Adds all that packets of a source can wait for on a lane, unless that closes a cycle.
     fn add(&mut self, row: Row<'_>, source: u32, lane: u8) -> bool {
         let place = |channel: u32| channel as usize * MAX_LANES + usize::from(lane);
-        let mut stack: Vec<u32> = Vec::new();
+        let mut stack: Vec<(u32, u8)> = row.hops(source, 0).collect();
         let mut entered: Vec<usize> = Vec::new();
-        let mut meet = |seen: &mut [u32], stack: &mut Vec<u32>, channel: u32, round: u32| {
-            if seen[place(channel)] != round {
-                seen[place(channel)] = round;
-                entered.push(place(channel));
-                stack.push(channel);
+        while let Some((channel, over)) = stack.pop() {
+            if !meet(&mut self.seen[place(channel)], self.turn, over) {
+                continue;
             }
-        };
-        for channel in row.hops(source) {
-            meet(&mut self.seen, &mut stack, channel, self.round);
-        }
-        while let Some(channel) = stack.pop() {
-            for following in row.following(self.graph, channel) {
+            entered.push(place(channel));
+            for (following, over) in row.hops(self.graph.ends(channel).1, over) {
                 if !self.dependencies.add((channel, lane), (following, lane)) {
                     self.dependencies.take_back();
-                    entered.into_iter().for_each(|place| self.seen[place] = 0);
+                    entered.into_iter().for_each(|place| self.seen[place] = (0, 0));
                     return false;
                 }
-                meet(&mut self.seen, &mut stack, following, self.round);
+                stack.push((following, over));
             }
         }
         self.dependencies.keep();
@@ -268,7 +367,7 @@ impl<'a> Mixture<'a> {
         for lane in (0..MAX_LANES as u8).filter(|lane| lanes >> lane & 1 != 0) {
             for &back in self.graph.outgoing(switch) {
                 let (before, arriving) = (self.graph.ends(back).1, back ^ 1);
-                if !row.hops(before).any(|channel| channel == arriving) {
+                if !row.hops(before, 0).any(|(channel, _)| channel == arriving) {
                     continue;
                 }
                 let leaving = row.new[switch as usize];
@@ -277,17 +376,17 @@ impl<'a> Mixture<'a> {
                     return false;
                 }
             }
-            let mut stack = vec![row.new[switch as usize]];
-            while let Some(channel) = stack.pop() {
-                if std::mem::replace(&mut self.seen[place(channel, lane)], self.round) == self.round {
+            let mut stack = vec![(row.new[switch as usize], row.rounds[switch as usize])];
+            while let Some((channel, over)) = stack.pop() {
+                if !meet(&mut self.seen[place(channel, lane)], self.turn, over) {
                     continue;
                 }
-                for following in row.following(self.graph, channel) {
+                for (following, over) in row.hops(self.graph.ends(channel).1, over) {
                     if !self.dependencies.add((channel, lane), (following, lane)) {
                         self.dependencies.take_back();
                         return false;
                     }
-                    stack.push(following);
+                    stack.push((following, over));
                 }
             }
         }
@@ -324,7 +423,7 @@ impl<'a> Mixture<'a> {
             head += 1;
             for &back in self.graph.outgoing(here) {
                 let there = self.graph.ends(back).1;
-                if !known[there as usize] && row.hops(there).any(|channel| channel == back ^ 1) {
+                if !known[there as usize] && row.hops(there, 0).any(|(channel, _)| channel == back ^ 1) {
                     known[there as usize] = true;
                     found.push(there);
                 }
@@ -334,27 +433,35 @@ impl<'a> Mixture<'a> {
     }
 }
 
-/// The entries of a destination by switch, before and after, and which of them are changed first.
+/// Whether a channel was not yet met in this turn by packets that know of no more rounds.
+fn meet(seen: &mut (u32, u8), turn: u32, over: u8) -> bool {
+    let new = seen.0 != turn || over < seen.1;
+    if new {
+        *seen = (turn, over);
+    }
+    new
+}
+
+/// The entries of a destination by switch, before and after, and the round in which each is changed.
 #[derive(Clone, Copy)]
 struct Row<'r> {
     old: &'r [u32],
     new: &'r [u32],
-    first: &'r [bool],
+    rounds: &'r [u8],
 }
 
 impl<'r> Row<'r> {
-    /// Where a switch may forward to.
-    fn hops(self, switch: u32) -> impl Iterator<Item = u32> {
-        let (old, new) = (self.old[switch as usize], self.new[switch as usize]);
-        [old, if new == old { NO_CHANNEL } else { new }].into_iter().filter(|&channel| channel != NO_CHANNEL)
-    }
-
-    /// Where packets on a channel may go on to: at entries that are changed first only the new way, if
-    /// they came by an entry that was changed later.
-    fn following(self, graph: &Graph, channel: u32) -> impl Iterator<Item = u32> {
-        let (from, at) = graph.ends(channel);
-        let (from, at) = (from as usize, at as usize);
-        let later = !self.first[from] && self.old[from] != channel && self.first[at];
-        self.hops(at as u32).filter(move |&hop| !later || hop == self.new[at])
+    /// Where a switch may forward a packet that has met an entry of round `over` when it was changed already, so
+    /// that all rounds before are over; each hop with what the packet knows then.
+    fn hops(self, switch: u32, over: u8) -> impl Iterator<Item = (u32, u8)> {
+        let switch = switch as usize;
+        let (old, new, round) = (self.old[switch], self.new[switch], self.rounds[switch]);
+        let changed = new != old;
+        let stays = (old, if changed && round < over { None } else { Some(over) });
+        let turns = (new, if changed { Some(over.max(round)) } else { None });
+        [stays, turns]
+            .into_iter()
+            .filter(|&(channel, _)| channel != NO_CHANNEL)
+            .filter_map(|(channel, over)| Some((channel, over?)))
     }
 }

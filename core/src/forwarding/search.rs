@@ -353,6 +353,10 @@ impl<'a> Search<'a> {
                 stack.push(at);
                 at = graph.ends(next[at]).1 as usize;
             }
+            // What leads nowhere stays unknown.
+            if self.known[at] != self.visit {
+                stack.clear();
+            }
             while let Some(before) = stack.pop() {
                 let channel = next[before] as usize;
                 let (rest, full) = self.rest[at];

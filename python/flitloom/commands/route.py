@@ -64,9 +64,20 @@ def command(
         ),
     ] = False,
     critical: Annotated[
-        bool, typer.Option("--critical", help="With --fabric: which single failures would hurt most.")
+        bool,
+        typer.Option(
+            "--critical",
+            help="With --fabric: which single failures would hurt most; with --from also for which the "
+            "traffic must stop before those tables are repaired.",
+        ),
     ] = False,
     lanes: Annotated[int, typer.Option(help="With --fabric: virtual lanes there are, 1 to 8.")] = 8,
+    spare_lanes: Annotated[
+        int,
+        typer.Option(
+            help="With --fabric: virtual lanes of --lanes that tables leave free for later repairs."
+        ),
+    ] = 0,
     sizes: Annotated[
         str | None,
         typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant, e.g. 4x2x2."),
@@ -132,7 +143,11 @@ def command(
         ),
     ] = False,
     sample: Annotated[
-        int, typer.Option(help="Failed systems per row of --resilience, where not all are tried.")
+        int,
+        typer.Option(
+            help="Failed systems per row of --resilience, and failures of --critical --from, where not all "
+            "are tried."
+        ),
     ] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
     effort: Annotated[int, typer.Option(help="Factor on the work of the search.")] = 1,
@@ -167,13 +182,16 @@ def command(
             "loads",
             "compare",
         ]
-        others += ["picture", "resilience", "sample", "html", "placement"]
+        others += ["picture", "resilience", "html", "placement"]
+        risk = critical and old is not None
+        others += [] if risk else ["sample"]
         if words or critical or (twist and not by_destination):
             others += ["nodes", "through", "traffic"]
         elif through and nodes is None:
             raise SpecError("--through goes with --nodes")
         if words or critical:
-            others += ["out", "mode", "lanes", "sizes", "effort", "seed", "old", "reversible"]
+            others += ["out", "mode", "spare_lanes", "sizes", "effort", "reversible"]
+            others += [] if risk else ["lanes", "seed", "old"]
         refuse(
             context,
             others,
@@ -194,17 +212,29 @@ def command(
                 raise SpecError(f"{show(' '.join(words))}: write diff OLD NEW, or nothing")
             show_changes(subnet, Path(words[1]), Path(words[2]), as_json)
         elif critical:
-            show_critical(subnet, as_json)
+            show_critical(subnet, old, lanes, sample, seed, as_json)
         else:
             if nodes is not None and traffic is not None:
                 raise SpecError("--nodes and --traffic both say which pairs count; give one")
             route_fabric(
-                subnet, out, mode, lanes, sizes, effort, seed, nodes, traffic, old, reversible, as_json
+                subnet,
+                out,
+                mode,
+                lanes,
+                spare_lanes,
+                sizes,
+                effort,
+                seed,
+                nodes,
+                traffic,
+                old,
+                reversible,
+                as_json,
             )
         return
     refuse(
         context,
-        ["critical", "old", "mode", "lanes", "sizes", "reversible"],
+        ["critical", "old", "mode", "lanes", "spare_lanes", "sizes", "reversible"],
         "belongs to --fabric and --network",
     )
     if words:

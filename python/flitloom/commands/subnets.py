@@ -64,6 +64,7 @@ def route_fabric(
     out: Path | None,
     mode: str | None,
     lanes: int,
+    spare_lanes: int,
     sizes: str | None,
     effort: int,
     seed: int,
@@ -92,6 +93,7 @@ def route_fabric(
             subnet,
             mode=mode,
             lanes=lanes,
+            spare_lanes=spare_lanes,
             sizes=sizes_of_fabric(sizes),
             effort=effort,
             seed=seed,
@@ -115,7 +117,8 @@ def route_fabric(
         echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}{modes}")
         echo(f"load         at most {facts['max_load']} {tables.unit} on a channel")
         echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
-        echo(f"lanes        {facts['lanes']}, mode {facts['mode']}, {facts['service_levels']} service levels")
+        spare = f"{facts['lanes']} of {lanes}"
+        echo(f"lanes        {spare}, mode {facts['mode']}, {facts['service_levels']} service levels")
         echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
         if old is not None:
             echo(f"changed      {facts['changed_entries']} of {facts['entries']} entries")
@@ -123,8 +126,8 @@ def route_fabric(
         echo(f"time         {facts['seconds']} s")
         if out is not None:
             echo(f"written      {out}/")
-    for price in tables.prices():
-        say(f"note: {price}")
+    for note in tables.notes():
+        say(f"note: {note}")
     if facts["unreachable"]:
         say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
 
@@ -202,17 +205,33 @@ def show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:
         print_table(("switch", "entries", "first"), [(row.switch, row.entries, row.first) for row in changes])
 
 
-def show_critical(subnet: Subnet, as_json: bool) -> None:
-    """Say which single failures would hurt most."""
+def show_critical(
+    subnet: Subnet, old: Path | None, lanes: int, sample: int, seed: int, as_json: bool
+) -> None:
+    """Say which single failures would hurt most, and what the repair of given tables would ask for."""
     from flitloom.fabric.comparing import critical_parts
+    from flitloom.fabric.risk import repair_risk
 
+    verdict = ""
     with progress("single failures") as step:
-        parts = critical_parts(subnet, step)
+        if old is None:
+            parts = critical_parts(subnet, step)
+        else:
+            risk = repair_risk(subnet, old, lanes=lanes, sample=sample, seed=seed, progress=step)
+            parts, verdict = risk.parts, risk.describe()
     if as_json:
-        print_json([{"part": row.part, "bound": row.bound, "cut_off": row.cut_off} for row in parts])
+        told = ("part", "bound", "cut_off", *(("repair", "rounds") if old else ()))
+        print_json([{name: getattr(row, name) for name in told} for row in parts])
         return
-    rows = [(row.part, row.bound, row.cut_off) for row in parts[:20]]
-    print_table(("without", "lower bound", "pairs cut off"), rows)
+    if verdict:
+        echo(verdict)
+    columns: tuple[str, ...] = ("without", "lower bound", "pairs cut off")
+    rows: list[tuple[object, ...]] = [(row.part, row.bound, row.cut_off) for row in parts[:20]]
+    if old is not None:
+        columns += ("repair", "rounds")
+        tried = ((row.repair or "not tried", row.rounds or "") for row in parts)
+        rows = [(*row, *repair) for row, repair in zip(rows, tried, strict=False)]
+    print_table(columns, rows)
     if len(parts) > 20:
         echo(f"and {len(parts) - 20} more; --json prints all")
 

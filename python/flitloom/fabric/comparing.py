@@ -57,11 +57,40 @@ def of_one_width(*tables: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
 
 @dataclass(frozen=True)
 class Criticality:
-    """What the loss of a part would do: the lower bound then, and the pairs of hosts cut off."""
+    """What the loss of a part would do.
+
+    Attributes
+    ----------
+    part : str
+        The part as ``--fail`` takes it.
+    bound : int
+        The lower bound of the largest load then, in pairs of hosts.
+    cut_off : int
+        Ordered pairs of hosts that no route joins then.
+    repair : str or None
+        ``safe`` if given tables can be repaired beside traffic then, ``stop`` if no such repair was found;
+        None where it was not tried.
+    rounds : int or None
+        Rounds in which the entries of a safe repair change.
+    """
 
     part: str
     bound: int
     cut_off: int
+    repair: str | None = None
+    rounds: int | None = None
+
+
+def single_parts(subnet: Subnet) -> list[tuple[str, set[int], set[int]]]:
+    """Every switch and every cable: its name for ``--fail``, and the switches and cables that go with it."""
+    parts: list[tuple[str, set[int], set[int]]] = [
+        (f"node:{switch.name}", {index}, set()) for index, switch in enumerate(subnet.switches)
+    ]
+    parts += [
+        (f"cable:{subnet.port_name(cable.a, cable.a_port)}", set(), {index})
+        for index, cable in enumerate(subnet.cables)
+    ]
+    return parts
 
 
 def critical_parts(
@@ -70,13 +99,7 @@ def critical_parts(
     """All single cables and switches, the worst first: by pairs cut off, then by the lower bound."""
     found = []
     grid = recognise(subnet).grid()
-    parts: list[tuple[str, set[int], set[int]]] = [
-        (f"node:{switch.name}", {index}, set()) for index, switch in enumerate(subnet.switches)
-    ]
-    parts += [
-        (f"cable:{subnet.port_name(cable.a, cable.a_port)}", set(), {index})
-        for index, cable in enumerate(subnet.cables)
-    ]
+    parts = single_parts(subnet)
     for number, (name, switches, cables) in enumerate(parts):
         progress(number, len(parts))
         left = without(subnet, switches, cables)

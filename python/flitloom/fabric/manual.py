@@ -65,7 +65,7 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
         ) + (_question(tables) if policy else "")
         load += _TORUS_2QOS if configured else ""
     update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
-    price = "".join(f"Note: {said}.\n\n" for said in tables.prices())
+    price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
     policies = _POLICY if policy else ""
     return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}

@@ -54,6 +54,36 @@ class OldTables:
     ports: NDArray[np.uint8]
     pair_levels: NDArray[np.uint8] | None
 
+    def without(
+        self, subnet: Subnet, owners: NDArray[np.int64], switches: set[int], cables: set[int]
+    ) -> OldTables:
+        """What these tables are where parts of the subnet are gone, in the numbers of what is left.
+
+        Parameters
+        ----------
+        owners : array
+            The host of every destination.
+        switches, cables : set of int
+            What is gone, by index.
+        """
+        kept = [
+            index
+            for index, cable in enumerate(subnet.cables)
+            if index not in cables and not {cable.a, cable.b} & switches
+        ]
+        renamed = np.full(2 * len(subnet.cables) + 1, NONE, dtype=np.uint32)
+        for number, index in enumerate(kept):
+            renamed[2 * index : 2 * index + 2] = 2 * number, 2 * number + 1
+        left = [index for index in range(len(subnet.switches)) if index not in switches]
+        gone = np.array([subnet.hosts[owner].switch in switches for owner in owners.tolist()], dtype=bool)
+        following = renamed[np.minimum(self.following, 2 * len(subnet.cables))][:, left]
+        levels = None if self.levels is None else self.levels[:, left]
+        lost = (np.zeros((0, len(left)), np.uint32), np.zeros((0, len(left)), np.uint8))
+        if levels is not None:
+            lost = np.ascontiguousarray(following[gone]), np.ascontiguousarray(levels[gone])
+            levels = np.ascontiguousarray(levels[~gone])
+        return OldTables(np.ascontiguousarray(following[~gone]), levels, lost, self.ports, None)
+
     def moved(self, new: NDArray[np.uint8], owners: NDArray[np.int64]) -> int | None:
         """Ordered pairs of hosts that have another service level in new tables; None if the old are unknown.
 
@@ -85,13 +115,16 @@ class Update:
     moved : int
         Ordered pairs of hosts that have another service level; if there are any, all sources must use the new
         levels, and packets with old ones be gone, before the first entry changes.
-    first : list of str
-        Entries that must be changed before all others, as ``S5 to lid 7``.
+    rounds : list of list of str
+        Entries that must be changed before all others, as ``S5 to lid 7``, one round after the other.
+    last : list of str
+        Entries through which no host sends any more: they come after all others, when old packets are gone.
     """
 
     safe: bool
     moved: int
-    first: list[str]
+    rounds: list[list[str]]
+    last: list[str]
 
     def describe(self) -> str:
         """What to do, in a line."""
@@ -99,10 +132,17 @@ class Update:
             return "no order is known in which mixtures of old and new tables are safe: stop the traffic"
         mixtures = "no mixture of old and new ones can deadlock"
         entries = f"change entries in any order; {mixtures}"
-        if self.first:
+        if self.rounds:
+            count = sum(map(len, self.rounds))
+            rounds = f"{len(self.rounds)} rounds" if len(self.rounds) > 1 else "one round"
             entries = (
-                f"change the {len(self.first)} entries that report.json calls update_first, and when they "
-                f"are in place, the others, each part in any order; {mixtures}"
+                f"change the {count} entries that report.json lists in update_rounds, in {rounds}, each when "
+                f"the one before is in place, then the others; within a round any order will do; {mixtures}"
+            )
+        if self.last:
+            entries += (
+                f"; the {len(self.last)} entries of update_last, through which no host sends, come when "
+                "packets on old routes are gone"
             )
         if not self.moved:
             return f"{entries}, and no service level changes"
@@ -135,6 +175,7 @@ def read_old(
     by_switch = _by_switch(subnet, levels)
     known = {*lids.tolist(), *(switch.lid for switch in subnet.switches)}
     gone = [lid for lid in np.flatnonzero((ports != 255).any(axis=0)).tolist() if lid and lid not in known]
+    gone = _with_levels(subnet, file, gone) if by_switch is not None else []
     if gone and by_switch is not None:
         lost_levels, _, _ = read_path_levels(subnet, file, np.array(gone, dtype=np.int64))
         lost_by_switch = _by_switch(subnet, lost_levels)
@@ -145,6 +186,14 @@ def read_old(
         else:
             none = np.ascontiguousarray(lost_following), lost_by_switch
     return OldTables(following, by_switch, none, programmed, levels)
+
+
+def _with_levels(subnet: Subnet, file: Path, lids: list[int]) -> list[int]:
+    """Those of some LIDs to which hosts send: no file tells service levels to the LID of a switch."""
+    if not lids or read_path_levels(subnet, file, np.array(lids, dtype=np.int64))[1] == 0:
+        return lids
+    untold = {lid: read_path_levels(subnet, file, np.array([lid], dtype=np.int64))[1] for lid in lids}
+    return [lid for lid in lids if untold[lid] < len(subnet.hosts)]
 
 
 def _have_entries(ports: NDArray[np.uint8], lids: NDArray[np.int64]) -> bool:
@@ -216,3 +265,24 @@ def repaired(
         "start": np.zeros(0, dtype=np.uint64),
         "entries": np.zeros((0, 16), dtype=np.uint8),
     }
+
+
+def least_repair(subnet: Subnet, old: OldTables, lanes: int) -> dict[str, Any] | None:
+    """The repair that changes only what must change, for a verdict: not balanced, and without a bound."""
+    if old.levels is None:
+        return None
+    _, owners = destinations(subnet)
+    roots = [subnet.hosts[owner].switch for owner in owners.tolist()]
+    made: dict[str, Any] | None = _core.repair_forwarding(
+        subnet.hosts_per_switch(),
+        subnet.cable_ends(),
+        None,
+        roots,
+        (old.following, old.levels),
+        old.lost,
+        None,
+        lanes,
+        0,
+        REPAIR_SLACK,
+    )
+    return made

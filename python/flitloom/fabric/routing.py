@@ -68,6 +68,8 @@ class SubnetTables:
         How to get there from those tables.
     old : OldTables or None
         Those tables.
+    lanes_there : int
+        Lanes that tables could use; those left over are free for repairs.
     report : SubnetReport
         The independent check of it all.
     """
@@ -79,6 +81,7 @@ class SubnetTables:
     levels: NDArray[np.uint8]
     mode: str
     lanes: int
+    lanes_there: int
     report: SubnetReport
     bound: dict[str, Any]
     seconds: float
@@ -118,6 +121,7 @@ class SubnetTables:
             "scratch_load": self.scratch,
             "mode": self.mode,
             "lanes": self.lanes,
+            "spare_lanes": self.lanes_there - self.lanes,
             "service_levels": int(self.levels.max(initial=0)) + 1,
             "deadlock": self.report.deadlock,
             "unreachable": self.report.unreachable,
@@ -127,7 +131,8 @@ class SubnetTables:
             "changed_entries": None if self.old is None else _differ(self.old.ports, ports),
             "update": None if self.update is None else self.update.describe(),
             "update_safe": None if self.update is None else self.update.safe,
-            "update_first": None if self.update is None else self.update.first,
+            "update_rounds": None if self.update is None else self.update.rounds,
+            "update_last": None if self.update is None else self.update.last,
             "moved_levels": None if self.old is None else self.old.moved(levels, self.owners),
         }
 
@@ -153,6 +158,16 @@ class SubnetTables:
             said.append(
                 f"{self.report.max_load} {self.unit} on a channel, {above:.1f} % above the lower bound; "
                 f"tables from scratch carry no less ({self.scratch})"
+            )
+        return said
+
+    def notes(self) -> list[str]:
+        """`prices`, and whether repairs have a lane to go to."""
+        said = self.prices()
+        if self.mode == "portable" and self.lanes == self.lanes_there > 1:
+            said.append(
+                f"all {self.lanes} lanes are used: repairs after a failure may need the traffic stopped; "
+                "--spare-lanes 1 leaves a lane free for them, and --critical --from FOLDER says which need it"
             )
         return said
 
@@ -290,6 +305,12 @@ class SubnetTables:
         return "".join(slvl), "".join(dump)
 
 
+def entry_names(subnet: Subnet, lids: NDArray[np.int64], places: list[int]) -> list[str]:
+    """Entries by ``destination * switches + switch`` as reports name them, e.g. ``S5 to lid 7``."""
+    split = (divmod(place, len(subnet.switches)) for place in places)
+    return [f"{subnet.switches[switch].name} to lid {lids[row]}" for row, switch in split]
+
+
 def _differ(old: NDArray[np.uint8], new: NDArray[np.uint8]) -> int:
     """Entries that differ, as `compare_tables` counts them."""
     before, after = of_one_width(old, new)
@@ -315,6 +336,7 @@ def route_subnet(
     *,
     mode: str | None = None,
     lanes: int = 8,
+    spare_lanes: int = 0,
     sizes: tuple[int, ...] | None = None,
     effort: int = 1,
     old: str | Path | None = None,
@@ -334,6 +356,9 @@ def route_subnet(
     lanes : int
         Virtual lanes there are, 1 to 8. Where they do not suffice for balanced tables, others are made at a
         higher load, which `SubnetTables.prices` tells.
+    spare_lanes : int
+        How many of these lanes portable tables leave free; a repair with `old` may use them all. A free lane
+        is where pairs go whose old and new routes could otherwise wait for each other.
     sizes : tuple of int, optional
         Sizes of the torus, where the fewest dimensions are not meant.
     effort : int
@@ -364,13 +389,19 @@ def route_subnet(
     """
     if not 1 <= lanes <= 8:
         raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
+    if not 0 <= spare_lanes < lanes:
+        advice = f"write 0 to {lanes - 1}: tables need one of {lanes} lanes"
+        raise SpecError.at("--spare-lanes", str(spare_lanes), advice)
+    if spare_lanes and mode == "sl2vl":
+        problem = "only portable tables can be repaired beside traffic"
+        raise SpecError.at("--spare-lanes", problem, "leave --mode out")
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("seed", seed, 0, 2**64 - 1)
     if job is not None and traffic is not None:
         raise SpecError("job and traffic both say which pairs count; give one")
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
-    routing = _Routing(subnet, sizes, mode, lanes, effort, reversible, seed, job, traffic)
+    routing = _Routing(subnet, sizes, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic)
     return routing.tables(old)
 
 
@@ -382,7 +413,7 @@ class _Routing:
         subnet: Subnet,
         sizes: tuple[int, ...] | None,
         mode: str | None,
-        lanes: int,
+        lanes: tuple[int, int],
         effort: int,
         reversible: bool,
         seed: int,
@@ -392,7 +423,8 @@ class _Routing:
         self.begin = time.perf_counter()
         self.subnet, self.job = with_identifiers(subnet), job
         self.recognition = recognise(self.subnet, sizes)
-        self.mode, self.lanes, self.effort, self.reversible, self.seed = mode, lanes, effort, reversible, seed
+        self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
+        self.lanes, self.spare_lanes = lanes
         self.lids, self.owners = destinations(self.subnet)
         self.roots = [self.subnet.hosts[owner].switch for owner in self.owners]
         self.demand = demand_of(self.subnet, self.lids, self.owners, job, traffic)
@@ -405,8 +437,8 @@ class _Routing:
             self.owners,
             following,
             self.demand,
-            mode=self.mode,
-            lanes=self.lanes,
+            mode="portable" if self.spare_lanes else self.mode,
+            lanes=self.lanes - self.spare_lanes,
             effort=self.effort,
             slack=0.0 if following is None else REPAIR_SLACK,
             reversible=self.reversible,
@@ -426,11 +458,10 @@ class _Routing:
         made = repaired(self.recognition, self.roots, before, self.demand, self.lanes, TRIES * self.effort)
         if made is None:
             return None
-        switches = self.subnet.switches
-        places = [divmod(place, len(switches)) for place in made["first"]]
-        first = [f"{switches[switch].name} to lid {self.lids[row]}" for row, switch in places]
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
-        return made, Update(True, moved or 0, first)
+        rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
+        last = entry_names(self.subnet, self.lids, made["last"])
+        return made, Update(True, moved or 0, rounds, last)
 
     def tables(self, old: str | Path | None) -> SubnetTables:
         """The tables, beside the old ones if there are any."""
@@ -438,7 +469,7 @@ class _Routing:
         found = None if before is None else self.repaired(before)
         if found is None:
             made = self.search(None if before is None else before.following)
-            update = None if before is None else Update(False, 0, [])
+            update = None if before is None else Update(False, 0, [], [])
         else:
             made, update = found
         report = self.judged(made)
@@ -455,6 +486,7 @@ class _Routing:
             made["levels"],
             made["mode"],
             made["lanes"],
+            self.lanes,
             report,
             made["bound"],
             time.perf_counter() - self.begin,

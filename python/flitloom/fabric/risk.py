@@ -1,0 +1,101 @@
+"""Which single failures tables survive without a stop of the traffic."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flitloom.errors import SpecError
+from flitloom.fabric.comparing import Criticality, critical_parts, single_parts
+from flitloom.fabric.failures import without
+from flitloom.fabric.identifiers import with_identifiers
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.repairing import least_repair, read_old
+from flitloom.fabric.tables import destinations
+
+#: Parts whose repair is tried if nothing else is said.
+SAMPLE = 200
+
+
+@dataclass(frozen=True)
+class RepairRisk:
+    """What every single failure would do to tables.
+
+    Attributes
+    ----------
+    parts : list of Criticality
+        All single cables and switches, the worst first; `Criticality.repair` is None where none was tried.
+    tried, stops : int
+        Parts whose repair was tried, and those whose repair needs a stop of the traffic.
+    """
+
+    parts: list[Criticality]
+    tried: int
+    stops: int
+
+    def describe(self) -> str:
+        """The verdict in a line, e.g. ``2 of 14 single failures need a stop of the traffic (all tried)``."""
+        whole = self.tried == len(self.parts)
+        how = f"all {self.tried} tried" if whole else f"{self.tried} of {len(self.parts)} drawn"
+        if not self.stops:
+            every = "every single failure" if whole else "every failure that was tried"
+            return f"{every} can be repaired without a stop ({how})"
+        return f"{self.stops} of {self.tried} single failures need a stop of the traffic ({how})"
+
+
+def repair_risk(
+    subnet: Subnet,
+    old: str | Path,
+    *,
+    lanes: int = 8,
+    sample: int = SAMPLE,
+    seed: int = 1,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> RepairRisk:
+    """Whether tables could be repaired beside traffic, for each single switch and cable that may fail.
+
+    Parameters
+    ----------
+    old : path
+        The tables, as a folder that ``route --fabric`` wrote or a dump with ``path-sl.txt`` beside it.
+    lanes : int
+        Lanes that a repair may use, 1 to 8.
+    sample : int
+        Parts to try; all of them where there are no more, else so many that `seed` draws.
+    progress : callable
+        Told how many parts are done, of how many.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from flitloom.fabric import parse_fabric, route_subnet
+    >>> ring = parse_fabric("".join(f"s{n},s{(n + 1) % 5}\\n" for n in range(5)))
+    >>> with TemporaryDirectory() as folder:
+    ...     repair_risk(ring, route_subnet(ring).write(folder)).describe()
+    'every single failure can be repaired without a stop (all 10 tried)'
+    """
+    if not 1 <= lanes <= 8:
+        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
+    if sample < 1:
+        raise SpecError.at("--sample", f"{sample} is out of range", "it must be at least 1")
+    subnet = with_identifiers(subnet)
+    lids, owners = destinations(subnet)
+    before = read_old(subnet, old, lids, owners)
+    parts = single_parts(subnet)
+    drawn = parts if len(parts) <= sample else random.Random(seed).sample(parts, sample)
+    worst = {part.part: part for part in critical_parts(subnet)}
+    stops = 0
+    for number, (name, switches, cables) in enumerate(drawn):
+        progress(number, len(drawn))
+        left = without(subnet, switches, cables)
+        made = least_repair(left, before.without(subnet, owners, switches, cables), lanes)
+        stops += made is None
+        repair = "stop" if made is None else "safe"
+        rounds = None if made is None else 1 + len(made["rounds"]) + bool(made["last"])
+        worst[name] = replace(worst[name], repair=repair, rounds=rounds)
+    order = sorted(
+        worst.values(), key=lambda part: (-part.cut_off, part.repair != "stop", -part.bound, part.part)
+    )
+    return RepairRisk(order, len(drawn), stops)
