@@ -709,13 +709,13 @@ def test_what_a_check_of_a_collective_leaves_is_told(separated, capsys):
 def test_tables_that_can_deadlock_are_not_made_silently(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["route", "--torus", "8", "--rules", "unrestricted", "--json"]) == 0
     found = capsys.readouterr()
-    cycle = json.loads(found.out)["deadlock"]
+    cycle = json.loads(found.out)["cycle"]
     assert cycle.count(" -> ") == 8
     assert f"balanced tables can deadlock under rules unrestricted: {cycle}" in found.err
     for torus, kind in [("8", "dateline"), ("4x4", "angara"), ("4x4", "dimension-order")]:
         assert run(["route", "--torus", torus, "--rules", kind, "--json"]) == 0
         found = capsys.readouterr()
-        assert (json.loads(found.out)["deadlock"], found.err) == ("", "")
+        assert (json.loads(found.out)["deadlock"], found.err) == (False, "")
     assert run(["route", "--mesh", "4x4", "--rules", "unrestricted", "--compare"]) == 0
     assert capsys.readouterr().err == ""
     # The router takes any walk: it is the methods that find none.
@@ -762,7 +762,7 @@ def test_plans_of_collectives_that_claim_too_much_are_used_nowhere(
         assert problem in capsys.readouterr().out
         with pytest.raises(fl.SpecError, match=f"does not do what it claims: .*{problem}"):
             fl.read_collective(file)
-        assert not fl.check_collective(fl.read_collective(file, checked=False))["valid"]
+        assert not fl.check_collective(fl.read_collective(file, checked=False))["passed"]
         for target in ("a.goal", "a.bin", "a.xml", "a.mscclpp.json", "a.et", "a.json"):
             assert run(["convert", str(file), str(tmp_path / target)]) == 2
             assert "does not do what it claims" in capsys.readouterr().err

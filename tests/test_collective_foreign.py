@@ -36,8 +36,8 @@ def test_rings_of_others(gpus: int, tmp_path: Path) -> None:
     assert (report["problems"], report["steps"], report["bound"]) == ([], 2 * (gpus - 1), gpus - 1)
     assert not report["optimal"]
     twice = checked(ring_allreduce(gpus, channels=2), tmp_path, fl.Torus(gpus))
-    assert (twice["valid"], twice["steps"], twice["bound"]) == (True, 4 * (gpus - 1), 2 * (gpus - 1))
-    assert not checked(ring_allreduce(gpus), tmp_path, fl.Mesh(gpus))["valid"]
+    assert (twice["passed"], twice["steps"], twice["bound"]) == (True, 4 * (gpus - 1), 2 * (gpus - 1))
+    assert not checked(ring_allreduce(gpus), tmp_path, fl.Mesh(gpus))["passed"]
 
 
 def test_trees_and_production_algorithms(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
         report = checked(text, tmp_path, fl.Torus(2))
         assert message in report["problems"][0]
         assert run(["check", str(tmp_path / "foreign.xml"), "--torus", "2", "--json"]) == 1
-        assert json.loads(capsys.readouterr().out)["valid"] is False
+        assert json.loads(capsys.readouterr().out)["passed"] is False
     for text, message in [
         ("", "the file is empty"),
         (
@@ -258,7 +258,7 @@ def test_trees_of_forestcoll(
     assert (report["steps"] >= 12, report["bound"]) == (True, 4)
     plan = formats.read_plan(file, Ground(fl.Torus(3, 3)))
     assert len(plan.moves) == 9 * 8 * 2
-    assert fl.check_collective(plan)["valid"]
+    assert fl.check_collective(plan)["passed"]
     assert run(["check", str(file), "--mesh", "3x3", "--json"]) == 1
     assert "there is no link" in json.loads(capsys.readouterr().out)["problems"][0]
     assert run(["check", str(file), "--torus", "3x4"]) == 2

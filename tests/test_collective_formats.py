@@ -74,7 +74,7 @@ def test_a_ring_by_hand_is_right_and_every_damage_is_found(tmp_path: Path) -> No
         "gpu 2, threadblock 1, step 0: writes chunk 2 of buffer o of gpu 2, and nothing orders this with "
         "gpu 2, threadblock 2, step 0, which writes it",
     ]
-    assert not check(ring().replace("allgather", "allreduce"))["valid"]
+    assert not check(ring().replace("allgather", "allreduce"))["passed"]
     late = re.sub(r'<step s="1" type="s"[^>]*/>', "", ring(), count=1)
     assert any("gpu 1, threadblock 1, step 1: waits forever (r:" in text for text in check(late)["problems"])
     early = ring().replace('depid="1" deps="0"', 'depid="-1" deps="-1"')
@@ -113,7 +113,7 @@ def test_convert_and_check_on_the_command_line(tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
     assert run(["check", xml, "--torus", "4x4", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert (report["valid"], report["steps"], report["problems"]) == (True, 4, [])
+    assert (report["passed"], report["steps"], report["problems"]) == (True, 4, [])
     assert run(["check", xml, "--mesh", "4x4"]) == 1
     capsys.readouterr()
     assert run(["simulate", goal, "--torus", "4x4", "--json"]) == 0
@@ -206,7 +206,7 @@ def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None
         assert min(advice.seconds[row]) >= bound
     assert run(["collective", "advise", "--torus", "4x4", "--size", "1KiB:4KiB", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert [row["bytes"] for row in facts["sizes"]] == [1024, 2048, 4096]
+    assert [row["bytes"] for row in facts["cases"]] == [1024, 2048, 4096]
     assert run(["collective", "advise", "--torus", "4x4x8", "--twist", "--size", "1KiB:1KiB"]) == 0
     assert "an all-to-all is 1.73 times as fast as on the healthy network" in capsys.readouterr().out
     for wrong in (["--size", "4KiB:1KiB"], ["--size", "x"], ["--alpha", "1"], ["--bandwidth", "50GB"]):

@@ -27,7 +27,7 @@ LINKS = networkx.relabel_nodes(LINKS, {(y, x): 2 * y + x for y, x in LINKS}).to_
 
 
 def valid(file: Path) -> bool:
-    found: bool = formats.check(file, Ground(TOPOLOGY))["valid"]
+    found: bool = formats.check(file, Ground(TOPOLOGY))["passed"]
     return found
 
 

@@ -153,7 +153,7 @@ def test_a_failed_cable_leaves_most_of_the_speed(capsys: pytest.CaptureFixture[s
     assert run([*arguments, "--operation", "all-gather", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["operation"], facts["members"], facts["rounds"]) == ("all-gather", 16, 2)
-    for row in facts["sizes"]:
+    for row in facts["cases"]:
         best = min(row["seconds"].values())
         assert row["algbw"] == pytest.approx(row["bytes"] / best)
         assert row["busbw"] == pytest.approx(row["bytes"] / best * 15 / 16)

@@ -114,7 +114,7 @@ def test_a_cut_is_named_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["collective", "all-gather", "--mesh", "4x4", *parts, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["bound"] >= 8
-    assert {"steps", "bound", "optimal", "proof", "seconds"} <= set(facts)
+    assert {"steps", "bound", "optimal", "bound_proof", "seconds"} <= set(facts)
     assert facts["optimal"] == (facts["steps"] == facts["bound"])
 
 
@@ -170,11 +170,11 @@ def test_check_ends_with_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert run(["check", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert (report["valid"], report["steps"], report["problems"]) == (True, 8, [])
+    assert (report["passed"], report["steps"], report["problems"]) == (True, 8, [])
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace('"steps": 8', '"steps": 7'), encoding="utf-8")
     assert run(["check", str(file), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["valid"] is False
+    assert json.loads(capsys.readouterr().out)["passed"] is False
     for damage in (
         text[:-20],
         text.replace('"chunks": 1', '"chunks": -1'),
@@ -217,7 +217,7 @@ def test_impossible_requests_end_in_one_message(
 def test_failures_cost_the_share_of_the_links_they_take(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["collective", "degraded", "--torus", "4x4", "--count", "5", "--failures", "1", "--json"]
     assert run([*command, "--operation", "all-gather"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    (row,) = json.loads(capsys.readouterr().out)["cases"]
     # 15 chunks over three links instead of four, wherever the cable is.
     assert (row["plans"], row["at_bound"], row["whole"]) == (5, 5, 4)
     assert (row["least"], row["mean"], row["most"]) == (5, 5.0, 5)
@@ -237,13 +237,13 @@ def test_a_study_of_failures_goes_on_with_what_it_kept(
     command = ["collective", "degraded", "--torus", "4x4", "--failures", "1:3", "--threads", "1", "--json"]
     store = str(tmp_path / "plans.sqlite")
     assert run([*command, "--count", "2", "--store", store]) == 0
-    assert {row["plans"] for row in json.loads(capsys.readouterr().out)["rows"]} == {2}
+    assert {row["plans"] for row in json.loads(capsys.readouterr().out)["cases"]} == {2}
     assert run([*command, "--count", "4", "--store", store]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json.loads(capsys.readouterr().out)["cases"]
     assert run([*command, "--count", "4"]) == 0
     # The seconds are those of each plan's own search.
     timeless = [{**row, "seconds": 0} for row in rows]
-    assert [{**row, "seconds": 0} for row in json.loads(capsys.readouterr().out)["rows"]] == timeless
+    assert [{**row, "seconds": 0} for row in json.loads(capsys.readouterr().out)["cases"]] == timeless
     # Nothing is planned again.
     monkeypatch.setattr("flitloom.collectives.degraded.plan_one", None)
     with closing(Store(store)) as kept:

@@ -51,7 +51,7 @@ def test_a_good_file_is_known_for_what_it_is(form, tmp_path):
 @of([form for form in formats.FORMATS if form.read_plan and form.name != "chakra"])
 def test_a_good_plan_is_right(form, tmp_path):
     file = file_of(form, tmp_path)
-    assert formats.check(file, GROUND)["valid"]
+    assert formats.check(file, GROUND)["passed"]
     assert formats.read_plan(file, GROUND).steps >= sample().steps
 
 
@@ -121,8 +121,8 @@ def check_rows(file, ground):
     try:
         plan = read_rows(file, ground)
     except fl.SpecError as error:
-        return {"valid": False, "steps": 0, "problems": [str(error)]}
-    return {"valid": True, "steps": plan.steps, "problems": []}
+        return {"passed": False, "steps": 0, "problems": [str(error)]}
+    return {"passed": True, "steps": plan.steps, "problems": []}
 
 
 def write_rows(plan, file, how):
@@ -189,5 +189,5 @@ def test_a_new_format_has_a_fuzzer(tmp_path, monkeypatch):
     for number in range(100):
         file.write_bytes(fuzz.case("rows", number, seeds))
         assert fuzz.complaint("rows", file) == ""
-        refused += not check_rows(file, GROUND)["valid"]
+        refused += not check_rows(file, GROUND)["passed"]
     assert 50 < refused < 100

@@ -50,7 +50,7 @@ def test_tables_in_files_move_packets_as_those_in_memory(tmp_path, capsys):
         assert command(capsys, "route", "--fabric", file, "-o", out, "--mode", mode)[0] == 0
         code, text, _ = command(capsys, "simulate", "--graph", file, "--tables", out, "--json")
         facts = json.loads(text)
-        assert (code, facts["outcome"], facts["delivered"]) == (0, "delivered", 20 * 19)
+        assert (code, facts["outcome"], facts["packets_delivered"]) == (0, "delivered", 20 * 19)
         load = json.loads((out / "report.json").read_text())["max_load"]
         assert facts["max_flits"] == 8 * load
 

@@ -164,7 +164,7 @@ def test_policies_of_streams_keep_more_of_a_torus_busy(capsys: pytest.CaptureFix
     # Looking at one job alone keeps the order.
     assert all(a <= b for a, b in pairwise(reports["fold"].starts))
     assert run(["place", "stream", "--torus", "4x4", "--jobs", "50", "--policy", "fold", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)["policies"]
+    facts = json.loads(capsys.readouterr().out)["cases"]
     assert [one["policy"] for one in facts] == ["fold"]
     assert run(["place", "stream", "--torus", "4x4", "--policy", "best"]) == 2
     assert run(["place", "stream", "--torus", "4x4", "--mix", "x"]) == 2

@@ -60,7 +60,7 @@ def test_groups_have_ranks_of_their_own(ending, tmp_path, capsys):
     capsys.readouterr()
     assert run(["check", str(made), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["valid"], found["gpus"], found["operation"]) == (True, 4, "all-reduce")
+    assert (found["passed"], found["gpus"], found["operation"]) == (True, 4, "all-reduce")
 
 
 def test_nodes_that_only_forward_have_no_rank():

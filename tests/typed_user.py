@@ -47,7 +47,7 @@ assert_type(fl.read_plan(Path("plan.json")), fl.Plan)
 assert_type(plan.optimal, bool)
 assert_type(fl.spread(plan, 4), fl.Plan)
 assert_type(fl.study_jitter(network, plan, 4, trials=10), fl.JitterStudy)
-print(fl.check_plan(plan)["valid"], fl.deadlock_certificate(plan), fl.guarded_plans(network, shuffle, 4)[0])
+print(fl.check_plan(plan)["passed"], fl.deadlock_certificate(plan), fl.guarded_plans(network, shuffle, 4)[0])
 
 rules = fl.RouterRules.named("dateline", 2)
 tables = fl.route(torus, method="sssp", rules=rules, turns="none", traffic=np.ones((16, 16)))

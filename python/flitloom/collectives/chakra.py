@@ -123,9 +123,9 @@ def chakra_plan(file: str | Path) -> tuple[CollectivePlan, dict[str, Any]]:
     plan = _validated(fields, show_file(file))
     report = check_collective(plan)
     # What nodes should wait for is known of a right plan only.
-    problems = some(waiting_problems(ranks, plan)) if report["valid"] else []
+    problems = some(waiting_problems(ranks, plan)) if report["passed"] else []
     if problems:
-        report |= {"valid": False, "optimal": False, "problems": problems}
+        report |= {"passed": False, "optimal": False, "problems": problems}
     return plan, report
 
 

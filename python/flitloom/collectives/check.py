@@ -40,7 +40,7 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     --------
     >>> import flitloom as fl
     >>> report = fl.check_collective(fl.collective(fl.Mesh(6, 6), "all-gather"))
-    >>> report["valid"], report["steps"], report["bound"]
+    >>> report["passed"], report["steps"], report["bound"]
     (True, 18, 18)
     """
     advice = "fl.collective(...) or fl.read_collective(...)"
@@ -65,12 +65,12 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
         problems.add("optimal: does not agree with steps and bound")
     valid = not problems
     return {
-        "valid": valid,
+        "passed": valid,
         "steps": steps,
         "problems": list(problems),
         "bound": bound,
         "optimal": valid and steps == bound,
-        "proof": proof,
+        "bound_proof": proof,
         "not_verified": dict.fromkeys(("seed", "version"), "nothing in the moves says so"),
     }
 

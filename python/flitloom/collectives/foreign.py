@@ -115,7 +115,7 @@ def report(listed: Sends, ground: Ground) -> dict[str, Any]:
     if not problems:
         problems = check_collective(plan)["problems"]
     return {
-        "valid": not problems,
+        "passed": not problems,
         "steps": steps,
         "problems": some(problems),
         "operation": listed.operation,

@@ -37,7 +37,7 @@ def report(replay: Replayed, ground: Ground | None) -> dict[str, Any]:
     """What a replay found, beside the bound of the network."""
     algorithm = replay.buffers
     found: dict[str, Any] = {
-        "valid": not replay.problems,
+        "passed": not replay.problems,
         "steps": replay.steps,
         "problems": replay.problems,
         "operation": algorithm.collective,
@@ -47,7 +47,7 @@ def report(replay: Replayed, ground: Ground | None) -> dict[str, Any]:
     bound = None if ground is None else _bound(replay, ground)
     if bound is not None:
         found["bound"] = bound
-        found["optimal"] = found["valid"] and replay.steps == bound
+        found["optimal"] = found["passed"] and replay.steps == bound
     return found
 
 

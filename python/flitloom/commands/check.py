@@ -163,13 +163,13 @@ def command(
         if as_json:
             facts = {
                 "passed": report.passed,
-                "deadlock_free": report.deadlock_free,
+                "deadlock": not report.deadlock_free,
                 "cycle": report.cycle,
                 "routes": report.routes,
                 "problem_count": report.problem_count,
                 "problems": report.problems,
                 "max_load": report.max_load,
-                "network": report.tables.topology.model_dump(mode="json"),
+                "topology": report.tables.topology.model_dump(mode="json"),
                 "rules": report.tables.rules.model_dump(mode="json"),
                 "rules_in_words": report.tables.rules.describe(),
                 "rules_from": report.rules_from,

@@ -15,7 +15,7 @@ def command(json: options.Json = False) -> None:
     from flitloom.papers import SOURCES
 
     if json:
-        screen.print_json(SOURCES)
+        screen.print_json([{"name": name, "citation": citation} for name, citation in SOURCES.items()])
         return
     for name, citation in SOURCES.items():
         screen.echo(f"[{name}] {citation}")

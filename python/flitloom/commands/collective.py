@@ -124,7 +124,7 @@ def plan(
         "steps": found.steps,
         "bound": found.bound,
         "optimal": found.optimal,
-        "proof": found.proof_text,
+        "bound_proof": found.proof_text,
         "seconds": round(found.seconds, 6),
         "chunks": chunks,
         "rows": sum(len(rows) for rows in (found.adds, found.sends, found.paths, found.sums, found.moves)),
@@ -238,7 +238,7 @@ def advise(
                 "members": advice.members,
                 "rounds": advice.rounds,
                 "algorithms": known,
-                "sizes": rows,
+                "cases": rows,
                 "crossovers": crossovers,
                 "compared": compared,
             }
@@ -347,7 +347,7 @@ def degraded(
         pool.stop()
         results.close()
     if json:
-        screen.print_json({"rows": rows, **({"stopped": stopped} if stopped else {})})
+        screen.print_json({"cases": rows, **({"stopped": stopped} if stopped else {})})
     elif rows:
         screen.print_table(list(rows[0]), [list(row.values()) for row in rows])
     if stopped:
@@ -407,12 +407,12 @@ def print_report(report: dict[str, Any], as_json: bool) -> None:
             screen.print_json(report)
         else:
             rows = {
-                name: report[name] for name in report if name not in ("problems", "valid", "not_verified")
+                name: report[name] for name in report if name not in ("problems", "passed", "not_verified")
             }
             left = Claims(not_verified=report.get("not_verified", {}))
             screen.print_fields({**rows, **dict(left.lines())})
             for line in report["problems"]:
                 screen.echo(f"  {line}")
-            screen.echo("valid" if report["valid"] else "NOT VALID")
-    if not report["valid"]:
+            screen.echo("valid" if report["passed"] else "NOT VALID")
+    if not report["passed"]:
         raise typer.Exit(1)

@@ -26,26 +26,39 @@ def _several() -> None:
 
 @app.command("schema")
 def schema(
-    file: Annotated[str, typer.Argument(help="experiment or campaign.")] = "experiment",
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="experiment, campaign, or output- and a command: what that prints with --json, e.g. "
+            "output-load-curve."
+        ),
+    ] = "experiment",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write it to this file (.json). [default: the screen]")
     ] = None,
 ) -> None:
-    """Print the JSON schema of a kind of file, for editors that complete, explain and check fields.
+    """Print the JSON schema of a kind of file, for editors that complete and check fields, or of an output.
 
     A file names its schema in its first line: "#:schema schemas/experiment.json".
 
     Example: flitloom config schema experiment -o experiment.json
     """
+    from flitloom.spec import answer_schemas as answers
     from flitloom.spec import schema as schemas
 
-    if file not in schemas.FILES:
-        raise SpecError(f"config schema: {unknown(file, schemas.FILES)}")
+    outputs = tuple(answers.PREFIX + name for name in answers.ANSWERS)
+    if file not in (*schemas.FILES, *outputs):
+        raise SpecError(f"config schema: {unknown(file, (*schemas.FILES, *outputs))}")
+    found = (
+        schemas.schema(file)
+        if file in schemas.FILES
+        else answers.answer_schema(file.removeprefix(answers.PREFIX))
+    )
     if out is not None:
         check_output(out, (".json",), "--out")
-        write_text(out, dumps(schemas.schema(file), indent=2) + "\n")
+        write_text(out, dumps(found, indent=2) + "\n")
         return
-    screen.print_json(schemas.schema(file))
+    screen.print_json(found)
 
 
 @app.command("show")

@@ -75,7 +75,7 @@ def command(
             progress=progress,
         )
     if json:
-        screen.print_json({"rows": table.rows(), "chosen": table.chosen})
+        screen.print_json({"cases": table.rows(), "chosen": table.chosen})
         return
     rows = table.rows()
     screen.print_table(list(rows[0]), [list(row.values()) for row in rows])

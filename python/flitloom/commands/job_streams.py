@@ -52,7 +52,7 @@ def command(
             progress(done, len(chosen))
             reports.append(run_stream(topology, stream, name).facts())
     if json:
-        screen.print_json({"network": str(topology), "mix": mix, "load": load, "policies": reports})
+        screen.print_json({"network": str(topology), "mix": mix, "load": load, "cases": reports})
     else:
         screen.print_table(list(reports[0]), [list(report.values()) for report in reports])
 

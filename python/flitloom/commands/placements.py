@@ -39,7 +39,8 @@ def check_placement_file(file: Path, as_json: bool) -> None:
 
     report = check_placement(file)
     if as_json:
-        screen.print_json({"passed": report.passed, "problem": report.problem, **report.facts})
+        problems = [] if report.problem is None else [report.problem]
+        screen.print_json({"passed": report.passed, "problems": problems, **report.facts})
     else:
         if report.passed:
             screen.print_fields({name.replace("_", " "): str(value) for name, value in report.facts.items()})

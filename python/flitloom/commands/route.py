@@ -443,7 +443,7 @@ def summary(tables: Tables) -> dict[str, Any]:
         "max_distance": tables.max_distance,
         "bound": tables.bound,
         "bound_exact": str(tables.bound_value.value),
-        "proof": tables.bound_value.proof,
+        "bound_proof": tables.bound_value.proof,
         "gap": tables.gap,
         "optimal": tables.optimal,
         "seconds": None if tables.seconds is None else round(tables.seconds, 4),
@@ -454,7 +454,8 @@ def _print_report(tables: Tables, cycle: str, as_json: bool) -> None:
     if as_json:
         report = {
             **summary(tables),
-            "deadlock": cycle,
+            "deadlock": bool(cycle),
+            "cycle": cycle,
             "histogram": tables.histogram(),
             "most_loaded": tables.most_loaded(),
         }
@@ -466,7 +467,8 @@ def _print_report(tables: Tables, cycle: str, as_json: bool) -> None:
     echo(f"load         max {facts['max_load']}, min {facts['min_load']}, mean {facts['perfect_load']:.3f}")
     echo(f"sigma(4)     {facts['sigma4']:.3f}")
     echo(f"max D        {facts['max_distance']} hops")
-    echo(f"lower bound  {facts['bound']} ({float(tables.bound_value.value):.3f}, {facts['proof']}): {proven}")
+    bound = f"{float(tables.bound_value.value):.3f}, {facts['bound_proof']}"
+    echo(f"lower bound  {facts['bound']} ({bound}): {proven}")
     echo("most loaded  " + ", ".join(f"{name} {load}" for name, load in tables.most_loaded()))
     echo(f"time         {tables.seconds:.4f} s" if tables.seconds is not None else "")
     echo("load  links")
@@ -485,7 +487,7 @@ def _print_report(tables: Tables, cycle: str, as_json: bool) -> None:
 def _print_comparison(made: list[Tables], cycles: list[str], as_json: bool) -> None:
     if as_json:
         rows = zip(made, cycles, strict=True)
-        print_json([{**summary(tables), "deadlock": cycle} for tables, cycle in rows])
+        print_json([{**summary(tables), "deadlock": bool(cycle), "cycle": cycle} for tables, cycle in rows])
         return
     best = max(tables.bound for tables in made)
     echo(f"{made[0].topology}; no tables have a largest load below {best}")
@@ -507,6 +509,11 @@ def _print_comparison(made: list[Tables], cycles: list[str], as_json: bool) -> N
     )
 
 
+def _key(heading: str) -> str:
+    """A heading of a table as a name in JSON, e.g. ``no_first_last_steps``."""
+    return heading.replace("/", " ").replace(" ", "_")
+
+
 def _resilience(topology: Topology, rules: str, sample: int, seed: int, as_json: bool) -> None:
     from flitloom.routing.resilience import REGIMES, survive
 
@@ -521,7 +528,7 @@ def _resilience(topology: Topology, rules: str, sample: int, seed: int, as_json:
     if as_json:
         entries = [
             {"failures": row.failures, "systems": row.systems, "exhaustive": row.exhaustive}
-            | dict(zip(REGIMES, row.fractions, strict=True))
+            | dict(zip(map(_key, REGIMES), row.fractions, strict=True))
             for row in rows
         ]
         print_json(entries)

@@ -59,7 +59,7 @@ class MotionReport:
             "cycles": self.cycles,
             "bound": self.bound,
             "packets": self.packets,
-            "delivered": self.delivered,
+            "packets_delivered": self.delivered,
             "unreachable": self.unreachable,
             "mean_latency": round(self.mean_latency, 2),
             "max_latency": self.max_latency,

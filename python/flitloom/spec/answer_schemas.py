@@ -1,0 +1,248 @@
+"""JSON schemas of what commands print with ``--json``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flitloom.spec.answer_words import WORDS
+
+#: What the name of a schema of an answer begins with.
+PREFIX = "output-"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints: a list with an object per case, or one object.
+
+    Attributes
+    ----------
+    about : str
+        The command.
+    several : bool
+        Whether it is a list.
+    always : str
+        Names that are always there, separated by blanks.
+    sometimes : str
+        Names that some options add.
+    more : str
+        A pattern of names that are made from what was asked, e.g. fields of a grid.
+    """
+
+    about: str
+    several: bool
+    always: str
+    sometimes: str = ""
+    more: str = ""
+
+
+_RUN = (
+    "duration height effective_thickness lower_bound bottleneck cycles packets_injected packets_delivered "
+    "flits_delivered flit_hops mean_latency age_sum fingerprint engine parts seed version commit spec "
+    "links"
+)
+#: Labels of the cases of ``load``: one for each option that names what differs.
+_LABELS = "torus mesh network pattern "
+_MORE = "^(topology|router|traffic|throttle|buffer|channels|length|routing|flow_control|arbitration|tables)"
+_STEADY = (
+    "rate generated accepted saturated latency confidence correlation median p95 p99 max network_latency "
+    "network_median network_p95 network_p99 network_max in_flight source_min source_p10 source_median "
+    "source_max starved worst_node best_node warm_up measured cycles bound bound_of receive_bound router"
+)
+_TABLES = (
+    "method rules max_load min_load perfect_load sigma4 max_distance bound bound_exact bound_proof gap "
+    "optimal seconds deadlock cycle"
+)
+
+#: Schemas by name, without `PREFIX`.
+ANSWERS = {
+    "simulate": Answer("flitloom simulate", False, _RUN, "throughput"),
+    "simulate-collective": Answer(
+        "flitloom simulate with a plan of a collective operation",
+        False,
+        "operation network steps cycles cycles_per_step step_cycles flits_per_chunk ports chunks_sent "
+        "waited_for_chunks waited_for_ports lost_on_the_way waits chain_length chain",
+    ),
+    "simulate-graph": Answer(
+        "flitloom simulate --graph",
+        False,
+        "fabric outcome cycles bound packets packets_delivered unreachable mean_latency max_latency "
+        "max_flits waits",
+    ),
+    "load-curve": Answer("flitloom load curve", True, _STEADY, _LABELS + "stopped", _MORE),
+    "load-steady": Answer("flitloom load steady", True, _STEADY, _LABELS + "stopped", _MORE),
+    "load-saturation": Answer(
+        "flitloom load saturation",
+        True,
+        "saturation below above outcome accepted latency bound bound_of receive_bound router points",
+        _LABELS + "stopped",
+        _MORE,
+    ),
+    "load-ramp": Answer(
+        "flitloom load ramp",
+        True,
+        "critical_load end outcome advice bound bound_of receive_bound router slope_rule resolution "
+        "averaging fitted accepted_at_end window_cycles cycles",
+        _LABELS + "stopped",
+        _MORE,
+    ),
+    "load-step": Answer(
+        "flitloom load step",
+        True,
+        "settling_time outcome advice rate peak final window_cycles cycles",
+        _LABELS + "stopped",
+        _MORE,
+    ),
+    "load-burst": Answer(
+        "flitloom load burst",
+        True,
+        "duration age_sum mean_age lower_bound packets_delivered",
+        _LABELS + "stopped",
+        _MORE,
+    ),
+    "load-bound": Answer(
+        "flitloom load bound", False, "network pattern routings minimal_routes receive_bound uniform_rule"
+    ),
+    "stack": Answer(
+        "flitloom stack",
+        True,
+        "pattern arbitration slices slice_length whole interval duration gain lower_bound",
+    ),
+    "schedule": Answer(
+        "flitloom schedule",
+        False,
+        "duration simulated bound gap bound_proof optimal optimal_of seconds packets routes reproducible "
+        "algorithm_bound channels version unison stacked",
+    ),
+    "check-schedule": Answer(
+        "flitloom check with a schedule",
+        False,
+        "passed problems duration bound optimal simulated channels cycle rules rules_from verified "
+        "not_verified",
+    ),
+    "check-collective": Answer(
+        "flitloom check with a plan of a collective operation",
+        False,
+        "passed steps problems bound optimal",
+        "bound_proof not_verified gpus operation",
+    ),
+    "check-tables": Answer(
+        "flitloom check with routing tables",
+        False,
+        "passed deadlock cycle routes problem_count problems max_load topology rules rules_in_words "
+        "rules_from bound verified not_verified",
+    ),
+    "check-fabric": Answer(
+        "flitloom check --fabric",
+        False,
+        "passed deadlock cycle unreachable unreachable_pairs max_load bound bound_proof lanes "
+        "service_levels rule remarks",
+    ),
+    "check-placement": Answer(
+        "flitloom check with a placement",
+        False,
+        "passed problems",
+        "fullest_channel fullest_port hop_bytes bound hop_bytes_bound optimal",
+    ),
+    "jitter": Answer("flitloom jitter", False, "cases chosen"),
+    "collective": Answer(
+        "flitloom collective NAME",
+        False,
+        "operation network steps bound optimal bound_proof seconds chunks rows busy",
+    ),
+    "collective-advise": Answer(
+        "flitloom collective advise",
+        False,
+        "operation network members rounds algorithms cases crossovers compared",
+    ),
+    "sweep": Answer(
+        "flitloom sweep",
+        True,
+        "id seed outcome duration lower_bound mean_latency throughput saturated packets_delivered "
+        "flit_hops cycles seconds",
+        more=r"^[a-z_]+\.",
+    ),
+    "route": Answer("flitloom route", False, f"{_TABLES} histogram most_loaded"),
+    "route-compare": Answer("flitloom route --compare", True, _TABLES),
+    "route-resilience": Answer(
+        "flitloom route --resilience",
+        True,
+        "failures systems exhaustive",
+        more="^(no_first_last_steps|direction_sets|closed_form|exact|on_demand)$",
+    ),
+    "route-fabric": Answer(
+        "flitloom route --fabric",
+        False,
+        "fabric switches hosts job_hosts max_load bound bound_proof gap optimal balanced_load "
+        "short_of_lanes mode_loads scratch_load mode lanes spare_lanes service_levels deadlock "
+        "unreachable seconds remarks entries changed_entries update update_safe update_rounds update_last "
+        "moved_levels",
+    ),
+    "route-critical": Answer("flitloom route --critical", True, "part bound cut_off", "repair rounds"),
+    "route-diff": Answer("flitloom route diff", False, "changed_entries entries switches"),
+    "fabric-show": Answer(
+        "flitloom fabric show",
+        False,
+        "kind sizes wraps switches hosts cables missing_switches missing_cables misfits description "
+        "missing_switch_coordinates missing_cable_ends misfit_cables swapped coordinates host_names "
+        "remarks",
+    ),
+    "place": Answer(
+        "flitloom place",
+        False,
+        "placement fullest_channel channels_at_fullest fullest_port hop_bytes bound bound_proof optimal "
+        "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network seed "
+        "effort more_may_help",
+    ),
+    "place-shape": Answer(
+        "flitloom place --shape",
+        False,
+        "fits placement found_by network nodes cables missing shape seconds names",
+    ),
+    "place-stream": Answer("flitloom place stream", False, "network mix load cases"),
+    "bench": Answer("flitloom bench", True, "", "case seconds goal verdict", ".*"),
+    "examples-list": Answer("flitloom examples list", True, "name about"),
+    "config-show": Answer("flitloom config show", False, "file file_exists settings"),
+    "papers-list": Answer("flitloom papers list", True, "identifier title"),
+    "papers-run": Answer("flitloom papers run", True, "row column paper ours status"),
+    "cite": Answer("flitloom cite", True, "name citation"),
+    "demo": Answer(
+        "flitloom demo",
+        True,
+        "pattern whole whole_bound sliced interval gain sliced_bound scheduled scheduled_bound optimal chart",
+    ),
+}
+
+
+def answer_schema(name: str) -> dict[str, Any]:
+    """The JSON schema of what a command prints with ``--json``, by its name in `ANSWERS`.
+
+    Examples
+    --------
+    >>> from flitloom.spec.answer_schemas import answer_schema
+    >>> answer_schema("cite")["items"]["properties"]["name"]["type"]
+    'string'
+    """
+    from flitloom.spec.schema import DIALECT
+
+    answer = ANSWERS[name]
+    always, sometimes = answer.always.split(), answer.sometimes.split()
+    case: dict[str, Any] = {
+        "type": "object",
+        "properties": {word: _word(word) for word in (*always, *sometimes)},
+        "required": always,
+        "additionalProperties": False,
+    }
+    if answer.more:
+        case["patternProperties"] = {answer.more: True}
+    about = f"What {answer.about} --json prints."
+    head = {"$schema": DIALECT, "title": f"flitloom {PREFIX}{name}", "description": about}
+    return {**head, **({"type": "array", "items": case} if answer.several else case)}
+
+
+def _word(name: str) -> dict[str, Any]:
+    kind, meaning = WORDS[name]
+    types = [kind.removesuffix("?"), *(["null"] if kind.endswith("?") else [])]
+    if types[0] == "any":
+        return {"description": meaning}
+    return {"type": types if len(types) > 1 else types[0], "description": meaning}

@@ -1,0 +1,250 @@
+"""What the names in the JSON of commands mean: one name for a quantity, whichever command prints it."""
+
+from __future__ import annotations
+
+#: Type and meaning of every name, a line each; a type with a question mark may be null.
+_TABLE = """
+about: string: what the example is
+above: number?: a rate above saturation, in flits/node/cycle
+accepted: number?: flits accepted per node and cycle
+accepted_at_end: number?: flits accepted per node and cycle in the last window
+advice: string?: what would help where nothing was measured
+age_sum: integer?: sum of the latencies of all delivered packets, in cycles, counted from their creation
+algbw: number: bytes per second of the operation
+algorithm_bound: integer?: lower bound of the algorithm, in cycles
+algorithms: array: algorithms that are compared, with their rounds and factors
+alone: number: cycles without other jobs
+arbitration: string: the arbitration scheme, e.g. C00
+averaging: integer?: windows that are averaged
+balanced_load: integer?: largest load of tables balanced before lanes were chosen
+below: number?: a rate below saturation, in flits/node/cycle
+best_node: integer?: the node that sends most
+bottleneck: string?: the channel that the lower bound is for
+bound: number?: what is proven: no load or duration is below it, no throughput above it
+bound_exact: string: the same as a fraction
+bound_of: string?: what the bound is the bound of
+bound_proof: string: what proves the bound
+busy: number: fraction of the channels that are busy in a step
+cables: integer: cables between switches
+case: string: the case of a benchmark
+cases: array: the cases, an object each
+certificate: object?: what a short independent program needs to check the bound
+chain: array: the messages that the last one waited for, one after the other
+chain_length: integer: messages in the longest chain
+changed_entries: integer?: entries that differ
+channels: integer?: virtual channels per link
+channels_at_fullest: integer: channels that carry as much as the fullest one
+chart: string: file of the link-time chart
+chosen: array: the guard chosen for every pattern
+chunks: integer: chunks per node
+chunks_sent: integer: chunks that crossed a link
+citation: string: the full reference
+column: string: column of the published table
+commit: string: commit of flitloom that computed it
+compared: array: algorithms of a schedule file, replayed
+confidence: number?: half width of the 95 % confidence interval of the mean latency, in cycles
+coordinates: object: coordinates of every switch, by its name
+correlation: number?: correlation of consecutive batches
+critical_load: number?: load at which throughput begins to fall behind, in flits/node/cycle
+crossovers: array: sizes at which another algorithm becomes the best
+cut_off: integer: ordered pairs of hosts that no route joins then
+cycle: any: a shortest cycle of channels that can wait for each other; empty if there is none
+cycles: integer: cycles that were simulated
+cycles_per_step: number: cycles per step
+deadlock: boolean: whether packets can wait for each other in a cycle
+decisions: integer: boxes that were looked at
+description: string: what it is, in words
+duration: integer?: cycles until the last flit is delivered
+effective_thickness: integer?: cycles in which the fullest link is used, from its first flit to its last
+effort: integer: factor on the work of the search
+end: number?: the load at the end of the window in which the critical load is
+engine: string: the engine that simulated, general or planes
+entries: integer: entries of all tables
+exhaustive: boolean: whether all failed systems were tried
+fabric: string: what the fabric is, in words
+failures: string: what fails
+file: string: the file
+file_exists: boolean: whether the file is there
+final: number?: flits accepted per node and cycle at the end
+fingerprint: string: hash over all deliveries
+fits: boolean: whether the shape has a place
+fitted: integer?: windows that a line was fitted to
+flit_hops: integer?: links that flits crossed in all
+flits_delivered: integer: flits that arrived
+flits_per_chunk: integer: flits of a chunk
+found_by: string?: what found the place
+fullest_channel: number: bytes on the fullest channel
+fullest_port: number: bytes at the fullest port of a node
+gain: number: duration over that of whole packets
+gap: number: how far above the bound: a count of pairs for tables, a fraction for schedules
+generated: number?: flits generated per node and cycle
+goal: string: what the benchmark should reach
+gpus: integer: ranks of a third-party schedule
+height: integer?: cycles from the first flit to the last
+histogram: object: links by their load
+hop_bytes: number: bytes times the links they cross
+hop_bytes_bound: number: proven lower bound of hop_bytes
+hop_bytes_certificate: object?: what checks that bound
+host_names: array: names of the hosts, in order
+hosts: integer: hosts
+id: string: identifier of the simulation
+identifier: string: what papers run takes
+in_flight: number?: flits in the network, in the mean
+interval: integer?: cycles between slices
+jitter: integer: largest delay of a start, in cycles
+job_hosts: integer?: hosts whose pairs count, if not all do
+jobs: array: the jobs, an object each
+kind: string: torus, mesh or graph
+lanes: integer: virtual lanes that are used
+latency: number?: mean cycles from creation to delivery
+links: array: every link: first and last use, flits, share of the time
+load: number: offered work over the capacity
+loads: string: largest load beside the bound
+lost_on_the_way: integer: cycles that chunks lost to each other on the way
+mesh: string: sizes of the mesh
+lower_bound: integer?: proven lower bound of the duration, in cycles
+max: integer?: largest latency, in cycles
+max_distance: integer: hops of the longest route
+max_flits: integer: flits on the fullest channel
+max_latency: integer?: cycles of the slowest packet
+max_load: integer: pairs on the fullest channel
+mean_age: number?: mean latency counted from the beginning of the burst, in cycles
+mean_latency: number?: mean cycles from start to ejection, h + L + 1 where nothing hinders
+measured: integer?: cycles that were measured
+median: integer?: median latency, in cycles
+members: integer: nodes that take part
+method: string: what made it
+min_load: integer: pairs on the emptiest link
+minimal_routes: object: the bound of all minimal routes
+minimised: string: what was minimised
+misfit_cables: array: cables that fit nowhere, by their ends
+misfits: integer: cables that fit nowhere
+missing: array: cables of the shape that nothing carries
+missing_cable_ends: array: missing cables by their ends
+missing_cables: integer: cables that the torus or mesh lacks
+missing_switch_coordinates: array: places without a switch
+missing_switches: integer: how many places there are without a switch
+mix: string: the mix of jobs
+mode: string: portable (lane = service level) or sl2vl
+mode_loads: object: largest load by mode
+more_may_help: boolean: whether more effort may find better
+most_loaded: array: the fullest links and their loads
+moved_levels: integer?: ordered pairs of hosts that have another service level
+name: string: its name
+names: array: names of the nodes, in the order of the shape
+network: string: the network, in words
+network_latency: number?: mean cycles from entering the network to delivery
+network_max: integer?: largest of these
+network_median: integer?: median of these
+network_p95: integer?: 95th percentile of these
+network_p99: integer?: 99th percentile of these
+nodes: integer: nodes
+not_verified: object: claims that were not checked, and why
+operation: string: the collective operation
+optimal: any: whether the bound is met; for schedules of a file: proven, refuted or open
+optimal_of: string: among which schedules it is optimal
+ours: any: our value
+outcome: string: how it ended
+p95: integer?: 95th percentile of latency, in cycles
+p99: integer?: 99th percentile of latency, in cycles
+packets: integer: packets in all
+packets_delivered: integer?: packets that arrived
+packets_injected: integer?: packets that entered the network
+paper: any: the published value
+part: string: the part that fails, as --fail takes it
+parts: integer: parts that the network was divided into
+passed: boolean: whether all that was checked is right
+pattern: string: the traffic pattern
+peak: number?: largest throughput on the way, in flits/node/cycle
+perfect_load: number: mean load of a link
+placement: array: the node of every rank
+points: integer: simulations that were run
+policy: string: how waiting jobs are placed
+ports: integer: links that a node may send on at once
+problem_count: integer: problems in all
+problems: array: what is wrong, in words
+rate: number: offered flits per node and cycle
+receive_bound: number?: what the most wanted node can receive, in flits/node/cycle
+remarks: array: what was odd
+repair: string?: safe (beside traffic) or stop; null where not tried
+reproducible: boolean: whether the same command finds the same
+resolution: number?: step of the load, in flits/node/cycle
+rounds: integer?: rounds
+router: string: the router, in words
+routes: any: routes: their kind, or how many
+routings: object: throughput and largest load of every routing
+row: string: row of the published table
+row_major: object: the same for ranks in the order of the nodes
+rows: integer: sets of links that are used in a step
+rule: string: how packets get their lanes
+rules: any: rules of the routes
+rules_from: string: where the rules are from
+rules_in_words: string: the rules, in words
+saturated: boolean?: whether the network accepts less than is offered
+saturation: number?: the saturated load, in flits/node/cycle
+scheduled: integer: duration of the schedule, in cycles
+scheduled_bound: integer: proven lower bound of schedules, in cycles
+scratch_load: integer?: largest load of tables made from scratch
+seconds: number?: seconds that it took
+seed: integer: seed of all random numbers
+service_levels: integer: service levels that are used
+setting: string: name of the setting
+settings: array: every setting, its value and where that is from
+settling_time: integer?: cycles until throughput stays near its end
+shape: string: the shape, e.g. 8x4
+short_of_lanes: boolean: whether the lanes did not suffice for balanced tables
+sigma4: number?: fourth root of the mean fourth power of the loads over their mean
+simulated: any: duration when simulated, in cycles
+sizes: array: sizes of every dimension
+slice_length: integer: flits of a slice
+sliced: integer: duration in slices, in cycles
+sliced_bound: integer: lower bound of the duration in slices
+slices: integer: slices of a message
+slope_rule: object?: the critical load by the slope of throughput
+source_max: integer?: most packets that a node sent
+source_median: integer?: median over the nodes
+source_min: integer?: fewest packets that a node sent
+source_p10: integer?: 10th percentile over the nodes
+spare_lanes: integer: lanes that are left free
+spec: object: the experiment, complete
+stacked: integer?: duration with the best interval, in cycles
+starved: integer?: nodes that sent less than a tenth of the mean
+status: string: equal, near, or by how much they differ
+step_cycles: integer?: cycles a step takes at least
+steps: integer: steps
+stopped: string: how much was finished before Ctrl-C
+swapped: array: pairs of cables plugged the wrong way round
+switch: string: the switch
+switches: any: switches: how many, or an object each
+systems: integer: failed systems that were tried
+throughput: number?: flits delivered per node and cycle
+title: string: what it is
+topology: object: the network, field by field
+torus: string: sizes of the torus
+uniform_rule: number: what 2 b / n says, in flits/node/cycle
+unison: integer?: duration if all start together, in cycles
+unreachable: integer: ordered pairs of hosts without a route
+unreachable_pairs: array: such pairs by name
+update: string?: how to get there from the old tables
+update_last: array?: entries to change last
+update_rounds: array?: entries to change first, round by round
+update_safe: boolean?: whether it can be loaded beside traffic
+verdict: string: reached or missed
+verified: array: claims that were checked
+version: string: version of flitloom
+waited_for_chunks: integer: chunks that waited for one they follow
+waited_for_ports: integer: chunks that waited for a port
+waits: array: what waits for what
+warm_up: integer?: cycles before what is measured
+whole: integer: duration as whole packets, in cycles
+whole_bound: integer: lower bound of the duration as whole packets
+window_cycles: integer: cycles of a window
+worst_node: integer?: the node that sends least
+wraps: array: whether each dimension wraps
+"""
+
+#: Type and meaning by name.
+WORDS: dict[str, tuple[str, str]] = {
+    name: (kind, meaning)
+    for name, kind, meaning in (line.split(": ", 2) for line in _TABLE.strip().splitlines())
+}

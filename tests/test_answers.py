@@ -1,0 +1,96 @@
+"""What commands print with --json: one shape, one name for a quantity, and a schema that holds."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from flitloom.commands import run
+from flitloom.spec.answer_schemas import ANSWERS, answer_schema
+from flitloom.spec.answer_words import WORDS
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+#: Commands, one after the other in one folder, with the schema of what they print.
+COMMANDS = """
+simulate: simulate --torus 4x4 --pattern shfl --payload 6
+simulate: simulate --torus 4x4 --pattern rand --rate 0.1 --cycles 500
+load-curve: load curve --torus 4x4 --pattern rand --rates 0.1,0.2 --refine 0
+load-steady: load steady --torus 4x4,4x2 --pattern rand --rate 0.1 --buffer 4,8
+load-saturation: load saturation --torus 4x4 --pattern rand
+load-ramp: load ramp --torus 4x4 --pattern rand
+load-step: load step --torus 4x4 --pattern rand
+load-burst: load burst --torus 4x4 --pattern rand
+load-bound: load bound --torus 4x4 --pattern rand
+stack: stack --torus 4x4 --pattern shfl --payload 6 --slices 2
+schedule: schedule --torus 4x4 --pattern shfl --payload 6 -o plan.json
+check-schedule: check plan.json
+collective: collective all-gather --torus 4x4 -o ag.json
+check-collective: check ag.json
+simulate-collective: simulate ag.json
+collective-advise: collective advise --torus 4x4
+sweep: sweep EXAMPLES/load.toml --grid router.buffer=4,8 -o out.csv
+route: route --torus 4x4 -o t.json
+route-compare: route --torus 4x2 --compare
+route-resilience: route --torus 4x2 --resilience
+check-tables: check t.json
+route-fabric: route --fabric ring.csv -o out
+route-fabric: route --fabric ring.csv --fail cable:s0/1 --from out
+route-critical: route --fabric ring.csv --critical
+route-critical: route --fabric ring.csv --critical --from out
+check-fabric: check --fabric ring.csv --lft out/opensm-lfts.dump --path-sl out/path-sl.txt
+simulate-graph: simulate --graph ring.csv --tables out
+fabric-show: fabric show ring.csv
+place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 -o p.json
+check-placement: check p.json
+place-shape: place --torus 4x4 --shape 4x2
+place-stream: place stream --torus 4x4
+jitter: jitter --torus 2x2 --patterns shfl --jitter 0,1 --guards 1 --trials 2
+examples-list: examples list
+config-show: config show
+papers-list: papers list
+papers-run: papers run scaling-effects-2007/equation-2
+cite: cite
+"""
+#: Schemas whose commands take long; their parts of the benchmark and the demo are run elsewhere.
+LONG = {"bench", "demo", "route-diff"}
+
+
+def test_every_output_obeys_its_schema(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("ring.csv").write_text("".join(f"s{n},s{(n + 1) % 5}\n" for n in range(5)))
+    seen = set()
+    for line in COMMANDS.strip().splitlines():
+        name, words = line.split(": ")
+        assert run([*words.replace("EXAMPLES", str(EXAMPLES)).split(), "--json"]) == 0, words
+        found = json.loads(capsys.readouterr().out)
+        jsonschema.validate(found, answer_schema(name))
+        # An empty list would obey any schema.
+        assert found, words
+        seen.add(name)
+    assert seen | LONG == set(ANSWERS)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_schemas_are_schemas(name, capsys):
+    jsonschema.Draft202012Validator.check_schema(answer_schema(name))
+    assert run(["config", "schema", f"output-{name}"]) == 0
+    assert json.loads(capsys.readouterr().out) == answer_schema(name)
+
+
+def test_every_name_is_used_and_no_two_names_say_the_same():
+    used = {word for answer in ANSWERS.values() for word in f"{answer.always} {answer.sometimes}".split()}
+    inside = {"switch", "setting", "gpus", "alone", "jitter", "jobs", "decisions", "policy", "about", "algbw"}
+    assert used <= set(WORDS)
+    assert set(WORDS) - used <= inside | {"mesh", "microseconds", "utilisation", "loads", "file"}
+    meanings = [meaning for _, meaning in WORDS.values()]
+    assert len(set(meanings)) == len(meanings)
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", word) for word in WORDS)
+
+
+def test_a_wrong_output_does_not_obey():
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{"name": "x"}], answer_schema("cite"))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{"name": "x", "citation": "y", "more": 1}], answer_schema("cite"))
