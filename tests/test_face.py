@@ -108,6 +108,39 @@ def test_notebooks_show_tables_of_what_came_out(network):
     assert texts[texts.index("largest load") + 1] == str(tables.max_load)
 
 
+def test_notebooks_show_tables_where_people_look(network):
+    from flitloom.fabric import examples, recognise, route_subnet
+
+    fabric = examples.torus((4, 4))
+    tables = route_subnet(fabric)
+    values = [
+        (TORUS, "4, 4"),
+        (fl.Router(buffer=8), "8"),
+        (SHUFFLE, "shfl"),
+        (fl.Simulation(network, fl.Load("rand", rate=0.1, cycles=50)), "False"),
+        (recognise(fabric), "16"),
+        (fabric, "32"),
+        (tables.report, "none possible"),
+        (fl.schedule(network, SHUFFLE), "True"),
+    ]
+    for value, text in values:
+        assert any(text in cell for cell in Cells(value._repr_html_()).texts), value
+    texts = Cells(tables._repr_html_()).texts
+    assert texts[texts.index("largest load") + 1] == str(tables.report.max_load)
+    # A long field is cut.
+    matrix = fl.TrafficMatrix(matrix=[[int(a != b) for a in range(16)] for b in range(16)])
+    assert max(map(len, Cells(matrix._repr_html_()).texts)) <= 200
+
+
+def test_plans_that_say_the_same_are_equal_and_hash_alike(network):
+    for make in (lambda: fl.schedule(network, SHUFFLE), lambda: fl.collective(TORUS, "all-gather")):
+        one, other = make(), make()
+        assert one == other
+        assert hash(one) == hash(other)
+        assert len({one, other}) == 1
+    assert fl.schedule(network, SHUFFLE) != fl.schedule(network, fl.Collective("bcmp", payload=14, slices=2))
+
+
 def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):
     from flitloom.view import write_page
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+#: Characters of a cell; longer texts are cut.
+_LONGEST = 200
+
 
 def fields_html(title: str, fields: Mapping[str, object]) -> str:
     """A small table with a caption; values of None are left out.
@@ -29,4 +32,5 @@ def frame_html(page: str, height: int) -> str:
 
 
 def _text(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -16,6 +16,7 @@ from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network, require_network
+from flitloom.notebook import fields_html
 from flitloom.outlook import memory_needed, require_memory
 from flitloom.outputs import check_output
 from flitloom.plans.plan import Plan
@@ -464,6 +465,11 @@ class Simulation:
 
     def __deepcopy__(self, memo: dict[int, object]) -> Simulation:
         return self.__copy__()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {"network": self.network, "cycle": self.now, "finished": self.finished}
+        return fields_html("simulation", fields)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else f"at cycle {self.now}"

@@ -127,6 +127,10 @@ class CollectivePlan(Frozen):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
 
+    def __hash__(self) -> int:
+        """The same for plans that say the same."""
+        return hash((self.operation, self.steps, self.bound, len(self.moves)))
+
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else f"bound {self.bound}"
         return f"CollectivePlan({self.operation} on {self.ground}: {self.steps} steps, {proof})"

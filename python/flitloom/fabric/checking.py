@@ -13,6 +13,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import recognise
 from flitloom.fabric.tables import ForwardingTables, read_tables
+from flitloom.notebook import fields_html
 
 #: Pairs that a report names.
 _SHOWN = 100
@@ -56,6 +57,18 @@ class SubnetReport:
     rule: str
     remarks: tuple[str, ...]
     loads: NDArray[np.uint64] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "passed": self.passed,
+            "deadlock": " ".join(self.cycle) or "none possible",
+            "unreachable pairs": self.unreachable,
+            "largest load": self.max_load,
+            "lower bound": self.bound,
+            "rule": self.rule,
+        }
+        return fields_html("check of a fabric", fields)
 
     @property
     def passed(self) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show
 from flitloom.limits import FABRIC_PARTS
+from flitloom.notebook import fields_html
 
 #: Characters of a name; InfiniBand's descriptions of nodes have 64.
 NAME = 256
@@ -100,6 +101,11 @@ class Subnet:
     hosts: tuple[Host, ...]
     cables: tuple[Cable, ...]
     remarks: tuple[str, ...] = field(default=())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {"switches": len(self.switches), "cables": len(self.cables), "hosts": len(self.hosts)}
+        return fields_html("fabric", fields)
 
     def port_name(self, switch: int, port: int) -> str:
         """A port as ``name/port``."""

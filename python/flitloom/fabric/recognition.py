@@ -9,6 +9,7 @@ from typing import Any
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
+from flitloom.notebook import fields_html
 
 _DIMENSIONS = "xyzuvw"
 
@@ -65,6 +66,11 @@ class Recognition:
         """A switch as its name and coordinates."""
         name = self.subnet.switches[switch].name
         return f"{name} ({','.join(map(str, self.coordinates[switch]))})" if self.coordinates else name
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {"switches": len(self.subnet.switches), "cables": len(self.subnet.cables)}
+        return fields_html(self.describe(), fields | {"hosts": len(self.subnet.hosts)})
 
     def describe(self) -> str:
         """One line: what it is and what is missing."""

@@ -25,6 +25,7 @@ from flitloom.fabric.repairing import REPAIR_SLACK, OldTables, Update, read_old,
 from flitloom.fabric.searching import TRIES, searched
 from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels, with_lanes
 from flitloom.fabric.torus_2qos import torus_2qos
+from flitloom.notebook import fields_html
 from flitloom.outputs import folder_for, write_files
 from flitloom.spec.base import require_whole
 
@@ -101,6 +102,19 @@ class SubnetTables:
     def subnet(self) -> Subnet:
         """The subnet the tables are for."""
         return self.recognition.subnet
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "largest load": self.report.max_load,
+            "lower bound": self.bound["value"],
+            "lanes": self.lanes,
+            "mode": self.mode,
+            "deadlock": self.report.deadlock,
+            "unreachable pairs": self.report.unreachable,
+            "update": None if self.update is None else self.update.describe(),
+        }
+        return fields_html(f"tables of the {self.recognition.describe()}", fields)
 
     def facts(self) -> dict[str, Any]:
         """The report as plain values; entries are counted as `compare_tables` counts them."""

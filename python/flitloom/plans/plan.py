@@ -274,6 +274,10 @@ class Plan(Closed):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
 
+    def __hash__(self) -> int:
+        """The same for plans that say the same."""
+        return hash((self.traffic, self.duration, len(self.packets)))
+
     def __repr__(self) -> str:
         return f"Plan({self.traffic}, {self.method}: {self.duration} cycles, {len(self.packets)} packets)"
 

@@ -24,6 +24,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 from flitloom import limits
 from flitloom.errors import SpecError, joined, nearest, show, unknown_parts
 from flitloom.fixed import unchangeable
+from flitloom.notebook import fields_html
 
 __all__ = [
     "Checked",
@@ -171,6 +172,11 @@ class SpecModel(Closed):
             value = getattr(self, name)
             if field.is_required() or value != field.get_default(call_default_factory=True):
                 yield name, value
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: all fields, defaults included."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
+        return fields_html(type(self).__name__, fields)
 
 
 def _plain(annotation: Any) -> Any:
