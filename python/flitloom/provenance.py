@@ -33,7 +33,12 @@ def commit() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
+    # Asking takes no lock in the repository, which a run that is killed would leave behind.
     done = subprocess.run(
-        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=10
+        ["git", "--no-optional-locks", "-C", str(root), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
     )
     return done.stdout.strip()

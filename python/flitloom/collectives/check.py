@@ -32,7 +32,7 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``valid``, ``steps`` (as replayed), ``problems`` (a list of messages), ``bound`` (as proven anew,
+        ``passed``, ``steps`` (as replayed), ``problems`` (a list of messages), ``bound`` (as proven anew,
         ``None`` if its proof is none), ``optimal``, ``proof`` in words, and ``not_verified``: what the file
         says of itself that cannot be computed anew, with the reason.
 

@@ -104,7 +104,7 @@ def check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``valid``, ``steps``, ``problems``, ``operation``, ``gpus``, ``chunks``, and with a network ``bound``
+        ``passed``, ``steps``, ``problems``, ``operation``, ``gpus``, ``chunks``, and with a network ``bound``
         and ``optimal``.
 
     Raises

@@ -67,7 +67,7 @@ class Format:
     read_plan : function, optional
         Reads a plan, for a network if the file names none.
     check_plan : function, optional
-        Reports whether a file does what it claims: ``valid``, ``steps``, ``problems``, ``operation``, ...
+        Reports whether a file does what it claims: ``passed``, ``steps``, ``problems``, ``operation``, ...
     write_plan : function, optional
         Writes a plan; gives notes on the file.
     read_messages : function, optional

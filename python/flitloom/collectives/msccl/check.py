@@ -20,7 +20,7 @@ def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``valid``, ``steps`` (link steps of an as-soon-as-possible replay), ``problems``, ``operation``,
+        ``passed``, ``steps`` (link steps of an as-soon-as-possible replay), ``problems``, ``operation``,
         ``gpus``, ``chunks``, and with a network ``bound`` and ``optimal``.
 
     Raises
