@@ -280,6 +280,7 @@ def test_series_that_are_none():
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
     "fabric/pictures.py": "where a picture shows a switch",
+    "view/wires.py": "where a page draws a node or a wire",
     "placing/cosine.py": "a linear program whose solution is a proposal; whole numbers prove the bound",
     "papers/scaling_effects.py": "an exponent that is fitted to measured values",
 }
