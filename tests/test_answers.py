@@ -17,9 +17,9 @@ COMMANDS = """
 simulate: simulate --torus 4x4 --pattern shfl --payload 6
 simulate: simulate --torus 4x4 --pattern rand --rate 0.1 --cycles 500
 load-curve: load curve --torus 4x4 --pattern rand --rates 0.1,0.2 --refine 0
-load-steady: load steady --torus 4x4,4x2 --pattern rand --rate 0.1 --buffer 4,8
+load-steady: load steady --torus 4x4 --pattern rand --rate 0.1 --buffer 4,8
 load-saturation: load saturation --torus 4x4 --pattern rand
-load-ramp: load ramp --torus 4x4 --pattern rand
+load-ramp: load ramp --torus 4x4 --pattern rand --cycles 100000 --windows 40 --averaging 20
 load-step: load step --torus 4x4 --pattern rand
 load-burst: load burst --torus 4x4 --pattern rand
 load-bound: load bound --torus 4x4 --pattern rand

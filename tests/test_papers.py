@@ -188,7 +188,18 @@ def test_options_with_an_effect_are_those_that_are_read() -> None:
         assert ("searches" in known) == ("context.searches" in text), identifier
 
 
-@pytest.mark.parametrize("identifier", [name for name in papers.identifiers() if "/figure" in name])
+#: Figures whose searches take a quarter of a minute each.
+SEARCHED = {"cup-stacking-extended-2023/figure-4", "cup-stacking-extended-2023/figure-5"}
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in SEARCHED else ())
+        for name in papers.identifiers()
+        if "/figure" in name
+    ],
+)
 def test_figures_come_out_as_picture_and_data(
     identifier: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], pictures_are_looked_at: list[Any]
 ) -> None:
@@ -228,6 +239,7 @@ def test_an_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
+@pytest.mark.long
 def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = [
         "papers",
