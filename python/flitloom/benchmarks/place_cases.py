@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 
 import numpy as np
 
@@ -208,8 +209,6 @@ def wavefront(ranks: int) -> Traffic:
 
 def scattered(ranks: int) -> Traffic:
     """Four random partners of every rank, 1 to 8 bytes each way: a sparse matrix without structure."""
-    from random import Random
-
     dice = Random(ranks)
     rows = []
     for rank in range(ranks):

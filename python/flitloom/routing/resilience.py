@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 
 from flitloom import _core
 from flitloom.routing.rules import RouterRules
@@ -80,8 +81,6 @@ def survive(
 def _failures(
     count: int, cables: Sequence[tuple[int, int]], nodes: int, links: int, sample: int, seed: int
 ) -> tuple[list[Failure], bool]:
-    from math import comb
-
     total = comb(count, nodes) * comb(len(cables), links)
     if total <= max(sample, count, len(cables)):
         pairs = itertools.product(
