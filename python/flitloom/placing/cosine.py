@@ -34,6 +34,10 @@ MOST_NUMBERS = 200_000
 LONGEST_LINE = 32
 #: Steps of the ascent, and numbers times steps at most.
 STEPS, MOST_WORK = 8000, 200_000_000
+#: Above so many steps, numbers times steps at most, where a step costs as much as so many numbers more.
+MANY_STEPS, WORK_OF_MANY, STEP_WORK = 5000, 111_000_000, 6700
+#: Part of a bound that is known: an ascent that is below it after a quarter of its steps ends.
+HOPELESS = 0.6
 #: Parts of a mean message by which costs are softened, first and last; the first step, and the last one's
 #: part of it.
 WARM, COLD, STEP, LAST = 0.3, 0.00001, 0.005, 0.002
@@ -145,8 +149,12 @@ def applies(topology: Topology, traffic: Traffic, per_node: int) -> bool:
     return not topology.twist and whole and per_node == 1 and traffic.ranks == topology.nodes
 
 
-def cosine_bound(topology: Topology, traffic: Traffic, hops: bool) -> tuple[int, dict[str, Any]] | None:
+def cosine_bound(
+    topology: Topology, traffic: Traffic, hops: bool, known: int = 0
+) -> tuple[int, dict[str, Any]] | None:
     """The bound of hop-bytes, or of the fullest channel, with its certificate.
+
+    Where it will hardly reach a bound that is `known`, it is not looked for to the end.
 
     Returns
     -------
@@ -165,7 +173,7 @@ def cosine_bound(topology: Topology, traffic: Traffic, hops: bool) -> tuple[int,
             continue
         amounts = _amounts(traffic, schemes)
         if amounts.any():
-            certificate = _ascend(topology.sizes, mesh, schemes, amounts, hops)
+            certificate = _ascend(topology.sizes, mesh, schemes, amounts, hops, known)
             return proven_by(certificate, topology, traffic, hops), certificate
     return None
 
@@ -202,6 +210,7 @@ def _ascend(
     schemes: Sequence[Scheme],
     amounts: Numbers,
     hops: bool,
+    known: int,
 ) -> dict[str, Any]:
     """Multipliers that prove much."""
     nodes, dimensions = math.prod(sizes), len(sizes)
@@ -230,8 +239,13 @@ def _ascend(
     tilt, tilt_slope, tilt_square = np.zeros((3, dimensions))
     best, kept = -np.inf, (y, v, np.ones(dimensions))
     numbers = len(amounts) * len(places)
-    steps = max(200, min(STEPS, MOST_WORK // numbers))
+    steps = min(STEPS, max(MANY_STEPS, WORK_OF_MANY // (numbers + STEP_WORK)))
+    steps = max(200, min(steps, MOST_WORK // numbers))
+    # What a value is worth as a bound.
+    worth = unit * nodes if hops else unit / channels.sum()
     for step in range(steps):
+        if step == steps // 4 and best * worth < HOPELESS * known:
+            break
         part = step / steps
         soft, stride = WARM * (COLD / WARM) ** part, STEP * LAST**part * STEPS / steps
         lengths = np.ones(dimensions)

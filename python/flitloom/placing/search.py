@@ -198,7 +198,7 @@ def _searched(
     channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
     has_cosines = applies(topology, traffic, asked.per_node)
     if minimise == "hops" and has_cosines:
-        hops = _better(hops, cosine_bound(topology, traffic, hops=True))
+        hops = _better(hops, cosine_bound(topology, traffic, hops=True, known=hops[0]))
     bounded = hops if minimise == "hops" else channel
     found: dict[str, Any] = problem.search(
         list(traffic.mesh) or [traffic.ranks],
@@ -211,7 +211,7 @@ def _searched(
     runs: list[dict[str, int]] = []
     above = found["score"][0] > bounded[0] and not found["interrupted"]
     if minimise == "channel" and has_cosines and above:
-        bounded = _better(channel, cosine_bound(topology, traffic, hops=False))
+        bounded = _better(channel, cosine_bound(topology, traffic, hops=False, known=bounded[0]))
     if minimise == "time":
         found["nodes"], runs = _fastest(topology, traffic, found["finalists"], tables, asked.flit_bytes)
         bounded = port_bound(traffic, asked.flit_bytes) if asked.per_node == 1 else (0, {"kind": "nothing"})
