@@ -85,7 +85,10 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         (("simulate", "--torus", "8x8"), "traffic: give either pattern or destinations"),
         (("simulate", "--torus", "8x8", "--mesh", "8x8"), "topology: give either --torus or --mesh"),
         ((*SHUFFLE, "--wrap", "maybe"), "topology.wrap: 'maybe' is not understood; write yes,no"),
-        ((*SHUFFLE, "--fail", "node:x"), "--fail node:x: name a part as node:3, node:(1,2), link:0-1"),
+        (
+            (*SHUFFLE, "--fail", "node:x"),
+            "--fail: 'node:x' is no failed part; write node:3, node:(1,2), link:0-1",
+        ),
         ((*SHUFFLE, "--fail", "node:(1,8)"), "(1,8) is no node; coordinates go from (0,0) to (7,7)"),
         ((*SHUFFLE, "--fail", "link:(0,1)+z"), "(0,1)+z: the network has no dimension z"),
         ((*SHUFFLE, "--fail", "link:0-2"), "topology.failed_links: nodes 0 and 2 are not neighbours"),

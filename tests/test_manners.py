@@ -13,8 +13,9 @@ import pytest
 
 import flitloom as fl
 from flitloom import settings
-from flitloom.commands import options, run, screen
+from flitloom.commands import run, screen
 from flitloom.commands.examples import FOLDER, names
+from flitloom.commands.options import shared
 from flitloom.commands.recheck import PROGRAM
 from flitloom.papers import Cell, Report, identifiers
 from flitloom.spec import OTHER_NAMES, PATTERNS
@@ -54,8 +55,8 @@ def test_a_setting_is_from_the_first_that_says_something(monkeypatch, tmp_path, 
     monkeypatch.setenv("FLITLOOM_THREADS", "3")
     assert shown(capsys)["verbosity"] == ("usual", "FLITLOOM_VERBOSITY")
     assert shown(capsys, "-q")["verbosity"] == ("quiet", "option")
-    assert options._usual_threads(None) == 3
-    assert options._usual_threads(1) == 1
+    assert shared._usual_threads(None) == 3
+    assert shared._usual_threads(1) == 1
     other = tmp_path / "other.toml"
     other.write_text("threads = 5")
     monkeypatch.setenv("FLITLOOM_CONFIG", str(other))

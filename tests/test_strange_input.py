@@ -65,7 +65,7 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (f"simulate --torus 4x4 --pattern shfl --fail node:{DIGITS}", "name a part as node:3"),
+        (f"simulate --torus 4x4 --pattern shfl --fail node:{DIGITS}", "is no failed part; write node:3"),
         (f"route --torus 4x4 --fail node:{DIGITS}", "is no failed part"),
         (
             f"stack --torus 4x4 --pattern shfl --slices 2 --intervals {DIGITS}:9",
@@ -84,12 +84,12 @@ def files(tmp_path, monkeypatch):
         ("simulate gather.json --set router=nan", "router: nan is no table of fields"),
         (
             "simulate gather.json --stop-at 5",
-            "'stop_at': a plan of a collective operation brings its own traffic",
+            "--stop-at: a plan of a collective operation brings its own traffic",
         ),
         ("simulate gather.json --threads 2", "--threads: belongs to simulations"),
         ("simulate gather.json --checkpoint x.flit", "--checkpoint: does not go with a plan"),
         ("simulate trace.goal --torus 4x4 --set router=true", "router: True is no table of fields"),
-        ("simulate trace.goal --torus 4x4 --seed 3", "'seed': a message graph brings its own traffic"),
+        ("simulate trace.goal --torus 4x4 --seed 3", "--seed: a message graph brings its own traffic"),
         ("simulate trace.goal --torus 4x4 --plan plan.json", "--plan: does not go with a message graph"),
         ("fabric show gather.json", "no fabric in it"),
     ],

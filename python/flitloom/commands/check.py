@@ -98,8 +98,8 @@ def command(
     refuse(context, ["nodes"], "belongs to --fabric")
     from flitloom import formats
     from flitloom.commands.collective import check_collective_file, check_foreign_file
-    from flitloom.commands.placements import check_placement_file, is_placement
-    from flitloom.commands.plans import check_plan_file, is_plan
+    from flitloom.commands.inputs.placement import check_placement_file, is_placement
+    from flitloom.commands.inputs.plan import check_plan_file, is_plan
     from flitloom.commands.route import read_topology
     from flitloom.routing import check
     from flitloom.spec.topology import BY_DESTINATION

@@ -6,15 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flitloom.errors import FlitloomError, SpecError, nearest, show
+from flitloom.spec.words import OPTIONS, flags
 
 #: Options whose values are names of a list of the core.
-LISTED = {
-    "--pattern": "patterns",
-    "--routing": "routings",
-    "--throttle": "throttles",
-    "--arbitration": "schemes",
-    "--flow-control": "flow_controls",
-    "--process": "processes",
+LISTED = {flag: about.among for name, about in OPTIONS.items() if about.among for flag in flags(name)} | {
     "--operation": "operations",
     "--turns": "turns",
     "--rules": "rules",

@@ -71,7 +71,7 @@ def command(
     from flitloom.spec import Topology
 
     if is_booksim(source):
-        from flitloom.commands.booksim import convert_booksim
+        from flitloom.commands.inputs.booksim import convert_booksim
 
         convert_booksim(source, target)
         return

@@ -25,8 +25,8 @@ def command(
     guards: Annotated[
         str, typer.Option(help="Cycles kept free behind every packet.", metavar="G,...")
     ] = "1,2,3,4",
-    payload: Annotated[int, typer.Option(help="Payload of a packet, in flits.")] = 7,
-    slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,
+    payload: Annotated[int, options.shown("payload", default=False)] = 7,
+    slices: Annotated[int, options.shown("slices", default=False)] = 1,
     trials: Annotated[int, typer.Option(help="Simulations per entry, each with its own delays.")] = 30,
     routes: Annotated[str, typer.Option(help=f"{options.one_of('routes')}.", metavar="NAME")] = "dor",
     separate: Annotated[

@@ -10,7 +10,7 @@ import typer
 from flitloom._core import LIMITS
 from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
-from flitloom.commands.grouped import grouped
+from flitloom.commands.options import grouped
 from flitloom.errors import SpecError
 from flitloom.outputs import write_csv
 
@@ -54,7 +54,7 @@ def curve(
     from flitloom.load import curve_rows
 
     if compared.spec is not None and is_booksim(compared.spec):
-        from flitloom.commands.booksim import curve_booksim
+        from flitloom.commands.inputs.booksim import curve_booksim
 
         curve_booksim(context, compared.spec, overrules or [], rates, refine, json, out, plot)
         return

@@ -10,7 +10,7 @@ import typer
 
 from flitloom.commands import load_options as shared
 from flitloom.commands import options, screen
-from flitloom.commands.grouped import grouped
+from flitloom.commands.options import grouped
 from flitloom.errors import SpecError
 from flitloom.outputs import write_csv
 
@@ -125,7 +125,7 @@ def impulse(
     at: Annotated[int, typer.Option(min=0, help="Cycle of the impulse.")] = 10_000,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 30_000,
     length: shared.Length = None,
-    process: options.Process = "gap",
+    process: Annotated[str, options.shown("process", default=False)] = "gap",
     hotspot_fraction: options.HotspotFraction = None,
     router: shared.Router,
     window: shared.Window = 10,
@@ -156,7 +156,7 @@ def impulse(
 def burst(
     *,
     compared: shared.Compared,
-    packets: Annotated[int, typer.Option(min=1, help="Packets per node.")] = 10,
+    packets: Annotated[int, options.shown("packets", default=False, min=1)] = 10,
     length: Annotated[int, typer.Option(min=1, help="Flits per packet.")] = 8,
     hotspot_fraction: options.HotspotFraction = None,
     hotspot_target: options.HotspotTarget = None,

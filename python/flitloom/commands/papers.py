@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from flitloom.commands import screen
-from flitloom.commands.options import Threads
+from flitloom.commands.options import Threads, shown
 from flitloom.outputs import make_folder
 from flitloom.papers import Context, Report, find, identifiers, of_paper, options, reproduce
 from flitloom.papers.page import write_page
@@ -49,7 +49,7 @@ def run(
         typer.Option("--out", "-o", help="Folder for pictures and data, e.g. figures. [default: .]"),
     ] = None,
     threads: Threads = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
+    seed: Annotated[int, shown("seed", default=False)] = 1,
     searches: Annotated[
         int | None, typer.Option(min=1, max=1440, help="Genetic searches per value, at most. [default: 4]")
     ] = None,

@@ -40,7 +40,7 @@ def command(
       flitloom recheck tables.json certificate.json
       flitloom recheck placement.json
     """
-    from flitloom.commands.placements import is_placement
+    from flitloom.commands.inputs.placement import is_placement
     from flitloom.placing.checking import PROGRAM as PLACEMENTS
 
     if program:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flitloom.commands.options import CommonThreads, Network, Twist, one_of, refuse
+from flitloom.commands.matrices import read_matrix
+from flitloom.commands.options import CommonThreads, Network, Twist, one_of, refuse, shown
 from flitloom.commands.screen import Progress, echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, UnreachableError, show, show_file
 from flitloom.extras import check_picture
@@ -17,6 +18,7 @@ from flitloom.outputs import check_output
 from flitloom.routing import METHODS, Tables, route
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Mesh, Topology, Torus
+from flitloom.spec.failed import read_failed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +37,7 @@ def command(
         ),
     ] = None,
     torus: Annotated[str | None, typer.Option(help="Sizes of a torus, e.g. 4x2x2x2.")] = None,
-    mesh: Annotated[str | None, typer.Option(help="Sizes of a mesh, e.g. 8x8.")] = None,
+    mesh: Annotated[str | None, shown("mesh")] = None,
     twist: Twist = False,
     network: Network = None,
     fabric: Annotated[
@@ -262,7 +264,7 @@ def command(
         raise SpecError("--through goes with --nodes, and not with --traffic or --resilience")
     weights = None
     if placement is not None:
-        from flitloom.commands.placements import placement_weights
+        from flitloom.commands.inputs.seating import placement_weights
 
         refuse(context, ["traffic", "nodes", "through"], "does not go with --placement, which says both")
         named = None
@@ -328,7 +330,7 @@ def command(
 
         draw_comparison(made, picture)
     if html is not None:
-        from flitloom.commands.view import write_tables_page
+        from flitloom.commands.inputs.showing import write_tables_page
 
         write_tables_page(made, html)
     if loads is not None:
@@ -362,27 +364,9 @@ def read_topology(torus: str | None, mesh: str | None, fail: list[str], nodes: P
     """The network of the options ``--torus``, ``--mesh``, ``--fail`` and ``--nodes``."""
     if (torus is None) == (mesh is None):
         raise SpecError("name the network with --torus 4x2x2x2 or --mesh 8x8")
-    failed_nodes: list[int | str] = []
-    failed_links: list[str] = []
-    for part in fail:
-        kind, _, what = part.partition(":")
-        if kind == "node" and what.isascii() and what.isdigit() and len(what) <= 9:
-            failed_nodes.append(int(what))
-        elif kind == "node" and what.startswith("("):
-            failed_nodes.append(what)
-        elif kind == "link" and what:
-            failed_links.append(what)
-        else:
-            raise SpecError.at(
-                "--fail",
-                f"{show(part)} is no failed part",
-                "write node:3, node:(1,2), link:0-1 or link:(0,1)+x",
-            )
+    failed = read_failed(fail)
     topology: Topology
-    if torus is not None:
-        topology = Torus(torus, failed_nodes=failed_nodes, failed_links=failed_links)
-    else:
-        topology = Mesh(str(mesh), failed_nodes=failed_nodes, failed_links=failed_links)
+    topology = Torus(torus, **failed) if torus is not None else Mesh(str(mesh), **failed)
     if nodes is not None:
         allocated = set(read_nodes(nodes, topology.nodes))
         left_out = (node for node in range(topology.nodes) if node not in allocated)
@@ -403,19 +387,6 @@ def allocated_pairs(topology: Topology, nodes: Path) -> NDArray[np.int64]:
     pairs = np.outer(allocated, allocated)
     np.fill_diagonal(pairs, 0)
     return pairs
-
-
-def read_matrix(file: Path, nodes: int) -> NDArray[np.int64]:
-    """Read a CSV matrix of whole numbers, one row per source."""
-    import numpy as np
-
-    from flitloom.spec.tables import weights
-
-    with progress(f"bytes of {show_file(file)}") as step:
-        rows = weights(file, nodes, step)
-    if len(rows) != nodes:
-        raise SpecError(f"{show_file(file)}: {len(rows)} rows; one per node ({nodes}) is needed")
-    return np.stack(rows)
 
 
 def write_tables(tables: Tables, output: Path) -> None:

@@ -15,7 +15,6 @@ from flitloom.commands import options, screen
 from flitloom.commands.screen import follow
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
-from flitloom.numerals import real
 from flitloom.outputs import check_output
 
 if TYPE_CHECKING:
@@ -33,16 +32,14 @@ def command(
     fail: options.Fail = None,
     pattern: options.Pattern = None,
     destinations: options.Destinations = None,
-    matrix: Annotated[
-        Path | None, typer.Option(help="CSV file: packets from every node (row) to every node (column).")
-    ] = None,
+    matrix: Annotated[Path | None, options.shown("matrix", default=False)] = None,
     operation: Annotated[
         str | None,
         typer.Option(help=f"{options.one_of('operations')}.", metavar="NAME"),
     ] = None,
-    payload: Annotated[int, typer.Option(help="Payload of a packet, in flits.")] = 7,
-    slices: Annotated[int, typer.Option(help="Slices per packet.")] = 1,
-    packets: Annotated[int, typer.Option(help="Packets per node.")] = 1,
+    payload: Annotated[int, options.shown("payload", default=False)] = 7,
+    slices: Annotated[int, options.shown("slices", default=False)] = 1,
+    packets: Annotated[int, options.shown("packets", default=False)] = 1,
     length: Annotated[int, typer.Option(help="Matrix: flits per packet.")] = 8,
     method: Annotated[
         str,
@@ -199,8 +196,8 @@ def command(
         "as_one": as_one,
         "seed": seed,
         "moves": MOVES if moves is None else moves,
-        "seconds": None if seconds is None else read_time(seconds, "--seconds"),
-        "cp_sat_seconds": 0.0 if cp_sat is None else read_time(cp_sat, "--cp-sat"),
+        "seconds": None if seconds is None else options.read_time(seconds, "--seconds"),
+        "cp_sat_seconds": 0.0 if cp_sat is None else options.read_time(cp_sat, "--cp-sat"),
     }
     late: dict[str, Any] = {}
     with interrupts.keeping():
@@ -260,7 +257,7 @@ def command(
 
         compare_link_time([(f"planned: {plan.traffic}", simulate(network, plan, link_time=True))], chart)
     if html is not None:
-        from flitloom.commands.view import plan_films, plan_title
+        from flitloom.commands.inputs.showing import plan_films, plan_title
         from flitloom.view import write_page
 
         before = traffic if isinstance(traffic, Collective) else None
@@ -395,15 +392,3 @@ def _watcher(begin: float) -> Any:
             follow(f"{found}, bound {bound}, trying {target}: {unplaced} packets left over")
 
     return show
-
-
-def read_time(text: str, place: str) -> float:
-    """Seconds of a text like 60s, 1.5m or 20."""
-    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
-    try:
-        value = real(text[:-1]) * unit if unit else real(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 1e9:
-        raise SpecError(f"{place} {text}: write a time like 60s or 2m")
-    return value

@@ -65,7 +65,7 @@ def shown_file(
     `ground` is the network of a plan in a third-party format.
     """
     from flitloom import formats
-    from flitloom.commands.placements import is_placement
+    from flitloom.commands.inputs.placement import is_placement
     from flitloom.view import Steps, seats_of
 
     form = formats.format_of(file)

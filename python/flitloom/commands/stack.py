@@ -31,7 +31,7 @@ def command(
         ),
     ] = None,
     destinations: options.Destinations = None,
-    payload: Annotated[int, typer.Option(help="Payload of a packet, in flits.")] = 14,
+    payload: Annotated[int, options.shown("payload", default=False)] = 14,
     slices: Annotated[
         list[int] | None, typer.Option(help="Slices per packet. May be repeated. [default: 2]")
     ] = None,

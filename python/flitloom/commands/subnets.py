@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -85,7 +85,7 @@ def route_fabric(
     job = None if nodes is None else job_hosts(subnet, nodes, others)
     weights = None
     if traffic is not None:
-        from flitloom.commands.route import read_matrix
+        from flitloom.commands.matrices import read_matrix
 
         weights = read_matrix(traffic, len(subnet.hosts))
     with progress("tables of the fabric"):
@@ -130,65 +130,6 @@ def route_fabric(
         say(f"note: {note}")
     if facts["unreachable"]:
         say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
-
-
-def simulate_graph(
-    graph: Path | None,
-    torus: str | None,
-    twist: bool,
-    parts: list[str],
-    matrix: Path | None,
-    length: int | None,
-    buffer: int | None,
-    latency: int | None,
-    cycle_limit: int | None,
-    tables: Path | None,
-    as_json: bool,
-) -> None:
-    """Send an all-to-all, or the packets of a matrix, over the tables of a graph."""
-    from flitloom.commands.route import read_matrix
-    from flitloom.fabric import motion, recognise, route_subnet
-
-    if (graph is None) == (torus is None) or twist != (torus is not None):
-        raise SpecError("name a network with --graph FILE, or with --torus 4x4x8 --twist")
-    flits = 8 if length is None else length
-    if flits < 1:
-        raise SpecError.at("--length", f"{flits} is out of range", "it must be at least 1")
-    subnet = twisted(torus or "", parts) if graph is None else failing(graph, parts)
-    hosts = len(subnet.hosts)
-    packets = (
-        motion.all_to_all(hosts, flits)
-        if matrix is None
-        else motion.by_matrix(read_matrix(matrix, hosts), flits)
-    )
-    asked: dict[str, Any] = {
-        "buffer": 8 if buffer is None else buffer,
-        "latency": 1 if latency is None else latency,
-        "cycle_limit": cycle_limit,
-    }
-    with progress("tables and packets"):
-        if tables is None:
-            report = motion.send_packets(route_subnet(subnet), packets, **asked)
-        else:
-            report = motion.send_by_files(subnet, tables, packets, **asked)
-    facts = {"fabric": recognise(subnet).describe(), **report.facts()}
-    with screen.report():
-        if as_json:
-            print_json(facts)
-        else:
-            echo(f"{facts['fabric']}, {hosts} hosts, {report.packets} packets")
-            echo(
-                f"outcome      {report.outcome} after {report.cycles} cycles; "
-                f"at least {report.bound} are needed"
-            )
-            echo(f"delivered    {report.delivered}; {report.unreachable} without a way")
-            echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
-            echo(f"fullest      {facts['max_flits']} flits on a channel")
-            for place in report.waits:
-                echo(f"waits        {place}")
-    if report.outcome == "deadlock":
-        say(f"danger: {len(report.waits)} channels and lanes wait for each other")
-        raise typer.Exit(1)
 
 
 def show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:

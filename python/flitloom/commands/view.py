@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flitloom.collectives.ground import Ground
-    from flitloom.network import Network
-    from flitloom.plans.plan import Plan
-    from flitloom.routing.tables import Tables
-    from flitloom.spec import Collective
-    from flitloom.view import Film
     from flitloom.view.page import Shown
 
 
@@ -72,7 +67,8 @@ def command(
       flitloom view --network "dragonfly(6,3)" -o page.html
       flitloom view --live -o live.html
     """
-    from flitloom.commands.plans import is_plan
+    from flitloom.commands.inputs.plan import is_plan
+    from flitloom.commands.inputs.showing import plan_films, plan_title, write_tables_page
     from flitloom.commands.shown import print_totals, shown_fabric, shown_file, shown_twisted
     from flitloom.view import Loads, film, write_live_page, write_page
 
@@ -156,43 +152,3 @@ def _ground(torus: str | None, mesh: str | None, twist: bool) -> Ground | None:
 
     fields = options.topology_fields(torus, mesh, None, None)
     return Ground(Topology(**fields), twist) if "sizes" in fields else None
-
-
-def plan_title(plan: Plan) -> str:
-    """What a plan's page is called."""
-    return f"{plan.traffic} on {plan.network().topology}"
-
-
-def plan_films(network: Network, plan: Plan, before: Collective | None = None, seed: int = 1) -> list[Film]:
-    """A plan beside sending in unison, and beside the best simple stacking where that is another."""
-    from flitloom.plans.proofs import messages_of
-    from flitloom.spec import Packets
-    from flitloom.view import film
-
-    shown = []
-    if before is not None:
-        from flitloom.stacking import stack
-
-        shown.append(film(network, before, "unison", seed=seed))
-        if before.slices > 1:
-            best = stack(network, before, seed=seed).best
-            shown.append(film(network, best, f"stacked, a slice every {best.interval} cycles", seed=seed))
-    elif plan.operation is None:
-        table = [
-            (source, destination, length, 0, number)
-            for source, destination, length, slices in messages_of(plan).tolist()
-            for number in range(slices)
-        ]
-        shown.append(film(network, Packets(table=table), "unison", seed=seed))
-    proof = "proven optimal" if plan.optimal else f"bound {plan.bound}"
-    facts = {"planned duration": f"{plan.duration} cycles", "bound of the schedule": f"{plan.bound} cycles"}
-    shown.append(film(network, plan, f"planned, {proof}", facts=facts))
-    return shown
-
-
-def write_tables_page(made: list[Tables], file: Path) -> None:
-    """Tables of one network side by side, against their best bound."""
-    from flitloom.view import Loads, write_page
-
-    bound = max(tables.bound for tables in made)
-    write_page([Loads(tables, bound) for tables in made], file, f"Routing tables of the {made[0].topology}")

@@ -1,24 +1,70 @@
-"""Specs: what a user may describe, checked once, at the door."""
+"""Specs: what a user may describe, checked once, at the door.
 
-from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
-from flitloom.spec.graph import Graph
-from flitloom.spec.product import Product
-from flitloom.spec.router import ROUTINGS, SCHEMES, Router
-from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
-from flitloom.spec.traffic import (
-    OTHER_NAMES,
-    PATTERNS,
-    PERMUTATIONS,
-    PROCESSES,
-    Collective,
-    Impulse,
-    Load,
-    Packets,
-    Traffic,
-    TrafficChange,
-    TrafficClass,
-    TrafficMatrix,
-)
+What stands here is imported when it is first asked for, so that the words of options cost no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
+    from flitloom.spec.graph import Graph
+    from flitloom.spec.product import Product
+    from flitloom.spec.router import ROUTINGS, SCHEMES, Router
+    from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
+    from flitloom.spec.traffic import (
+        OTHER_NAMES,
+        PATTERNS,
+        PERMUTATIONS,
+        PROCESSES,
+        Collective,
+        Impulse,
+        Load,
+        Packets,
+        Traffic,
+        TrafficChange,
+        TrafficClass,
+        TrafficMatrix,
+    )
+
+#: Where the names are.
+_HOMES = {
+    "experiment": ("Experiment", "build_experiment", "read_experiment"),
+    "graph": ("Graph",),
+    "product": ("Product",),
+    "router": ("ROUTINGS", "SCHEMES", "Router"),
+    "topology": ("DIMENSION_NAMES", "Mesh", "Topology", "Torus"),
+    "traffic": (
+        "OTHER_NAMES",
+        "PATTERNS",
+        "PERMUTATIONS",
+        "PROCESSES",
+        "Collective",
+        "Impulse",
+        "Load",
+        "Packets",
+        "Traffic",
+        "TrafficChange",
+        "TrafficClass",
+        "TrafficMatrix",
+    ),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import what a name stands for."""
+        if name not in _HOME:
+            raise AttributeError(f"module 'flitloom.spec' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"flitloom.spec.{_HOME[name]}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)
+
 
 __all__ = [
     "DIMENSION_NAMES",

@@ -1,20 +1,25 @@
-"""Files of BookSim2 on the command line."""
+"""A file of BookSim2, or a spec for its router."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from flitloom.booksim import Options, Outcome, is_booksim, read_options, run
+from flitloom.booksim.curves import run_curve
+from flitloom.booksim.printing import lines
 from flitloom.commands import load_options as shared
 from flitloom.commands import options as given
 from flitloom.commands import screen
-
-if TYPE_CHECKING:
-    from flitloom.booksim import Options
+from flitloom.commands.inputs.input import Input, Use, names_of
+from flitloom.commands.options.simulation import Simulated
+from flitloom.errors import SpecError
+from flitloom.load import verdict
+from flitloom.outputs import check_output, write_csv, write_text
 
 #: Columns of the table.
 _COLUMNS = {
@@ -27,12 +32,12 @@ _COLUMNS = {
 }
 
 
-def simulate_booksim(file: Path, changes: Sequence[str], as_booksim: bool, json: bool) -> None:
-    """Run a file of BookSim2, and print the result as ours or as BookSim2 does."""
-    from flitloom.booksim import run
-    from flitloom.booksim.printing import lines
-
-    options = _read(file, changes)
+def simulate(asked: Simulated) -> None:
+    """Run the file, and print the result as ours or as BookSim2 does."""
+    assert asked.file is not None
+    if asked.printed.json and asked.printed.as_booksim:
+        raise SpecError("--booksim, --json: print different things; give one of them")
+    options = _read(asked.file, asked.overrules)
     limit = int(options["max_samples"]) if options["max_samples"].isdigit() else 0
     samples = 0
     with screen.progress("samples") as told:
@@ -43,10 +48,21 @@ def simulate_booksim(file: Path, changes: Sequence[str], as_booksim: bool, json:
             told(min(samples, limit), limit)
 
         outcome = run(options, seen=seen)
-    if as_booksim:
+    if asked.printed.as_booksim:
         for line in lines(outcome.events):
             screen.echo(line)
-    elif json:
+    else:
+        _print(outcome, asked.printed.json)
+    if outcome.outcome == "unstable":
+        screen.say(
+            "the mean latency passed latency_thres: the offered load is beyond saturation; lower "
+            "injection_rate, or raise latency_thres if the network is slow and not full"
+        )
+
+
+def _print(outcome: Outcome, json: bool) -> None:
+    """Print the result."""
+    if json:
         classes = [
             {name: None if math.isnan(value) else value for name, value in facts.items()}
             for facts in outcome.classes
@@ -56,17 +72,10 @@ def simulate_booksim(file: Path, changes: Sequence[str], as_booksim: bool, json:
         rows = [[int(facts["class"]), *(facts[name] for name in _COLUMNS)] for facts in outcome.classes]
         screen.print_fields({"outcome": outcome.outcome, "cycles": outcome.cycles})
         screen.print_table(["class", *_COLUMNS.values()], rows)
-    if outcome.outcome == "unstable":
-        screen.say(
-            "the mean latency passed latency_thres: the offered load is beyond saturation; lower "
-            "injection_rate, or raise latency_thres if the network is slow and not full"
-        )
 
 
 def _read(file: Path, changes: Sequence[str]) -> Options:
     """Read a file, and say what surprises in it."""
-    from flitloom.booksim import read_options
-
     options = read_options(file, changes)
     for warning in options.warnings:
         screen.say(f"warning: {warning}")
@@ -75,8 +84,6 @@ def _read(file: Path, changes: Sequence[str]) -> Options:
 
 def convert_booksim(source: Path, target: Path) -> None:
     """Write a file of BookSim2 as a spec, or a spec as such a file."""
-    from flitloom.outputs import check_output, write_text
-
     check_output(target, (".toml", ".cfg"), "TARGET")
     options = _read(source, [])
     write_text(target, options.spec() if target.suffix == ".toml" else options.text())
@@ -97,10 +104,6 @@ def curve_booksim(
     plot: Path | None,
 ) -> None:
     """Run a file of BookSim2 at several rates, and print the curve."""
-    from flitloom.booksim.curves import run_curve
-    from flitloom.load import verdict
-    from flitloom.outputs import write_csv
-
     taken = {"rates", "refine", "json", "out", "plot", "threads"}
     ignored = [name for name in given.typed(context) if name not in taken]
     given.refuse(context, ignored, "does not go with a file of BookSim2; write NAME=VALUE behind the file")
@@ -160,3 +163,17 @@ def _verdict(found: Mapping[str, Any]) -> str:
         case "below":
             return f"is unstable at injection_rate {found['above']:g} already; try lower rates"
     return "not all rates were run: no verdict"
+
+
+INPUT = Input(
+    title="a file of BookSim2",
+    given="give one that ends in .cfg",
+    sniff=is_booksim,
+    uses={
+        "simulate": Use(
+            simulate,
+            names_of("json", "as_booksim", "overrules"),
+            otherwise="write NAME=VALUE behind the file",
+        ),
+    },
+)

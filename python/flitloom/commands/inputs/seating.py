@@ -1,54 +1,20 @@
-"""The part of ``check``, ``recheck``, ``simulate`` and ``route`` that deals with placements."""
+"""Ranks on the nodes of a placement: its network, its messages, and the traffic of ranks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
+import numpy as np
+from numpy.typing import NDArray
 
+from flitloom.commands import options
 from flitloom.errors import SpecError, show_file
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from flitloom.routing import Tables
-    from flitloom.spec import Topology
-
-#: Bytes that hold the beginning of any placement.
-HEAD = 4096
-
-
-def is_placement(file: Path) -> bool:
-    """Whether a file is a placement of ranks."""
-    from flitloom.limits import TABLE_BYTES
-    from flitloom.reading import opened
-
-    if file.suffix != ".json" or not file.is_file():
-        return False
-    with opened(file, TABLE_BYTES) as source:
-        return b'"flitloom placement' in source.start()[:HEAD]
-
-
-def check_placement_file(file: Path, as_json: bool) -> None:
-    """Check a placement, and end with exit code 1 if something does not hold."""
-    from flitloom.commands import screen
-    from flitloom.placing import check_placement
-
-    report = check_placement(file)
-    if as_json:
-        problems = [] if report.problem is None else [report.problem]
-        screen.print_json({"passed": report.passed, "problems": problems, **report.facts})
-    else:
-        if report.passed:
-            screen.print_fields({name.replace("_", " "): str(value) for name, value in report.facts.items()})
-        else:
-            screen.echo(f"problem  {report.problem}")
-        screen.echo("passed" if report.passed else "FAILED")
-    if not report.passed:
-        raise typer.Exit(1)
+from flitloom.placing.placement import nodes_for, read_placement, traffic_of
+from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
+from flitloom.routing import Tables, route
+from flitloom.spec import Packets, Topology, TrafficMatrix
 
 
 @dataclass(frozen=True)
@@ -69,12 +35,6 @@ def put_on_nodes(
     SpecError
         The placement is for another network, or the traffic is none of ranks.
     """
-    from flitloom.commands import options
-    from flitloom.placing.placement import nodes_for, read_placement, traffic_of
-    from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
-    from flitloom.routing import route
-    from flitloom.spec import Packets, Topology, TrafficMatrix
-
     document = read_placement(file)
     fields.setdefault("topology", document["topology"])
     topology = options.part(Topology, fields)
@@ -128,11 +88,6 @@ def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, 
     SpecError
         The placement is for another network.
     """
-    import numpy as np
-
-    from flitloom.placing.placement import nodes_for, read_placement, traffic_of
-    from flitloom.spec import Topology
-
     document = read_placement(file)
     network = Topology(**document["topology"]) if topology is None else topology
     nodes = np.array(nodes_for(document, network))

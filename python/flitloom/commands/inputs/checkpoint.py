@@ -1,0 +1,58 @@
+"""A simulation in a file, to go on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flitloom import ranks
+from flitloom.checkpoint import MAGIC
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.inputs.running import check, run
+from flitloom.commands.options import Grid, Router, Run, Traffic
+from flitloom.commands.options.simulation import Kept, Outputs, Simulated
+from flitloom.errors import SpecError
+from flitloom.limits import STATE_BYTES
+from flitloom.reading import opened
+from flitloom.routing import read_tables
+from flitloom.simulation import Simulation
+
+_ITS_OWN = Refusal(
+    names_of(Grid, Traffic, Router, Run, "placement", "graph"),
+    "--resume",
+    "brings its own network and traffic",
+    "leave {option} out",
+)
+
+
+def sniff(file: Path) -> bool:
+    """Whether a file is a saved simulation."""
+    with opened(file, STATE_BYTES) as source:
+        return source.start().startswith(MAGIC)
+
+
+def simulate(asked: Simulated) -> None:
+    """Go on with the simulation."""
+    check(asked)
+    file, tables = asked.brought.resume or asked.file, asked.brought.tables
+    if file is not asked.file and asked.file is not None:
+        raise SpecError.at("--resume", "brings its own network and traffic", "give no others")
+    assert file is not None
+    simulation = Simulation.load(
+        file,
+        tables=None if tables is None else read_tables(tables),
+        threads=asked.kept.threads,
+        _on_ranks=ranks.started() > 1,
+    )
+    run(simulation, asked)
+
+
+INPUT = Input(
+    title="a simulation in a file",
+    given="name one with --resume",
+    sniff=sniff,
+    asked=lambda given: "resume" in given,
+    uses={
+        "simulate": Use(simulate, names_of(Kept, Outputs, "resume", "tables", "json"), (_ITS_OWN,)),
+    },
+    several_ranks=True,
+)

@@ -1,0 +1,99 @@
+"""A plan of a collective operation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom.collectives import CollectivePlan, read_collective, simulate_collective
+from flitloom.commands import options, screen
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.options import Grid, Router, Traffic
+from flitloom.commands.options.simulation import Outputs, Simulated
+from flitloom.errors import SpecError
+from flitloom.formats import format_of
+from flitloom.spec import Router as RouterSpec
+from flitloom.spec import Topology
+
+_TITLE = "a plan of a collective operation"
+_ITS_OWN = "brings its own traffic; give the network and its routers only"
+_REFUSALS = (
+    Refusal(names_of("seed", "stop_at", "throttle", "cycle_limit"), "{option}", f"{_TITLE} {_ITS_OWN}"),
+    Refusal(
+        names_of(Traffic, Outputs, "tables"),
+        "{option}",
+        f"{_TITLE} brings its own traffic",
+        "give the router only",
+    ),
+    Refusal(names_of("threads"), "{option}", "belongs to simulations of one network in parts, not to plans"),
+)
+
+
+def sniff(file: Path) -> bool:
+    """Whether a file is such a plan in the format of flitloom."""
+    form = format_of(file)
+    return form is not None and form.name == "plan"
+
+
+def simulate(asked: Simulated) -> None:
+    """Run the plan on routers and say who waited for whom."""
+    assert asked.file is not None
+    fields, sizes = asked.fields(), asked.sizes
+    for name in fields:
+        if name not in ("topology", "router"):
+            raise SpecError(f"{name!r:.60}: {_TITLE} {_ITS_OWN}")
+    plan = read_collective(asked.file)
+    if "topology" in fields:
+        require_network(plan, options.part(Topology, fields))
+    flits = 16 if sizes.chunk_flits is None else sizes.chunk_flits
+    run = simulate_collective(plan, options.part(RouterSpec, fields), flits=flits, ports=sizes.ports)
+    facts = {"operation": plan.operation, "network": str(plan.ground), **run.summary()}
+    if asked.printed.json:
+        screen.print_json(facts)
+    else:
+        _print(facts)
+
+
+def require_network(plan: CollectivePlan, given: Topology) -> None:
+    """Refuse a plan for another network than the one that options name."""
+    mine = plan.ground.routers
+    if not mine.is_as(given):
+        raise SpecError.at("plan.topology", f"the plan is for a {mine}, not for a {given}")
+
+
+def _print(facts: dict[str, Any]) -> None:
+    waits, chain = facts.pop("waits"), facts.pop("chain")
+    screen.print_fields(
+        {
+            "plan": f"{facts['operation']}, {facts['network']}",
+            "steps": facts["steps"],
+            "cycles": f"{facts['cycles']}, {facts['cycles_per_step']} per step",
+            "a step alone": f"{facts['step_cycles']} cycles ({facts['flits_per_chunk']} flits and the link)",
+            "ports of a node": facts["ports"],
+            "links waited for chunks": f"{facts['waited_for_chunks']} cycles in all",
+            "chunks waited for ports": f"{facts['waited_for_ports']} cycles in all",
+            "lost on the way": f"{facts['lost_on_the_way']} cycles in all",
+            "longest chain": f"{facts['chain_length']} chunks, one after the other",
+        }
+    )
+    if waits:
+        screen.echo()
+        columns = ["node", "waits_for", "cycles"]
+        screen.print_table(columns, [[row[name] for name in columns] for row in waits])
+    if chain:
+        screen.echo()
+        columns = ["from", "to", "chunk", "step", "injected", "arrived"]
+        rows = [[str(row[name]) if name == "chunk" else row[name] for name in columns] for row in chain]
+        screen.print_table(columns, rows)
+
+
+INPUT = Input(
+    title=_TITLE,
+    given="give one that ends in .json",
+    sniff=sniff,
+    uses={
+        "simulate": Use(
+            simulate, names_of(Grid, Router, "settings", "chunk_flits", "ports", "json"), _REFUSALS
+        ),
+    },
+)

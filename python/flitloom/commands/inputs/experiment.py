@@ -1,0 +1,103 @@
+"""An experiment: a spec in TOML, or what options describe without any file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom import ranks
+from flitloom.commands import screen
+from flitloom.commands.inputs.input import Input, Use, names_of
+from flitloom.commands.inputs.running import check, run, say_of_rules
+from flitloom.commands.inputs.seating import Sitting
+from flitloom.commands.options import Grid, Router, Run, Traffic
+from flitloom.commands.options.simulation import Kept, Outputs, Simulated
+from flitloom.network import Network
+from flitloom.routing import read_tables
+from flitloom.routing.given import network_fields, router_fields
+from flitloom.simulation import begin_experiment, experiment_memory
+from flitloom.spec import Collective, Experiment
+from flitloom.spec.experiment import build_experiment, read_fields
+from flitloom.workload import among_working
+
+#: Options that describe an experiment, and what is done with one.
+TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "tables", "json")
+
+
+def simulate(asked: Simulated) -> None:
+    """Simulate the experiment."""
+    file = asked.file
+    fields = asked.fields({} if file is None else read_fields(file), kind=file is None)
+    simulate_fields(asked, fields, Path() if file is None else file.parent)
+
+
+def simulate_fields(
+    asked: Simulated, fields: dict[str, Any], folder: Path, sitting: Sitting | None = None
+) -> None:
+    """Simulate the experiment of fields; `sitting` is where its ranks are."""
+    check(asked)
+    tables, on_ranks = asked.brought.tables, ranks.started() > 1
+    if tables is not None and "sizes" not in fields.get("topology", {}):
+        _take_network(fields, tables)
+    experiment = _among_working(build_experiment(fields, folder))
+    routes = None if tables is None else read_tables(tables, experiment.topology)
+    if sitting is not None and routes is None:
+        routes = sitting.tables
+    if routes is not None:
+        say_of_rules(routes, experiment.router)
+    screen.foretell_memory([experiment_memory(experiment)])
+    simulation = begin_experiment(
+        experiment,
+        # Ranks keep no records of single packets.
+        packets=asked.outputs.out is not None and not on_ranks,
+        link_time=asked.outputs.chart is not None,
+        tables=routes,
+        threads=asked.kept.threads,
+        on_ranks=on_ranks,
+    )
+    run(simulation, asked)
+
+
+def _among_working(experiment: Experiment) -> Experiment:
+    """The experiment with a pattern of a network with failed nodes sent among those that work."""
+    traffic, topology = experiment.traffic, experiment.topology
+    if not topology.failed_nodes or not isinstance(traffic, Collective) or traffic.pattern is None:
+        return experiment
+    network = Network(topology, experiment.router)
+    left = among_working(network, traffic, experiment.seed)
+    working = topology.nodes - len(topology.failed_nodes)
+    omitted = working * traffic.packets - len(left.table) // traffic.slices
+    screen.say(
+        f"{traffic.pattern} among the {working} nodes that work"
+        + (f"; {omitted} packets to failed nodes are left out" if omitted else "")
+    )
+    return experiment.model_copy(update={"traffic": left})
+
+
+def _take_network(fields: dict[str, Any], tables: Path) -> None:
+    """Give an experiment the network that tables are for, and a router in which they are free of deadlock.
+
+    Raises
+    ------
+    SpecError
+        The file is damaged, or does not name its network.
+    """
+    read = read_tables(tables)
+    fields["topology"] = {**network_fields(read), **fields.get("topology", {})}
+    router, traffic = fields.get("router", {}), fields.get("traffic", {})
+    if not isinstance(router, dict) or not isinstance(traffic, dict):
+        return
+    length = traffic.get("length", traffic.get("payload", 7) + 1)
+    needed = router_fields(read, length) if isinstance(length, int) else {}
+    if needed and not {"flow_control", "channels", "preset"} & set(router):
+        fields["router"] = {**needed, **router}
+        named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
+        screen.say(f"{read.topology}, as the tables say, with {named}")
+
+
+INPUT = Input(
+    title="an experiment",
+    given="give one that ends in .toml, or --torus and --pattern",
+    uses={"simulate": Use(simulate, TAKES)},
+    several_ranks=True,
+)

@@ -1,0 +1,89 @@
+"""A graph of switches, or a twisted torus, with tables by destination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from flitloom.commands import screen
+from flitloom.commands.inputs.input import Input, Use, names_of
+from flitloom.commands.matrices import read_matrix
+from flitloom.commands.options.simulation import Simulated
+from flitloom.commands.subnets import failing, twisted
+from flitloom.errors import SpecError
+from flitloom.fabric import motion, recognise, route_subnet
+
+
+def asked(given: Mapping[str, Any]) -> bool:
+    """Whether a graph is named, or a twisted torus with a folder or a dump of tables."""
+    tables: Path | None = given.get("tables")
+    if "graph" in given or tables is None:
+        return "graph" in given
+    return "twist" in given and (tables.is_dir() or tables.suffix == ".dump")
+
+
+def simulate(asked: Simulated) -> None:
+    """Send an all-to-all, or the packets of a matrix, over the tables of a graph."""
+    grid, router, graph = asked.grid, asked.router, asked.brought.graph
+    if (graph is None) == (grid.torus is None) or grid.twist != (grid.torus is not None):
+        raise SpecError("name a network with --graph FILE, or with --torus 4x4x8 --twist")
+    flits = 8 if asked.traffic.length is None else asked.traffic.length
+    if flits < 1:
+        raise SpecError.at("--length", f"{flits} is out of range", "it must be at least 1")
+    parts = grid.fail or []
+    subnet = twisted(grid.torus or "", parts) if graph is None else failing(graph, parts)
+    hosts, matrix = len(subnet.hosts), asked.traffic.matrix
+    if matrix is None:
+        packets = motion.all_to_all(hosts, flits)
+    else:
+        packets = motion.by_matrix(read_matrix(matrix, hosts), flits)
+    routers: dict[str, Any] = {
+        "buffer": 8 if router.buffer is None else router.buffer,
+        "latency": 1 if router.latency is None else router.latency,
+        "cycle_limit": asked.run.cycle_limit,
+    }
+    with screen.progress("tables and packets"):
+        if asked.brought.tables is None:
+            report = motion.send_packets(route_subnet(subnet), packets, **routers)
+        else:
+            report = motion.send_by_files(subnet, asked.brought.tables, packets, **routers)
+    _print({"fabric": recognise(subnet).describe(), **report.facts()}, report, hosts, asked.printed.json)
+    if report.outcome == "deadlock":
+        screen.say(f"danger: {len(report.waits)} channels and lanes wait for each other")
+        raise typer.Exit(1)
+
+
+def _print(facts: dict[str, Any], report: motion.MotionReport, hosts: int, json: bool) -> None:
+    """Print what came of the packets."""
+    with screen.report():
+        if json:
+            screen.print_json(facts)
+            return
+        screen.echo(f"{facts['fabric']}, {hosts} hosts, {report.packets} packets")
+        screen.echo(
+            f"outcome      {report.outcome} after {report.cycles} cycles; at least {report.bound} are needed"
+        )
+        screen.echo(f"delivered    {report.delivered}; {report.unreachable} without a way")
+        screen.echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
+        screen.echo(f"fullest      {facts['max_flits']} flits on a channel")
+        for place in report.waits:
+            screen.echo(f"waits        {place}")
+
+
+INPUT = Input(
+    title="--graph or with tables by destination",
+    given="name one with --graph",
+    asked=asked,
+    uses={
+        "simulate": Use(
+            simulate,
+            names_of(
+                "graph", "torus", "twist", "fail", "matrix", "length", "buffer", "latency", "cycle_limit",
+                "tables", "json",
+            ),
+        ),
+    },
+)  # fmt: skip

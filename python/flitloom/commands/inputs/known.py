@@ -1,0 +1,112 @@
+"""The closed list of inputs, and which of them a command line gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from flitloom.commands.inputs.input import Input
+from flitloom.errors import SpecError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """When an input may be meant: its module, which imports what it needs, is looked at only then.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        How names of such files end.
+    options : tuple of str
+        Names of options that may ask for it, instead of a file.
+    """
+
+    endings: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+#: All inputs by the names of their modules. Of several that take a file, the first is meant, and of several
+#: that options ask for; files go before options.
+INPUTS: dict[str, Entry] = {
+    "booksim": Entry((".cfg", ".toml", "")),
+    "messages": Entry((".goal", ".bin", ".et")),
+    "collective": Entry((".json",)),
+    "foreign": Entry((".json", ".xml")),
+    "graph": Entry(options=("graph", "tables")),
+    "plan": Entry((".json",), ("plan",)),
+    "checkpoint": Entry((".flit",), ("resume",)),
+    "placement": Entry((".json",), ("placement",)),
+    "experiment": Entry(),
+}
+#: What it is where nothing else is meant.
+DEFAULTS = {"simulate": "experiment"}
+
+
+def load(name: str) -> Input:
+    """The input of a name."""
+    found: Input = import_module(f"flitloom.commands.inputs.{name}").INPUT
+    return found
+
+
+def choose(verb: str, file: Path | None, given: Mapping[str, Any]) -> Input:
+    """The input of a verb: what its first argument is, what an option stands for, or the default.
+
+    Parameters
+    ----------
+    verb : str
+        Words of the verb.
+    file : path, optional
+        Its first argument.
+    given : mapping
+        Options of the command line, names and values.
+    """
+    for name, entry in INPUTS.items():
+        if file is not None and file.suffix in entry.endings:
+            found = load(name)
+            if verb in found.uses and found.sniff(file):
+                return found
+    for name, entry in INPUTS.items():
+        if any(option in given for option in entry.options):
+            found = load(name)
+            if verb in found.uses and found.asked(given):
+                return found
+    return load(DEFAULTS[verb])
+
+
+def refuse_others(verb: str, chosen: Input, written: Mapping[str, str]) -> None:
+    """Refuse options that do not apply to an input.
+
+    Parameters
+    ----------
+    written : mapping
+        Options of the command line, and how they are written.
+
+    Raises
+    ------
+    SpecError
+        One of them does not apply.
+    """
+    use = chosen.uses[verb]
+    for name, option in written.items():
+        if use.takes is None or name in use.takes:
+            continue
+        for refusal in use.refusals:
+            if name in refusal.names:
+                raise refusal.error(option)
+        owners = _owners(verb, name)
+        if owners:
+            titles = " or ".join(owner.title for owner in owners)
+            raise SpecError.at(option, f"belongs to {titles}", owners[0].given if len(owners) == 1 else "")
+        raise SpecError.at(option, f"does not go with {chosen.title}", use.otherwise)
+
+
+def _owners(verb: str, name: str) -> list[Input]:
+    """The inputs to which alone an option applies; none where others do with it, too."""
+    plain = load(DEFAULTS[verb]).uses[verb]
+    if name in (plain.takes or ()) or any(name in entry.options for entry in INPUTS.values()):
+        return []
+    every = [load(one) for one in INPUTS]
+    return [one for one in every if verb in one.uses and name in (one.uses[verb].takes or ())]

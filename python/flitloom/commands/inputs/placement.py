@@ -1,0 +1,68 @@
+"""A placement of ranks on nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from flitloom.commands import screen
+from flitloom.commands.inputs import experiment
+from flitloom.commands.inputs.input import Input, Use, names_of
+from flitloom.commands.inputs.seating import put_on_nodes
+from flitloom.commands.options.simulation import Simulated
+from flitloom.errors import SpecError
+from flitloom.limits import TABLE_BYTES
+from flitloom.placing import check_placement
+from flitloom.reading import opened
+
+#: Bytes that hold the beginning of any placement.
+HEAD = 4096
+
+
+def is_placement(file: Path) -> bool:
+    """Whether a file is a placement of ranks."""
+    if file.suffix != ".json" or not file.is_file():
+        return False
+    with opened(file, TABLE_BYTES) as source:
+        return b'"flitloom placement' in source.start()[:HEAD]
+
+
+def check_placement_file(file: Path, as_json: bool) -> None:
+    """Check a placement, and end with exit code 1 if something does not hold."""
+    report = check_placement(file)
+    if as_json:
+        problems = [] if report.problem is None else [report.problem]
+        screen.print_json({"passed": report.passed, "problems": problems, **report.facts})
+    else:
+        if report.passed:
+            screen.print_fields({name.replace("_", " "): str(value) for name, value in report.facts.items()})
+        else:
+            screen.echo(f"problem  {report.problem}")
+        screen.echo("passed" if report.passed else "FAILED")
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def simulate(asked: Simulated) -> None:
+    """Simulate the traffic of ranks on their nodes: that of the placement where there is no other."""
+    brought = asked.brought
+    file = brought.placement or asked.file
+    if brought.placement is not None and asked.file is not None:
+        raise SpecError.at(
+            "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
+        )
+    assert file is not None
+    fields = asked.fields()
+    sitting = put_on_nodes(file, fields, brought.tables is not None, asked.sizes.flit_bytes, False)
+    experiment.simulate_fields(asked, fields, Path(), sitting)
+
+
+INPUT = Input(
+    title="a placement",
+    given="name one with --placement",
+    sniff=is_placement,
+    asked=lambda given: "placement" in given,
+    uses={"simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes"))},
+    several_ranks=True,
+)

@@ -1,0 +1,147 @@
+"""Simulations run to their end: charts, pages, records and totals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from flitloom import ranks
+from flitloom.commands import options, screen
+from flitloom.commands.options.simulation import Simulated
+from flitloom.errors import SpecError
+from flitloom.network import Network
+from flitloom.result import Result
+from flitloom.routing import Tables
+from flitloom.simulation import Simulation
+from flitloom.space_time import record_space_time
+from flitloom.spec import Experiment, Router
+from flitloom.view import film, write_page
+from flitloom.workload import describe
+
+
+def say_of_rules(tables: Tables, router: Router) -> None:
+    """Say where the rules of tables do not keep free of deadlock in a router."""
+    bubble, rules = router.flow_control == "bubble", tables.rules
+    lanes = rules.virtual_channels
+    if bubble != (lanes is None) and not rules.any_walk:
+        needed = "bubble flow control" if lanes is None else f"{lanes} virtual channels and no bubbles"
+        screen.say(
+            f"note: tables of rules {rules.name} are free of deadlock with {needed}; with "
+            f"{router.flow_control} flow control packets may get stuck (a deadlock is reported)"
+        )
+
+
+def check(asked: Simulated) -> None:
+    """Refuse what cannot be written, or not on several ranks, before anything is done."""
+    asked.check_outputs()
+    if ranks.started() > 1:
+        if asked.outputs.chart is not None:
+            raise SpecError.at("--picture", "is not for several ranks (mpiexec)", "start one, with --threads")
+        check_threads(asked.kept.threads)
+
+
+def check_threads(threads: int) -> None:
+    """Refuse several threads on several ranks."""
+    if ranks.started() > 1 and threads != 1:
+        raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
+
+
+def run(simulation: Simulation, asked: Simulated) -> None:
+    """Run a simulation to its end, write what is asked for and print what came of it."""
+    outputs, every = asked.outputs, options.read_time(asked.kept.every, "--every")
+    refused: SpecError | None = None
+    if outputs.html is not None and ranks.speaks():
+        # Before the simulation that may end in an error: a deadlock is to be seen, too.
+        try:
+            write_html(simulation.spec, outputs.html)
+        except SpecError as error:
+            # The numbers are worth printing without the page.
+            refused = error
+    stop_at = simulation.spec.stop_at
+    with screen.progress("simulating", simulation.unit(stop_at)) as show:
+        if outputs.space_time is not None:
+            draw_space_time(simulation, outputs.space_time, outputs.span, show)
+        simulation.run(stop_at, checkpoint=asked.kept.checkpoint, every=every, progress=show)
+    result = simulation.result()
+    if outputs.chart is not None:
+        result.plot_link_time(outputs.chart)
+    if outputs.out is not None and ranks.speaks():
+        result.to_netcdf(outputs.out)
+    _print(result, asked.printed.json)
+    if refused is not None:
+        raise refused
+
+
+def _print(result: Result, json: bool) -> None:
+    """Print what came of a simulation."""
+    if json:
+        screen.print_json({**result.to_dict(), "links": result.link_rows()})
+        return
+    units = {
+        "mean_latency": "cycles from start to ejection, h + L + 1 unhindered",
+        "age_sum": "cycles",
+        "duration": "cycles, h + L + 1 for an unhindered packet",
+        "throughput": "flits/node/cycle",
+    }
+    for name in ("height", "effective_thickness", "lower_bound", "cycles"):
+        units[name] = "cycles"
+    screen.print_fields(
+        {
+            "network": repr(result.network)[len("Network(") : -1],
+            **{name: _with_unit(value, units.get(name, "")) for name, value in result.summary().items()},
+        }
+    )
+    if result.flit_hops:
+        used = result.link_rows()
+        occupation = [row["occupation"] for row in used]
+        flits = [row["flits"] for row in used]
+        screen.echo()
+        screen.print_fields(
+            {
+                "links used": f"{len(used)} of {sum(result.network._core.working_links())}",
+                "occupation": f"mean {sum(occupation) / len(used):.1f}, longest {max(occupation)} cycles",
+                "flits per link": f"mean {sum(flits) / len(used):.1f}, most {max(flits)}",
+            }
+        )
+
+
+def draw_space_time(
+    simulation: Simulation, file: Path, span: tuple[int, int | None], progress: Callable[[int, int], None]
+) -> None:
+    """Run a simulation through a span of cycles and draw its space-time chart."""
+    first, end = span
+    stop_at = simulation.spec.stop_at
+    if stop_at is not None:
+        end = stop_at if end is None else min(end, stop_at)
+    if 0 < first < simulation.now:
+        raise SpecError.at("--space-time-cycles", f"the simulation is in cycle {simulation.now} already")
+    if first > simulation.now:
+        simulation.run(until=first if end is None else min(first, end), progress=progress)
+    if simulation.finished or simulation.now < first:
+        raise SpecError.at(
+            "--space-time-cycles", f"the run ends with cycle {simulation.now}", "give earlier ones"
+        )
+    busy = record_space_time(simulation, None if end is None else end - simulation.now)
+    if ranks.speaks():
+        from flitloom.plots.space_time import plot_space_time
+
+        plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
+
+
+def write_html(experiment: Experiment, html: Path) -> None:
+    """Write the page of an experiment."""
+    made = film(
+        Network(experiment.topology, experiment.router),
+        experiment.traffic,
+        seed=experiment.seed,
+        stop_at=experiment.stop_at,
+        cycle_limit=experiment.cycle_limit,
+        throttle=experiment.throttle,
+    )
+    write_page([made], html)
+
+
+def _with_unit(value: object, unit: str) -> object:
+    if value is None or not unit:
+        return value
+    return f"{value:.4g} {unit}" if isinstance(value, float) else f"{value} {unit}"

@@ -1,0 +1,45 @@
+"""A verb that takes several inputs: which one it is, whether all options apply, and what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from flitloom import ranks
+from flitloom.commands import options
+from flitloom.commands.inputs.input import Input
+from flitloom.commands.inputs.known import choose, refuse_others
+from flitloom.errors import SpecError
+
+
+def use(
+    verb: str, context: typer.Context, file: Path | None, asked: Any, more: Mapping[str, str] | None = None
+) -> None:
+    """Do what a verb does with its input.
+
+    Parameters
+    ----------
+    verb : str
+        Words of the verb.
+    context : typer.Context
+        The command line.
+    file : path, optional
+        The first argument.
+    asked : object
+        What the command line says, for the input's `Use.run`.
+    more : mapping, optional
+        Further arguments that not all inputs take: names, and how they are written.
+    """
+    written = {**options.typed(context), **(more or {})}
+    found = choose(verb, file, {name: context.params.get(name) for name in written})
+    refuse_others(verb, found, written)
+    _refuse_ranks(found)
+    found.uses[verb].run(asked)
+
+
+def _refuse_ranks(found: Input) -> None:
+    if ranks.started() > 1 and not found.several_ranks:
+        raise SpecError(f"{found.title} is not for several ranks (mpiexec); start one")

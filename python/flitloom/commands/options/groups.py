@@ -1,0 +1,59 @@
+"""Groups of options that verbs take: what network, what routers, what traffic, what run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flitloom.commands.options.made import Group
+from flitloom.commands.options.network import topology_fields
+from flitloom.commands.options.parts import merge
+from flitloom.errors import SpecError
+from flitloom.spec.words import FIELDS
+
+
+class Grid(Group, part="topology"):
+    """A torus or a mesh."""
+
+    def fields(self) -> dict[str, Any]:
+        """Fields of the topology."""
+        return topology_fields(self.torus, self.mesh, self.wrap, self.fail, self.twist)
+
+    def required(self) -> dict[str, Any]:
+        """Fields of the topology.
+
+        Raises
+        ------
+        SpecError
+            None is named.
+        """
+        fields = self.fields()
+        if not fields:
+            raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
+        return fields
+
+
+class Traffic(Group, part="traffic", only=list(FIELDS["traffic"])[:14]):
+    """Who sends what."""
+
+    def kind(self) -> str:
+        """The kind of traffic that the options describe, where no file says it."""
+        kinds = {"rate": "load", "matrix": "matrix", "packet_table": "packets"}
+        return next((kind for name, kind in kinds.items() if getattr(self, name) is not None), "collective")
+
+
+class Router(Group, part="router"):
+    """The router at every node."""
+
+
+class Run(Group, part="run"):
+    """What else an experiment says, and changes to any field of it."""
+
+    def apply(self, fields: dict[str, Any]) -> None:
+        """Let these options overrule the fields of an experiment, those of ``--set`` last."""
+        from flitloom.spec.experiment import change
+
+        given = self.given()
+        given.pop("settings", None)
+        merge(fields, given)
+        for setting in self.settings or []:
+            change(fields, setting)

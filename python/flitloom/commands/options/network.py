@@ -1,0 +1,64 @@
+"""The network that options name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flitloom.errors import SpecError
+from flitloom.spec.failed import read_failed
+
+
+def topology_fields(
+    torus: str | None,
+    mesh: str | None,
+    wrap: str | None,
+    fail: Sequence[str] | None,
+    twist: bool = False,
+    network: str | None = None,
+    graph: Path | None = None,
+) -> dict[str, Any]:
+    """The fields of a topology, a product or a graph that options give."""
+    if torus is not None and mesh is not None:
+        raise SpecError.at("topology", "give either --torus or --mesh")
+    fields: dict[str, Any] = {}
+    if network is not None:
+        if torus is not None or mesh is not None:
+            raise SpecError.at("network", "give either --network, --torus or --mesh")
+        if wrap is not None:
+            raise SpecError.at("--wrap", "a product says itself what wraps", "write ring8 or line8")
+        fields["network"] = network
+    if graph is not None:
+        if torus is not None or mesh is not None or network is not None or wrap is not None:
+            raise SpecError.at(
+                "--graph", "names the whole network", "leave --torus, --mesh, --network, --wrap out"
+            )
+        from flitloom.fabric import read_fabric
+        from flitloom.fabric.networks import graph_of
+
+        read = graph_of(read_fabric(graph), graph.name)
+        fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names")}
+    if torus is not None or mesh is not None:
+        fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
+    if wrap is not None:
+        answers = {"yes": True, "no": False}
+        if not set(wrap.split(",")) <= set(answers):
+            raise SpecError.at(
+                "topology.wrap", f"{wrap!r} is not understood", "write yes,no,... per dimension"
+            )
+        fields["wrap"] = [answers[word] for word in wrap.split(",")]
+    if twist:
+        fields["twist"] = True
+    return fields | read_failed(fail or [])
+
+
+def sizes_of_fabric(text: str | None, place: str = "--sizes") -> tuple[int, ...] | None:
+    """What ``--sizes`` says of a fabric, or another option of a grid, e.g. 4x4x8.
+
+    >>> sizes_of_fabric("4x4x8"), sizes_of_fabric(None)
+    ((4, 4, 8), None)
+    """
+    from flitloom.spec.topology import sizes_at
+
+    return None if text is None else sizes_at(text, place)

@@ -1,0 +1,85 @@
+"""Options that several verbs take alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flitloom import settings
+from flitloom.commands.options.made import shown
+
+
+def _usual_threads(given: int | None) -> int | None:
+    return settings.get("threads") if given is None else given
+
+
+def _common_pool(given: int | None) -> int | None:
+    """Let the extension's common pool, which starts when it is first used, have so many threads."""
+    threads = _usual_threads(given)
+    if threads is not None:
+        os.environ["RAYON_NUM_THREADS"] = str(threads)
+    return threads
+
+
+Torus = Annotated[str | None, shown("torus")]
+Mesh = Annotated[str | None, shown("mesh")]
+Wrap = Annotated[str | None, shown("wrap")]
+Twist = Annotated[bool, shown("twist")]
+Fail = Annotated[list[str] | None, shown("fail")]
+Network = Annotated[
+    str | None,
+    typer.Option(
+        help="Product of rings, lines and full meshes, e.g. 'full8 x full8 x ring4*6' (*6: parallel links), "
+        "or a family: 'dragonfly(6,3)', 'slimfly(5)', 'fattree(8)', 'circulant(32;1,7)', 'random(64,5)'.",
+        metavar="NETWORK",
+    ),
+]
+GraphFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph", help="File of switches and cables: ibnetdiscover, GraphML, anynet, CSV.", metavar="FILE"
+    ),
+]
+Pattern = Annotated[str | None, shown("pattern")]
+Destinations = Annotated[Path | None, shown("destinations")]
+Delays = Annotated[Path | None, shown("delays")]
+HotspotFraction = Annotated[float | None, shown("hotspot_fraction")]
+HotspotTarget = Annotated[int | None, shown("hotspot_target")]
+PacketsPerNode = Annotated[int | None, shown("packets")]
+Preset = Annotated[str | None, shown("preset")]
+Channels = Annotated[int | None, shown("channels")]
+Buffer = Annotated[int | None, shown("buffer")]
+Latency = Annotated[int | None, shown("latency")]
+FlowControl = Annotated[str | None, shown("flow_control")]
+Arbitration = Annotated[str | None, shown("arbitration")]
+Changes = Annotated[list[str] | None, shown("settings")]
+Seed = Annotated[int | None, shown("seed")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        help="Threads to use; results do not depend on it. [default: all cores]", callback=_usual_threads
+    ),
+]
+CommonThreads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=4096,
+        help="Threads of what is done in parallel; results do not depend on it. [default: all cores]",
+        callback=_common_pool,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, max=4096, help="Processes. [default: all cores]", callback=_usual_threads
+    ),
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Show it as a page that moves, in this file (.html).")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

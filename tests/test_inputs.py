@@ -1,0 +1,158 @@
+"""Inputs of verbs are one closed list with a file each; options stand in one place; verbs are short."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import inputs, run
+from flitloom.commands.completion import LISTED
+from flitloom.commands.inputs import known
+from flitloom.spec import Collective, Experiment, Load, Packets, Router, Topology, TrafficMatrix
+from flitloom.spec.words import FIELDS, OPTIONS, flags
+
+PACKAGE = Path(fl.__file__).parent
+#: Verbs with a function of more than 60 lines, which are to become shorter, and its lines.
+LONG: dict[str, int] = {
+    "commands/check.py:command": 184,
+    "commands/collective.py:advise": 122,
+    "commands/collective.py:degraded": 75,
+    "commands/collective.py:plan": 116,
+    "commands/convert.py:command": 77,
+    "commands/demo.py:command": 61,
+    "commands/fabric.py:show": 68,
+    "commands/jitter.py:command": 72,
+    "commands/load_bound.py:command": 71,
+    "commands/load_curve.py:curve": 62,
+    "commands/papers.py:run": 64,
+    "commands/place.py:command": 203,
+    "commands/route.py:command": 309,
+    "commands/schedule.py:command": 276,
+    "commands/stack.py:command": 119,
+    "commands/subnets.py:route_fabric": 71,
+    "commands/sweep.py:command": 89,
+    "commands/view.py:command": 124,
+}
+MODELS = {
+    "topology": [Topology],
+    "traffic": [Collective, Load, Packets, TrafficMatrix],
+    "router": [Router],
+    "run": [Experiment],
+}
+#: Options that fill no single field.
+BESIDES = {"preset", "settings"}
+
+
+def modules():
+    """Names of the modules of inputs."""
+    return {
+        file.stem
+        for file in (PACKAGE / "commands" / "inputs").glob("*.py")
+        if re.search(r"^INPUT = ", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+
+def test_every_input_is_in_the_list():
+    assert modules() == set(known.INPUTS)
+    for name in known.INPUTS:
+        assert isinstance(known.load(name), inputs.Input)
+    for verb, default in known.DEFAULTS.items():
+        assert verb in known.load(default).uses
+
+
+def test_a_new_input_is_one_file_and_one_line(monkeypatch, tmp_path, capsys):
+    seen = []
+    letters = ModuleType("flitloom.commands.inputs.letters")
+    letters.INPUT = inputs.Input(
+        title="a letter",
+        given="give one that ends in .letter",
+        sniff=lambda file: file.read_text() == "dear flitloom",
+        uses={"simulate": inputs.Use(seen.append, inputs.names_of("buffer", "json"))},
+    )
+    monkeypatch.setitem(sys.modules, "flitloom.commands.inputs.letters", letters)
+    monkeypatch.setitem(known.INPUTS, "letters", known.Entry((".letter",)))
+    file = tmp_path / "a.letter"
+    file.write_text("dear flitloom")
+    assert run(["simulate", str(file), "--buffer", "8"]) == 0
+    assert (seen[0].file, seen[0].router.buffer) == (file, 8)
+    assert run(["simulate", str(file), "--pattern", "shfl"]) == 2
+    assert capsys.readouterr().err == "error: --pattern: does not go with a letter; leave it out\n"
+    file.write_text("something else")
+    assert run(["simulate", str(file)]) == 2
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--flits", "8"],
+            "--flits: belongs to a plan of a collective operation; give one that ends in .json",
+        ),
+        (["--jitter", "4"], "--jitter: belongs to a plan; name one with --plan"),
+        (["--calc-cycles", "4"], "--calc-cycles: belongs to a message graph; give one that ends in .goal"),
+        (["--flit-bytes", "4"], "--flit-bytes: belongs to a message graph or a placement"),
+    ],
+)
+def test_options_of_other_inputs_say_whose_they_are(arguments, message, capsys):
+    assert run(["simulate", "--torus", "4x4", "--pattern", "shfl", *arguments]) == 2
+    assert f"error: {message}" in capsys.readouterr().err
+
+
+def test_a_plan_and_a_simulation_are_known_by_their_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    network = fl.Network(fl.Torus(4, 4))
+    plan = fl.schedule(network, fl.Collective("shfl"))
+    plan.save("plan.json")
+    assert run(["simulate", "plan.json"]) == 0
+    assert re.search(rf"^duration +{plan.duration}$", capsys.readouterr().out, re.MULTILINE)
+    fl.Simulation(network, fl.Collective("shfl")).save("begun.flit")
+    assert run(["simulate", "begun.flit"]) == 0
+    assert "packets_delivered    16" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", FIELDS)
+def test_options_say_what_their_fields_are(part):
+    for name, option in FIELDS[part].items():
+        if name in BESIDES:
+            continue
+        fields = [
+            model.model_fields[option.field or name]
+            for model in MODELS[part]
+            if (option.field or name) in model.model_fields
+        ]
+        assert fields, name
+        if option.default and re.fullmatch(r"\w+", option.default):
+            defaults = {str(field.default) for field in fields if not field.is_required()}
+            assert option.default in defaults, name
+
+
+def test_an_option_stands_in_one_place():
+    words = {flag: name for name in OPTIONS for flag in flags(name)}
+    assert len(words) == len(OPTIONS)
+    for name, option in OPTIONS.items():
+        if option.among:
+            assert LISTED[flags(name)[0]] == option.among
+    for file in (PACKAGE / "commands").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        assert not [name for name, option in OPTIONS.items() if f'"{option.help}"' in text], file
+
+
+def functions():
+    """Functions of verbs and inputs with their lines."""
+    for folder in ("commands",):
+        for file in sorted((PACKAGE / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef):
+                    name = f"{file.relative_to(PACKAGE).as_posix()}:{node.name}"
+                    yield name, (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_no_function_of_a_verb_is_long():
+    long = {name: lines for name, lines in functions() if lines > 60}
+    assert {name: lines for name, lines in long.items() if lines > LONG.get(name, 0)} == {}
+    assert set(LONG) <= set(long), "shorter now: take them out of the list"
